@@ -1,0 +1,39 @@
+# Everything lives in the virtual environment .venv; `make demo` and `make test` create it on a fresh machine.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
+SOURCES := $(shell find src launch config resource -type f -not -path '*/__pycache__/*' 2>/dev/null)
+
+.PHONY: env demo test lint bench soak docs clean
+
+env: $(VENV)/.installed
+
+$(VENV)/.dependencies: setup.py pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet '.[ros,sdp,dev]'
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
+	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall .
+	touch $@
+
+demo: env
+	$(BIN)/joint-dynamics demo --out out/demo
+
+test: env
+	$(BIN)/python -m pytest -n 2 --dist worksteal test
+
+lint: env
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: env
+	$(BIN)/python bench/run.py
+
+docs: env
+	$(BIN)/python -m pytest test/test_documentation.py
+
+clean:
+	rm -rf $(VENV) build out src/*.egg-info

@@ -1,0 +1,69 @@
+"""Build of the ROS 2 package joint_dynamics (ament_python); `pip install .` and `colcon build` both use it."""
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'joint_dynamics'
+HERE = Path(__file__).parent
+NODES = sorted(path.name for path in (HERE / 'resource' / 'executables').iterdir())
+
+
+def data_files():
+    """Return what ROS looks for under share/ and lib/: index marker, manifest, launch files, configuration, executables."""
+    files = [
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (f'share/{PACKAGE}', ['package.xml']),
+        (f'lib/{PACKAGE}', [f'resource/executables/{name}' for name in NODES]),
+    ]
+    for folder in ('launch', 'config'):
+        by_folder = {}
+        for path in sorted((HERE / folder).rglob('*')):
+            if path.is_file() and '__pycache__' not in path.parts:
+                relative = path.relative_to(HERE)
+                by_folder.setdefault(relative.parent.as_posix(), []).append(relative.as_posix())
+        files += [(f'share/{PACKAGE}/{parent}', names) for parent, names in by_folder.items()]
+    return files
+
+
+# Versions of ROS 2 Jazzy as the package index has them; a ROS installation brings its own.
+ROS = [
+    'ros-jazzy-rclpy[fastrtps]==7.1.6',
+    *(f'ros-jazzy-{name}-msgs==5.3.6' for name in ('std', 'sensor', 'trajectory', 'diagnostic', 'geometry')),
+    'ros-jazzy-std-srvs==5.3.6',
+]
+SDP = ['cvxpy>=1.5', 'clarabel>=0.7']
+TEST = ['pytest>=8,<8.4', 'pytest-xdist', 'hypothesis']
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    description='Identify, estimate and compensate what the joints of a robot arm really do (ROS 2)',
+    long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    license='Apache-2.0',
+    author='The joint_dynamics authors',
+    maintainer='The joint_dynamics maintainers',
+    maintainer_email='maintainers@joint-dynamics.example',
+    package_dir={'': 'src'},
+    packages=find_packages('src'),
+    package_data={PACKAGE: ['py.typed', '**/*.urdf', '**/*.yaml', '**/*.html', '**/*.css']},
+    data_files=data_files(),
+    zip_safe=False,
+    python_requires='>=3.10',
+    install_requires=[
+        'setuptools', 'numpy>=1.26', 'scipy>=1.11', 'pin>=2.7', 'rosbags>=0.10', 'PyYAML>=6', 'matplotlib>=3.8', 'rich>=13',
+    ],
+    extras_require={
+        'ros': ROS,
+        'sdp': SDP,
+        'test': TEST,
+        'dev': [*TEST, 'ruff', 'mypy', 'types-PyYAML', 'build'],
+    },
+    entry_points={
+        'console_scripts': [
+            'joint-dynamics = joint_dynamics.cli.main:main',
+            *(f'{name} = joint_dynamics.nodes.{name}:main' for name in NODES),
+        ],
+        'joint_dynamics.controllers': [],
+    },
+)

@@ -1,0 +1,1 @@
+"""The joint-dynamics command."""

@@ -1,0 +1,1 @@
+"""Feedforward laws, their plugin registry, torque feedback, safety limits, compensation check."""

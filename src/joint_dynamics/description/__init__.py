@@ -1,0 +1,1 @@
+"""The dynamics description: schema, load, save, validate, export to URDF."""

@@ -1,0 +1,1 @@
+"""Online estimation, one sample at a time: stiffness, friction, torques, payload, health."""

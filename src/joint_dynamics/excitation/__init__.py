@@ -1,0 +1,1 @@
+"""Excitation trajectories: profiles, limits, optimiser."""

@@ -1,0 +1,1 @@
+"""ROS 2 nodes: parameters, topics, services, lifecycle; no mathematics. Only this package imports rclpy."""

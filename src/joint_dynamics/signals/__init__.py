@@ -1,0 +1,1 @@
+"""Signals: offline zero-phase filtering and decimation, online state estimation, time alignment."""
