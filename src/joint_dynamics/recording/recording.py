@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-
-if TYPE_CHECKING:
-    from joint_dynamics.recording.settings import RecordingSettings
 
 Array = NDArray[np.float64]
 #: The arrays of a recording, in the order in which they are written.
@@ -41,7 +38,7 @@ class Recording:
         theta: (N, n) motor-side position, reflected to the joint side (divided by the gear ratio), rad.
         dtheta: (N, n) motor-side speed, reflected, rad/s.
         temperature: (N, n) joint temperature, °C.
-        load: (N, n) known torque through the transmission, N·m.
+        load: (N, n) known torque through the transmission, N·m. (On the class, `Recording.load(path, …)` is `load_recording`.)
         name: where it comes from, for tables and messages.
         notes: what was done to the data on the way in (resampling, gaps bridged, alignment error, joints that never move).
 
@@ -171,18 +168,6 @@ class Recording:
         """Write a CSV file that `load` reads back bit for bit: time, q<k>, dq<k>, tau<k>, cur<k>, theta<k>, …, k = 1…n."""
         from joint_dynamics.recording.csv_file import write_csv
         write_csv(self, Path(path))
-
-    @classmethod
-    def load(cls, spec: str | Path, settings: RecordingSettings | Mapping[str, Any] | None = None,
-             joint_names: Sequence[str] | None = None) -> Recording:
-        """Read a rosbag2 folder, a single .mcap or .db3 file, or a CSV file, optionally a window `PATH@t0:t1` (s).
-
-        `settings` says which topic holds what (`RecordingSettings`, or its mapping); `joint_names` are the joints wanted, in
-        their order (those of the robot); without them, all joints found.
-        Raises JointDynamicsError, one line, for whatever is wrong with the recording.
-        """
-        from joint_dynamics.recording.load import load_recording
-        return load_recording(spec, settings, joint_names)
 
 
 def check_uniform(time: Array, name: str) -> None:
