@@ -1,0 +1,51 @@
+"""The kinematic tree as plain arrays, read off a pinocchio model once."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A tree of n one-axis joints, parents first.
+
+    `parent` (n,) index of the joint before, −1 for the base; `rotation` (n, 3, 3) and `translation` (n, 3) [m] of joint frame
+    j in frame `parent[j]` at q = 0; `axis` (n, 3) unit vector in frame j; `prismatic` (n,) bool; `gravity` (3,) [m/s²] in the base frame.
+    """
+
+    parent: tuple[int, ...]
+    rotation: NDArray
+    translation: NDArray
+    axis: NDArray
+    prismatic: NDArray
+    gravity: NDArray
+
+    @classmethod
+    def from_pinocchio(cls, model: pinocchio.Model) -> Chain:
+        """Read the tree off a model whose joints all have one coordinate; raise JointDynamicsError otherwise."""
+        data = model.createData()
+        pinocchio.forwardKinematics(model, data, pinocchio.neutral(model), np.zeros(model.nv))  # fills S of joints off the frame's axes
+        parent, rotation, translation, axis, prismatic = [], [], [], [], []
+        for j in range(1, model.njoints):
+            joint = model.joints[j]
+            if joint.nq != 1 or joint.nv != 1:
+                raise JointDynamicsError(f'robot: expected joints of one axis, found {model.names[j]} ({joint.shortname()})')
+            motion = data.joints[j].S.reshape(6)
+            sliding = np.linalg.norm(motion[:3]) > 0.5
+            parent.append(model.parents[j] - 1)
+            rotation.append(model.jointPlacements[j].rotation)
+            translation.append(model.jointPlacements[j].translation)
+            axis.append(motion[:3] if sliding else motion[3:])
+            prismatic.append(sliding)
+        return cls(tuple(parent), np.array(rotation), np.array(translation), np.array(axis), np.array(prismatic),
+                   np.array(model.gravity.linear))
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.parent)

@@ -1,0 +1,56 @@
+"""Coupled drives: two motors driving two joints through a constant matrix, as joints 5 and 6 of a Stäubli TX-40.
+
+Motor m turns with Σ_k c_mk q̇_k, c_mm = 1. Its rotor and friction torque acts on every joint k with c_mk ≠ 0 through c_mkᵀ,
+so that each coupled motor adds three parameters [G eq 24-25]: Ia_m and Fv_m multiply the motion of the *other* joints (the
+own one is in Ia_k, Fv_k already), Fs_m the sign of the motor's speed.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+
+
+class DriveCoupling:
+    """Coupling of n joints by a constant matrix.
+
+    Parameters
+    ----------
+    matrix: (n, n), motor angles = matrix · joint angles. Rows are normalised by their diagonal (the gear ratio).
+
+    Attributes
+    ----------
+    matrix: (n, n) with unit diagonal; `motors`: indices of the motors that drive more than one joint.
+
+    """
+
+    def __init__(self, matrix: Any):
+        matrix = np.asarray(matrix, dtype=float)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise JointDynamicsError(f'coupling: expected a square matrix, found shape {matrix.shape}')
+        diagonal = np.diag(matrix)
+        if not np.all(np.isfinite(matrix)) or np.any(diagonal == 0) or abs(np.linalg.det(matrix)) < 1e-12:
+            raise JointDynamicsError('coupling: expected a regular matrix of finite numbers without zeros on the diagonal')
+        self.matrix = matrix / diagonal[:, None]
+        self.motors = [m for m in range(len(matrix)) if np.count_nonzero(self.matrix[m]) > 1]
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Names of the extra parameters, three per coupled motor (motors count from 1)."""
+        return [f'{kind}_m{m + 1}' for m in self.motors for kind in ('Ia', 'Fv', 'Fs')]
+
+    def regressor_rows(self, dq: NDArray, ddq: NDArray) -> NDArray:
+        """Return the extra columns, (joints, parameters, samples), for speeds and accelerations of shape (joints, samples)."""
+        n, samples = dq.shape
+        rows = np.zeros((n, 3 * len(self.motors), samples))
+        for index, m in enumerate(self.motors):
+            c = self.matrix[m]
+            for k in np.flatnonzero(c):
+                others = np.where(np.arange(n) == k, 0.0, c)
+                rows[k, 3 * index] = c[k] * (others @ ddq)
+                rows[k, 3 * index + 1] = c[k] * (others @ dq)
+                rows[k, 3 * index + 2] = c[k] * np.sign(c @ dq)
+        return rows

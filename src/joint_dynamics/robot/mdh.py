@@ -1,0 +1,113 @@
+"""Modified Denavit-Hartenberg tables (Khalil's convention) as robots: kinematics without a URDF.
+
+Frame j follows from frame j−1 by Rx(alpha_j) Tx(a_j) Rz(theta_j + q_j) Tz(d_j) [A table 2.1, M table 2.1]; for a prismatic
+joint q_j adds to d_j instead. The origin of frame j stands at [a, −d sin alpha, d cos alpha] in frame j−1.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio
+import yaml
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.robot.urdf import read_source
+
+
+@dataclass(frozen=True)
+class MdhTable:
+    """Rows of a serial chain: `names` (n,), `alpha` [rad], `a` [m], `d` [m], `theta` [rad], `prismatic` (n,) bool.
+
+    `coupling` (n, n) or None: motor angles are `coupling` times joint angles, up to each motor's gear ratio.
+    """
+
+    names: tuple[str, ...]
+    alpha: NDArray
+    a: NDArray
+    d: NDArray
+    theta: NDArray
+    prismatic: NDArray
+    coupling: NDArray | None
+    limits: JointLimits
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.names)
+
+
+def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
+    """Read a table: a mapping, YAML text's path, with `joints`, a list of {name, alpha, a, d, theta[, type]}.
+
+    Optional keys: `position_coupling_R` (n, n) and `velocity_limit_rad_s` (n,); `type` is `revolute` (default) or `prismatic`.
+    Raises JointDynamicsError that names the row and key.
+    """
+    if isinstance(source, Mapping):
+        document, name = source, 'MDH table'
+    else:
+        text, name = read_source(source)
+        try:
+            document = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise JointDynamicsError(f'robot {name}: expected YAML, found: {str(error).splitlines()[0]}') from None
+    if not isinstance(document, Mapping) or not isinstance(document.get('joints'), list) or not document['joints']:
+        raise JointDynamicsError(f'robot {name}: expected a list `joints` of MDH rows')
+    names, rows, prismatic = [], [], []
+    for index, row in enumerate(document['joints'], start=1):
+        where = f'robot {name}: joints[{index}]'
+        if not isinstance(row, Mapping):
+            raise JointDynamicsError(f'{where}: expected a mapping with name, alpha, a, d, theta, found {row!r}')
+        kind = row.get('type', 'revolute')
+        if kind not in ('revolute', 'prismatic'):
+            raise JointDynamicsError(f'{where}.type: expected revolute or prismatic, found {kind!r}')
+        names.append(str(row.get('name', f'joint_{index}')))
+        prismatic.append(kind == 'prismatic')
+        try:
+            rows.append([float(row[key]) for key in ('alpha', 'a', 'd', 'theta')])
+        except KeyError as error:
+            raise JointDynamicsError(f'{where}: expected alpha, a, d and theta, found no {error.args[0]}') from None
+        except (TypeError, ValueError):
+            raise JointDynamicsError(f'{where}: expected numbers for alpha, a, d and theta, found {dict(row)}') from None
+    values = np.array(rows)
+    if not np.all(np.isfinite(values)):
+        raise JointDynamicsError(f'robot {name}: expected finite numbers in the MDH table')
+    if len(set(names)) != len(names):
+        raise JointDynamicsError(f'robot {name}: expected each joint name once, found {names}')
+    n = len(names)
+    limits = JointLimits.unlimited(n)
+    if 'velocity_limit_rad_s' in document:
+        limits.velocity[:] = _array(document['velocity_limit_rad_s'], (n,), f'robot {name}: velocity_limit_rad_s')
+    coupling = document.get('position_coupling_R')
+    if coupling is not None:
+        coupling = _array(coupling, (n, n), f'robot {name}: position_coupling_R')
+    return MdhTable(tuple(names), *values.T, np.array(prismatic), coupling, limits)
+
+
+def _array(value: Any, shape: tuple[int, ...], where: str) -> NDArray:
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise JointDynamicsError(f'{where}: expected numbers, found {value!r}') from None
+    if array.shape != shape:
+        raise JointDynamicsError(f'{where}: expected shape {shape}, found {array.shape}')
+    return array
+
+
+def build_from_mdh(table: MdhTable) -> pinocchio.Model:
+    """Return the chain as a pinocchio model whose joint frames are the MDH frames (no inertias)."""
+    model = pinocchio.Model()
+    model.name = 'mdh'
+    parent = 0
+    for j in range(table.n):
+        twist = pinocchio.SE3(pinocchio.utils.rotate('x', table.alpha[j]), np.array([table.a[j], 0.0, 0.0]))
+        along = pinocchio.SE3(pinocchio.utils.rotate('z', table.theta[j]), np.array([0.0, 0.0, table.d[j]]))
+        joint = pinocchio.JointModelPZ() if table.prismatic[j] else pinocchio.JointModelRZ()
+        parent = model.addJoint(parent, joint, twist * along, table.names[j])
+        model.addJointFrame(parent)
+    return model

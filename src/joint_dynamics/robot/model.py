@@ -1,0 +1,184 @@
+"""The arm as rigid bodies with drives: one object for a URDF or an MDH table, batch inverse dynamics, regressor, base parameters."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.base_parameters import BaseParameters, find_base_parameters
+from joint_dynamics.robot.chain import Chain
+from joint_dynamics.robot.coupling import DriveCoupling
+from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.robot.mdh import MdhTable, build_from_mdh, load_mdh
+from joint_dynamics.robot.mounting import gravity_in_base
+from joint_dynamics.robot.regressor import INERTIAL, JOINT, PER_JOINT, parameter_names, regressor_rows
+from joint_dynamics.robot.rigid_body import RigidBody
+from joint_dynamics.robot.urdf import build_from_urdf, read_source
+
+# Samples per block: large enough to hide the interpreter, small enough to stay in the processor's cache.
+BLOCK = 2048
+
+
+class RobotModel:
+    """A robot of n one-axis joints; build it with `from_urdf`, `from_mdh` or `load`.
+
+    Standard parameters, 14 per joint k = 1…n: inertia XX XY XZ YY YZ ZZ about the origin of joint frame k [kg·m²], first moments
+    MX MY MZ [kg·m], mass M [kg], in frame k; rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb
+    Fc [N·m] friction, offset off [N·m]; then three per coupled motor (see `DriveCoupling`). Torques act on the joint, in the
+    direction of q, and are what the drive has to give: tau = M(q) q̈ + C q̇ + g(q) + friction [M2 eq 2.23-2.24].
+
+    Attributes
+    ----------
+    joint_names, n, limits: of the joints, in chain order.
+    parameter_names: names of the standard parameters, p in all.
+    parameters: (p,) from the URDF's inertials (rotor and friction 0), or None where it has none.
+    pinocchio: the pinocchio model, for forward kinematics and geometry; `urdf` its text, None for an MDH table.
+    mdh: the table, None for a URDF. coupling: DriveCoupling or None.
+
+    """
+
+    def __init__(self, model: pinocchio.Model, limits: JointLimits, *, mounting: Any = None, coupling: ArrayLike | None = None,
+                 has_inertials: bool = False, urdf: str | None = None, mdh: MdhTable | None = None):
+        model.gravity.linear = gravity_in_base(mounting)
+        self.pinocchio = model
+        self.chain = Chain.from_pinocchio(model)
+        self.joint_names = tuple(model.names[j] for j in range(1, model.njoints))
+        self.n = self.chain.n
+        self.limits = limits
+        self.mounting = mounting
+        self.urdf = urdf
+        self.mdh = mdh
+        self.coupling = None if coupling is None else DriveCoupling(coupling)
+        if self.coupling is not None and len(self.coupling.matrix) != self.n:
+            raise JointDynamicsError(f'coupling: expected {self.n} rows for {self.n} joints, found {len(self.coupling.matrix)}')
+        self.parameter_names = parameter_names(self.n) + (self.coupling.parameter_names if self.coupling else [])
+        self.parameters = self._urdf_parameters() if has_inertials else None
+
+    @classmethod
+    def from_urdf(cls, source: str | Path, *, joints: Sequence[str] | None = None, locked: Mapping[str, float] | None = None,
+                  mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
+        """Build from a URDF, a path or XML text.
+
+        joints: those to keep (default: all movable ones that mimic no other); the rest is locked at `locked` {name: rad} or 0.
+        mounting: see `mounting_rotation`. coupling: (n, n) motor angles from joint angles, None for one motor per joint.
+        Raises JointDynamicsError naming what was expected and found.
+        """
+        model, limits, has_inertials, text = build_from_urdf(source, joints, locked)
+        return cls(model, limits, mounting=mounting, coupling=coupling, has_inertials=has_inertials, urdf=text)
+
+    @classmethod
+    def from_mdh(cls, source: str | Path | Mapping[str, Any], *, mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
+        """Build from an MDH table in YAML or a mapping (see `load_mdh`); `coupling` defaults to the table's own."""
+        table = load_mdh(source)
+        return cls(build_from_mdh(table), table.limits, mounting=mounting, coupling=table.coupling if coupling is None else coupling, mdh=table)
+
+    @classmethod
+    def load(cls, source: str | Path, **options: Any) -> RobotModel:
+        """Build from a URDF or an MDH table, told apart by content; options as for `from_urdf` and `from_mdh`."""
+        text, _ = read_source(source)
+        if text.lstrip().startswith('<'):
+            return cls.from_urdf(source, **options)
+        for option in ('joints', 'locked'):
+            if options.pop(option, None):
+                raise JointDynamicsError(f'robot {source}: expected a URDF where `{option}` is given, found an MDH table')
+        return cls.from_mdh(source, **options)
+
+    def _urdf_parameters(self) -> NDArray:
+        values = np.zeros(len(self.parameter_names))
+        for k in range(self.n):
+            mass, mx, my, mz, xx, xy, yy, xz, yz, zz = self.pinocchio.inertias[k + 1].toDynamicParameters()
+            values[PER_JOINT * k:PER_JOINT * k + 10] = xx, xy, xz, yy, yz, zz, mx, my, mz, mass
+        return values
+
+    def columns(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> NDArray:
+        """Return the indices of the standard parameters of these kinds (`XX` … `M`, `Ia`, `Fv`, `Fc`, `off`; `Fs` of coupled motors)."""
+        wanted = set(kinds)
+        return np.array([k for k, name in enumerate(self.parameter_names) if name.partition('_')[0] in wanted])
+
+    def _states(self, *arrays: ArrayLike) -> tuple[list[NDArray], bool]:
+        states = [np.asarray(array, dtype=float) for array in arrays]
+        shape = states[0].shape
+        if any(state.shape != shape for state in states) or len(shape) not in (1, 2) or shape[-1] != self.n:
+            found = ', '.join(str(state.shape) for state in states)
+            raise JointDynamicsError(f'robot: expected states of shape (samples, {self.n}) or ({self.n},), all alike, found {found}')
+        return [np.atleast_2d(state) for state in states], len(shape) == 1
+
+    def regressor_blocks(self, q: NDArray, dq: NDArray, ddq: NDArray, block: int = BLOCK) -> Iterator[tuple[slice, NDArray]]:
+        """Yield (samples, rows) for one block after the other; rows (joints, parameters, samples), component-major."""
+        for start in range(0, len(q), block):
+            part = slice(start, min(start + block, len(q)))
+            motion = [np.ascontiguousarray(array[part].T) for array in (q, dq, ddq)]
+            rows = regressor_rows(self.chain, *motion)
+            if self.coupling is not None:
+                rows = np.concatenate([rows, self.coupling.regressor_rows(motion[1], motion[2])], axis=1)
+            yield part, rows
+
+    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> NDArray:
+        """Return W with tau = W · parameters: (samples, joints, p) for states (samples, joints), or (joints, p) for one state.
+
+        q [rad or m], dq, ddq their derivatives. Raises JointDynamicsError on shapes that do not fit.
+        """
+        states, single = self._states(q, dq, ddq)
+        W = np.empty((len(states[0]), self.n, len(self.parameter_names)))
+        for part, rows in self.regressor_blocks(*states):
+            W[part] = rows.transpose(2, 0, 1)
+        return W[0] if single else W
+
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, parameters: ArrayLike | None = None) -> NDArray:
+        """Return the torque [N·m], (samples, joints) or (joints,), of a motion under standard `parameters` (p,), by default the URDF's.
+
+        Raises JointDynamicsError where neither is there. For one state after the other at a controller's rate take `rigid_body`.
+        """
+        states, single = self._states(q, dq, ddq)
+        values = self._parameters(parameters)
+        tau = np.empty_like(states[0])
+        for part, rows in self.regressor_blocks(*states):
+            tau[part] = np.einsum('jps,p->sj', rows, values, optimize=True)
+        return tau[0] if single else tau
+
+    def _parameters(self, parameters: ArrayLike | None) -> NDArray:
+        values = self.parameters if parameters is None else np.asarray(parameters, dtype=float)
+        if values is None:
+            raise JointDynamicsError('robot: expected inertial parameters, found none in the model: give `parameters`')
+        if values.shape != (len(self.parameter_names),):
+            raise JointDynamicsError(f'robot: expected {len(self.parameter_names)} parameters, found shape {values.shape}')
+        return values
+
+    def rigid_body(self, parameters: ArrayLike | None = None) -> RigidBody:
+        """Return the rigid-body functions (inverse dynamics, mass matrix, gravity) of single states, in compiled code."""
+        return RigidBody(self.pinocchio, self._parameters(parameters)[:PER_JOINT * self.n], self.base_parameters(INERTIAL))
+
+    def gravity(self, q: ArrayLike, parameters: ArrayLike | None = None) -> NDArray:
+        """Return the gravity torque g(q) [N·m], shaped as q (samples, joints) or (joints,)."""
+        values = self._parameters(parameters).copy()
+        values[[k for k, name in enumerate(self.parameter_names) if name.partition('_')[0] == 'off']] = 0.0
+        zero = np.zeros_like(np.asarray(q, dtype=float))
+        return self.inverse_dynamics(q, zero, zero, values)
+
+    def mass_matrix(self, q: ArrayLike, parameters: ArrayLike | None = None) -> NDArray:
+        """Return M(q) (n, n) [kg·m²] of one state, without rotor inertias."""
+        return self.rigid_body(parameters).mass_matrix(np.asarray(q, dtype=float))
+
+    def random_states(self, samples: int, rng: np.random.Generator) -> tuple[NDArray, NDArray, NDArray]:
+        """Return random q within ±π (or ±0.5 m), dq and ddq, (samples, n) each, for identities and ranks."""
+        reach = np.where(self.chain.prismatic, 0.5, np.pi)
+        return (rng.uniform(-1, 1, (samples, self.n)) * reach, rng.uniform(-3, 3, (samples, self.n)), rng.uniform(-10, 10, (samples, self.n)))
+
+    def base_parameters(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> BaseParameters:
+        """Return the base parameters of the standard parameters of these kinds, numerically (Gautier 1991).
+
+        Cached per choice of kinds. States are random but always the same, so that the result is, too.
+        """
+        columns = self.columns(kinds)
+        key = tuple(columns)
+        cache = self.__dict__.setdefault('_base_parameters', {})
+        if key not in cache:
+            states = self.random_states(4 * len(self.parameter_names), np.random.default_rng(1991))
+            W = self.regressor(*states)[:, :, columns].reshape(-1, len(columns))
+            cache[key] = find_base_parameters(W, [self.parameter_names[k] for k in columns])
+        return cache[key]

@@ -1,0 +1,141 @@
+r"""The joint-torque regressor of a tree of rigid bodies, for many samples at once.
+
+Newton-Euler in link frames, with the standard parameters of link i taken about the origin of its joint frame, so that its
+wrench is linear in them. With w, ẇ the link's angular velocity and acceleration, a its origin's acceleration less gravity:
+
+    f = K [MX MY MZ]ᵀ + a M,                     K = [ẇ]× + [w]×[w]×
+    n = L(ẇ) I + w × L(w) I − a × [MX MY MZ]ᵀ,   I = [XX XY XZ YY YZ ZZ]ᵀ,  L(w) I = (inertia tensor) w
+
+The torque of a revolute joint j before i is zᵀ n + uᵀ f with z its axis, u = z × (origin of j → origin of i), both in frame
+i; of a prismatic one uᵀ f with u its axis and z = 0. Hence one row per pair (j, i) without any 6 by 10 matrix:
+
+    inertia  L(ẇ)ᵀ z + L(w)ᵀ (z × w)      first moments  Kᵀ u + a × z      mass  u · a
+
+Arrays are laid out component-major, samples last, so that every operation runs over contiguous memory. Pinocchio computes the
+same one sample at a time; the tests hold the two together.
+"""
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.robot.chain import Chain
+
+INERTIAL = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'MX', 'MY', 'MZ', 'M')
+JOINT = ('Ia', 'Fv', 'Fc', 'off')
+PER_JOINT = len(INERTIAL) + len(JOINT)
+
+
+def parameter_names(n: int) -> list[str]:
+    """Return the names of the standard parameters of n joints, in the order of the regressor's columns."""
+    return [f'{name}_{k}' for k in range(1, n + 1) for name in (*INERTIAL, *JOINT)]
+
+
+def _cross(a, b):
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def _add(a, b):
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def _joint_rotation(axis: NDArray, q: NDArray) -> list[list]:
+    """Rotation about `axis` by every q [rad] (Rodrigues), as three rows of arrays."""
+    c, s = np.cos(q), np.sin(q)
+    x, y, z = axis
+    v = 1 - c
+    return [[c + x * x * v, x * y * v - z * s, x * z * v + y * s],
+            [x * y * v + z * s, c + y * y * v, y * z * v - x * s],
+            [x * z * v - y * s, y * z * v + x * s, c + z * z * v]]
+
+
+class LinkMotion:
+    """Motion of every link in its own joint frame: rows of arrays (samples,), for one block of samples."""
+
+    def __init__(self, chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray):
+        zero = np.zeros(q.shape[1])
+        self.chain = chain
+        self.rotation, self.position = [], []
+        self.w, self.dw, self.a = [], [], []
+        for i, parent in enumerate(chain.parent):
+            axis, fixed, p = chain.axis[i], chain.rotation[i], chain.translation[i]
+            if chain.prismatic[i]:
+                rotation = [[fixed[r, c] for c in range(3)] for r in range(3)]
+                slide = fixed @ axis
+                p = tuple(p[k] + slide[k] * q[i] for k in range(3))
+            else:
+                turn = _joint_rotation(axis, q[i])
+                rotation = [[sum(fixed[r, k] * turn[k][c] for k in range(3) if fixed[r, k] != 0.0) for c in range(3)] for r in range(3)]
+            self.rotation.append(rotation)
+            self.position.append(p)
+            if parent < 0:
+                w = dw = (zero, zero, zero)
+                a = tuple(np.full_like(zero, -g) for g in chain.gravity)
+            else:
+                w, dw, a = self.w[parent], self.dw[parent], self.a[parent]
+                a = _add(a, _add(_cross(dw, p), _cross(w, _cross(w, p))))
+            w, dw, a = (self.into(i, vector) for vector in (w, dw, a))
+            if chain.prismatic[i]:
+                coriolis = _cross(w, axis)
+                a = tuple(a[k] + axis[k] * ddq[i] + 2 * coriolis[k] * dq[i] for k in range(3))
+            else:
+                spin = tuple(axis[k] * dq[i] for k in range(3))
+                turned = _cross(w, spin)
+                dw = tuple(dw[k] + axis[k] * ddq[i] + turned[k] for k in range(3))
+                w = _add(w, spin)
+            self.w.append(w)
+            self.dw.append(dw)
+            self.a.append(a)
+
+    def into(self, i: int, vector: tuple) -> tuple:
+        """Turn a vector of the frame before link i into frame i."""
+        rotation = self.rotation[i]
+        return tuple(rotation[0][k] * vector[0] + rotation[1][k] * vector[1] + rotation[2][k] * vector[2] for k in range(3))
+
+
+def regressor_rows(chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArray:
+    """Return the regressor of one block of samples, component-major.
+
+    q, dq, ddq: (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), `PER_JOINT` columns per joint.
+    """
+    n, samples = q.shape
+    rows = np.zeros((n, PER_JOINT * n, samples))
+    motion = LinkMotion(chain, q, dq, ddq)
+    levers: list[dict[int, tuple]] = []
+    for i in range(n):
+        parent = chain.parent[i]
+        axis = tuple(chain.axis[i])
+        own = ((0.0, 0.0, 0.0), axis) if chain.prismatic[i] else (axis, (0.0, 0.0, 0.0))
+        before = {} if parent < 0 else {
+            j: (motion.into(i, z), motion.into(i, _add(u, _cross(z, motion.position[i])))) for j, (z, u) in levers[parent].items()}
+        levers.append({**before, i: own})
+        _link_rows(rows, PER_JOINT * i, levers[i], motion.w[i], motion.dw[i], motion.a[i])
+        rows[i, PER_JOINT * i + 10] = ddq[i]
+        rows[i, PER_JOINT * i + 11] = dq[i]
+        rows[i, PER_JOINT * i + 12] = np.sign(dq[i])
+        rows[i, PER_JOINT * i + 13] = 1.0
+    return rows
+
+
+def _link_rows(rows: NDArray, first: int, levers: dict[int, tuple], w: tuple, dw: tuple, a: tuple) -> None:
+    """Fill the ten inertial columns of one link, from column `first` on, in the rows of the joints in `levers`."""
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    K = ((-yy - zz, xy - dw[2], xz + dw[1]),
+         (xy + dw[2], -xx - zz, yz - dw[0]),
+         (xz - dw[1], yz + dw[0], -xx - yy))
+    for j, (z, u) in levers.items():
+        row = rows[j, first:first + 10]
+        if not all(isinstance(component, float) and component == 0.0 for component in z):
+            v = _cross(z, w)
+            row[0] = dw[0] * z[0] + w[0] * v[0]
+            row[1] = dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0]
+            row[2] = dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0]
+            row[3] = dw[1] * z[1] + w[1] * v[1]
+            row[4] = dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1]
+            row[5] = dw[2] * z[2] + w[2] * v[2]
+            row[6:9] = _cross(a, z)
+        if not all(isinstance(component, float) and component == 0.0 for component in u):
+            for k in range(3):
+                row[6 + k] += K[0][k] * u[0] + K[1][k] * u[1] + K[2][k] * u[2]
+            row[9] = u[0] * a[0] + u[1] * a[1] + u[2] * a[2]

@@ -1,0 +1,111 @@
+"""From a URDF, as a file or as the text of the `robot_description` topic, to a pinocchio model of the chosen joints."""
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.limits import JointLimits
+
+MOVABLE = ('revolute', 'continuous', 'prismatic')
+# pinocchio wants finite limits for a revolute joint; ours are kept apart and stay infinite.
+UNBOUNDED = '1e9'
+
+
+def read_source(source: str | Path) -> tuple[str, str]:
+    """Return the text of a URDF given as XML text or as a path, and a name for messages."""
+    if isinstance(source, str) and source.lstrip().startswith('<'):
+        return source, 'robot_description'
+    path = Path(source)
+    try:
+        return path.read_text(encoding='utf-8'), str(path)
+    except OSError as error:
+        raise JointDynamicsError(f'robot {path}: expected a readable file, found: {error.strerror or error}') from None
+    except UnicodeDecodeError:
+        raise JointDynamicsError(f'robot {path}: expected a URDF or an MDH table in YAML, found a binary file') from None
+
+
+def _parse(text: str, name: str) -> ET.Element:
+    try:
+        root = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise JointDynamicsError(f'robot {name}: expected URDF (XML), found text that does not parse: {error}') from None
+    if root.tag != 'robot':
+        raise JointDynamicsError(f'robot {name}: expected the root element <robot>, found <{root.tag}>')
+    return root
+
+
+def _number(element: ET.Element | None, attribute: str, default: float, where: str) -> float:
+    if element is None or attribute not in element.attrib:
+        return default
+    try:
+        return float(element.attrib[attribute])
+    except ValueError:
+        raise JointDynamicsError(f'robot {where}: expected a number for {attribute}, found {element.attrib[attribute]!r}') from None
+
+
+def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
+    limit = joint.find('limit')
+    bounded = joint.get('type') != 'continuous'
+    lower = _number(limit, 'lower', -np.inf, where) if bounded else -np.inf
+    upper = _number(limit, 'upper', np.inf, where) if bounded else np.inf
+    # URDF's defaults are zero, which no one means: a joint that cannot move is written as fixed.
+    if lower == upper:
+        lower, upper = -np.inf, np.inf
+    return lower, upper, _number(limit, 'velocity', np.inf, where) or np.inf, _number(limit, 'effort', np.inf, where) or np.inf
+
+
+def _make_bounded(root: ET.Element) -> None:
+    """Turn continuous joints into revolute ones: pinocchio would give them two coordinates (cos, sin) instead of an angle."""
+    for joint in root.iter('joint'):
+        if joint.get('type') != 'continuous':
+            continue
+        joint.set('type', 'revolute')
+        limit = joint.find('limit')
+        if limit is None:
+            limit = ET.SubElement(joint, 'limit', effort='0', velocity='0')
+        limit.set('lower', f'-{UNBOUNDED}')
+        limit.set('upper', UNBOUNDED)
+
+
+def build_from_urdf(source: str | Path, joints: Sequence[str] | None, locked: Mapping[str, float] | None,
+                    ) -> tuple[pinocchio.Model, JointLimits, bool, str]:
+    """Return (pinocchio model of the chosen joints, their limits, whether any link has inertials, the URDF's text).
+
+    `joints`: the joints to keep, in any order (default: every movable joint that mimics no other); all others are locked,
+    at the position given in `locked` [rad or m] or at 0. The model's joint order is that of the chain.
+
+    Raises JointDynamicsError when the text is no URDF, a joint is unknown, or nothing movable remains.
+    """
+    text, name = read_source(source)
+    root = _parse(text, name)
+    elements = {joint.get('name', ''): joint for joint in root.findall('joint')}
+    movable = [key for key, joint in elements.items() if joint.get('type') in MOVABLE and joint.find('mimic') is None]
+    wanted = movable if joints is None else list(joints)
+    for key in (*wanted, *(locked or {})):
+        if key not in elements or elements[key].get('type') not in MOVABLE:
+            raise JointDynamicsError(f'robot {name}: expected joint {key!r}, found the movable joints {", ".join(movable) or "none"}')
+    unsupported = [f'{key} ({joint.get("type")})' for key, joint in elements.items() if joint.get('type') not in (*MOVABLE, 'fixed')]
+    if unsupported:
+        raise JointDynamicsError(f'robot {name}: expected revolute, continuous, prismatic and fixed joints, found {", ".join(unsupported)}')
+    if not wanted:
+        raise JointDynamicsError(f'robot {name}: expected at least one movable joint, found none')
+    limits = {key: _limits(elements[key], f'{name}, joint {key}') for key in wanted}
+    has_inertials = any(link.find('inertial') is not None for link in root.findall('link'))
+    _make_bounded(root)
+    try:
+        model = pinocchio.buildModelFromXML(ET.tostring(root, encoding='unicode'))
+    except (ValueError, RuntimeError) as error:
+        raise JointDynamicsError(f'robot {name}: expected a URDF that pinocchio reads, found: {str(error).splitlines()[0]}') from None
+    reference = pinocchio.neutral(model)
+    for key, position in (locked or {}).items():
+        reference[model.joints[model.getJointId(key)].idx_q] = position
+    lock = [model.getJointId(key) for key in model.names[1:] if key not in limits]
+    if lock:
+        model = pinocchio.buildReducedModel(model, lock, reference)
+    ordered = np.array([limits[key] for key in model.names[1:]]).T
+    return model, JointLimits(*ordered), has_inertials, text
