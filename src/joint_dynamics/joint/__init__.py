@@ -1,1 +1,12 @@
-"""One joint's physics: stiffness, static friction, Maxwell-slip (E-GMS), kinematic error and backlash."""
+"""One joint's physics: stiffness, static friction, Maxwell-slip (E-GMS), kinematic error and backlash. Models in docs/joint_models.md."""
+from joint_dynamics.joint.friction_model import FrictionModel
+from joint_dynamics.joint.load import CoulombLevel, LoadFriction, QuadrantFriction
+from joint_dynamics.joint.maps import FourierSeries, PeriodicMap
+from joint_dynamics.joint.maxwell_slip import MaxwellSlip, polynomial_limits, polynomial_stiffness
+from joint_dynamics.joint.static_friction import PowerLawFriction, StaticFriction
+from joint_dynamics.joint.stiffness import TorsionalStiffness
+from joint_dynamics.joint.temperature import AbsoluteTemperatureFriction, TemperatureFriction
+
+__all__ = ['AbsoluteTemperatureFriction', 'CoulombLevel', 'FourierSeries', 'FrictionModel', 'LoadFriction', 'MaxwellSlip', 'PeriodicMap',
+           'PowerLawFriction', 'QuadrantFriction', 'StaticFriction', 'TemperatureFriction', 'TorsionalStiffness', 'polynomial_limits',
+           'polynomial_stiffness']

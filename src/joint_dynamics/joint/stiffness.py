@@ -1,0 +1,105 @@
+"""Torsional stiffness of a transmission: an odd polynomial of any order [M3 eq 4-10, M4 eq 12-22].
+
+    τ_E(φ) = Σ_{p=1..P} α_p φ^{2p−1},   k(φ) = dτ_E/dφ = Σ (2p−1) α_p φ^{2p−2}
+
+with the deformation φ = θ − q − θ̃(θ) in rad (motor minus link, after the kinematic error) and τ_E in N·m on the joint side.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+
+
+class TorsionalStiffness:
+    """Stiffness polynomials of one joint, or of all joints at once.
+
+    coefficients  (P,) for one joint, or (n, P); α_p in N·m/rad^{2p−1}.
+
+    Evaluated on φ of any shape (one joint) or (…, n). The thesis prints the stiffness as φ⁻¹Ψ, 0/0 at φ = 0; here
+    (2p−1) φ^{2p−2} [M3 eq 10].
+    """
+
+    def __init__(self, coefficients: ArrayLike) -> None:
+        self.coefficients: NDArray = np.atleast_1d(np.array(coefficients, dtype=float))
+        if self.coefficients.ndim > 2 or self.coefficients.size == 0 or not np.all(np.isfinite(self.coefficients)):
+            raise JointDynamicsError('TorsionalStiffness: expected finite coefficients of shape (P,) or (n, P), found shape '
+                                     f'{self.coefficients.shape}')
+
+    @property
+    def order(self) -> int:
+        """Number of polynomial terms P."""
+        return int(self.coefficients.shape[-1])
+
+    def _check(self, x: ArrayLike) -> NDArray:
+        array = np.asarray(x, dtype=float)
+        if self.coefficients.ndim == 2 and (array.ndim == 0 or array.shape[-1] != self.coefficients.shape[0]):
+            raise JointDynamicsError(f'TorsionalStiffness: expected shape (…, {self.coefficients.shape[0]}), found {array.shape}')
+        return array
+
+    @staticmethod
+    def basis(phi: ArrayLike, order: int) -> NDArray:
+        """Regressor ψ = [φ, φ³, …, φ^{2P−1}], shape φ.shape + (P,)."""
+        return np.asarray(phi, dtype=float)[..., None] ** (2 * np.arange(order) + 1)
+
+    def torque(self, phi: ArrayLike) -> NDArray:
+        """Elastic torque τ_E(φ), N·m, same shape as φ."""
+        phi = self._check(phi)
+        square, total = phi * phi, np.zeros_like(phi)
+        for p in range(self.order - 1, -1, -1):
+            total = total * square + self.coefficients[..., p]
+        return total * phi
+
+    def stiffness(self, phi: ArrayLike) -> NDArray:
+        """Stiffness k(φ) = dτ_E/dφ, N·m/rad, same shape as φ."""
+        phi = self._check(phi)
+        square, total = phi * phi, np.zeros_like(phi)
+        for p in range(self.order - 1, -1, -1):
+            total = total * square + (2 * p + 1) * self.coefficients[..., p]
+        return total
+
+    def deformation(self, torque: ArrayLike) -> NDArray:
+        """Deformation φ with τ_E(φ) = torque (N·m): the one real root, rad, same shape as the torque.
+
+        Needs α_p ≥ 0 with one above zero, so that τ_E is monotone; raises otherwise. Newton from outside, where the polynomial is convex,
+        so every step stays on its side of the root and none overshoots.
+        """
+        torque = self._check(torque)
+        alpha = self.coefficients
+        if np.any(alpha < 0) or not np.all(np.any(alpha > 0, axis=-1)):
+            raise JointDynamicsError('TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint (monotone), '
+                                     f'found {alpha.tolist()}')
+        target = np.abs(torque)
+        phi = np.full(target.shape, np.inf)
+        # Every term alone bounds the root from above: α_p φ^{2p−1} ≤ |τ|.
+        for p in range(self.order):
+            with np.errstate(divide='ignore', invalid='ignore'):
+                bound = np.where(alpha[..., p] > 0, (target / alpha[..., p]) ** (1.0 / (2 * p + 1)), np.inf)
+            phi = np.minimum(phi, bound)
+        for _ in range(100):
+            slope = self.stiffness(phi)
+            step = np.where(slope > 0, (self.torque(phi) - target) / np.where(slope > 0, slope, 1.0), 0.0)
+            phi = np.maximum(phi - step, 0.0)
+            if np.all(np.abs(step) <= 4e-16 * phi):
+                break
+        return np.copysign(phi, torque)
+
+    def to_dict(self, joint: int = 0) -> dict:
+        """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}."""
+        return {'coefficients': np.atleast_2d(self.coefficients)[joint].tolist()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping) -> TorsionalStiffness:
+        """Build one joint's stiffness from its document (fields as in docs/joint_models.md)."""
+        if 'coefficients' not in document:
+            raise JointDynamicsError('stiffness: expected the field coefficients')
+        return cls(document['coefficients'])
+
+    @classmethod
+    def stack(cls, parts: Sequence[TorsionalStiffness]) -> TorsionalStiffness:
+        """Join one-joint polynomials, of possibly different order, into one of n joints."""
+        order = max(part.order for part in parts)
+        return cls([np.pad(part.coefficients.ravel(), (0, order - part.order)) for part in parts])

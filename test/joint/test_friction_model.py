@@ -1,0 +1,113 @@
+"""The extended Maxwell-slip friction model: proposition 1 with load, no jump, one code for samples and recordings."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, StaticFriction, TemperatureFriction
+
+FULL = {'F_C0': 6.0, 'F_C1': 1e-3, 'F_S': 7.5, 'V_S': 0.05, 'mu': 0.8, 'F_V1': 4.0, 'F_V2': -0.6, 'F_V3': 0.1, 'F_T1': -0.05, 'F_T2': 2e3}
+
+
+def model(joints=1, **changes):
+    backlash = PeriodicMap.stack([PeriodicMap(1e-3 * (1 + 0.3 * np.cos(np.arange(60) * 2 * np.pi / 60 + j))) for j in range(joints)])
+    return FrictionModel({**FULL, **changes}, MaxwellSlip(joints, backlash), joints=joints)
+
+
+@given(load=st.floats(-150, 150), sign=st.sampled_from([-1, 1]), start=st.floats(-6, 6))
+@settings(max_examples=30, deadline=None)
+def test_steady_slip_gives_plus_minus_the_coulomb_level(load, sign, start):
+    plain = model(F_S=6.0, F_V1=0, F_V2=0, F_V3=0)
+    theta = start + sign * np.linspace(0, 0.05, 300)[:, None]
+    f = plain.run(theta, np.full((300, 1), sign * 0.05), load)
+    assert np.allclose(f[200:], sign * (6 + 1e-3 * load**2), rtol=1e-12)
+
+
+def test_steady_slip_is_the_static_map():
+    friction = model()
+    static = StaticFriction(6, 7.5, 0.05, 0.8, 4, -0.6, 0.1)
+    warm = TemperatureFriction(-0.05, 2e3)
+    for omega in (-1.5, -0.03, 0.2):
+        theta = np.cumsum(np.full((400, 1), omega * 1e-3))
+        friction.reset()
+        f = friction.run(theta[:, None], omega, 30.0, 40.0)[-1]
+        assert np.allclose(f, static.torque(omega) + np.sign(omega) * 1e-3 * 30**2 + warm.torque(omega, 40.0))
+        assert np.allclose(f, friction.static(omega, 30.0, 40.0))
+
+
+@given(seed=st.integers(0, 2**31), rate=st.floats(1e-3, 1.0), load=st.floats(-100, 100))
+@settings(max_examples=40, deadline=None)
+def test_no_jump_at_zero_speed(seed, rate, load):
+    # Between neighbouring samples f moves by no more than its slope allows, through every reversal, Stribeck term included.
+    rng = np.random.default_rng(seed)
+    friction = model(mu=1.0, F_V2=0.0, F_V3=0.0)
+    dt = 1e-5
+    t = np.arange(4000) * dt
+    omega = rate * np.sin(2 * np.pi * (40 + 20 * rng.random()) * t + rng.uniform(0, 6))
+    theta = rng.uniform(-3, 3) + np.concatenate([[0.0], np.cumsum(0.5 * (omega[1:] + omega[:-1]) * dt)])
+    f = friction.run(theta[:, None], omega[:, None], load)[:, 0]
+    level = 7.5 + 1e-3 * load**2
+    slope_H = friction.maxwell_slip.stiffness.sum() / friction.maxwell_slip.backlash.minimum * 1.01
+    largest = level * slope_H * np.abs(np.diff(theta)) + (1.5 / 0.05 + 4) * np.abs(np.diff(omega)) + 1e-9
+    assert np.all(np.abs(np.diff(f)) <= largest)
+    # The static map of the same motion does jump.
+    crossing = np.nonzero(np.diff(np.sign(omega)))[0]
+    if crossing.size and rate < 0.05:
+        assert np.max(np.abs(np.diff(friction.static(omega[:, None], load)[:, 0]))[crossing]) > 10
+
+
+@given(seed=st.integers(0, 2**31), joints=st.integers(1, 7))
+@settings(max_examples=20, deadline=None)
+def test_recordings_and_single_samples_are_the_same_numbers(seed, joints):
+    rng = np.random.default_rng(seed)
+    whole = model(joints)
+    single = whole.copy()
+    theta = np.cumsum(rng.normal(0, 3e-4, (60, joints)), axis=0)
+    omega, load, temperature = rng.normal(0, 1, (60, joints)), rng.normal(0, 50, (60, joints)), rng.uniform(0, 60, (60, joints))
+    f = whole.run(theta, omega, load, temperature)
+    assert np.array_equal(f, np.array([single.step(*sample) for sample in zip(theta, omega, load, temperature, strict=True)]))
+
+
+def test_closed_path_at_constant_load_and_speed_loses_energy():
+    friction = model(F_V1=0.0, F_V2=0.0, F_V3=0.0)
+    theta = np.concatenate([np.linspace(0, 2e-3, 400), np.linspace(2e-3, -1e-3, 600)[1:], np.linspace(-1e-3, 0, 200)[1:]])
+    f = friction.run(theta[:, None], 0.0, 40.0)[:, 0]
+    assert np.sum(0.5 * (f[1:] + f[:-1]) * np.diff(theta)) > 0
+
+
+def test_adaptive_regressor_at_its_nominal_value_is_the_coulomb_part():
+    friction = model(2)
+    H, omega, load = np.array([[0.3, -1.0]]), np.array([[0.5, -0.2]]), np.array([[10.0, -40.0]])
+    assert np.allclose(friction.regressor(H, omega, load) @ [1, 0], friction.level(load) * H)
+    assert np.allclose(friction.regressor(H, omega, load) @ [0, 1], omega)
+
+
+def test_load_is_bounded():
+    assert model(tau_max=20.0).level(1e9) == model().level(20.0)
+
+
+def test_documents_go_round():
+    friction = model(2, F_C0=[6.0, 3.0], F_S=[7.0, 3.5])
+    documents = [friction.to_dict(j) for j in range(2)]
+    maps = [friction.maxwell_slip.backlash.for_joint(j).to_dict() for j in range(2)]
+    back = FrictionModel.from_dicts(documents, maps)
+    theta = np.cumsum(np.random.default_rng(0).normal(0, 3e-4, (50, 2)), axis=0)
+    assert np.allclose(back.run(theta, 0.1, 20.0, 30.0), friction.run(theta, 0.1, 20.0, 30.0))
+    one = FrictionModel.from_dict(documents[1], maps[1])
+    assert np.allclose(one.static(0.3), friction.static(0.3)[1])
+
+
+@pytest.mark.parametrize(('document', 'message'), [
+    ({'parameters': {}}, 'F_C0'), ({'parameters': {'F_C0': 1, 'F_X': 2}}, 'F_X'), ({'parametres': {}}, 'parametres'),
+    ({'parameters': {'F_C0': 1}, 'maxwell_slip': {'operators': 4}}, 'backlash map')])
+def test_bad_documents_are_refused(document, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        FrictionModel.from_dict(document)
+
+
+def test_without_hysteresis_only_the_static_map():
+    static = FrictionModel({'F_C0': 2.0})
+    assert static.static(0.1) == 2
+    with pytest.raises(JointDynamicsError, match='Maxwell-slip'):
+        static.step(0.0, 0.1)

@@ -1,0 +1,158 @@
+"""Maxwell-slip in position form: the laws of the paper, proposition 1, passivity, and one code for samples and recordings."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits, polynomial_stiffness
+
+backlash_tables = st.lists(st.floats(2e-4, 3e-3), min_size=1, max_size=40)
+turning_points = st.lists(st.floats(-0.02, 0.02), min_size=1, max_size=8)
+
+
+def path(points, step, start=0.0):
+    """Walk from `start` along the turning points in steps of at most `step`."""
+    pieces, here = [np.array([start])], start
+    for point in points:
+        count = max(2, int(np.ceil(abs(point - here) / step)) + 1)
+        pieces.append(np.linspace(here, point, count)[1:])
+        here = point
+    return np.concatenate(pieces)
+
+
+def literal(theta, backlash, limits, stiffness):
+    """Equations (14) and (15) of the third journal paper as they are printed, one sample at a time, one joint."""
+    delta, out = np.zeros(len(limits)), []
+    for k, angle in enumerate(theta):
+        width = backlash(angle) * limits
+        if k:
+            moved = angle - theta[k - 1] + delta
+            delta = np.sign(moved) * np.minimum(np.abs(moved), width)
+        out.append(stiffness @ delta / backlash(angle))
+    return np.array(out)
+
+
+def test_polynomial_laws_normalise_to_one():
+    for operators in (1, 2, 4, 9):
+        for r_Delta, r_k in ((1, 1), (4, 2), (2.5, 0.5)):
+            limits = polynomial_limits(operators, r_Delta)
+            assert limits[-1] == 1
+            assert np.isclose(polynomial_stiffness(limits, r_k) @ limits, 1)
+    # Equation (18) by hand for M = 2, rΔ = 1, rk = 1: shares 2/3 and 1/3 at Δ = ½ and 1.
+    assert np.allclose(polynomial_stiffness([0.5, 1.0], 1.0), [4 / 3, 1 / 3])
+
+
+@given(table=backlash_tables, points=turning_points, start=st.floats(-7, 7))
+@settings(max_examples=60, deadline=None)
+def test_follows_the_printed_recursion(table, points, start):
+    backlash = PeriodicMap(table)
+    slip = MaxwellSlip(1, backlash)
+    theta = start + path(points, 3e-4)
+    assert np.allclose(slip.run(theta), literal(theta, backlash, slip.limits[0], slip.stiffness[0]), atol=1e-9)
+
+
+@given(table=backlash_tables, sign=st.sampled_from([-1.0, 1.0]), start=st.floats(-10, 10), stride=st.floats(1e-5, 0.3))
+@settings(max_examples=60, deadline=None)
+def test_steady_slip_is_exactly_one_whatever_the_backlash(table, sign, start, stride):
+    # Proposition 1. Far enough that every operator has slipped: a map may grow along the way, so its largest width counts.
+    slip = MaxwellSlip(1, PeriodicMap(table))
+    begin = MaxwellSlip(1, PeriodicMap(table))
+    begin.run(start + sign * np.arange(0, 2.2 * max(table) + stride, stride))
+    far = start + sign * (2.2 * max(table) + stride)
+    slip.state = begin.state
+    H = slip.run(far + sign * stride * np.arange(50))
+    steep = np.max(np.abs(np.diff([*table, table[0]]))) * len(table) / (2 * np.pi)
+    if steep < 0.5:  # where the map grows faster than the joint turns, nothing can slip
+        assert np.allclose(H, sign, rtol=0, atol=1e-12)
+
+
+@given(table=backlash_tables, points=turning_points, start=st.floats(-7, 7))
+@settings(max_examples=60, deadline=None)
+def test_passive_no_path_gives_more_energy_than_was_put_in(table, points, start):
+    # From rest (no deformation) the work ∫ H dθ is never negative, closed path or not.
+    slip = MaxwellSlip(1, PeriodicMap(table))
+    step = min(table) / 50
+    theta = path([*points, 0.0], step)
+    H = slip.run(start + theta)
+    work = np.concatenate([[0.0], np.cumsum(0.5 * (H[1:] + H[:-1]) * np.diff(theta))])
+    assert work.min() >= -1e-5 * max(table)
+
+
+@given(points=turning_points)
+@settings(max_examples=30, deadline=None)
+def test_every_repeated_closed_path_loses_energy(points):
+    # Whatever the first turn left in the springs: over the second, the state is periodic and the loop area is a loss.
+    slip = MaxwellSlip(1, PeriodicMap([1e-3, 2e-3, 1.5e-3]))
+    theta = path([*points, 0.0], 2e-5)
+    slip.run(theta)
+    H = np.concatenate([[slip.output[0]], slip.run(theta[1:])])
+    assert np.sum(0.5 * (H[1:] + H[:-1]) * np.diff(theta)) >= -1e-8
+
+
+@given(seed=st.integers(0, 2**31), joints=st.integers(1, 7), samples=st.integers(1, 400))
+@settings(max_examples=40, deadline=None)
+def test_recordings_and_single_samples_are_the_same_numbers(seed, joints, samples):
+    rng = np.random.default_rng(seed)
+    maps = PeriodicMap.stack([PeriodicMap(rng.uniform(5e-4, 2e-3, rng.integers(1, 30))) for _ in range(joints)])
+    error = PeriodicMap.stack([PeriodicMap(1e-4 * rng.standard_normal(12)) for _ in range(joints)])
+    theta = rng.uniform(-3, 3, joints) + np.cumsum(rng.normal(0, 5e-4, (samples, joints)), axis=0)
+    whole, single = MaxwellSlip(joints, maps, kinematic_error=error), MaxwellSlip(joints, maps, kinematic_error=error)
+    H = whole.run(theta)
+    assert np.array_equal(H, np.array([single.step(sample) for sample in theta]))
+    assert np.array_equal(whole.state, single.state)
+    assert np.array_equal(whole.output, H[-1])
+    assert np.all(np.abs(H) <= 1)
+
+
+def test_run_goes_on_across_its_chunks(monkeypatch):
+    theta = np.cumsum(np.random.default_rng(3).normal(0, 3e-4, (500, 2)), axis=0)
+    whole = MaxwellSlip(2).run(theta)
+    monkeypatch.setattr('joint_dynamics.joint.maxwell_slip.CHUNK', 37)
+    assert np.array_equal(MaxwellSlip(2).run(theta), whole)
+
+
+def test_copy_has_its_own_state():
+    slip = MaxwellSlip(2)
+    slip.run(np.linspace(0, 1e-3, 10)[:, None] * [1, -1])
+    twin = slip.copy()
+    before = slip.output
+    twin.step([0.5, 0.5])
+    assert np.array_equal(slip.output, before)
+    assert not np.array_equal(twin.output, before)
+    assert np.array_equal(slip.copy().step([0.5, 0.5]), twin.output)
+
+
+def test_reset_starts_without_deformation_or_in_full_slip():
+    slip = MaxwellSlip(2, [1e-3, 2e-3])
+    slip.reset([0.3, 0.4], direction=[1, -1])
+    assert np.array_equal(slip.output, [1, -1])
+    assert np.allclose(slip.step([0.3, 0.4]), [1, -1])
+    slip.reset([0.3, 0.4])
+    assert np.array_equal(slip.output, [0, 0])
+    # The first pre-sliding stiffness Σk_i/𝓑 holds until the first operator slips.
+    assert np.allclose(slip.step([0.3 + 1e-7, 0.4]), [slip.stiffness[0].sum() * 1e-7 / 1e-3, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(('arguments', 'message'), [
+    ({'backlash': 0.0}, 'backlash > 0'), ({'limits': [0.5, 0.4]}, 'Delta_1'), ({'stiffness': [1, 1, 1, 1]}, 'sum k_i'),
+    ({'joints': 0}, 'joints >= 1')])
+def test_bad_parameters_are_refused(arguments, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        MaxwellSlip(**arguments)
+
+
+def test_wrong_shape_is_refused():
+    with pytest.raises(JointDynamicsError, match=r'\(N, 2\)'):
+        MaxwellSlip(2).run(np.zeros((5, 3)))
+
+
+def test_documents_go_round():
+    slip = MaxwellSlip(2, limits=[[0.1, 1.0], [0.2, 1.0]], r_k=1.0)
+    maps = [PeriodicMap.constant(1e-3)] * 2
+    back = MaxwellSlip.from_dicts([slip.to_dict(0), slip.to_dict(1)], maps)
+    assert np.allclose(back.limits, slip.limits)
+    assert np.allclose(back.stiffness, slip.stiffness)
+    law = MaxwellSlip(1).to_dict()
+    assert law == {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}
+    assert MaxwellSlip.from_dicts([law], maps[:1]).to_dict() == law

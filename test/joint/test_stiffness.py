@@ -1,0 +1,56 @@
+"""The stiffness polynomial, its derivative and its inverse."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import TorsionalStiffness
+
+alphas = st.lists(st.sampled_from([0.0, 1.0, 3e3, 2.1e4, 5e9]), min_size=1, max_size=4).filter(any)
+
+
+def test_is_the_polynomial_of_the_sheet():
+    stiffness = TorsionalStiffness([2e4, 3e9, 1e13])
+    phi = np.linspace(-3e-3, 3e-3, 31)
+    assert np.allclose(stiffness.torque(phi), 2e4 * phi + 3e9 * phi**3 + 1e13 * phi**5)
+    assert np.allclose(stiffness.torque(phi), stiffness.basis(phi, 3) @ stiffness.coefficients)
+    assert stiffness.stiffness(0.0) == 2e4
+    central = (stiffness.torque(phi + 1e-8) - stiffness.torque(phi - 1e-8)) / 2e-8
+    assert np.allclose(stiffness.stiffness(phi), central, rtol=1e-6)
+
+
+@given(alpha=alphas, tau=st.floats(-500, 500))
+@settings(deadline=None)
+def test_inverse_is_the_inverse(alpha, tau):
+    stiffness = TorsionalStiffness(alpha)
+    phi = stiffness.deformation(tau)
+    assert np.isclose(stiffness.torque(phi), tau, rtol=1e-12, atol=1e-300)
+    assert phi * tau >= 0
+
+
+def test_all_joints_at_once_are_each_joint_alone():
+    rows = [[2e4, 3e9], [5e3, 0.0], [0.0, 1e9]]
+    together = TorsionalStiffness(rows)
+    phi = np.random.default_rng(1).uniform(-2e-3, 2e-3, (20, 3))
+    for j, row in enumerate(rows):
+        one = TorsionalStiffness(row)
+        assert np.allclose(together.torque(phi)[:, j], one.torque(phi[:, j]))
+        assert np.allclose(together.stiffness(phi)[:, j], one.stiffness(phi[:, j]))
+    assert np.allclose(together.deformation(together.torque(phi)), phi, rtol=1e-9)
+    assert np.array_equal(together.torque(phi[4]), together.torque(phi)[4])
+
+
+def test_what_is_not_monotone_has_no_inverse():
+    with pytest.raises(JointDynamicsError, match='monotone'):
+        TorsionalStiffness([1e4, -1e9]).deformation(1.0)
+    with pytest.raises(JointDynamicsError, match='expected shape'):
+        TorsionalStiffness([[1.0], [2.0]]).torque(np.zeros(3))
+    with pytest.raises(JointDynamicsError, match='finite'):
+        TorsionalStiffness([np.nan])
+
+
+def test_documents_and_stacking():
+    parts = [TorsionalStiffness([1e4, 2e9]), TorsionalStiffness([3e4])]
+    stacked = TorsionalStiffness.stack([TorsionalStiffness.from_dict(part.to_dict()) for part in parts])
+    assert np.array_equal(stacked.coefficients, [[1e4, 2e9], [3e4, 0]])
