@@ -1,0 +1,39 @@
+"""The parameters and topics that every node has, or every node that needs the robot or the dynamics description."""
+from __future__ import annotations
+
+from joint_dynamics.nodes.parameters import ParameterRow
+from joint_dynamics.nodes.topics import TopicRow
+
+
+def _mounting(values: list[float]) -> str | None:
+    return None if len(values) in (0, 3, 4) else 'nothing, roll-pitch-yaw (3 numbers) or a quaternion x y z w (4)'
+
+
+COMMON_PARAMETERS = (
+    ParameterRow('autostart', False, 'configure and activate as soon as the documents the node starts from are there', applies='start'),
+    ParameterRow('executor', 'single_threaded', 'events costs a third of the processor time and is experimental in rclpy',
+                 choices=('single_threaded', 'events'), applies='start'),
+)
+COMMON_TOPICS = (
+    TopicRow('/diagnostics', 'diagnostic_msgs/DiagnosticArray', 'publishes',
+             'state of the node and what is wrong, with reasons; every second and on change'),
+)
+SOURCE_PARAMETERS = (
+    ParameterRow('description_timeout', 5.0, 'how long configuring waits for a latched document that has not come yet', 's', 0, 60),
+)
+ROBOT_PARAMETERS = (
+    ParameterRow('robot_file', '', 'URDF or MDH table; empty: the topic `robot_description`'),
+    ParameterRow('joints', [], 'the joints to work with, in this order; empty: all movable joints of the robot'),
+    ParameterRow('mounting', [], 'rotation from base to world, roll-pitch-yaw in rad or quaternion x y z w; empty: base z axis up',
+                 element=float, check=_mounting),
+)
+ROBOT_TOPICS = (
+    TopicRow('robot_description', 'std_msgs/String', 'subscribes', 'the URDF, latched; read when the node is configured'),
+)
+DESCRIPTION_PARAMETERS = (
+    ParameterRow('description_file', '', 'dynamics description (YAML); empty: the topic `dynamics_description`'),
+)
+DESCRIPTION_TOPICS = (
+    TopicRow('dynamics_description', 'std_msgs/String', 'subscribes',
+             'the dynamics description (YAML), latched; read when the node is configured'),
+)

@@ -1,0 +1,33 @@
+"""Topics and services of a node from one table, so that the documentation page shows what the node really has."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+SENSOR = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""For input from the robot: best effort matches publishers of either kind; a depth of 5 loses messages under load, 100 none."""
+STATE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""For what a node publishes."""
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
+                     history=HistoryPolicy.KEEP_LAST)
+"""For models and parameters (never for torques): whoever comes later still gets the last one."""
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """One topic or service: name as given to rclpy (`~/…` private, else relative), message type, direction, meaning with units."""
+
+    name: str
+    type: str
+    direction: Literal['subscribes', 'publishes', 'service', 'action client']
+    description: str
+
+
+def topic_table(rows: Iterable[TopicRow]) -> str:
+    """Return the rows as the Markdown table that stands in docs/."""
+    lines = ['| name | type | | meaning |', '| --- | --- | --- | --- |']
+    lines += [f'| `{row.name}` | `{row.type}` | {row.direction} | {row.description} |' for row in rows]
+    return '\n'.join(lines)

@@ -1,0 +1,238 @@
+"""The base of every node: parameters, lifecycle, diagnostics, documents, a clean end."""
+import signal
+from pathlib import Path
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from std_msgs.msg import Float64, String  # noqa: E402
+
+from joint_dynamics.errors import JointDynamicsError  # noqa: E402
+from joint_dynamics.nodes.lifecycle import DynamicsNode  # noqa: E402
+from joint_dynamics.nodes.parameters import ParameterRow, documentation_table  # noqa: E402
+from joint_dynamics.nodes.topics import LATCHED, TopicRow  # noqa: E402
+
+LINK = ('<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>')
+JOINT = ('<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><axis xyz="0 {3}"/>'
+         '<limit lower="-3" upper="3" effort="50" velocity="2"/></joint>')
+ARM = ('<robot name="arm">' + ''.join(LINK.format(n) for n in ('base', 'upper', 'fore'))
+       + JOINT.format('shoulder', 'base', 'upper', '0 1') + JOINT.format('elbow', 'upper', 'fore', '1 0') + '</robot>')
+
+
+class Example(DynamicsNode):
+    NAME = 'example'
+    PARAMETERS = (
+        ParameterRow('rate', 100.0, 'how often', 'Hz', 1, 1000),
+        ParameterRow('scale', 1.0, 'factor on what comes in', lower=0, applies='at once'),
+        ParameterRow('unit', 'torque', 'what effort is', choices=('torque', 'current')),
+        ParameterRow('weights', [], 'weights', element=float, check=lambda v: None if len(v) != 1 else 'two or more numbers'),
+        ParameterRow('count', 3, 'how many', lower=0),
+        ParameterRow('drive_gain', 1.0, 'gain', 'N·m/A', lower=0.0, per_joint=True),
+    )
+    TOPICS = (TopicRow('in', 'std_msgs/Float64', 'subscribes', 'a number'), TopicRow('~/out', 'std_msgs/Float64', 'publishes', 'scaled'),
+              TopicRow('~/check', 'std_srvs/Trigger', 'service', 'refuses unless active'))
+
+    def configure(self):
+        if self.parameters['count'] == 13:
+            raise JointDynamicsError('count: expected luck,\n found 13')
+        if self.parameters['count'] == 14:
+            raise RuntimeError('a defect')
+        self.publisher = self.advertise(Float64, '~/out')
+        self.subscribe(Float64, 'in', lambda m: self.publisher.publish(Float64(data=m.data * self.parameters['scale'])))
+        self.serve('~/check', self.check)
+        self.changed = {}
+
+    def check(self):
+        if not self.is_active:
+            raise JointDynamicsError('expected the node to be active')
+        return ','.join(f'{gain:g}' for gain in self.parameters.per_joint('drive_gain'))
+
+    def parameters_changed(self, changed):
+        self.changed.update(changed)
+
+    def deactivate(self):
+        # Publishers still work here: the last command of a controller depends on it.
+        self.publisher.publish(Float64(data=-1.0))
+
+
+@pytest.fixture
+def arm(ros):
+    ros.probe.create_publisher(String, '/left/robot_description', LATCHED).publish(String(data=ARM))
+
+
+@pytest.fixture
+def robot_file(tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(ARM)
+    return str(path)
+
+
+def test_life_of_a_node_in_a_namespace(ros, arm, assert_documented):
+    node = ros.node(Example, '/left', drive_gain__elbow=2.5)
+    out = ros.listen(Float64, '/left/example/out')
+    assert ros.state('/left/example') == 'unconfigured'
+    assert ros.transition('/left/example', 'configure')
+    assert node.robot.joint_names == ('shoulder', 'elbow')
+    assert_documented(node)
+    refused = ros.trigger('/left/example/check')
+    assert not refused.success
+    assert refused.message == 'expected the node to be active'
+    assert ros.transition('/left/example', 'activate')
+    assert ros.trigger('/left/example/check').message == '1,2.5'
+    source = ros.probe.create_publisher(Float64, '/left/in', 10)
+
+    def arrived():
+        source.publish(Float64(data=3.0))
+        return out
+    ros.until(arrived)
+    assert out[0].data == 3.0
+    assert ros.transition('/left/example', 'deactivate')
+    ros.until(lambda: out[-1].data == -1.0)
+    assert ros.transition('/left/example', 'cleanup')
+    assert not any(s.topic_name == '/left/in' for s in node.subscriptions)
+    assert ros.transition('/left/example', 'configure')
+
+
+def test_configuring_fails_with_one_line_and_can_be_tried_again(ros, arm):
+    node = ros.node(Example, '/left', count=13)
+    diagnostics = ros.listen(DiagnosticArray, '/diagnostics')
+    assert not ros.transition('/left/example', 'configure')
+    assert ros.state('/left/example') == 'unconfigured'
+    wanted = 'cannot configure: count: expected luck, found 13'
+    ros.until(lambda: any(s.message == wanted and s.level == DiagnosticStatus.ERROR and s.name == '/left/example: state'
+                          for array in diagnostics for s in array.status))
+    node.set_parameters([Parameter('count', value=14)])
+    assert not ros.transition('/left/example', 'configure')
+    assert node.diagnostics.message('state').startswith('defect')
+    assert ros.set_parameter('/left/example', 'count', 5).successful
+    assert ros.transition('/left/example', 'configure')
+
+
+def test_without_a_robot_description_configuring_says_so(ros):
+    node = ros.node(Example, '/right', description_timeout=0.05)
+    assert not ros.transition('/right/example', 'configure')
+    assert 'nothing was published on /right/robot_description' in node.diagnostics.message('state')
+
+
+@pytest.mark.parametrize(('name', 'value', 'reason'), [
+    ('rate', 0.0, 'rate'), ('scale', -1.0, 'scale: expected ≥ 0, found -1.0'), ('scale', float('nan'), 'scale: expected ≥ 0'),
+    ('scale', 'x', "scale: expected a number, found 'x'"), ('unit', 'volt', "unit: expected torque or current, found 'volt'"),
+    ('weights', [1.0], 'weights: expected two or more numbers'), ('weights', ['a'], 'weights: expected a number'),
+    ('drive_gain.elbow', -1.0, 'drive_gain.elbow: expected ≥ 0 N·m/A'), ('autostart', True, 'read-only'),
+    ('count', -1, 'count: expected ≥ 0'),
+])
+def test_a_bad_value_is_refused_with_the_reason_and_changes_nothing(ros, robot_file, name, value, reason):
+    node = ros.node(Example, robot_file=robot_file)
+    assert ros.transition('/example', 'configure')
+    before = node.parameters[name]
+    result = ros.set_parameter('/example', name, value)
+    assert not result.successful
+    assert reason in result.reason
+    assert node.parameters[name] == before
+    assert not node.changed
+
+
+def test_a_good_value_is_applied_after_the_change(ros, robot_file):
+    node = ros.node(Example, robot_file=robot_file)
+    assert ros.transition('/example', 'configure')
+    assert ros.set_parameter('/example', 'scale', 2).successful
+    assert ros.set_parameter('/example', 'weights', [1, 2]).successful
+    assert ros.set_parameter('/example', 'drive_gain.elbow', 7.0).successful
+    assert node.changed == {'scale': 2.0, 'weights': [1.0, 2.0], 'drive_gain.elbow': 7.0}
+    assert isinstance(node.parameters['scale'], float)
+    assert node.parameters.per_joint('drive_gain', ['elbow', 'shoulder']) == [7.0, 1.0]
+
+
+def test_a_wrong_value_at_the_start_is_refused(ros):
+    with pytest.raises(rclpy.exceptions.ParameterException, match='unit: expected torque or current'):
+        Example(parameter_overrides=[Parameter('unit', value='volt')])
+
+
+def test_descriptors_carry_unit_and_range(ros):
+    node = ros.node(Example)
+    descriptor = node.describe_parameter('rate')
+    assert descriptor.description == 'how often [Hz]'
+    assert (descriptor.floating_point_range[0].from_value, descriptor.floating_point_range[0].to_value) == (1.0, 1000.0)
+    assert node.describe_parameter('autostart').read_only
+
+
+def test_misspelt_names_are_found(ros, robot_file):
+    node = ros.node(Example, robot_file=robot_file, rte=5.0, drive_gain__elbo=1.0, drive_gain__elbow=2.0)
+    assert ros.transition('/example', 'configure')
+    assert node.parameters.unknown() == ['drive_gain.elbo', 'rte']
+
+
+def test_autostart_waits_for_the_robot(ros):
+    node = ros.node(Example, '/left', autostart=True)
+    ros.until(lambda: node.diagnostics.message('state') == 'waiting for topic /left/robot_description')
+    ros.probe.create_publisher(String, '/left/robot_description', LATCHED).publish(String(data=ARM))
+    ros.until(lambda: node.is_active)
+    assert ros.state('/left/example') == 'active'
+
+
+def test_another_robot_description_is_reported(ros, arm):
+    node = ros.node(Example, '/left', autostart=True)
+    ros.until(lambda: node.is_active)
+    ros.probe.create_publisher(String, '/left/robot_description', LATCHED).publish(String(data=ARM.replace('elbow', 'knee')))
+    ros.until(lambda: node.diagnostics.message('robot_description').startswith('changed'))
+
+
+def test_a_topic_that_is_not_in_the_table_is_a_defect(ros):
+    node = ros.node(Example)
+    with pytest.raises(ValueError, match='not in the table'):
+        node.advertise(Float64, '~/secret')
+
+
+def test_documentation_table_names_every_row():
+    table = documentation_table(Example.parameter_rows())
+    assert '| `drive_gain.<joint>` | `1.0` | ≥ 0 N·m/A | configure | gain |' in table
+    assert table.count('\n') == len(Example.parameter_rows()) + 1
+
+
+RUN = '''
+import sys
+sys.path.insert(0, {folder!r})
+from example_node import Example
+from joint_dynamics.nodes.run import run
+sys.exit(run(Example))
+'''
+
+
+@pytest.fixture
+def example_process(ros, tmp_path):
+    (tmp_path / 'example_node.py').write_text(Path(__file__).read_text())
+    (tmp_path / 'example_main.py').write_text(RUN.format(folder=str(tmp_path)))
+
+    def start(**options):
+        process = ros.process('example_main', **options)
+        return process
+    return start
+
+
+@pytest.mark.parametrize('executor', ['single_threaded', 'events'])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_process_in_good_order(ros, monkeypatch, tmp_path, example_process, robot_file, number, executor):
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path))
+    process = example_process(namespace='/p', parameters={'executor': executor, 'autostart': 'true', 'robot_file': robot_file})
+    out = ros.listen(Float64, '/p/example/out')
+    ros.until_state('/p/example', 'active')
+    ros.until(lambda: ros.probe.count_publishers('/p/example/out'))
+    status, output = ros.stop(process, number)
+    assert status == 0, output
+    assert 'Traceback' not in output
+    ros.until(lambda: out)
+    assert out[-1].data == -1.0
+
+
+def test_a_wrong_parameter_ends_a_process_with_one_line(ros, monkeypatch, tmp_path, example_process):
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path))
+    process = example_process(parameters={'unit': 'volt'})
+    output, _ = process.communicate(timeout=60)
+    ros.processes.remove(process)
+    assert process.returncode == 2
+    assert 'unit: expected torque or current' in output
+    assert 'Traceback' not in output
