@@ -1,0 +1,189 @@
+"""The robot's signals as subscriptions, in whatever form it publishes them: parameters choose, adapters of `recording` read.
+
+Every sample reaches the node as (quantity, stamp [ns], joint names, values), the same as samples of a recorded file do.
+"""
+from __future__ import annotations
+
+import importlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
+from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
+from joint_dynamics.nodes.topics import LATCHED, SENSOR, TopicRow
+from joint_dynamics.recording import QUANTITIES
+from joint_dynamics.recording.inputs import KEYS, MOTOR_SIDE, TEMPERATURE, Input
+from joint_dynamics.recording.settings import ALIASES, RecordingSettings
+
+FORMS = ('joint_states', 'motor_states', 'motor_current', 'link_states', 'load_torques', 'temperatures', 'arrays', 'dynamic_joint_states',
+         'state_interfaces')
+EFFORTS = ('torque', 'current', 'none')
+RECENT = 10.0
+_ARRAY_QUANTITIES = (*QUANTITIES, *MOTOR_SIDE, *ALIASES)
+
+
+def _arrays(values: list[str]) -> str | None:
+    for value in values:
+        quantity, _, topic = value.partition(' ')
+        if quantity not in _ARRAY_QUANTITIES or not topic.strip():
+            return f'texts `quantity topic` with a quantity of {", ".join(_ARRAY_QUANTITIES)}'
+    return None
+
+
+def _not_zero(value: float) -> str | None:
+    return 'a ratio other than 0' if value == 0 else None
+
+
+INPUT_PARAMETERS = (
+    ParameterRow('inputs', ['joint_states'], 'which of the input forms the robot offers', choices=FORMS),
+    ParameterRow('joint_states_effort', 'torque', 'what `effort` of joint_states is: joint torque in N·m, motor current in A, or not used',
+                 choices=EFFORTS),
+    ParameterRow('motor_states_effort', 'current', 'what `effort` of motor_states is: motor torque in N·m, motor current in A, or not used',
+                 choices=EFFORTS),
+    ParameterRow('interfaces_effort', 'torque', 'what an interface `effort` of dynamic_joint_states or state_interfaces is',
+                 choices=EFFORTS),
+    ParameterRow('source_name', '', 'name of the joint in the messages; empty: the same', per_joint=True),
+    ParameterRow('gear_ratio', 1.0, 'motor angle per joint angle in motor_states; 1: reflected to the joint side already, negative: the '
+                 'motor turns the other way', per_joint=True, check=_not_zero),
+    ParameterRow('zero_offset', 0.0, 'added to the reflected motor angle', 'rad', -2 * math.pi, 2 * math.pi, per_joint=True),
+    ParameterRow('temperature_topics', ['{joint}/temperature'], 'topics of joint temperatures; `{joint}` stands for the joint, else '
+                 '`frame_id` names it'),
+    ParameterRow('arrays', [], 'Float64MultiArray topics as `quantity topic`, e.g. `current rtde/actual_current`', check=_arrays),
+    ParameterRow('array_joints', [], 'the joint order of the arrays; empty: that of the robot'),
+    ParameterRow('stamps', 'header', 'time of a sample: its header (of reception where it has none) or always of reception',
+                 choices=('header', 'received')),
+    ParameterRow('input_timeout', 0.5, 'an input (but temperature) silent for so long is stale', 's', 0.01, 60),
+    ParameterRow('temperature_timeout', 30.0, 'a temperature silent for so long is stale', 's', 0.01, 3600),
+)
+INPUT_TOPICS = (
+    TopicRow('joint_states', 'sensor_msgs/JointState', 'subscribes',
+             'link side: position rad, velocity rad/s, effort N·m or A; any joint order'),
+    TopicRow('motor_states', 'sensor_msgs/JointState', 'subscribes', 'motor side: position rad, velocity rad/s, effort A or N·m'),
+    TopicRow('motor_current', 'sensor_msgs/JointState', 'subscribes', 'effort: motor current in A'),
+    TopicRow('link_states', 'sensor_msgs/JointState', 'subscribes',
+             'second encoders: position and velocity instead of those of joint_states'),
+    TopicRow('load_torques', 'sensor_msgs/JointState', 'subscribes', 'effort: torque through the transmission in N·m (torque sensors)'),
+    TopicRow('<temperature_topics>', 'sensor_msgs/Temperature', 'subscribes', 'one joint each, °C'),
+    TopicRow('<arrays>', 'std_msgs/Float64MultiArray', 'subscribes', 'values without names in a stated joint order (ur_rtde_publisher)'),
+    TopicRow('dynamic_joint_states', 'control_msgs/DynamicJointState', 'subscribes',
+             'interfaces by joint, where control_msgs is installed'),
+    TopicRow('state_interfaces_broadcaster/names', 'control_msgs/Keys', 'subscribes', 'names of the values below, latched'),
+    TopicRow('state_interfaces_broadcaster/values', 'control_msgs/Float64Values', 'subscribes', 'state interfaces of ros2_control'),
+)
+
+
+def recording_settings(parameters: NodeParameters, joint_names: Sequence[str], **more: Any) -> RecordingSettings:
+    """Return the settings the input parameters state; `more` are further fields of RecordingSettings (gap, alignment)."""
+    inputs = parameters['inputs']
+    if not inputs:
+        raise JointDynamicsError(f'inputs: expected at least one of {", ".join(FORMS)}, found none')
+    source = dict(zip(joint_names, parameters.per_joint('source_name', joint_names), strict=True))
+    mapping: dict[str, Any] = {'joint_states': None, 'stamps': parameters['stamps'], **more}
+    mapping['names'] = {theirs: ours for ours, theirs in source.items() if theirs}
+    if 'joint_states' in inputs:
+        mapping['joint_states'] = {'topic': 'joint_states', 'effort': parameters['joint_states_effort']}
+    if 'motor_states' in inputs:
+        mapping['motor_states'] = {'topic': 'motor_states', 'effort': parameters['motor_states_effort'],
+                                   'gear_ratio': dict(zip(joint_names, parameters.per_joint('gear_ratio', joint_names), strict=True)),
+                                   'zero_offsets': dict(zip(joint_names, parameters.per_joint('zero_offset', joint_names), strict=True))}
+    for name in ('motor_current', 'link_states', 'load_torques'):
+        if name in inputs:
+            mapping[name] = name
+    if 'temperatures' in inputs:
+        mapping['temperatures'] = parameters['temperature_topics']
+    if 'arrays' in inputs:
+        joints = parameters['array_joints'] or list(joint_names)
+        pairs = [text.split(maxsplit=1) for text in parameters['arrays']]
+        mapping['arrays'] = [{'quantity': quantity, 'topic': topic.strip(), 'joints': joints} for quantity, topic in pairs]
+    for name in ('dynamic_joint_states', 'state_interfaces'):
+        if name in inputs:
+            mapping[name] = {'effort': parameters['interfaces_effort']}
+    return RecordingSettings.from_mapping(mapping)
+
+
+def message_class(name: str, form: str) -> type:
+    """Return the message class of `package/msg/Name`; raises JointDynamicsError where the package is not installed."""
+    package, _, kind = name.split('/')
+    try:
+        return getattr(importlib.import_module(f'{package}.msg'), kind)
+    except (ImportError, AttributeError):
+        raise JointDynamicsError(f'{form}: needs {name}, but {package} is not installed here (it comes with ROS 2 itself)') from None
+
+
+class InputSet:
+    """The subscriptions of one node to the robot's signals, from `configure` to cleanup.
+
+    `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival. Quantities are
+    those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not reflected yet; names are
+    those of the robot. A message that cannot be read is counted and reported, never passed on.
+    """
+
+    def __init__(self, node: DynamicsNode, settings: RecordingSettings, on_sample: Callable[[str, int, Sequence[str], Any], None]):
+        self.settings = settings
+        self._node = node
+        self._on_sample = on_sample
+        self._received: dict[str, float] = {}
+        self._bad: dict[str, int] = {}
+        self._bad_since = -math.inf
+        self._reason = ''
+        self._limits: dict[str, float] = {}
+        known = {row.name for row in node.topic_rows()}
+        joint_names = node.robot.joint_names
+        # All classes first: nothing is subscribed when one is missing.
+        wanted = [(adapter, pattern, message_class(kind, pattern), kind)
+                  for adapter in settings.inputs(joint_names) for pattern, kind in adapter.topics.items()]
+        for adapter, pattern, kind, name in wanted:
+            for joint in joint_names if '{joint}' in pattern else ('',):
+                topic = pattern.replace('{joint}', joint)
+                self._limits[topic] = node.parameters['temperature_timeout' if name == TEMPERATURE else 'input_timeout']
+                row = None if topic in known else '<temperature_topics>' if name == TEMPERATURE else '<arrays>'
+                if name == KEYS:
+                    self._limits[topic] = math.inf
+                node.subscribe(kind, topic, self._reader(adapter, topic), LATCHED if name == KEYS else SENSOR, row=row)
+        node.every(0.1, self.report, steady=True)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics subscribed, as given (before remapping)."""
+        return tuple(self._limits)
+
+    def silent(self) -> dict[str, float]:
+        """Return the topics that are stale, with the seconds since their last message (inf: none yet)."""
+        now = time.monotonic()
+        ages = {topic: now - self._received.get(topic, -math.inf) for topic in self._limits}
+        return {topic: age for topic, age in ages.items() if age > self._limits[topic]}
+
+    def report(self) -> None:
+        """Put the state of the inputs into the diagnostics, under `inputs`."""
+        silent = self.silent()
+        if time.monotonic() - self._bad_since > RECENT:
+            self._node.diagnostics.clear('input messages')
+        else:
+            topics = ', '.join(f'{topic} ({count})' for topic, count in self._bad.items())
+            self._node.diagnostics.set('input messages', ERROR, f'messages that cannot be read: {self._reason}', topics=topics)
+        if silent:
+            never = [topic for topic, age in silent.items() if math.isinf(age)]
+            stale = [topic for topic, age in silent.items() if not math.isinf(age)]
+            parts = [f'nothing yet on {", ".join(never)}'] * bool(never) + [f'silent: {", ".join(stale)}'] * bool(stale)
+            self._node.diagnostics.set('inputs', STALE, '; '.join(parts), **{topic: f'{age:.1f} s' for topic, age in silent.items()})
+        else:
+            self._node.diagnostics.set('inputs', OK, f'{len(self._limits)} topics arrive')
+
+    def _reader(self, adapter: Input, topic: str) -> Callable[[Any], None]:
+        clock = self._node.get_clock()
+        received, on_sample, read, monotonic, ours = self._received, self._on_sample, adapter.read, time.monotonic, self.settings.names
+
+        def take(message: Any) -> None:
+            received[topic] = monotonic()
+            try:
+                for quantity, stamp, names, values in read(topic, message, clock.now().nanoseconds):
+                    on_sample(quantity, stamp, [ours.get(name, name) for name in names] if ours else names, values)
+            except JointDynamicsError as error:
+                self._bad[topic] = self._bad.get(topic, 0) + 1
+                self._bad_since = monotonic()
+                self._reason = one_line(error)
+        return take

@@ -1,0 +1,34 @@
+"""Every node has a page in docs/, and every parameter, topic and service of it stands there."""
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from joint_dynamics.nodes.documentation import filled, node_classes
+
+DOCS = Path(__file__).parents[1] / 'docs'
+NODES = node_classes()
+
+
+def test_there_are_nodes():
+    assert NODES
+
+
+@pytest.mark.parametrize('name', NODES)
+def test_parameters_and_topics_of_a_node_are_documented(name):
+    page = (DOCS / f'{name}.md').read_text(encoding='utf-8')
+    assert page == filled(page, NODES[name]), f'run: python -m joint_dynamics.nodes.documentation docs {name}'
+
+
+@pytest.mark.parametrize('name', NODES)
+def test_every_row_of_a_table_is_complete(name):
+    rows = NODES[name].parameter_rows()
+    assert len({row.name for row in rows}) == len(rows)
+    for row in rows:
+        assert row.description
+        assert row.value([] if isinstance(row.default, list) else row.default) is not None or row.default == []
+        assert not row.description.endswith('.')
+    for topic in NODES[name].topic_rows():
+        assert topic.description
+        assert topic.type.count('/') == 1
