@@ -64,6 +64,11 @@ setup(
             'joint-dynamics = joint_dynamics.cli.main:main',
             *(f'{name} = joint_dynamics.nodes.{name}:main' for name in NODES),
         ],
-        'joint_dynamics.controllers': [],
+        'joint_dynamics.controllers': [
+            'computed_torque = joint_dynamics.control.computed_torque:ComputedTorque',
+            'adaptive_friction = joint_dynamics.control.adaptive_friction:AdaptiveFriction',
+            'flexible_joint = joint_dynamics.control.flexible_joint:FlexibleJoint',
+            'joint_torque_feedback = joint_dynamics.control.joint_torque_feedback:JointTorqueFeedback',
+        ],
     },
 )
