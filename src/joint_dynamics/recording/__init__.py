@@ -1,9 +1,11 @@
 """One Recording of aligned arrays, from rosbag2, CSV or live topics."""
+from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.load import load_recording
 from joint_dynamics.recording.recording import QUANTITIES, Recording
+from joint_dynamics.recording.settings import RecordingSettings
 
 # The field `load` (known load torque) lives on instances, the reader on the class: an instance's value hides the classmethod.
 Recording.load = classmethod(lambda cls, spec, settings=None, joint_names=None:  # type: ignore[assignment]
                              load_recording(spec, settings, joint_names))
 
-__all__ = ['QUANTITIES', 'Recording', 'load_recording']
+__all__ = ['QUANTITIES', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'load_recording']

@@ -156,7 +156,7 @@ class Recording:
         Raises JointDynamicsError when there is neither a torque nor a current with its gains.
         """
         if self.current is not None and drive_gains is not None:
-            return self.current * _per_joint(drive_gains, self.joint_names, f'{self.name}: drive gain')
+            return self.current * per_joint(drive_gains, self.joint_names, f'{self.name}: drive gain')
         if self.tau is not None:
             return self.tau
         if self.current is not None:
@@ -182,7 +182,7 @@ def check_uniform(time: Array, name: str) -> None:
                                  f'{steps[worst]:.6g} s at {time[worst]:.6g} s')
 
 
-def _per_joint(values: Mapping[str, float] | ArrayLike, joint_names: Sequence[str], what: str) -> Array:
+def per_joint(values: Mapping[str, float] | ArrayLike, joint_names: Sequence[str], what: str) -> Array:
     """Return (n,) finite values from a mapping by joint name or a sequence in joint order; a number counts for all joints."""
     if isinstance(values, Mapping):
         missing = [name for name in joint_names if name not in values]

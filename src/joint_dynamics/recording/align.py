@@ -1,0 +1,187 @@
+"""Tables of samples with stamps of their own, aligned on the uniform grid of the link-side positions."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.settings import RecordingSettings
+from joint_dynamics.recording.streams import Table
+from joint_dynamics.signals.alignment import (
+    COINCIDENT,
+    alignment_error,
+    longest_gap,
+    missing_samples,
+    resample,
+    sample_period,
+    uniform_grid,
+)
+
+Array = NDArray[np.float64]
+#: Interpolated over long stretches and held at the ends; everything else must be there all the time.
+SLOW = ('temperature',)
+POSITIONS = ('q', 'motor_position', 'theta')
+GAP_PERIODS, GAP_SECONDS, ALIGNMENT_SECONDS = 5, 0.02, 0.025
+
+
+@dataclass
+class Aligner:
+    """The grid of one recording, and what was found while signals were brought onto it.
+
+    Attributes:
+        origin: ns, stamp of time 0, the first grid point of the whole recording.
+        period: s, of the grid.
+        grid: (N,) s from origin, the part inside the window.
+
+    """
+
+    settings: RecordingSettings
+    name: str
+    origin: int
+    period: float
+    grid: Array
+    notes: list[str] = field(default_factory=list)
+    errors: dict[str, float] = field(default_factory=dict)
+
+    def align(self, table: Table) -> Array:
+        """Return the table's values on the grid, (N, columns).
+
+        Raises JointDynamicsError for values that are not numbers, gaps, and samples too far from the grid points.
+        """
+        time: Array = np.asarray((table.stamps - self.origin) * 1e-9, dtype=np.float64)
+        values = table.values
+        first, last = np.searchsorted(time, [self.grid[0] - COINCIDENT, self.grid[-1] + COINCIDENT])
+        # One neighbour more on each side, but only where the grid's end has no sample of its own.
+        first -= first > 0 and not (first < time.size and time[first] <= self.grid[0] + COINCIDENT)
+        last += last < time.size and not (last > 0 and time[last - 1] >= self.grid[-1] - COINCIDENT)
+        time, values = time[first:last], values[first:last]
+        finite = np.isfinite(values)
+        if finite.all():
+            return self._resample(table, table.names, time, values)
+        self._refuse_nan(table, time, finite)
+        return np.hstack([self._resample(table, (joint,), time[finite[:, column]], values[finite[:, column], column:column + 1])
+                          for column, joint in enumerate(table.names)])
+
+    def _refuse_nan(self, table: Table, time: Array, finite: NDArray[np.bool_]) -> None:
+        """Raise for NaN inside the window, unless they may be interpolated; those of the neighbours outside are only left out."""
+        inside = (time >= self.grid[0] - self.period / 2) & (time <= self.grid[-1] + self.period / 2)
+        holes = ~finite & inside[:, None]
+        for column, joint in enumerate(table.names):
+            count = int(holes[:, column].sum())
+            if count and self.settings.nan == 'refuse':
+                raise JointDynamicsError(f'{self.name}: {table.quantity} of {joint} on {table.source} must be a number, found {count} of '
+                                         f'{inside.sum()} samples that are not, the first at {time[np.argmax(holes[:, column])]:.6g} s '
+                                         f'(recording.nan: interpolate bridges them up to max_gap)')
+            if count:
+                self.notes.append(f'{count} samples of {table.quantity} of {joint} are not numbers: interpolated')
+
+    def _resample(self, table: Table, joints: Sequence[str], time: Array, values: Array) -> Array:
+        what = f'{table.quantity} of {", ".join(joints)} on {table.source}'
+        slow = table.quantity in SLOW
+        if time.size < (1 if slow else 2):
+            raise JointDynamicsError(f'{self.name}: too few samples of {what}: {time.size}')
+        if not slow:
+            self._refuse_gap(table, time)
+        error = alignment_error(self.grid, time)
+        limit = self.settings.max_temperature_gap if slow else self.max_alignment_error
+        if error > limit:
+            raise JointDynamicsError(f'{self.name}: {what} must have a sample within {limit:.6g} s of each grid point (recording.'
+                                     f'{"max_temperature_gap" if slow else "max_alignment_error"}), the nearest is {error:.6g} s away')
+        self.errors[table.quantity] = max(error, self.errors.get(table.quantity, 0.0))
+        return resample(self.grid, time, values)
+
+    def _refuse_gap(self, table: Table, time: Array) -> None:
+        period, gap = sample_period(time), longest_gap(time)
+        limit = self._max_gap(period)
+        if gap.length > limit * (1 + 1e-6):
+            raise JointDynamicsError(f'{self.name}: gap of {gap.length:.6g} s in {table.quantity} on {table.source} at {gap.start:.6g} s '
+                                     f'(longest allowed: {limit:.6g} s, recording.max_gap; a window PATH@t0:t1 leaves it out)')
+        missing = missing_samples(time, period)
+        note = (f'{missing} missing samples on {table.source} interpolated, longest gap {gap.length * 1e3:.4g} ms '
+                f'({limit * 1e3:.4g} ms allowed)')
+        if missing and note not in self.notes:
+            self.notes.append(note)
+
+    def _max_gap(self, period: float) -> float:
+        return self.settings.max_gap or max(GAP_PERIODS * period, GAP_SECONDS)
+
+    @property
+    def max_alignment_error(self) -> float:
+        """The bound in force, s."""
+        if self.settings.max_alignment_error is not None:
+            return self.settings.max_alignment_error
+        return max(ALIGNMENT_SECONDS, self._max_gap(self.period) / 2)
+
+    def report(self) -> list[str]:
+        """Return the notes: how far the grid points are from real samples, per quantity, and what was bridged."""
+        far = [f'{quantity} {error * 1e3:.3g} ms' for quantity, error in self.errors.items() if error > COINCIDENT and quantity not in SLOW]
+        if far:
+            self.notes.insert(0, f'resampled at {1 / self.period:.6g} Hz; largest distance to a real sample: {", ".join(far)} '
+                                 f'(bound {self.max_alignment_error * 1e3:.4g} ms)')
+        self.notes += [f'{quantity} interpolated, largest distance to a real sample {self.errors[quantity]:.3g} s '
+                       f'(bound {self.settings.max_temperature_gap:g} s)' for quantity in SLOW if quantity in self.errors]
+        return self.notes
+
+
+def make_grid(tables: Sequence[Table], settings: RecordingSettings, name: str, window: tuple[float | None, float | None]) -> Aligner:
+    """Return the aligner for these tables: a grid from the first to the last link-side sample that every signal covers.
+
+    The grid's rate is that of the positions of most of the joints. `window` is in s from the grid's start, its end left out.
+    Raises JointDynamicsError when the signals have no time in common, or the window holds too little of the recording.
+    """
+    fast = [table for table in tables if table.quantity not in SLOW]
+    leading = max((table for table in fast if table.quantity in POSITIONS),
+                  key=lambda table: (table.quantity == 'q', len(table.names)))
+    begin, end = max(table.stamps[0] for table in fast), min(table.stamps[-1] for table in fast)
+    first = int(np.searchsorted(leading.stamps, begin))
+    if leading.stamps.size - first < 2 or end <= leading.stamps[first]:
+        spans = {table.source: f'{table.source} {table.stamps[0] * 1e-9:.9g} to {table.stamps[-1] * 1e-9:.9g} s' for table in fast}
+        if leading.stamps.size < 2 or len(spans) < 2:
+            raise JointDynamicsError(f'{name}: too short: {leading.stamps.size} samples of {leading.quantity} on {leading.source}, at '
+                                     f'least {settings.min_samples:g} and {settings.min_duration:g} s needed')
+        raise JointDynamicsError(f'{name}: the topics must have time in common, found {"; ".join(spans.values())} '
+                                 f'(different clocks? recording.stamps: received)')
+    origin = int(leading.stamps[first])
+    period = sample_period(np.asarray((leading.stamps[first:] - origin) * 1e-9))
+    grid = uniform_grid(0.0, float(end - origin) * 1e-9, period)
+    total, (t0, t1) = float(grid[-1]), window
+    low, high = np.searchsorted(grid, np.array([t0 or 0.0, np.inf if t1 is None else t1]) - 1e-6 * period)
+    grid = grid[low:high]
+    if grid.size < settings.min_samples or grid.size * period < settings.min_duration:
+        where = '' if window == (None, None) else f' in the window {"" if t0 is None else t0}:{"" if t1 is None else t1}'
+        raise JointDynamicsError(f'{name}: too short: {grid.size} samples, {grid.size * period:.6g} s{where} of {total:.6g} s recorded; '
+                                 f'at least {settings.min_samples:g} samples and {settings.min_duration:g} s needed '
+                                 f'(recording.min_samples, min_duration)')
+    aligner = Aligner(settings, name, origin, period, grid)
+    if t1 is not None and t1 > total + 1.5 * period:
+        aligner.notes.append(f'the window was to end at {t1:.6g} s, the recording ends at {total:.6g} s')
+    cut = (begin - min(table.stamps[0] for table in fast)) * 1e-9, (max(table.stamps[-1] for table in fast) - end) * 1e-9
+    if max(cut) > max(GAP_SECONDS, GAP_PERIODS * period):
+        aligner.notes.append(f'cut to the time common to all signals: {cut[0]:.4g} s left out at the start, {cut[1]:.4g} s at the end')
+    return aligner
+
+
+def merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
+    """Return the tables of one quantity and source such that each joint is in one: rows of several publishers put in order of time.
+
+    Joints that are not among `joint_names` are left out.
+    """
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for joint in joint_names:
+        members = tuple(index for index, table in enumerate(tables) if joint in table.names)
+        if members:
+            groups.setdefault(members, []).append(joint)
+    merged = []
+    for members, joints in groups.items():
+        parts = [tables[index] for index in members]
+        stamps = np.concatenate([part.stamps for part in parts])
+        values = np.concatenate([part.values[:, [part.names.index(joint) for joint in joints]] for part in parts])
+        order = np.argsort(stamps, kind='stable')
+        stamps, values = stamps[order], values[order]
+        last = np.append(np.diff(stamps) > 0, True)
+        merged.append(replace(parts[0], names=tuple(joints), stamps=stamps[last], values=values[last],
+                              duplicates=sum(part.duplicates for part in parts) + int(stamps.size - last.sum())))
+    return merged

@@ -1,0 +1,124 @@
+"""rosbag2 recordings, read with the library rosbags: no ROS installation is needed."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.builder import RecordingBuilder
+from joint_dynamics.recording.inputs import absolute, topic_regex
+
+#: control_msgs is on no Python package index; bags without message definitions (sqlite3 before Iron) are read with these.
+CONTROL_MSGS = {
+    'control_msgs/msg/InterfaceValue': 'string[] interface_names\nfloat64[] values\n',
+    'control_msgs/msg/DynamicJointState': 'std_msgs/Header header\nstring[] joint_names\ncontrol_msgs/InterfaceValue[] interface_values\n',
+    'control_msgs/msg/Keys': 'std_msgs/Header header\nstring[] keys\n',
+    'control_msgs/msg/Float64Values': 'std_msgs/Header header\nfloat64[] values\n',
+}
+ZSTD = b'\x28\xb5\x2f\xfd'
+
+
+def read_bag(path: Path, builder: RecordingBuilder) -> None:
+    """Add all messages of a bag that the builder's inputs want; `path` is a rosbag2 folder, a .mcap or a .db3 file.
+
+    Raises JointDynamicsError when the bag cannot be read to its end, or a topic is missing, of another type, or empty.
+    """
+    # Imported here: half of the start-up time of the command line otherwise.
+    from rosbags.rosbag2 import Reader
+
+    if path.is_dir() and not (path / 'metadata.yaml').is_file():
+        found = ', '.join(sorted(item.name for item in path.iterdir())[:5]) or 'nothing'
+        raise JointDynamicsError(f'{path}: a rosbag2 folder must have metadata.yaml, found {found} (a recording that was not ended? '
+                                 f'`ros2 bag reindex` writes it)')
+    with _reading(path):
+        reader = Reader(path)
+        reader.open()
+    try:
+        wanted = choose_topics(path, {connection.topic: connection.msgtype for connection in reader.connections}, builder)
+        connections = [connection for connection in reader.connections if connection.topic in wanted]
+        empty = [topic for topic in wanted if not sum(item.msgcount for item in connections if item.topic == topic)]
+        if empty:
+            raise JointDynamicsError(f'{path}: no messages on {", ".join(empty)}')
+        with _reading(path):
+            store = typestore(connections)
+        counts = dict.fromkeys(wanted, 0)
+        for topic, received, message in _messages(path, reader, connections, store):
+            counts[topic] += 1
+            try:
+                builder.add_message(topic, message, received)
+            except JointDynamicsError as error:
+                raise JointDynamicsError(f'{path}: {error}') from None
+        for topic, count in counts.items():
+            stated = sum(item.msgcount for item in connections if item.topic == topic)
+            if count < stated:
+                raise JointDynamicsError(f'{path}: truncated or damaged: {stated} messages stated on {topic}, found {count}')
+    finally:
+        with _reading(path):
+            reader.close()
+
+
+def _messages(path: Path, reader: Any, connections: list[Any], store: Any) -> Iterator[tuple[str, int, Any]]:
+    """Yield topic, time of reception (ns) and message; what damaged data raise becomes one line."""
+    with _reading(path):
+        for connection, received, raw in reader.messages(connections):
+            if raw[:4] == ZSTD:
+                raise JointDynamicsError(f'{path}: its messages are compressed one by one, which only metadata.yaml says: name the folder')
+            yield connection.topic, received, store.deserialize_cdr(raw, connection.msgtype)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever the bag library raises on damaged data into one line; it has no common class for that."""
+    try:
+        yield
+    except JointDynamicsError:
+        raise
+    except Exception as error:
+        reason = ' '.join(str(error).split()) or type(error).__name__
+        raise JointDynamicsError(f'{path}: cannot be read (truncated, damaged, or not a rosbag2 recording): {reason}') from error
+
+
+def choose_topics(path: Path, available: dict[str, str], builder: RecordingBuilder) -> set[str]:
+    """Return the topics to read; raise when one that an input wants is not there, or of another type."""
+    wanted: set[str] = set()
+    theirs = {ours: name for name, ours in builder.settings.names.items()}
+    listed = ', '.join(f'{topic} ({kind})' for topic, kind in sorted(available.items())) or 'none'
+    for item in builder.inputs:
+        for pattern, kind in item.topics.items():
+            matches = {topic: match for topic in available if (match := topic_regex(pattern).fullmatch(absolute(topic)))}
+            if '{joint}' in pattern and builder.joint_names is not None:
+                known = {theirs.get(name, name) for name in builder.joint_names}
+                matches = {topic: match for topic, match in matches.items() if match['joint'] in known}
+            if not matches:
+                raise JointDynamicsError(f'{path}: expected topic {absolute(pattern)} ({kind}), found {listed}')
+            for topic in matches:
+                if available[topic] != kind:
+                    raise JointDynamicsError(f'{path}: expected {kind} on {topic}, found {available[topic]}')
+                wanted.add(topic)
+    return wanted
+
+
+def typestore(connections: list[Any]) -> Any:
+    """Return the rosbags type store for these connections: standard messages, and control_msgs as the bag defines them, or ours."""
+    from rosbags.interfaces import MessageDefinitionFormat
+    from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types: dict[str, Any] = {}
+    for connection in connections:
+        definition = connection.msgdef
+        if connection.msgtype in store.fielddefs or connection.msgtype in types:
+            continue
+        if definition.format == MessageDefinitionFormat.MSG:
+            types.update(get_types_from_msg(definition.data, connection.msgtype))
+        elif definition.format == MessageDefinitionFormat.IDL:
+            types.update(get_types_from_idl(definition.data))
+        else:
+            for name, text in CONTROL_MSGS.items():
+                types.update(get_types_from_msg(text, name))
+    new = {name: value for name, value in types.items() if name not in store.fielddefs}
+    if new:
+        store.register(new)
+    return store

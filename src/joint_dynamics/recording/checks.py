@@ -1,0 +1,49 @@
+"""What cannot be a recording of a moving robot is refused, what is odd is noted."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.recording import Recording
+
+#: rad (m): a joint that moves by more than this needs a torque that changes.
+MOVES = 0.01
+
+
+def check_signals(recording: Recording) -> Recording:
+    """Return the recording with a note on each joint that stands still or has a constant torque.
+
+    Raises JointDynamicsError when no position ever changes, when all torques (currents) are constant, as the zeros of a simulator
+    without effort, or when the torque of a joint is constant although the joint moves.
+    """
+    name, joints = recording.name, recording.joint_names
+    notes = list(recording.notes)
+    travel = np.ptp(recording.q, axis=0)
+    motion = travel if recording.theta is None else np.maximum(travel, np.ptp(recording.theta, axis=0))
+    if not motion.any():
+        raise JointDynamicsError(f'{name}: no joint moves: every position is constant for {recording.duration:.6g} s')
+    if not motion.all():
+        notes.append(f'never moves: {", ".join(joint for joint, moved in zip(joints, motion, strict=True) if not moved)}')
+    for quantity, unit in (('tau', 'N·m'), ('current', 'A')):
+        values = getattr(recording, quantity)
+        if values is None:
+            continue
+        constant = np.ptp(values, axis=0) == 0
+        if constant.all():
+            found = ', '.join(f'{value:.6g}' for value in values[0])
+            raise JointDynamicsError(f'{name}: {quantity} is constant in all {recording.samples} samples of all joints ({found} {unit}); '
+                                     f'if it is not measured, say effort: none')
+        for index in np.flatnonzero(constant):
+            if motion[index] > MOVES:
+                raise JointDynamicsError(f'{name}: {quantity} of {joints[index]} is constant ({values[0, index]:.6g} {unit}) although the '
+                                         f'joint moves by {motion[index]:.3g} rad')
+            notes.append(f'{quantity} of {joints[index]} is constant: {values[0, index]:.6g} {unit}')
+    dropped: dict[str, None] = {}
+    for quantity, position in (('dq', 'q'), ('dtheta', 'theta')):
+        speed, angle = getattr(recording, quantity), getattr(recording, position)
+        if speed is not None and angle is not None and np.ptp(angle, axis=0).max() > MOVES and not speed.any():
+            dropped[quantity] = None
+            notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
+    return replace(recording, notes=tuple(notes), **dropped)  # type: ignore[arg-type]

@@ -1,0 +1,103 @@
+"""CSV files: `time` [s] and, k = 1…n in the robot's joint order, q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>."""
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.builder import RecordingBuilder
+from joint_dynamics.recording.recording import QUANTITIES, Recording
+
+#: Array of a Recording -> start of its columns' names.
+COLUMNS = {**{name: name for name in QUANTITIES}, 'current': 'cur', 'temperature': 'temp'}
+QUANTITY_OF = {column: quantity for quantity, column in COLUMNS.items()}
+NAME = re.compile(r'([A-Za-z_]+?)(\d+)')
+#: A float has this many significant decimals at most.
+EXACT = '%.17g'
+
+
+def read_csv(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
+    """Add all samples of a CSV file, and return the names of columns that are not used.
+
+    The joints are the builder's, in their order, or joint_1 … joint_n.
+    Raises JointDynamicsError for a file without time or q, with other joints than the robot's, or with what is not a number.
+    """
+    try:
+        with path.open(encoding='utf-8-sig', newline='') as file:
+            header = [name.strip() for name in next(csv.reader([file.readline()]), [])]
+            columns, unused = _columns(path, header, builder)
+            data = _numbers(path, header)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise JointDynamicsError(f'{path}: cannot be read as CSV: {error}') from None
+    if data.shape[0] < 1:
+        raise JointDynamicsError(f'{path}: no samples, only a header')
+    seconds = data[:, header.index('time')]
+    if not np.isfinite(seconds).all():
+        row = int(np.argmax(~np.isfinite(seconds)))
+        raise JointDynamicsError(f'{path}: time must be a number, found {seconds[row]} in line {row + 2}')
+    stamps = np.rint((seconds - seconds[0]) * 1e9).astype(np.int64)
+    for quantity, indices in columns.items():
+        joints = builder.joint_names or tuple(f'joint_{k + 1}' for k in range(len(indices)))
+        builder.add_block(quantity, stamps, joints, data[:, indices], source=path.name)
+    return unused
+
+
+def write_csv(recording: Recording, path: Path) -> None:
+    """Write a recording; all its arrays come back bit for bit, its times to 1 ns. Raises JointDynamicsError when it cannot be written."""
+    header = ['time'] + [f'{COLUMNS[quantity]}{k + 1}' for quantity in recording.quantities for k in range(recording.n)]
+    data = np.hstack([recording.time[:, None], *(getattr(recording, quantity) for quantity in recording.quantities)])
+    try:
+        np.savetxt(path, data, fmt=EXACT, delimiter=',', header=','.join(header), comments='')
+    except OSError as error:
+        raise JointDynamicsError(f'{path}: cannot be written: {error}') from None
+
+
+def _columns(path: Path, header: list[str], builder: RecordingBuilder) -> tuple[dict[str, list[int]], tuple[str, ...]]:
+    """Return quantity -> indices of its columns in joint order, and the columns that are no quantity."""
+    found: dict[str, dict[int, int]] = {}
+    unused = []
+    for index, name in enumerate(header):
+        match = NAME.fullmatch(name)
+        if name in header[:index]:
+            raise JointDynamicsError(f'{path}: column {name} must be there once, found it twice')
+        if match and match[1] in QUANTITY_OF:
+            found.setdefault(QUANTITY_OF[match[1]], {})[int(match[2])] = index
+        elif name != 'time':
+            unused.append(name)
+    if 'time' not in header or 'q' not in found:
+        raise JointDynamicsError(f'{path}: expected columns time, q1, q2, …, found {", ".join(header) or "none"}')
+    n = len(builder.joint_names or found['q'])
+    for quantity, places in found.items():
+        if sorted(places) != list(range(1, n + 1)):
+            expected = f'{COLUMNS[quantity]}1 to {COLUMNS[quantity]}{n}'
+            joints = f' (joints {", ".join(builder.joint_names)})' if builder.joint_names else ''
+            raise JointDynamicsError(f'{path}: expected columns {expected}{joints}, found '
+                                     f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}')
+    return {quantity: [places[k + 1] for k in range(n)] for quantity, places in found.items()}, tuple(unused)
+
+
+def _numbers(path: Path, header: list[str]) -> NDArray[np.float64]:
+    """Return all rows as numbers, an empty field as NaN."""
+    try:
+        return np.loadtxt(path, delimiter=',', skiprows=1, ndmin=2, encoding='utf-8-sig', comments=None)
+    except ValueError:
+        # Slower, but it knows empty fields, and where something else stands.
+        return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
+
+
+def _rows(path: Path, header: list[str]) -> Iterator[list[float]]:
+    with path.open(encoding='utf-8-sig', newline='') as file:
+        for line, row in enumerate(csv.reader(file), start=1):
+            if line == 1 or not row:
+                continue
+            if len(row) != len(header):
+                raise JointDynamicsError(f'{path}: expected {len(header)} fields in line {line}, found {len(row)}')
+            try:
+                yield [float(field) if field.strip() else np.nan for field in row]
+            except ValueError as error:
+                raise JointDynamicsError(f'{path}: line {line}: {error}') from None

@@ -1,0 +1,249 @@
+"""The forms in which robots publish their signals, one adapter each; messages are read by attribute, whatever library made them.
+
+An adapter turns one message into samples (quantity, stamp, names, values). A message of a bag and a message that arrives over
+DDS have the same attributes, so the same adapters serve files and nodes, and no ROS is imported here.
+"""
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from joint_dynamics.errors import JointDynamicsError
+
+#: quantity, stamp in ns, names of joints, their values.
+Sample = tuple[str, int, Sequence[str], Any]
+#: What a sample may be: the arrays of a Recording, and motor-side signals that still have to be reflected to the joint side.
+MOTOR_SIDE = ('motor_position', 'motor_velocity', 'motor_torque')
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+TEMPERATURE = 'sensor_msgs/msg/Temperature'
+FLOAT64_MULTI_ARRAY = 'std_msgs/msg/Float64MultiArray'
+DYNAMIC_JOINT_STATE = 'control_msgs/msg/DynamicJointState'
+KEYS = 'control_msgs/msg/Keys'
+FLOAT64_VALUES = 'control_msgs/msg/Float64Values'
+#: Values that came before the names they belong to are kept, this many (a latched message may be recorded a little late).
+WAITING = 10_000
+
+
+class Input(Protocol):
+    """One adapter: which topics it wants, and how a message of them becomes samples."""
+
+    @property
+    def topics(self) -> Mapping[str, str]:
+        """Topic (may hold the placeholder `{joint}`) -> message type."""
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What its samples may be of."""
+
+    @property
+    def replaces(self) -> bool:
+        """Whether its samples replace those of another input (a second encoder) instead of being in conflict with them."""
+
+    def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
+        """Yield the samples of one message, received at this time (ns)."""
+
+
+def stamp_of(message: Any, received: int) -> int:
+    """Return the header's stamp in ns, or the time of reception when the header has none (0)."""
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec) or received
+
+
+@dataclass(frozen=True)
+class JointStateInput:
+    """`sensor_msgs/JointState`: each of its three arrays may be one quantity, or empty."""
+
+    topic: str
+    position: str | None = None
+    velocity: str | None = None
+    effort: str | None = None
+    replaces: bool = False
+    header: bool = True
+
+    @property
+    def topics(self) -> Mapping[str, str]:
+        """Topic -> message type."""
+        return {self.topic: JOINT_STATE}
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What its samples may be of."""
+        return tuple(name for name in (self.position, self.velocity, self.effort) if name)
+
+    def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
+        """Yield up to three samples: position, velocity and effort, as far as they are wanted and there."""
+        stamp = stamp_of(message, received) if self.header else received
+        for quantity, values in ((self.position, message.position), (self.velocity, message.velocity), (self.effort, message.effort)):
+            if quantity is not None and len(values):
+                if len(values) != len(message.name):
+                    raise JointDynamicsError(f'{topic}: a JointState must have as many values as names, found {len(message.name)} names '
+                                             f'and {len(values)} values')
+                yield quantity, stamp, message.name, values
+
+
+@dataclass(frozen=True)
+class TemperatureInput:
+    """`sensor_msgs/Temperature`, one joint each: named by the place of `{joint}` in the topic, by frame_id, or by the topic's path."""
+
+    pattern: str
+    joint_names: tuple[str, ...] = ()
+    header: bool = True
+    replaces: bool = False
+    quantities: tuple[str, ...] = ('temperature',)
+
+    @property
+    def topics(self) -> Mapping[str, str]:
+        """Topic, with its placeholder -> message type."""
+        return {self.pattern: TEMPERATURE}
+
+    def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
+        """Yield one sample of one joint."""
+        stamp = stamp_of(message, received) if self.header else received
+        yield 'temperature', stamp, (self._joint(topic, message.header.frame_id),), (message.temperature,)
+
+    def _joint(self, topic: str, frame: str) -> str:
+        if '{joint}' in self.pattern:
+            match = topic_regex(self.pattern).fullmatch(absolute(topic))
+            if match:
+                return match['joint']
+        parts = topic.strip('/').split('/')
+        for name in (frame, *parts):
+            if name in self.joint_names:
+                return name
+        if frame and not self.joint_names:
+            return frame
+        raise JointDynamicsError(f'{topic}: frame_id or topic must name a joint ({", ".join(self.joint_names) or "no joints known"}), '
+                                 f'found frame_id {frame!r}')
+
+
+@dataclass(frozen=True)
+class ArrayInput:
+    """`std_msgs/Float64MultiArray` without header and names: values in a stated order of joints, at the time of reception."""
+
+    topic: str
+    quantity: str
+    joints: tuple[str, ...]
+    replaces: bool = False
+
+    @property
+    def topics(self) -> Mapping[str, str]:
+        """Topic -> message type."""
+        return {self.topic: FLOAT64_MULTI_ARRAY}
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What its samples are of."""
+        return (self.quantity,)
+
+    def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
+        """Yield one sample of all joints."""
+        if len(message.data) != len(self.joints):
+            raise JointDynamicsError(f'{topic}: expected {len(self.joints)} values ({", ".join(self.joints)}), found {len(message.data)}')
+        yield self.quantity, received, self.joints, message.data
+
+
+@dataclass(frozen=True)
+class DynamicJointStateInput:
+    """`control_msgs/DynamicJointState`: per joint a list of interface names and values."""
+
+    topic: str
+    interfaces: Mapping[str, str]
+    header: bool = True
+    replaces: bool = False
+
+    @property
+    def topics(self) -> Mapping[str, str]:
+        """Topic -> message type."""
+        return {self.topic: DYNAMIC_JOINT_STATE}
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What its samples may be of."""
+        return tuple(dict.fromkeys(self.interfaces.values()))
+
+    def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
+        """Yield one sample per quantity, of the joints that have it."""
+        stamp = stamp_of(message, received) if self.header else received
+        lengths = [(len(message.joint_names), len(message.interface_values)),
+                   *((len(item.interface_names), len(item.values)) for item in message.interface_values)]
+        if any(names != values for names, values in lengths):
+            raise JointDynamicsError(f'{topic}: a DynamicJointState must have as many values as names, found '
+                                     f'{", ".join(f"{names} names and {values} values" for names, values in lengths)}')
+        pairs = [(joint, interface, value)
+                 for joint, item in zip(message.joint_names, message.interface_values, strict=True)
+                 for interface, value in zip(item.interface_names, item.values, strict=True)]
+        yield from _by_quantity(topic, stamp, pairs, self.interfaces)
+
+
+@dataclass
+class StateInterfacesInput:
+    """`control_msgs/Keys` (latched, names as `joint/interface`) with `control_msgs/Float64Values`: the state_interfaces_broadcaster."""
+
+    values: str
+    names: str
+    interfaces: Mapping[str, str]
+    header: bool = True
+    replaces: bool = False
+    keys: tuple[str, ...] = ()
+    waiting: deque[tuple[int, Any]] = field(default_factory=lambda: deque(maxlen=WAITING))
+
+    @property
+    def topics(self) -> Mapping[str, str]:
+        """Topics -> message types."""
+        return {self.names: KEYS, self.values: FLOAT64_VALUES}
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What its samples may be of."""
+        return tuple(dict.fromkeys(self.interfaces.values()))
+
+    def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
+        """Yield one sample per quantity; values that come before their names wait for them."""
+        if hasattr(message, 'keys'):
+            self.keys = tuple(message.keys)
+            while self.waiting:
+                stamp, values = self.waiting.popleft()
+                yield from self._samples(topic, stamp, values)
+            return
+        stamp = stamp_of(message, received) if self.header else received
+        if self.keys:
+            yield from self._samples(topic, stamp, message.values)
+        else:
+            self.waiting.append((stamp, np.array(message.values, dtype=np.float64)))
+
+    def _samples(self, topic: str, stamp: int, values: Any) -> Iterator[Sample]:
+        if len(values) != len(self.keys):
+            raise JointDynamicsError(f'{topic}: expected {len(self.keys)} values, as many as names on {self.names}, found {len(values)}')
+        pairs = [(*key.rpartition('/')[::2], value) for key, value in zip(self.keys, values, strict=True)]
+        yield from _by_quantity(topic, stamp, pairs, self.interfaces)
+
+
+def _by_quantity(topic: str, stamp: int, pairs: Sequence[tuple[str, str, float]], interfaces: Mapping[str, str]) -> Iterator[Sample]:
+    """Yield the values of (joint, interface, value) triples as one sample per quantity."""
+    found: dict[str, dict[str, float]] = {}
+    for joint, interface, value in pairs:
+        quantity = interfaces.get(interface)
+        if quantity is None:
+            continue
+        if joint in found.setdefault(quantity, {}):
+            raise JointDynamicsError(f'{topic}: {quantity} of {joint} must come from one interface, found two of '
+                                     f'{", ".join(name for name, value in interfaces.items() if value == quantity)}')
+        found[quantity][joint] = value
+    for quantity, values in found.items():
+        yield quantity, stamp, tuple(values), tuple(values.values())
+
+
+def absolute(topic: str) -> str:
+    """Return the topic's name as a bag has it, with a leading slash."""
+    return '/' + topic.lstrip('/')
+
+
+def topic_regex(pattern: str) -> re.Pattern[str]:
+    """Return the expression that matches absolute topics of a pattern with `{joint}` for one path element (or a part of it)."""
+    before, _, after = absolute(pattern).partition('{joint}')
+    return re.compile(f'{re.escape(before)}(?P<joint>[^/]+?){re.escape(after)}' if '{joint}' in pattern else re.escape(before))

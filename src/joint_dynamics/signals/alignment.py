@@ -1,0 +1,82 @@
+"""Samples taken at any times, brought onto one uniform grid, with a bound on the error this makes.
+
+A sample of a signal x(t) that is interpolated linearly between two neighbours T apart is wrong by at most max|x''| T²/8. What
+can be bounded without knowing the signal is T, the gap, and the distance of a grid point to the nearest real sample (at most T/2).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+
+Array = NDArray[np.float64]
+#: A grid point this close to a sample (s) takes the sample as it is: stamps are often rounded to microseconds.
+COINCIDENT = 1e-6
+#: The mean step replaces the median when they agree to this share: it does not drift against the samples.
+STEADY = 0.01
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The longest stretch without a sample: `length` s, from `start` s on."""
+
+    start: float
+    length: float
+
+
+def sample_period(time: Array) -> float:
+    """Return the period (s) of samples at `time` (N,) s, increasing: the median step, so that gaps and jitter do not count.
+
+    Where the median agrees with the mean over all whole steps, the mean is returned: it is exact for stamps rounded to their clock.
+    Raises JointDynamicsError for fewer than two samples.
+    """
+    if time.size < 2:
+        raise JointDynamicsError(f'a sample rate needs at least 2 samples, found {time.size}')
+    steps = np.diff(time)
+    median = float(np.median(steps))
+    mean = float((time[-1] - time[0]) / max(np.rint(steps / median).sum(), 1.0))
+    return mean if abs(mean - median) <= STEADY * median else median
+
+
+def uniform_grid(start: float, end: float, period: float) -> Array:
+    """Return start, start + period, … (s) up to end; a last point past the end by rounding only is still in."""
+    return start + period * np.arange(int(np.floor((end - start) / period + 1e-3)) + 1)
+
+
+def longest_gap(time: Array) -> Gap:
+    """Return the longest step between samples at `time` (N,) s, increasing, N >= 2."""
+    steps = np.diff(time)
+    worst = int(np.argmax(steps))
+    return Gap(float(time[worst]), float(steps[worst]))
+
+
+def missing_samples(time: Array, period: float) -> int:
+    """Return how many samples of this period (s) are not there: whole periods skipped inside `time` (N,) s."""
+    return int(np.maximum(np.rint(np.diff(time) / period) - 1, 0).sum())
+
+
+def alignment_error(grid: Array, time: Array) -> float:
+    """Return the largest distance (s) of a grid point (N,) to the nearest of the samples at `time` (K,) s, both increasing."""
+    after = np.searchsorted(time, grid).clip(0, time.size - 1)
+    before = (after - 1).clip(0)
+    return float(np.minimum(np.abs(time[after] - grid), np.abs(grid - time[before])).max())
+
+
+def resample(grid: Array, time: Array, values: Array) -> Array:
+    """Return `values` (K, n), sampled at `time` (K,) s, at the points of `grid` (N,) s: (N, n), linear, held before and after.
+
+    Where every grid point has its sample (within COINCIDENT), the samples come back as they are.
+    """
+    if grid.size == time.size and np.abs(grid - time).max() <= COINCIDENT:
+        return values
+    first = int(np.searchsorted(time, grid[0] - COINCIDENT))
+    inside = time[first:first + grid.size]
+    if inside.size == grid.size and np.abs(grid - inside).max() <= COINCIDENT:
+        return values[first:first + grid.size]
+    out = np.empty((grid.size, values.shape[1]))
+    for column in range(values.shape[1]):
+        out[:, column] = np.interp(grid, time, values[:, column])
+    return out
