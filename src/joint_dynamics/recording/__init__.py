@@ -1,6 +1,7 @@
 """One Recording of aligned arrays, from rosbag2, CSV or live topics."""
 from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.load import load_recording
+from joint_dynamics.recording.periods import PeriodAverage, average_periods
 from joint_dynamics.recording.recording import QUANTITIES, Recording
 from joint_dynamics.recording.settings import RecordingSettings
 
@@ -8,4 +9,4 @@ from joint_dynamics.recording.settings import RecordingSettings
 Recording.load = classmethod(lambda cls, spec, settings=None, joint_names=None:  # type: ignore[assignment]
                              load_recording(spec, settings, joint_names))
 
-__all__ = ['QUANTITIES', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'load_recording']
+__all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'average_periods', 'load_recording']
