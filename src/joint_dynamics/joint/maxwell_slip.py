@@ -8,7 +8,7 @@ a whole recording is evaluated block by block in parallel and gives, bit for bit
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -111,7 +111,7 @@ class MaxwellSlip:
             angle, width = self._input(np.broadcast_to(np.asarray(theta, dtype=float), (self.joints,)))
             delta = np.broadcast_to(np.asarray(direction, dtype=float), (self.joints,))[:, None] * width
             self._slider = angle[:, None] - delta
-            self._output = self._hysteresis(delta, width)
+            self._output = self._hysteresis(delta / width)
 
     def copy(self) -> MaxwellSlip:
         """Return an independent twin: the same parameters, its own state."""
@@ -125,9 +125,9 @@ class MaxwellSlip:
         angle = theta if self.kinematic_error is None else theta - self.kinematic_error(theta)
         return angle, self.backlash(theta)[..., None] * self.limits
 
-    def _hysteresis(self, delta: NDArray, width: NDArray) -> NDArray:
+    def _hysteresis(self, relative: NDArray) -> NDArray:
         """H = 𝓑⁻¹ Σ k_i δ_i = Σ (k_i Δ_i) δ_i / (𝓑 Δ_i): exactly ±1 in slip, whatever 𝓑 [M6 proposition 1]."""
-        return np.clip((delta / width * (self.stiffness * self.limits)).sum(axis=-1), -1.0, 1.0)
+        return np.clip((relative * (self.stiffness * self.limits)).sum(axis=-1), -1.0, 1.0)
 
     def step(self, theta: ArrayLike) -> NDArray:
         """Take one sample of the motor angle θ (n,) rad, return H (n,)."""
@@ -136,33 +136,46 @@ class MaxwellSlip:
         if self._slider is None:
             self._slider = np.repeat(angle[:, None], self.operators, axis=1)
         self._slider = np.minimum(np.maximum(self._slider, angle[:, None] - width), angle[:, None] + width)
-        self._output = self._hysteresis(self._deformation(angle, self._slider, width), width)
+        self._output = self._hysteresis(self._relative(angle, self._slider, width))
         return self._output.reshape(given.shape).copy()
 
     @staticmethod
-    def _deformation(angle: NDArray, slider: NDArray, width: NDArray) -> NDArray:
+    def _relative(angle: NDArray, slider: NDArray, width: NDArray) -> NDArray:
         # θ − s rounds; in slip the clip at 𝓑Δ takes the rounding off again, so that H is ±1 and not ±1 ∓ 1e-13.
         delta = angle[..., None] - slider
         slack = 4e-16 * (1.0 + np.abs(angle))[..., None]
-        return np.where(np.abs(delta) >= width - slack, np.copysign(width, delta), delta)
+        return np.where(np.abs(delta) >= width - slack, np.sign(delta), delta / width)
 
     def run(self, theta: ArrayLike) -> NDArray:
         """Take a recording θ (N, n) rad, return H (N, n); the state goes on from where it was, and on from here afterwards."""
         given = np.asarray(theta, dtype=float)
+        H = np.empty((given.size // self.joints, self.joints))
+        for rows, relative in self._advance(given):
+            H[rows] = self._hysteresis(relative)
+        return H.reshape(given.shape)
+
+    def relative_deformation(self, theta: ArrayLike) -> NDArray:
+        """Take a recording θ (N, n) rad like `run`, return δ_i/(𝓑 Δ_i), (N, n, M) in [−1, 1]: what the stiffness is regressed on."""
+        given = np.asarray(theta, dtype=float)
+        out = np.empty((given.size // self.joints, self.joints, self.operators))
+        for rows, relative in self._advance(given):
+            out[rows] = relative
+        return out
+
+    def _advance(self, given: NDArray) -> Iterator[tuple[slice, NDArray]]:
+        """Move the sliders along the recording, chunk by chunk: (rows, δ_i/(𝓑 Δ_i)); the output follows at the end."""
         rows = given.reshape(-1, self.joints) if given.ndim <= 1 and self.joints == 1 else given
         if rows.ndim != 2 or rows.shape[1] != self.joints:
-            raise JointDynamicsError(f'MaxwellSlip.run: expected theta of shape (N, {self.joints}), found {given.shape}')
-        H = np.empty(rows.shape)
+            raise JointDynamicsError(f'MaxwellSlip: expected a recording theta of shape (N, {self.joints}), found {given.shape}')
         for start in range(0, len(rows), CHUNK):
             angle, width = self._input(rows[start:start + CHUNK])
             if self._slider is None:
                 self._slider = np.repeat(angle[0][:, None], self.operators, axis=1)
             sliders = _clip_scan(self._slider, angle[..., None] - width, angle[..., None] + width)
-            H[start:start + CHUNK] = self._hysteresis(self._deformation(angle, sliders, width), width)
             self._slider = sliders[-1].copy()
-        if len(rows):
-            self._output = H[-1].copy()
-        return H.reshape(given.shape)
+            relative = self._relative(angle, sliders, width)
+            self._output = self._hysteresis(relative[-1])
+            yield slice(start, start + len(angle)), relative
 
     def to_dict(self, joint: int = 0) -> dict:
         """Plain document of one joint: operators and exponents of the laws, or the limits and stiffness themselves."""
