@@ -1,1 +1,6 @@
 """Batch identification: the robot (IDIM), one joint's tests, payload, drive gains, statistics."""
+from joint_dynamics.identification.identify import identify
+from joint_dynamics.identification.result import IdentificationResult
+from joint_dynamics.identification.settings import IdentificationSettings
+
+__all__ = ['IdentificationResult', 'IdentificationSettings', 'identify']

@@ -26,7 +26,8 @@ NEGLIGIBLE = 1e-4
 class BaseParameters:
     """A set of b base parameters of p standard ones.
 
-    `standard_names` (p,); `independent` (b,) the standard parameters that head each combination, as column indices; `matrix` (b, p), base = matrix · standard.
+    `standard_names` (p,); `independent` (b,) the standard parameters that head each combination, as column indices; `matrix` (b, p),
+    base = matrix · standard.
     """
 
     standard_names: tuple[str, ...]

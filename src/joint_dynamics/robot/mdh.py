@@ -41,6 +41,20 @@ class MdhTable:
         """Number of joints."""
         return len(self.names)
 
+    def document(self) -> dict[str, Any]:
+        """Return the table as the mapping that `load_mdh` reads (without the coupling)."""
+        return _plain(self)
+
+
+def _plain(table: MdhTable) -> dict[str, Any]:
+    rows = [{'name': table.names[j], 'alpha': float(table.alpha[j]), 'a': float(table.a[j]), 'd': float(table.d[j]), 'theta':
+    float(table.theta[j]),
+             'type': 'prismatic' if table.prismatic[j] else 'revolute'} for j in range(table.n)]
+    document: dict[str, Any] = {'joints': rows}
+    if np.all(np.isfinite(table.limits.velocity)):
+        document['velocity_limit_rad_s'] = table.limits.velocity.tolist()
+    return document
+
 
 def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
     """Read a table: a mapping, YAML text's path, with `joints`, a list of {name, alpha, a, d, theta[, type]}.
@@ -86,7 +100,8 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
     coupling = document.get('position_coupling_R')
     if coupling is not None:
         coupling = _array(coupling, (n, n), f'robot {name}: position_coupling_R')
-    return MdhTable(tuple(names), *values.T, np.array(prismatic), coupling, limits)
+    alpha, a, d, theta = values.T
+    return MdhTable(tuple(names), alpha, a, d, theta, np.array(prismatic), coupling, limits)
 
 
 def _array(value: Any, shape: tuple[int, ...], where: str) -> NDArray:

@@ -18,7 +18,7 @@ from joint_dynamics.robot.mdh import MdhTable, build_from_mdh, load_mdh
 from joint_dynamics.robot.mounting import gravity_in_base
 from joint_dynamics.robot.regressor import INERTIAL, JOINT, PER_JOINT, parameter_names, regressor_rows
 from joint_dynamics.robot.rigid_body import RigidBody
-from joint_dynamics.robot.urdf import build_from_urdf, read_source
+from joint_dynamics.robot.urdf import build_from_urdf, read_source, stripped_urdf
 
 # Samples per block: large enough to hide the interpreter, small enough to stay in the processor's cache.
 BLOCK = 2048
@@ -37,13 +37,14 @@ class RobotModel:
     joint_names, n, limits: of the joints, in chain order.
     parameter_names: names of the standard parameters, p in all.
     parameters: (p,) from the URDF's inertials (rotor and friction 0), or None where it has none.
-    pinocchio: the pinocchio model, for forward kinematics and geometry; `urdf` its text, None for an MDH table.
+    pinocchio: the pinocchio model, for forward kinematics and geometry; `urdf` its text, None for an MDH table; `locked` {name: rad}.
     mdh: the table, None for a URDF. coupling: DriveCoupling or None.
 
     """
 
     def __init__(self, model: pinocchio.Model, limits: JointLimits, *, mounting: Any = None, coupling: ArrayLike | None = None,
-                 has_inertials: bool = False, urdf: str | None = None, mdh: MdhTable | None = None):
+                 has_inertials: bool = False, urdf: str | None = None, locked: Mapping[str, float] | None = None,
+                 mdh: MdhTable | None = None):
         model.gravity.linear = gravity_in_base(mounting)
         self.pinocchio = model
         self.chain = Chain.from_pinocchio(model)
@@ -52,6 +53,7 @@ class RobotModel:
         self.limits = limits
         self.mounting = mounting
         self.urdf = urdf
+        self.locked = dict(locked or {})
         self.mdh = mdh
         self.coupling = None if coupling is None else DriveCoupling(coupling)
         if self.coupling is not None and len(self.coupling.matrix) != self.n:
@@ -69,13 +71,14 @@ class RobotModel:
         Raises JointDynamicsError naming what was expected and found.
         """
         model, limits, has_inertials, text = build_from_urdf(source, joints, locked)
-        return cls(model, limits, mounting=mounting, coupling=coupling, has_inertials=has_inertials, urdf=text)
+        return cls(model, limits, mounting=mounting, coupling=coupling, has_inertials=has_inertials, urdf=text, locked=locked)
 
     @classmethod
     def from_mdh(cls, source: str | Path | Mapping[str, Any], *, mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
         """Build from an MDH table in YAML or a mapping (see `load_mdh`); `coupling` defaults to the table's own."""
         table = load_mdh(source)
-        return cls(build_from_mdh(table), table.limits, mounting=mounting, coupling=table.coupling if coupling is None else coupling, mdh=table)
+        coupling = table.coupling if coupling is None else coupling
+        return cls(build_from_mdh(table), table.limits, mounting=mounting, coupling=coupling, mdh=table)
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> RobotModel:
@@ -94,6 +97,15 @@ class RobotModel:
             mass, mx, my, mz, xx, xy, yy, xz, yz, zz = self.pinocchio.inertias[k + 1].toDynamicParameters()
             values[PER_JOINT * k:PER_JOINT * k + 10] = xx, xy, xz, yy, yz, zz, mx, my, mz, mass
         return values
+
+    def kinematics(self) -> dict[str, Any]:
+        """Return what a document needs to build this robot again, beside joint names and mounting: `urdf` (stripped of pictures) or `mdh`."""
+        found: dict[str, Any] = {'mdh': self.mdh.document()} if self.mdh is not None else {'urdf': stripped_urdf(self.urdf or '')}
+        if self.locked:
+            found['locked'] = {name: float(value) for name, value in self.locked.items()}
+        if self.coupling is not None:
+            found['coupling'] = self.coupling.matrix.tolist()
+        return found
 
     def columns(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> NDArray:
         """Return the indices of the standard parameters of these kinds (`XX` … `M`, `Ia`, `Fv`, `Fc`, `off`; `Fs` of coupled motors)."""
@@ -125,7 +137,7 @@ class RobotModel:
         """
         states, single = self._states(q, dq, ddq)
         W = np.empty((len(states[0]), self.n, len(self.parameter_names)))
-        for part, rows in self.regressor_blocks(*states):
+        for part, rows in self.regressor_blocks(states[0], states[1], states[2]):
             W[part] = rows.transpose(2, 0, 1)
         return W[0] if single else W
 
@@ -137,7 +149,7 @@ class RobotModel:
         states, single = self._states(q, dq, ddq)
         values = self._parameters(parameters)
         tau = np.empty_like(states[0])
-        for part, rows in self.regressor_blocks(*states):
+        for part, rows in self.regressor_blocks(states[0], states[1], states[2]):
             tau[part] = np.einsum('jps,p->sj', rows, values, optimize=True)
         return tau[0] if single else tau
 
@@ -167,7 +179,8 @@ class RobotModel:
     def random_states(self, samples: int, rng: np.random.Generator) -> tuple[NDArray, NDArray, NDArray]:
         """Return random q within ±π (or ±0.5 m), dq and ddq, (samples, n) each, for identities and ranks."""
         reach = np.where(self.chain.prismatic, 0.5, np.pi)
-        return (rng.uniform(-1, 1, (samples, self.n)) * reach, rng.uniform(-3, 3, (samples, self.n)), rng.uniform(-10, 10, (samples, self.n)))
+        shape = (samples, self.n)
+        return rng.uniform(-1, 1, shape) * reach, rng.uniform(-3, 3, shape), rng.uniform(-10, 10, shape)
 
     def base_parameters(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> BaseParameters:
         """Return the base parameters of the standard parameters of these kinds, numerically (Gautier 1991).

@@ -55,8 +55,11 @@ class LinkMotion:
     def __init__(self, chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray):
         zero = np.zeros(q.shape[1])
         self.chain = chain
-        self.rotation, self.position = [], []
-        self.w, self.dw, self.a = [], [], []
+        self.rotation: list[list[list]] = []
+        self.position: list[tuple] = []
+        self.w: list[tuple] = []
+        self.dw: list[tuple] = []
+        self.a: list[tuple] = []
         for i, parent in enumerate(chain.parent):
             axis, fixed, p = chain.axis[i], chain.rotation[i], chain.translation[i]
             if chain.prismatic[i]:

@@ -109,3 +109,17 @@ def build_from_urdf(source: str | Path, joints: Sequence[str] | None, locked: Ma
         model = pinocchio.buildReducedModel(model, lock, reference)
     ordered = np.array([limits[key] for key in model.names[1:]]).T
     return model, JointLimits(*ordered), has_inertials, text
+
+
+def stripped_urdf(text: str) -> str:
+    """Return the URDF with links, joints and inertials only: what dynamics needs, without meshes, colours and plugins."""
+    root = ET.fromstring(text)
+    for element in list(root):
+        if element.tag not in ('link', 'joint'):
+            root.remove(element)
+    for link in root.findall('link'):
+        for element in list(link):
+            if element.tag != 'inertial':
+                link.remove(element)
+    ET.indent(root)
+    return ET.tostring(root, encoding='unicode')

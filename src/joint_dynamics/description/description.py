@@ -1,0 +1,168 @@
+"""The dynamics description: what `joint_dynamics` adds to the URDF, one YAML document per robot (docs/dynamics_description.md)."""
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from joint_dynamics.description.files import write_atomically
+from joint_dynamics.description.schema import FORMAT, VERSION, validate
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+
+
+class DynamicsDescription:
+    """A validated document; read it by the methods below, or as plain data by `document`.
+
+    SI units, joint side of the gear, joint names as keys. Methods that return arrays take joints in the order of `joint_names`, or in
+    the order asked for.
+
+    Parameters
+    ----------
+    document: mapping as in docs/dynamics_description.md (copied). `format` and `version` may be left out.
+
+    Raises JointDynamicsError with the path of the first field that is wrong.
+
+    """
+
+    def __init__(self, document: Mapping[str, Any]):
+        if not isinstance(document, Mapping):
+            validate(document)
+        self.document: dict[str, Any] = {'format': FORMAT, 'version': VERSION, **copy.deepcopy(dict(document))}
+        validate(self.document)
+
+    @classmethod
+    def from_yaml(cls, text: str) -> DynamicsDescription:
+        """Read YAML text, as it comes over a topic."""
+        try:
+            document = yaml.load(text, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+        except yaml.YAMLError as error:
+            raise JointDynamicsError(f'dynamics description: expected YAML, found: {str(error).splitlines()[0]}') from None
+        if isinstance(document, Mapping):
+            for key in ('format', 'version'):
+                if key not in document:
+                    raise JointDynamicsError(f'dynamics description: {key}: expected this field, found nothing')
+        return cls(document)
+
+    @classmethod
+    def load(cls, path: str | Path) -> DynamicsDescription:
+        """Read a file."""
+        try:
+            return cls.from_yaml(Path(path).expanduser().read_text(encoding='utf-8'))
+        except OSError as error:
+            raise JointDynamicsError(f'dynamics description {path}: expected a readable file, found: {error.strerror or error}') from None
+        except UnicodeDecodeError:
+            raise JointDynamicsError(f'dynamics description {path}: expected YAML text, found a binary file') from None
+        except JointDynamicsError as error:
+            raise JointDynamicsError(f'{path}: {error}') from None
+
+    def to_yaml(self) -> str:
+        """Return the document as YAML text that `from_yaml` reads back with every number the same."""
+        return yaml.dump(self.document, Dumper=getattr(yaml, 'CSafeDumper', yaml.SafeDumper), sort_keys=False, allow_unicode=True, width=140)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file, whole or not at all; raise JointDynamicsError where that fails."""
+        validate(self.document)
+        write_atomically(path, self.to_yaml())
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints, in the robot's order."""
+        return tuple(self.document['robot']['joint_names'])
+
+    def robot_model(self) -> RobotModel:
+        """Return the robot this description belongs to, from the kinematics it carries; raise JointDynamicsError where it carries none."""
+        robot = self.document['robot']
+        options = {'mounting': self.document.get('mounting'), 'coupling': robot.get('coupling')}
+        if 'urdf' in robot:
+            return RobotModel.from_urdf(robot['urdf'], joints=self.joint_names, locked=robot.get('locked'), **options)
+        if 'mdh' in robot:
+            return RobotModel.from_mdh(robot['mdh'], **options)
+        raise JointDynamicsError('dynamics description: robot.urdf or robot.mdh: expected one of them, found neither')
+
+    def joint(self, name: str) -> dict[str, Any]:
+        """Return one joint's part (plain data); raise JointDynamicsError for an unknown joint."""
+        if name not in self.document['joints']:
+            raise JointDynamicsError(f'dynamics description: expected a joint of {", ".join(self.joint_names)}, found {name!r}')
+        return self.document['joints'][name]
+
+    def _names(self, joint_names: tuple[str, ...] | list[str] | None) -> list[str]:
+        return list(self.joint_names if joint_names is None else joint_names)
+
+    def values(self, key: str, joint_names: tuple[str, ...] | list[str] | None = None, default: float | None = None) -> NDArray:
+        """Return {value} fields such as `drive_gain`, `rotor_inertia`, `damping` as (n,); `default` where a joint has none.
+
+        Raises JointDynamicsError naming the joint where there is neither.
+        """
+        found = []
+        for name in self._names(joint_names):
+            part = self.joint(name).get(key)
+            if part is None and default is None:
+                raise JointDynamicsError(f'dynamics description: joints.{name}.{key}: expected this field, found nothing')
+            found.append(default if part is None else part['value'])
+        return np.array(found, dtype=float)
+
+    def has(self, key: str, joint_names: tuple[str, ...] | list[str] | None = None) -> bool:
+        """Whether every joint has this part (`friction`, `stiffness`, …)."""
+        return all(key in self.joint(name) for name in self._names(joint_names))
+
+    def friction(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FrictionModel:
+        """Return the friction of all joints; raise JointDynamicsError where a joint has none."""
+        names = self._names(joint_names)
+        documents = [self._part(name, 'friction') for name in names]
+        maps = [[self.joint(name).get(key) for name in names] for key in ('backlash', 'kinematic_error')]
+        backlash, kinematic = (None if all(item is None for item in items) else [_map(item, neutral) for item in items]
+                               for items, neutral in zip(maps, (1e-3, 0.0), strict=True))
+        return FrictionModel.from_dicts(documents, backlash, kinematic)
+
+    def scale(self, joint_names: tuple[str, ...] | list[str] | None = None) -> NDArray:
+        """Return the present friction scale α, (n, 2): [1, 0] where nothing was adapted [M6 eq 24]."""
+        return np.array([self.joint(name).get('friction', {}).get('scale', [1.0, 0.0]) for name in self._names(joint_names)], dtype=float)
+
+    def stiffness(self, joint_names: tuple[str, ...] | list[str] | None = None) -> TorsionalStiffness:
+        """Return the torsional stiffness of all joints; raise JointDynamicsError where a joint has none."""
+        return TorsionalStiffness.stack([TorsionalStiffness.from_dict(self._part(name, 'stiffness')) for name in self._names(joint_names)])
+
+    def kinematic_error(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
+        """Return the kinematic error map θ̃(θ) of all joints, zero where none was identified."""
+        return PeriodicMap.stack([_map(self.joint(name).get('kinematic_error'), 0.0) for name in self._names(joint_names)])
+
+    def _part(self, name: str, key: str) -> dict[str, Any]:
+        part = self.joint(name).get(key)
+        if part is None:
+            raise JointDynamicsError(f'dynamics description: joints.{name}.{key}: expected this field, found nothing')
+        return part
+
+    def standard_parameters(self, model: RobotModel, friction: bool = True) -> NDArray:
+        """Return the standard parameter vector (p,) of `model`, joints by name.
+
+        friction: with Fv, Fc and offset of the linear friction; False leaves them zero, for use beside a friction model. Rotor
+        inertias are in either case.
+        Raises JointDynamicsError where a joint or the inertial part is missing.
+        """
+        if 'inertial' not in self.document:
+            raise JointDynamicsError('dynamics description: inertial: expected this field, found nothing')
+        standard = np.zeros(len(model.parameter_names))
+        for k, name in enumerate(model.joint_names):
+            part = self.joint(name)
+            link = self.document['inertial']['standard'][name]
+            standard[PER_JOINT * k:PER_JOINT * k + 10] = [link[parameter] for parameter in INERTIAL]
+            standard[PER_JOINT * k + 10] = part.get('rotor_inertia', {}).get('value', 0.0)
+            if friction and 'friction' in part:
+                values = part['friction']['parameters']
+                standard[PER_JOINT * k + 11:PER_JOINT * k + 14] = values.get('F_V1', 0.0), values['F_C0'], values.get('offset', 0.0)
+        if model.coupling is not None:
+            coupled = self.document['inertial'].get('coupling', {})
+            for k, name in enumerate(model.parameter_names[PER_JOINT * model.n:], start=PER_JOINT * model.n):
+                standard[k] = coupled.get(name, 0.0) if friction or name.startswith('Ia') else 0.0
+        return standard
+
+
+def _map(document: Mapping[str, Any] | None, neutral: float) -> PeriodicMap:
+    return PeriodicMap.constant(neutral) if document is None else PeriodicMap.from_dict(document)

@@ -1,0 +1,94 @@
+"""Recordings made ready for regression: filtered motion, torque, and how to decimate both sides alike [M5 §4]."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.settings import IdentificationSettings
+from joint_dynamics.recording import Recording
+from joint_dynamics.signals.bandwidth import dynamics_bandwidth
+from joint_dynamics.signals.filtering import (
+    ParallelDecimator,
+    central_difference,
+    decimation_factor,
+    second_difference,
+    zero_phase_lowpass,
+)
+
+SHORTEST = 10
+"""Kept samples below which nothing can be identified from a recording."""
+
+
+@dataclass(frozen=True)
+class FilterPlan:
+    """Cut-offs [Hz] that all recordings of one identification share; `trim` in s."""
+
+    f_dyn: float
+    position_cutoff: float
+    parallel_cutoff: float
+    decimation: int | None
+    trim: float
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One recording ready for regression, at its full rate: arrays (samples, joints).
+
+    q, dq, ddq: link side; dtheta, ddtheta: motor side reflected, equal to the link side where it was not measured; tau: torque,
+    unfiltered; temperature [°C] or None; time [s]; decimator: the parallel filter, None when the samples are taken as they are.
+    """
+
+    name: str
+    time: NDArray
+    q: NDArray
+    dq: NDArray
+    ddq: NDArray
+    dtheta: NDArray
+    ddtheta: NDArray
+    tau: NDArray
+    temperature: NDArray | None
+    decimator: ParallelDecimator | None
+
+    @property
+    def kept(self) -> NDArray:
+        """Indices of the samples that count."""
+        return np.arange(len(self.time)) if self.decimator is None else self.decimator.kept
+
+
+def filter_plan(recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
+    """Return the cut-offs: the settings' own, the rest from the bandwidth of the training recordings' motion."""
+    f_dyn = settings.f_dyn or dynamics_bandwidth([recording.q for recording in recordings], [recording.rate for recording in recordings])
+    position = settings.position_cutoff or 5.0 * f_dyn
+    return FilterPlan(f_dyn, position, settings.parallel_cutoff or 2.0 * f_dyn, settings.decimation,
+                      1.0 / position if settings.trim is None else settings.trim)
+
+
+def _derivatives(position: NDArray, plan: FilterPlan, rate: float, keep: slice) -> tuple[NDArray, NDArray, NDArray]:
+    smooth = zero_phase_lowpass(position, plan.position_cutoff, rate)
+    return smooth[keep], central_difference(smooth, rate)[keep], second_difference(smooth, rate)[keep]
+
+
+def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, float] | None = None) -> Observation:
+    """Filter one recording; raise JointDynamicsError where it has no torque, or is too short for the filters."""
+    tau = recording.torque(drive_gains)
+    trim = int(round(plan.trim * recording.rate))
+    factor = int(plan.decimation or decimation_factor(recording.rate, plan.f_dyn))
+    kept = (recording.samples - 2 * trim) // factor
+    if kept < SHORTEST:
+        needed = (SHORTEST * factor + 2 * trim) * recording.period
+        raise JointDynamicsError(f'{recording.name}: expected at least {needed:.2f} s at these filter settings (f_dyn {plan.f_dyn:.3g} Hz), '
+                                 f'found {recording.duration:.2f} s')
+    keep = slice(trim, recording.samples - trim)
+    q, dq, ddq = _derivatives(recording.q, plan, recording.rate, keep)
+    if recording.theta is None:
+        dtheta, ddtheta = dq, ddq
+    else:
+        _, dtheta, ddtheta = _derivatives(recording.theta, plan, recording.rate, keep)
+    return Observation(
+        recording.name, recording.time[keep], q, dq, ddq, dtheta, ddtheta, tau[keep],
+        None if recording.temperature is None else recording.temperature[keep],
+        ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, factor))

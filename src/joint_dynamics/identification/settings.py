@@ -1,0 +1,72 @@
+"""Settings of a batch identification, as a dataclass and as the mapping a configuration file holds."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.terms import Term, terms_from_config
+
+METHODS = ('ols', 'wls', 'irls', 'i-irls', 'tls')
+
+
+@dataclass(frozen=True)
+class IdentificationSettings:
+    """What `identify` does; None means: taken from the data, by the rule named.
+
+    Attributes
+    ----------
+    method: one of `METHODS`.
+    f_dyn: bandwidth of the dynamics [Hz] (default: `signals.bandwidth.dynamics_bandwidth` of the training recordings).
+    position_cutoff: zero-phase filter on positions [Hz] (5 f_dyn). parallel_cutoff: on torque and regressor [Hz] (2 f_dyn).
+    decimation: keep every n-th sample (⌊0.8 f_s / (4 f_dyn)⌋). trim: cut off at each end after the position filter [s] (one period of
+    its cut-off).
+    drive_gains: {joint: N·m/A} for recordings with currents.
+    terms: additional regressor columns, see `terms_from_config`.
+    condition_limit: above it (columns scaled to norm 1) the recordings do not excite the robot enough. proceed: go on all the same.
+    moving_speed: samples count as moving above it [rad/s].
+    options: further settings of single methods, by name.
+
+    """
+
+    method: str = 'wls'
+    f_dyn: float | None = None
+    position_cutoff: float | None = None
+    parallel_cutoff: float | None = None
+    decimation: int | None = None
+    trim: float | None = None
+    drive_gains: Mapping[str, float] | None = None
+    terms: tuple[Term, ...] = ()
+    condition_limit: float = 300.0
+    proceed: bool = False
+    moving_speed: float = 0.02
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise JointDynamicsError(f'method: expected one of {", ".join(METHODS)}, found {self.method!r}')
+        for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim', 'condition_limit', 'moving_speed'):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value) or value < 0:
+                raise JointDynamicsError(f'{name}: expected a number of 0 or more, found {value!r}')
+            if value == 0 and name not in ('trim', 'moving_speed'):
+                raise JointDynamicsError(f'{name}: expected a number above 0, found 0')
+        if self.decimation is not None and int(self.decimation) != self.decimation:
+            raise JointDynamicsError(f'decimation: expected a whole number of samples, found {self.decimation}')
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> IdentificationSettings:
+        """Build from the `identification` part of a configuration file; raise JointDynamicsError that names an unknown key."""
+        known = {entry.name for entry in fields(cls)}
+        unknown = sorted(set(config) - known)
+        if unknown:
+            raise JointDynamicsError(f'identification.{unknown[0]}: expected one of {", ".join(sorted(known))}')
+        values = dict(config)
+        if 'terms' in values:
+            values['terms'] = terms_from_config(values['terms'])
+        return cls(**values)

@@ -1,0 +1,114 @@
+"""Zero-phase low-pass filters and derivatives of recorded signals [M5 §4, H IV.B, G II.C].
+
+A 4th-order Butterworth run forward and backward has the squared magnitude and no phase. Positions are filtered with the whole
+recording at hand. The *parallel* filter, which goes over the torque and every column of the regressor alike, is the same response
+written as a symmetric FIR kernel: it can be taken block by block, only at the samples that decimation keeps, and near the ends with
+the part of the kernel that fits, since any linear operation on both sides of Y = W χ leaves χ as it is.
+"""
+from __future__ import annotations
+
+import numpy as np
+import scipy.signal
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+
+ORDER = 4
+# Above this fraction of the sampling rate a filter would act on nothing but the last bins below Nyquist.
+HIGHEST = 0.45
+KERNEL_TOLERANCE = 1e-4
+
+
+def _sections(cutoff: float, rate: float, order: int) -> NDArray:
+    if not (np.isfinite(cutoff) and cutoff > 0):
+        raise JointDynamicsError(f'filter: expected a cut-off above 0 Hz, found {cutoff}')
+    return scipy.signal.butter(order, cutoff, fs=rate, output='sos')
+
+
+def zero_phase_lowpass(x: NDArray, cutoff: float, rate: float, order: int = ORDER) -> NDArray:
+    """Return x (samples, …) low-pass filtered forward and backward at `cutoff` [Hz], sampled at `rate` [Hz].
+
+    The ends are extended by point reflection over one and a half periods of the cut-off, which keeps value and slope. A cut-off at
+    or above 0.45 `rate` returns x as it is. Raises JointDynamicsError for a cut-off that is not positive.
+    """
+    if cutoff >= HIGHEST * rate:
+        return np.array(x, dtype=float)
+    padding = min(len(x) - 1, int(np.ceil(1.5 * rate / cutoff)))
+    return scipy.signal.sosfiltfilt(_sections(cutoff, rate, order), x, axis=0, padlen=padding)
+
+
+def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> NDArray:
+    """Return the symmetric kernel (2 h + 1,) of `zero_phase_lowpass`, of sum 1, cut where it stays below 1e-4 of its peak."""
+    if cutoff >= HIGHEST * rate:
+        return np.ones(1)
+    half = int(np.ceil(6 * rate / cutoff))
+    impulse = np.zeros(2 * half + 1)
+    impulse[half] = 1.0
+    response = scipy.signal.sosfiltfilt(_sections(cutoff, rate, order), impulse, padlen=0)
+    response = 0.5 * (response + response[::-1])
+    reach = half - int(np.flatnonzero(np.abs(response) > KERNEL_TOLERANCE * response[half])[0])
+    kernel = response[half - reach:half + reach + 1]
+    return kernel / kernel.sum()
+
+
+def central_difference(x: NDArray, rate: float) -> NDArray:
+    """Return the derivative of x (samples, …) by central differences, one-sided (second order) at the ends."""
+    if len(x) < 3:
+        raise JointDynamicsError(f'derivative: expected at least 3 samples, found {len(x)}')
+    return np.gradient(x, 1.0 / rate, axis=0, edge_order=2)
+
+
+def second_difference(x: NDArray, rate: float) -> NDArray:
+    """Return the second derivative of x (samples, …) by (x₊ − 2 x + x₋) f², repeated at the ends."""
+    if len(x) < 3:
+        raise JointDynamicsError(f'derivative: expected at least 3 samples, found {len(x)}')
+    inner = (x[2:] - 2 * x[1:-1] + x[:-2]) * rate**2
+    return np.concatenate([inner[:1], inner, inner[-1:]])
+
+
+def decimation_factor(rate: float, f_dyn: float) -> int:
+    """Return n = ⌊0.8 f_s / (4 f_dyn)⌋, at least 1: how many samples one kept sample stands for [M5 §4]."""
+    return max(1, int(0.8 * rate / (4 * f_dyn)))
+
+
+class ParallelDecimator:
+    """The parallel filter and the decimation behind it, as one weighted sum per kept sample.
+
+    Parameters
+    ----------
+    samples: length of the signal. cutoff, rate: [Hz]. factor: keep every `factor`-th sample.
+
+    Attributes
+    ----------
+    kept: (K,) indices of the kept samples; half: reach of the kernel to either side.
+
+    """
+
+    def __init__(self, samples: int, cutoff: float, rate: float, factor: int):
+        self.kernel = zero_phase_kernel(cutoff, rate)
+        self.half = len(self.kernel) // 2
+        self.samples = samples
+        self.kept = np.arange(0, samples, factor) + ((samples - 1) % factor) // 2
+
+    def span(self, part: slice) -> tuple[int, int]:
+        """Return (first, end) of the input samples that the kept samples of `part` draw on."""
+        kept = self.kept[part]
+        return max(0, kept[0] - self.half), min(self.samples, kept[-1] + self.half + 1)
+
+    def weights(self, part: slice) -> NDArray:
+        """Return (inputs of `span`, kept samples of `part`): each column the kernel around a kept sample, of sum 1."""
+        first, end = self.span(part)
+        offset = np.arange(first, end)[:, None] - self.kept[part][None, :] + self.half
+        inside = (offset >= 0) & (offset < len(self.kernel))
+        weights = np.where(inside, self.kernel[np.clip(offset, 0, len(self.kernel) - 1)], 0.0)
+        return weights / weights.sum(axis=0)
+
+    def apply(self, x: NDArray) -> NDArray:
+        """Return x (samples, …) filtered at the kept samples, (K, …)."""
+        chunk = max(1, 4096 // max(1, self.half))
+        out = []
+        for start in range(0, len(self.kept), chunk):
+            part = slice(start, min(start + chunk, len(self.kept)))
+            first, end = self.span(part)
+            out.append(np.tensordot(self.weights(part), x[first:end], axes=(0, 0)))
+        return np.concatenate(out)
