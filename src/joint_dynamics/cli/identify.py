@@ -1,0 +1,103 @@
+"""`joint-dynamics identify`: from recordings of a robot to a validated dynamics description."""
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from typing import Any
+
+from joint_dynamics.cli.common import (
+    add_config_argument,
+    load_config,
+    load_recordings,
+    load_robot,
+    output_folder,
+    show_table,
+    write_summary,
+)
+
+RECORDING_HELP = 'rosbag2 folder or CSV file, optionally with a window PATH@t0:t1 in seconds from its start'
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        'identify', help='identify a robot from recordings of its motion',
+        description='Identifies base parameters, friction and rotor inertia, and writes dynamics.yaml, summary.json and report.html.')
+    parser.add_argument('recordings', nargs='+', metavar='RECORDING', help=RECORDING_HELP)
+    parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
+    add_config_argument(parser)
+    parser.add_argument('--method', choices=('ols', 'wls', 'irls', 'i-irls', 'tls'), help='default: wls, or what --config says')
+    parser.add_argument('--validate', action='append', nargs='+', default=[], metavar='RECORDING', help='recordings to predict, not used in training')
+    parser.add_argument('--loaded', action='append', nargs='+', default=[], metavar='RECORDING', help='recordings with a payload at the last link')
+    parser.add_argument('--payload-mass', type=float, metavar='KG', help='weighed mass of that payload')
+    parser.add_argument('--proceed', action='store_true', help='exit with 0 although the recordings do not excite the robot enough')
+    parser.add_argument('--out', required=True, metavar='DIR', help='folder for dynamics.yaml, summary.json, report.html')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Identify, print, write; return 0, or 3 where the result cannot be believed."""
+    from joint_dynamics.identification import IdentificationSettings, identify
+    config = load_config(args.config)
+    settings = IdentificationSettings.from_config(config.get('identification', {}))
+    if args.method:
+        settings = dataclasses.replace(settings, method=args.method)
+    model = load_robot(args.robot, config)
+    folder = output_folder(args.out)
+    recordings = load_recordings(args.recordings, config, model.joint_names)
+    validation = load_recordings([spec for group in args.validate for spec in group], config, model.joint_names)
+    with progress_display() as progress:
+        result = identify(model, recordings, validation, settings, progress=progress)
+    for reason in result.reasons:
+        print(f'NOT TO BE BELIEVED: {reason}')
+    show(result)
+    write(result, folder)
+    print(f'written: {folder}/dynamics.yaml summary.json report.html')
+    if not result.reasons or args.proceed or settings.proceed:
+        return 0
+    print('joint-dynamics identify: done, but not to be believed: '
+          f'{"; ".join(reason.partition(";")[0] for reason in result.reasons)} (--proceed accepts it)', file=sys.stderr)
+    return 3
+
+
+def progress_display():
+    """Return a context manager whose value is called with each step's name: a spinner on a terminal, silence elsewhere."""
+    import contextlib
+
+    from rich.console import Console
+
+    @contextlib.contextmanager
+    def display():
+        console = Console(stderr=True)
+        if not console.is_terminal:
+            yield lambda line: None
+            return
+        with console.status('reading') as status:
+            yield lambda line: status.update(line)
+    return display()
+
+
+def show(result: Any) -> None:
+    """Print residuals and parameters."""
+    from joint_dynamics.report.identification import residual_headers, residual_rows
+    joint_names = result.problem.model.joint_names
+    print(f'{len(result.names)} parameters from {result.samples} samples, condition number {result.solution.condition_number:.4g}, '
+          f'bandwidth {result.plan.f_dyn:.3g} Hz, {result.seconds:.2f} s')
+    for note in result.notes:
+        print(f'note: {note}')
+    show_table('Trained on', residual_headers(joint_names), residual_rows(result.training))
+    if result.validation:
+        show_table('Validated on', residual_headers(joint_names), residual_rows(result.validation))
+    doubtful = set(result.doubtful)
+    rows = [[name, value, deviation, 100 * deviation / abs(value) if value else None, 'not told apart' if name in doubtful else '', expression]
+            for name, value, deviation, expression in zip(result.names, result.solution.chi, result.deviation, result.expressions, strict=True)]
+    show_table('Parameters (SI, joint side)', ['parameter', 'value', 'std', 'std %', '', 'made of'], rows)
+
+
+def write(result: Any, folder: Any) -> None:
+    """Write dynamics.yaml, report.html and, last, summary.json."""
+    from joint_dynamics.report.identification import identification_report
+    report = identification_report(result)
+    result.description.save(folder / 'dynamics.yaml')
+    report.save(folder / 'report.html')
+    write_summary(folder, result.summary())

@@ -1,0 +1,68 @@
+"""The command `joint-dynamics`: subcommands, and one place where errors become exit statuses.
+
+Exit status 0 done; 1 where a command's answer is a refusal (check-compensation); 2 bad input or usage; 3 done, but not to be believed.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from joint_dynamics import __version__
+from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+
+# Module by command; imported only when the command runs, so that --help stays quick.
+COMMANDS = {
+    'identify': ('identify', 'identify a robot from recordings of its motion'),
+    'validate': ('validate', 'predict the torque of recordings from a dynamics description'),
+    'identify-joint': ('identify_joint', "identify one joint's physics from a test made for it"),
+    'excite': ('excite', 'plan a trajectory that excites the robot, within its limits'),
+    'check-compensation': ('check_compensation', 'check an applied friction compensation before it is sent to a robot'),
+    'export-urdf': ('export_urdf', 'write identified inertial parameters into a URDF'),
+    'demo': ('demo', 'run the whole story on a simulated UR5e'),
+    'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),
+}
+
+
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser; with `only` the arguments of that command are known, the others just listed."""
+    parser = argparse.ArgumentParser(prog='joint-dynamics', description='What the joints of a robot arm really do: identify, validate, excite, check.')
+    parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
+    subparsers = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
+    for name, (module, summary) in COMMANDS.items():
+        if name == only:
+            importlib.import_module(f'joint_dynamics.cli.{module}').add_parser(subparsers)
+        else:
+            subparsers.add_parser(name, help=summary)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    command = next((argument for argument in arguments if argument in COMMANDS), None)
+    args = build_parser(command).parse_args(arguments)
+    module = importlib.import_module(f'joint_dynamics.cli.{COMMANDS[args.command][0]}')
+    try:
+        status = module.run(args)
+        sys.stdout.flush()
+        return status
+    except NotBelievableError as error:
+        print(f'joint-dynamics {args.command}: not to be believed: {error}', file=sys.stderr)
+        return 3
+    except JointDynamicsError as error:
+        print(f'joint-dynamics {args.command}: {error}', file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # the reader of our output went away (head, less): nothing more to say, and nothing to say it to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        print(f'joint-dynamics {args.command}: interrupted', file=sys.stderr)
+        return 130
+
+
+if __name__ == '__main__':
+    sys.exit(main())

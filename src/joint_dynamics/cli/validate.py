@@ -1,0 +1,41 @@
+"""`joint-dynamics validate`: predict the torque of recordings from a dynamics description."""
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, output_folder, show_table, write_summary
+from joint_dynamics.cli.identify import RECORDING_HELP
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        'validate', help='predict the torque of recordings from a dynamics description',
+        description='Predicts the torque of recordings and shows the residuals; the description carries the robot it belongs to.')
+    parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml of an identification')
+    parser.add_argument('recordings', nargs='+', metavar='RECORDING', help=RECORDING_HELP)
+    add_config_argument(parser)
+    parser.add_argument('--out', metavar='DIR', help='folder for summary.json and report.html')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict, print and, with --out, write; return 0."""
+    from joint_dynamics.description import DynamicsDescription
+    from joint_dynamics.identification import IdentificationSettings
+    from joint_dynamics.identification.residuals import together
+    from joint_dynamics.identification.validate import validate_description
+    from joint_dynamics.report.identification import residual_headers, residual_rows, validation_report
+    config = load_config(args.config)
+    settings = IdentificationSettings.from_config(config.get('identification', {}))
+    description = DynamicsDescription.load(args.description)
+    folder = output_folder(args.out) if args.out else None
+    recordings = load_recordings(args.recordings, config, description.joint_names)
+    fits = validate_description(description, recordings, settings)
+    show_table('Predicted', residual_headers(description.joint_names), residual_rows(fits))
+    if folder:
+        validation_report(fits, args.description).save(folder / 'report.html')
+        write_summary(folder, {'description': str(args.description), 'overall_percent': together(fits)[1],
+                               'moving_overall_percent': together(fits, moving=True)[1], 'validation': [fit.summary() for fit in fits]})
+        print(f'written: {folder}/summary.json report.html')
+    return 0
