@@ -122,7 +122,7 @@ class Aligner:
             self.notes.insert(0, f'resampled at {1 / self.period:.6g} Hz; largest distance to a real sample: {", ".join(far)} '
                                  f'(bound {self.max_alignment_error * 1e3:.4g} ms)')
         self.notes += [f'{quantity} interpolated, largest distance to a real sample {self.errors[quantity]:.3g} s '
-                       f'(bound {self.settings.max_temperature_gap:g} s)' for quantity in SLOW if quantity in self.errors]
+                       f'(bound {self.settings.max_temperature_gap:g} s)' for quantity in SLOW if self.errors.get(quantity, 0.0) > COINCIDENT]
         return self.notes
 
 
@@ -151,7 +151,7 @@ def make_grid(tables: Sequence[Table], settings: RecordingSettings, name: str, w
     low, high = np.searchsorted(grid, np.array([t0 or 0.0, np.inf if t1 is None else t1]) - 1e-6 * period)
     grid = grid[low:high]
     if grid.size < settings.min_samples or grid.size * period < settings.min_duration:
-        where = '' if window == (None, None) else f' in the window {"" if t0 is None else t0}:{"" if t1 is None else t1}'
+        where = '' if window == (None, None) else f' in the window {"" if t0 is None else f"{t0:g}"}:{"" if t1 is None else f"{t1:g}"}'
         raise JointDynamicsError(f'{name}: too short: {grid.size} samples, {grid.size * period:.6g} s{where} of {total:.6g} s recorded; '
                                  f'at least {settings.min_samples:g} samples and {settings.min_duration:g} s needed '
                                  f'(recording.min_samples, min_duration)')

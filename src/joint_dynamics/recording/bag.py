@@ -83,14 +83,13 @@ def _reading(path: Path) -> Iterator[None]:
 def choose_topics(path: Path, available: dict[str, str], builder: RecordingBuilder) -> set[str]:
     """Return the topics to read; raise when one that an input wants is not there, or of another type."""
     wanted: set[str] = set()
-    theirs = {ours: name for name, ours in builder.settings.names.items()}
     listed = ', '.join(f'{topic} ({kind})' for topic, kind in sorted(available.items())) or 'none'
     for item in builder.inputs:
         for pattern, kind in item.topics.items():
             matches = {topic: match for topic in available if (match := topic_regex(pattern).fullmatch(absolute(topic)))}
             if '{joint}' in pattern and builder.joint_names is not None:
-                known = {theirs.get(name, name) for name in builder.joint_names}
-                matches = {topic: match for topic, match in matches.items() if match['joint'] in known}
+                matches = {topic: match for topic, match in matches.items()
+                           if builder.settings.names.get(match['joint'], match['joint']) in builder.joint_names}
             if not matches:
                 raise JointDynamicsError(f'{path}: expected topic {absolute(pattern)} ({kind}), found {listed}')
             for topic in matches:

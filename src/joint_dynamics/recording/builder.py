@@ -52,8 +52,7 @@ class RecordingBuilder:
         self._readers: dict[str, list[Input]] = {}
 
     def topics(self) -> dict[str, str]:
-        """Return topic -> message type of everything to subscribe to; `{joint}` stands for each joint's name as messages have it."""
-        theirs = {ours: name for name, ours in self.settings.names.items()}
+        """Return topic -> message type of everything to subscribe to; `{joint}` stands for each name a joint has, here or in messages."""
         found: dict[str, str] = {}
         for item in self.inputs:
             for topic, kind in item.topics.items():
@@ -62,7 +61,8 @@ class RecordingBuilder:
                 elif self.joint_names is None:
                     raise JointDynamicsError(f'{topic}: needs the names of the joints')
                 else:
-                    found.update({topic.replace('{joint}', theirs.get(name, name)): kind for name in self.joint_names})
+                    theirs = [name for name, ours in self.settings.names.items() if ours in self.joint_names]
+                    found.update({topic.replace('{joint}', name): kind for name in (*self.joint_names, *theirs)})
         return found
 
     def add_message(self, topic: str, message: Any, received: int) -> None:

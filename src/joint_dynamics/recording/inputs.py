@@ -206,15 +206,10 @@ class StateInterfacesInput:
         """Yield one sample per quantity; values that come before their names wait for them."""
         if hasattr(message, 'keys'):
             self.keys = tuple(message.keys)
-            while self.waiting:
-                stamp, values = self.waiting.popleft()
-                yield from self._samples(topic, stamp, values)
             return
-        stamp = stamp_of(message, received) if self.header else received
-        if self.keys:
-            yield from self._samples(topic, stamp, message.values)
-        else:
-            self.waiting.append((stamp, np.array(message.values, dtype=np.float64)))
+        self.waiting.append((stamp_of(message, received) if self.header else received, np.array(message.values, dtype=np.float64)))
+        while self.keys and self.waiting:
+            yield from self._samples(topic, *self.waiting.popleft())
 
     def _samples(self, topic: str, stamp: int, values: Any) -> Iterator[Sample]:
         if len(values) != len(self.keys):

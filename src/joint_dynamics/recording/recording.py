@@ -79,8 +79,7 @@ class Recording:
             if array.shape != (time.size, len(names)):
                 raise JointDynamicsError(f'{self.name}: {quantity} must be (samples, joints) = ({time.size}, {len(names)}), '
                                          f'found {array.shape}')
-            # One pass without a mask of the whole array: a sum is finite only if every term is (or it overflows, then look closer).
-            if not np.isfinite(array.sum()) and not np.isfinite(array).all():
+            if not np.isfinite(array).all():
                 row, column = np.argwhere(~np.isfinite(array))[0]
                 raise JointDynamicsError(f'{self.name}: {quantity} of {names[column]} must be finite, found {array[row, column]} '
                                          f'at {time[row]:.6g} s')

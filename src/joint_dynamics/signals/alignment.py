@@ -15,8 +15,9 @@ from joint_dynamics.errors import JointDynamicsError
 Array = NDArray[np.float64]
 #: A grid point this close to a sample (s) takes the sample as it is: stamps are often rounded to microseconds.
 COINCIDENT = 1e-6
-#: The mean step replaces the median when they agree to this share: it does not drift against the samples.
-STEADY = 0.01
+#: The mean step replaces the median when they agree to this share: it is exact, the median of jittering steps is not.
+STEADY = 0.1
+LAG = 4
 
 
 @dataclass(frozen=True)
@@ -28,22 +29,25 @@ class Gap:
 
 
 def sample_period(time: Array) -> float:
-    """Return the period (s) of samples at `time` (N,) s, increasing: the median step, so that gaps and jitter do not count.
+    """Return the period (s) of samples at `time` (N,) s, increasing: a median, so that gaps, jitter and bursts do not count.
 
-    Where the median agrees with the mean over all whole steps, the mean is returned: it is exact for stamps rounded to their clock.
+    It is the median of the time over LAG steps (of one step when there are few): messages that arrive in pairs have no short period.
+    Where it agrees with the mean over all whole steps, gaps counted as the samples they lack, the mean is returned.
     Raises JointDynamicsError for fewer than two samples.
     """
     if time.size < 2:
         raise JointDynamicsError(f'a sample rate needs at least 2 samples, found {time.size}')
     steps = np.diff(time)
-    median = float(np.median(steps))
-    mean = float((time[-1] - time[0]) / max(np.rint(steps / median).sum(), 1.0))
+    lag = LAG if time.size > 4 * LAG else 1
+    median = float(np.median(time[lag:] - time[:-lag])) / lag
+    whole = _whole_steps(steps / median)
+    mean = float((time[-1] - time[0]) / max(whole.sum(), 1.0))
     return mean if abs(mean - median) <= STEADY * median else median
 
 
 def uniform_grid(start: float, end: float, period: float) -> Array:
     """Return start, start + period, … (s) up to end; a last point past the end by rounding only is still in."""
-    return start + period * np.arange(int(np.floor((end - start) / period + 1e-3)) + 1)
+    return start + period * np.arange(int(np.floor((end - start) / period + 1e-3)) + 1, dtype=np.float64)
 
 
 def longest_gap(time: Array) -> Gap:
@@ -55,7 +59,12 @@ def longest_gap(time: Array) -> Gap:
 
 def missing_samples(time: Array, period: float) -> int:
     """Return how many samples of this period (s) are not there: whole periods skipped inside `time` (N,) s."""
-    return int(np.maximum(np.rint(np.diff(time) / period) - 1, 0).sum())
+    return int(np.maximum(_whole_steps(np.diff(time) / period) - 1, 0).sum())
+
+
+def _whole_steps(ratio: Array) -> Array:
+    """Return how many periods each step is, from step / period: with jitter on both ends of it a single one is 0.3 to 1.7 long."""
+    return np.where(np.abs(ratio - 1) < 0.7, 1.0, np.rint(ratio))
 
 
 def alignment_error(grid: Array, time: Array) -> float:

@@ -1,0 +1,157 @@
+"""Small recordings of a made-up three-joint arm, as duck-typed messages and as bags written with rosbags."""
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from joint_dynamics.recording.bag import CONTROL_MSGS
+
+START = 1_700_000_000_000_000_000
+NAMES = ('shoulder', 'elbow', 'wrist')
+
+
+@pytest.fixture(scope='session')
+def store():
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = {}
+    for name, text in CONTROL_MSGS.items():
+        types.update(get_types_from_msg(text, name))
+    store.register(types)
+    return store
+
+
+class Motion:
+    """Smooth, known motion of three joints: what every recording here is made of."""
+
+    names = NAMES
+    start = START
+
+    @staticmethod
+    def stamps(rate=200.0, seconds=2.0):
+        return START + np.rint(np.arange(int(rate * seconds) + 1) / rate * 1e9).astype(np.int64)
+
+    @staticmethod
+    def q(stamps):
+        t = (np.asarray(stamps) - START)[..., None] * 1e-9
+        return np.array([0.5, -1.0, 0.1]) + np.array([1.0, 0.6, 0.3]) * np.sin(2 * np.pi * np.array([0.5, 0.8, 1.1]) * t)
+
+    @staticmethod
+    def dq(stamps):
+        t, w = (np.asarray(stamps) - START)[..., None] * 1e-9, 2 * np.pi * np.array([0.5, 0.8, 1.1])
+        return np.array([1.0, 0.6, 0.3]) * w * np.cos(w * t)
+
+    @staticmethod
+    def tau(stamps):
+        return 20.0 * np.cos(Motion.q(stamps)) + np.array([1.0, 2.0, 3.0])
+
+
+@pytest.fixture(scope='session')
+def motion():
+    return Motion
+
+
+def header(stamp, frame=''):
+    return SimpleNamespace(stamp=SimpleNamespace(sec=int(stamp // 10**9), nanosec=int(stamp % 10**9)), frame_id=frame)
+
+
+class Messages:
+    """Messages by attribute, as bags and DDS both give them."""
+
+    @staticmethod
+    def joint_state(stamp, names, position=(), velocity=(), effort=()):
+        return SimpleNamespace(header=header(stamp), name=list(names), position=np.array(position, float),
+                               velocity=np.array(velocity, float), effort=np.array(effort, float))
+
+    @staticmethod
+    def temperature(stamp, frame, value):
+        return SimpleNamespace(header=header(stamp, frame), temperature=float(value), variance=0.0)
+
+    @staticmethod
+    def array(values):
+        return SimpleNamespace(layout=SimpleNamespace(dim=[], data_offset=0), data=np.array(values, float))
+
+    @staticmethod
+    def dynamic(stamp, joints, interfaces, values):
+        return SimpleNamespace(header=header(stamp), joint_names=list(joints), interface_values=[
+            SimpleNamespace(interface_names=list(names), values=np.array(row, float)) for names, row in zip(interfaces, values, strict=True)])
+
+    @staticmethod
+    def keys(stamp, keys):
+        return SimpleNamespace(header=header(stamp), keys=list(keys))
+
+    @staticmethod
+    def values(stamp, values):
+        return SimpleNamespace(header=header(stamp), values=np.array(values, float))
+
+
+@pytest.fixture(scope='session')
+def messages():
+    return Messages
+
+
+def typed(store, kind, value):
+    """Make a rosbags message of this type from a duck-typed one."""
+    values = {}
+    for field, (node, detail) in store.fielddefs[kind][1]:
+        item = getattr(value, field)
+        if node.name == 'NAME':
+            item = typed(store, detail, item)
+        elif node.name == 'SEQUENCE' and detail[0][0].name == 'NAME':
+            item = [typed(store, detail[0][1], part) for part in item]
+        values[field] = item
+    return store.types[kind](**values)
+
+
+@pytest.fixture(scope='session')
+def write_bag(store):
+    """write_bag(path, [(topic, type, received_ns, message), …], storage, compression, topics without messages) -> path."""
+    def write(path, rows, storage='MCAP', compression=None, empty=()):
+        writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage])
+        if compression:
+            writer.set_compression(CompressionMode[compression], CompressionFormat.ZSTD)
+        with writer:
+            connections = {topic: writer.add_connection(topic, kind, typestore=store) for topic, kind in empty}
+            for topic, kind, received, message in rows:
+                if topic not in connections:
+                    connections[topic] = writer.add_connection(topic, kind, typestore=store)
+                writer.write(connections[topic], int(received), store.serialize_cdr(typed(store, kind, message), kind))
+        return path
+    return write
+
+
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+
+
+@pytest.fixture(scope='session')
+def joint_state_rows(motion, messages):
+    """Rows of /joint_states with position, velocity and torque, for the stamps given."""
+    def rows(stamps=None, topic='/joint_states', names=NAMES, late=1_000_000):
+        stamps = motion.stamps() if stamps is None else stamps
+        q, dq, tau = motion.q(stamps), motion.dq(stamps), motion.tau(stamps)
+        columns = [NAMES.index(name) for name in names]
+        return [(topic, JOINT_STATE, stamp + late, messages.joint_state(stamp, names, q[k, columns], dq[k, columns], tau[k, columns]))
+                for k, stamp in enumerate(stamps.tolist())]
+    return rows
+
+
+@pytest.fixture
+def feed():
+    """Feed rows into a RecordingBuilder, as a bag or a node would."""
+    def into(builder, rows):
+        for topic, _, received, message in rows:
+            builder.add_message(topic, message, int(received))
+        return builder
+    return into
+
+
+@pytest.fixture(scope='session')
+def data():
+    """The folder of recordings of real robots, outside the repository."""
+    folder = Path(os.environ.get('JOINT_DYNAMICS_DATA', Path(__file__).parents[2].parent / 'shared' / 'data'))
+    if not folder.is_dir():
+        pytest.skip(f'no recordings of real robots at {folder} (JOINT_DYNAMICS_DATA)')
+    return folder

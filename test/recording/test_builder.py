@@ -1,0 +1,313 @@
+"""The core: messages of any form, order and timing become one Recording."""
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording import QUANTITIES, RecordingBuilder
+
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+
+
+def build(feed, rows, config=None, names=('shoulder', 'elbow', 'wrist'), window=(None, None)):
+    return feed(RecordingBuilder(names, config), rows).build('run', window)
+
+
+def test_uniform_samples_come_back_as_they_are(feed, joint_state_rows, motion):
+    recording = build(feed, joint_state_rows())
+    np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
+    np.testing.assert_array_equal(recording.dq, motion.dq(motion.stamps()))
+    np.testing.assert_array_equal(recording.tau, motion.tau(motion.stamps()))
+    assert recording.rate == pytest.approx(200)
+    assert recording.notes == ()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_the_order_of_joints_in_each_message_does_not_matter(motion, messages, data):
+    stamps = motion.stamps(100, 1)
+    q, tau = motion.q(stamps), motion.tau(stamps)
+    wanted = data.draw(st.permutations(motion.names))
+    orders = data.draw(st.lists(st.permutations(range(3)), min_size=2, max_size=4))
+    builder = RecordingBuilder(wanted)
+    for k, stamp in enumerate(stamps.tolist()):
+        order = list(orders[k % len(orders)])
+        builder.add_message('/joint_states', messages.joint_state(
+            stamp, [motion.names[j] for j in order], q[k, order], (), tau[k, order]), stamp)
+    recording = builder.build()
+    columns = [motion.names.index(name) for name in wanted]
+    np.testing.assert_array_equal(recording.q, q[:, columns])
+    np.testing.assert_array_equal(recording.tau, tau[:, columns])
+
+
+def test_publishers_with_some_of_the_joints_each_share_a_topic(feed, joint_state_rows, motion, messages):
+    stamps = motion.stamps()
+    arm = joint_state_rows(stamps, names=('wrist', 'shoulder'))
+    elbow = joint_state_rows(stamps[:-1] + 1_500_000, names=('elbow',))
+    gripper = [('/joint_states', JOINT_STATE, stamp, messages.joint_state(stamp, ['finger'], [0.0])) for stamp in stamps[::50].tolist()]
+    rows = sorted(arm + elbow + gripper, key=lambda row: row[2])
+    recording = build(feed, rows)
+    expected = motion.q(motion.start + np.rint(recording.time * 1e9).astype(np.int64) + 5_000_000)
+    np.testing.assert_allclose(recording.q, expected, atol=1e-4)
+    assert recording.joint_names == motion.names
+    assert any('largest distance to a real sample: q 1.5 ms' in note for note in recording.notes)
+
+
+def test_a_message_without_one_joint_leaves_a_hole_that_is_bridged(feed, joint_state_rows, motion):
+    stamps = motion.stamps()
+    rows = joint_state_rows(stamps)
+    rows[100] = joint_state_rows(stamps[100:101], names=('wrist', 'shoulder'))[0]
+    recording = build(feed, rows)
+    np.testing.assert_array_equal(recording.q[:, [0, 2]], motion.q(stamps)[:, [0, 2]])
+    np.testing.assert_allclose(recording.q[100, 1], motion.q(stamps)[100, 1], atol=2e-4)  # q'' T²/8 with T = 10 ms
+    assert any('1 missing samples' in note for note in recording.notes)
+
+
+def test_empty_arrays_are_not_measured(feed, motion, messages):
+    rows = [('/joint_states', JOINT_STATE, stamp, messages.joint_state(stamp, motion.names, motion.q(stamp)))
+            for stamp in motion.stamps().tolist()]
+    recording = build(feed, rows)
+    assert recording.quantities == ('q',)
+
+
+def test_velocities_that_are_nowhere_numbers_are_left_out_with_a_note(feed, motion, messages):
+    rows = [('/joint_states', JOINT_STATE, stamp, messages.joint_state(stamp, motion.names, motion.q(stamp), [np.nan] * 3, motion.tau(stamp)))
+            for stamp in motion.stamps().tolist()]
+    recording = build(feed, rows)
+    assert recording.dq is None
+    assert recording.notes == ('dq on /joint_states is nowhere a number: left out',)
+
+
+@pytest.mark.parametrize(('config', 'there', 'absent'), [
+    (None, 'tau', 'current'),
+    ({'joint_states': {'effort': 'torque'}}, 'tau', 'current'),
+    ({'joint_states': {'effort': 'current'}}, 'current', 'tau'),
+    ({'joint_states': {'effort': 'none'}}, 'q', 'tau'),
+])
+def test_effort_is_what_the_setting_says(feed, joint_state_rows, config, there, absent):
+    recording = build(feed, joint_state_rows(), config)
+    assert getattr(recording, there) is not None
+    assert getattr(recording, absent) is None
+
+
+def test_the_stamp_of_the_header_counts_and_reception_where_there_is_none(feed, motion, messages):
+    stamps = motion.stamps()
+    late = stamps + 40_000_000
+    for header in (True, False):
+        rows = [('/joint_states', JOINT_STATE, received, messages.joint_state(stamp if header else 0, motion.names, motion.q(stamp)))
+                for stamp, received in zip(stamps.tolist(), late.tolist(), strict=True)]
+        rows += [('/current', 'std_msgs/msg/Float64MultiArray', received, messages.array(motion.tau(received))) for received in late.tolist()]
+        rows.sort(key=lambda row: row[2])
+        config = {'joint_states': {'effort': 'none'}, 'arrays': [{'topic': '/current', 'quantity': 'current', 'joints': list(motion.names)}]}
+        recording = build(feed, rows, config)
+        # By their headers the positions are 40 ms older than the currents that arrive with them.
+        start = stamps[8] if header else stamps[0]
+        np.testing.assert_allclose(recording.q[0], motion.q(start), atol=1e-12)
+        np.testing.assert_allclose(recording.current[0], motion.tau(late[0]), atol=1e-12)
+
+
+def test_jitter_is_resampled_on_a_uniform_grid(feed, joint_state_rows, motion):
+    rng = np.random.default_rng(1)
+    stamps = motion.stamps(500, 2)
+    stamps = stamps + rng.integers(-600_000, 600_000, stamps.size)
+    recording = build(feed, joint_state_rows(stamps))
+    assert recording.rate == pytest.approx(500, rel=1e-3)
+    true = motion.q(stamps[0] + np.rint(recording.time * 1e9).astype(np.int64))
+    # Linear interpolation: at most q'' T²/8 with q'' <= 25 rad/s² and T <= 3.2 ms.
+    assert np.abs(recording.q - true).max() < 25 * 0.0032**2 / 8
+    assert recording.notes[0].startswith('resampled at ')
+    assert 'q 0.' in recording.notes[0]
+
+
+def test_a_slower_topic_is_interpolated_and_the_error_reported(feed, joint_state_rows, motion, messages):
+    slow = motion.stamps(40, 2)
+    rows = joint_state_rows() + [('/current', 'std_msgs/msg/Float64MultiArray', stamp, messages.array(motion.tau(stamp)))
+                                 for stamp in slow.tolist()]
+    config = {'arrays': [{'topic': 'current', 'quantity': 'current', 'joints': list(motion.names)}]}
+    recording = build(feed, sorted(rows, key=lambda row: row[2]), config)
+    np.testing.assert_allclose(recording.current, motion.tau(motion.stamps()), atol=0.1)
+    assert any('current 10 ms (bound 25 ms)' in note for note in recording.notes)
+    with pytest.raises(JointDynamicsError, match=r'within 0.005 s of each grid point .*max_alignment_error.*the nearest is 0.01 s away'):
+        build(feed, sorted(rows, key=lambda row: row[2]), {**config, 'max_alignment_error': 0.005})
+
+
+def test_short_gaps_are_bridged_and_long_ones_refused(feed, joint_state_rows, motion):
+    rows = joint_state_rows()
+    short = build(feed, rows[:200] + rows[203:])
+    assert short.samples == 401
+    assert '3 missing samples on /joint_states interpolated, longest gap 20 ms (25 ms allowed)' in short.notes
+    with pytest.raises(JointDynamicsError, match=r'run: gap of 0.03 s in q on /joint_states at 0.995 s \(longest allowed: 0.025 s'):
+        build(feed, rows[:200] + rows[205:])
+    assert build(feed, rows[:200] + rows[205:], {'max_gap': 0.03}).samples == 401
+
+
+def test_a_gap_outside_the_window_does_no_harm(feed, joint_state_rows, motion):
+    rows = joint_state_rows()
+    holed = rows[:100] + rows[140:]
+    recording = build(feed, holed, window=(0.7, None))
+    np.testing.assert_allclose(recording.q, motion.q(motion.stamps())[140:], atol=1e-12)
+    np.testing.assert_allclose(build(feed, holed[:100] + holed[100:], window=(None, 0.5)).q, motion.q(motion.stamps())[:100], atol=1e-12)
+    with pytest.raises(JointDynamicsError, match='gap'):
+        build(feed, holed, window=(0.6, None))
+
+
+def test_time_going_backwards_is_refused(feed, joint_state_rows):
+    rows = joint_state_rows()
+    with pytest.raises(JointDynamicsError, match=r'run: /joint_states: time goes backwards by 0.5 s at 1 s \(message 202 of'):
+        build(feed, rows[:201] + rows[100:])
+
+
+def test_duplicate_stamps_keep_their_last_sample(feed, joint_state_rows, motion, messages):
+    rows = joint_state_rows()
+    wrong = messages.joint_state(int(motion.stamps()[50]), motion.names, [9, 9, 9], [9, 9, 9], [9, 9, 9])
+    recording = build(feed, [*rows[:50], (*rows[50][:3], wrong), *rows[50:]])
+    np.testing.assert_array_equal(recording.q, motion.q(motion.stamps()))
+    assert '1 duplicate stamps of q on /joint_states: the last sample of each kept' in recording.notes
+
+
+def test_a_stamp_that_never_changes_is_named(feed, motion, messages):
+    rows = [('/joint_states', JOINT_STATE, stamp, messages.joint_state(5, motion.names, motion.q(stamp), motion.dq(stamp), motion.tau(stamp)))
+            for stamp in motion.stamps().tolist()]
+    with pytest.raises(JointDynamicsError, match=r'all 401 messages have the same stamp.*recording.stamps: received'):
+        build(feed, rows)
+    np.testing.assert_array_equal(build(feed, rows, {'stamps': 'received'}).q, motion.q(motion.stamps()))
+
+
+def test_nan_is_refused_with_joint_time_and_count_or_interpolated_on_request(feed, joint_state_rows, motion):
+    rows = joint_state_rows()
+    for k in (80, 81, 300):
+        rows[k][3].effort[1] = np.nan
+    with pytest.raises(JointDynamicsError, match=r'tau of elbow on /joint_states must be a number, found 3 of 401 samples .* first at 0.4 s'):
+        build(feed, rows)
+    recording = build(feed, rows, {'nan': 'interpolate'})
+    np.testing.assert_allclose(recording.tau, motion.tau(motion.stamps()), atol=0.2)
+    assert '3 samples of tau of elbow are not numbers: interpolated' in recording.notes
+    assert build(feed, rows, window=(0.5, 1.4)).samples == 180
+
+
+def test_a_long_hole_of_nan_is_a_gap(feed, joint_state_rows):
+    rows = joint_state_rows()
+    for k in range(100, 120):
+        rows[k][3].position[0] = np.nan
+    with pytest.raises(JointDynamicsError, match=r'gap of 0.105 s in q'):
+        build(feed, rows, {'nan': 'interpolate'})
+
+
+def test_constant_signals_are_refused_or_noted(feed, joint_state_rows, motion):
+    still = joint_state_rows()
+    for row in still:
+        row[3].position[:] = motion.q(motion.start)
+    with pytest.raises(JointDynamicsError, match='no joint moves: every position is constant for 2 s'):
+        build(feed, still)
+    silent = joint_state_rows()
+    for row in silent:
+        row[3].effort[:] = 0
+    with pytest.raises(JointDynamicsError, match=r'tau is constant in all 401 samples of all joints \(0, 0, 0 N·m\); .*effort: none'):
+        build(feed, silent)
+    assert build(feed, silent, {'joint_states': {'effort': 'none'}}).tau is None
+    dead = joint_state_rows()
+    for row in dead:
+        row[3].effort[2] = 1.5
+    with pytest.raises(JointDynamicsError, match=r'tau of wrist is constant \(1.5 N·m\) although the joint moves by 0.6'):
+        build(feed, dead)
+    for row in dead:
+        row[3].position[2] = 0.1
+    assert set(build(feed, dead).notes) == {'never moves: wrist', 'tau of wrist is constant: 1.5 N·m'}
+
+
+def test_speeds_that_are_zero_while_joints_move_are_left_out(feed, joint_state_rows):
+    rows = joint_state_rows()
+    for row in rows:
+        row[3].velocity[:] = 0
+    recording = build(feed, rows)
+    assert recording.dq is None
+    assert recording.notes == ('dq is 0 throughout although q moves: left out',)
+
+
+@pytest.mark.parametrize(('count', 'config'), [(1, None), (30, None), (90, None), (150, {'min_duration': 1.0}), (150, {'min_samples': 200})])
+def test_too_short_a_recording_is_refused(feed, joint_state_rows, count, config):
+    with pytest.raises(JointDynamicsError, match=r'too short: .* samples'):
+        build(feed, joint_state_rows()[:count], config)
+
+
+def test_a_window_that_leaves_too_little_says_so(feed, joint_state_rows):
+    with pytest.raises(JointDynamicsError, match=r'too short: 20 samples, 0.1 s in the window 0.2:0.3 of 2 s recorded'):
+        build(feed, joint_state_rows(), window=(0.2, 0.3))
+    with pytest.raises(JointDynamicsError, match=r'too short: 0 samples, 0 s in the window 7: of 2 s'):
+        build(feed, joint_state_rows(), window=(7.0, None))
+
+
+def test_joints_missing_or_named_differently(feed, joint_state_rows):
+    with pytest.raises(JointDynamicsError, match=r'expected joints joint_1, elbow, wrist; not found: joint_1; /joint_states has shoulder, '
+                                                 r'elbow, wrist \(named differently\? recording.names'):
+        build(feed, joint_state_rows(), names=('joint_1', 'elbow', 'wrist'))
+    recording = build(feed, joint_state_rows(), {'names': {'shoulder': 'joint_1'}}, names=('joint_1', 'elbow', 'wrist'))
+    np.testing.assert_array_equal(recording.q, build(feed, joint_state_rows()).q)
+
+
+def test_nothing_received_names_what_was_expected():
+    with pytest.raises(JointDynamicsError, match='run: no position of any joint: expected on joint_states, found no message'):
+        RecordingBuilder(['a']).build('run')
+
+
+def test_malformed_messages_are_refused(motion, messages):
+    builder = RecordingBuilder(motion.names)
+    with pytest.raises(JointDynamicsError, match='3 names and 2 values'):
+        builder.add_message('/joint_states', messages.joint_state(1, motion.names, [1.0, 2.0]), 1)
+    with pytest.raises(JointDynamicsError, match='name each joint once'):
+        builder.add_message('/joint_states', messages.joint_state(1, ['a', 'a'], [1.0, 2.0]), 1)
+    with pytest.raises(JointDynamicsError, match='expected 2 values of q'):
+        builder.add('q', 1, ['a', 'b'], [1.0])
+    with pytest.raises(JointDynamicsError, match='quantity must be one of q, dq'):
+        builder.add('speed', 1, ['a'], [1.0])
+
+
+def test_topics_of_different_clocks_have_no_time_in_common(feed, joint_state_rows, motion, messages):
+    rows = joint_state_rows() + [('/current', 'std_msgs/msg/Float64MultiArray', k * 5_000_000, messages.array([1, 2, k])) for k in range(400)]
+    config = {'arrays': [{'topic': '/current', 'quantity': 'current', 'joints': list(motion.names)}]}
+    with pytest.raises(JointDynamicsError, match=r'must have time in common, found /joint_states .* /current 0 to 1.995 s .*stamps: received'):
+        build(feed, rows, config)
+
+
+def test_two_inputs_of_the_same_quantity_are_in_conflict(feed, joint_state_rows, motion):
+    rows = sorted(joint_state_rows() + joint_state_rows(topic='/motor'), key=lambda row: row[2])
+    with pytest.raises(JointDynamicsError, match=r'tau must come from one input.*effort: none'):
+        build(feed, rows, {'motor_states': {'topic': '/motor', 'effort': 'torque'}})
+    with pytest.raises(JointDynamicsError, match=r'current of shoulder, elbow, wrist must come from one input, found /joint_states and /motor'):
+        build(feed, rows, {'joint_states': {'effort': 'current'}, 'motor_states': {'topic': '/motor', 'effort': 'current'}})
+
+
+def test_a_quantity_that_some_joints_lack_is_refused(feed, joint_state_rows, motion):
+    rows = sorted(joint_state_rows() + joint_state_rows(topic='/sensors', names=('wrist',)), key=lambda row: row[2])
+    with pytest.raises(JointDynamicsError, match='load must be there for every joint, /sensors lacks shoulder, elbow'):
+        build(feed, rows, {'load_torques': '/sensors'})
+    assert build(feed, rows, {'load_torques': '/sensors'}, names=('wrist',)).load.shape == (401, 1)
+
+
+def test_without_joint_names_those_found_are_taken(feed, joint_state_rows):
+    assert build(feed, joint_state_rows(names=('wrist', 'elbow', 'shoulder')), names=None).joint_names == ('wrist', 'elbow', 'shoulder')
+
+
+def test_clear_starts_again(feed, joint_state_rows, motion):
+    builder = feed(RecordingBuilder(motion.names), joint_state_rows())
+    first = builder.build()
+    builder.clear()
+    assert builder.counts == {}
+    with pytest.raises(JointDynamicsError, match='no position'):
+        builder.build()
+    second = feed(builder, joint_state_rows()).build()
+    for name in QUANTITIES:
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_a_recording_stays_as_it_is_while_the_builder_goes_on(feed, joint_state_rows, motion):
+    rows = joint_state_rows()
+    builder = feed(RecordingBuilder(motion.names), rows[:300])
+    first = builder.build()
+    before = dataclasses.replace(first, q=first.q.copy())
+    assert feed(builder, rows[300:]).build().samples == 401
+    np.testing.assert_array_equal(first.q, before.q)
+    assert builder.counts == {'/joint_states': 401}

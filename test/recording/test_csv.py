@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording import QUANTITIES, Recording, load_recording
+
+
+@pytest.fixture
+def recording(motion):
+    stamps = motion.stamps(500, 2)
+    rng = np.random.default_rng(3)
+    time = np.arange(stamps.size) * 2e-3
+    more = {name: rng.standard_normal((stamps.size, 3)) for name in QUANTITIES if name != 'q'}
+    return Recording(motion.names, time, motion.q(stamps), **more)
+
+
+def write(path, header, rows):
+    path.write_text('\n'.join([','.join(header), *(','.join(map(str, row)) for row in rows)]) + '\n', encoding='utf-8')
+    return path
+
+
+def refused(path, reason, **keys):
+    with pytest.raises(JointDynamicsError, match=reason) as caught:
+        load_recording(path, **keys)
+    assert str(caught.value).startswith(f'{path}: ')
+    assert '\n' not in str(caught.value)
+
+
+def test_every_array_comes_back_bit_for_bit(recording, tmp_path, motion):
+    recording.save_csv(tmp_path / 'run.csv')
+    back = Recording.load(tmp_path / 'run.csv', joint_names=motion.names)
+    assert back.quantities == QUANTITIES
+    for name in QUANTITIES:
+        np.testing.assert_array_equal(getattr(back, name), getattr(recording, name))
+    np.testing.assert_allclose(back.time, recording.time, atol=1e-9)
+    assert back.joint_names == motion.names
+    assert back.notes == ()
+
+
+@settings(max_examples=20, deadline=None)
+@given(values=arrays(np.float64, (60, 2), elements=st.floats(-1e6, 1e6)), period=st.sampled_from([0.0002, 0.001, 1 / 125, 0.02, 1 / 3]))
+def test_any_recording_comes_back(tmp_path_factory, values, period):
+    path = tmp_path_factory.mktemp('csv') / 'any.csv'
+    values[0, 0], values[1, 0] = 0.0, 1.0
+    Recording(('a', 'b'), np.arange(60) * period, values).save_csv(path)
+    back = load_recording(path, {'min_duration': 0.01})
+    np.testing.assert_array_equal(back.q, values)
+    assert back.joint_names == ('joint_1', 'joint_2')
+    assert back.rate == pytest.approx(1 / period, rel=1e-6)
+
+
+def test_columns_may_stand_in_any_order_and_others_are_named(tmp_path, motion):
+    time = np.arange(200) * 5e-3
+    q = np.sin(time[:, None] + [0, 1])
+    path = write(tmp_path / 'run.csv', ['cur2', 'q2', ' time', 'comment_7', 'cur1', 'q1'],
+                 np.column_stack([q[:, 1] * 2, q[:, 1], time + 12.5, time, q[:, 0] * 2, q[:, 0]]).tolist())
+    recording = load_recording(f'{path}@0.5:')
+    np.testing.assert_array_equal(recording.q, q[100:])
+    np.testing.assert_array_equal(recording.current, 2 * q[100:])
+    assert recording.tau is None
+    assert recording.notes == ('columns not used: comment_7',)
+
+
+def test_jitter_and_gaps_are_treated_as_in_bags(tmp_path):
+    time = np.arange(400) * 5e-3
+    rng = np.random.default_rng(4)
+    jitter = time + rng.uniform(-1e-3, 1e-3, time.size)
+    path = write(tmp_path / 'jitter.csv', ['time', 'q1'], np.column_stack([jitter, np.sin(jitter)]).tolist())
+    recording = load_recording(path)
+    np.testing.assert_allclose(recording.q[:, 0], np.sin(jitter[0] + recording.time), atol=1e-5)
+    assert 'resampled at 200' in recording.notes[0]
+    keep = np.r_[0:200, 220:400]
+    refused(write(tmp_path / 'gap.csv', ['time', 'q1'], np.column_stack([time, np.sin(time)])[keep].tolist()),
+            r'gap of 0.105 s in q on gap.csv at 0.995 s')
+
+
+GOOD = [[k * 0.01, np.sin(k * 0.01), np.cos(k * 0.01)] for k in range(100)]
+
+
+@pytest.mark.parametrize(('header', 'rows', 'reason'), [
+    (['time', 'x1'], GOOD, r'expected columns time, q1, q2, …, found time, x1'),
+    (['t', 'q1', 'q2'], GOOD, 'expected columns time'),
+    (['time', 'q1', 'q1'], GOOD, 'column q1 must be there once'),
+    (['time', 'q1', 'q3'], GOOD, 'expected columns q1 to q2, found q1, q3'),
+    (['time', 'q0', 'q1'], GOOD, 'expected columns q1 to q2, found q0, q1'),
+    (['time', 'q1', 'tau2'], GOOD, 'expected columns tau1 to tau1, found tau2'),
+    (['time', 'q1', 'q2'], [], 'no samples'),
+    (['time', 'q1', 'q2'], [*GOOD[:50], [0.5, 'x', 1.0], *GOOD[51:]], "line 52: could not convert string to float: 'x'"),
+    (['time', 'q1', 'q2'], [*GOOD[:50], [0.5, 1.0], *GOOD[51:]], 'expected 3 fields in line 52, found 2'),
+    (['time', 'q1', 'q2'], [*GOOD[:50], [0.5, '', 1.0], *GOOD[51:]], r'q of joint_1 on run.csv must be a number, found 1 of 100 .* at 0.5 s'),
+    (['time', 'q1', 'q2'], [*GOOD[:50], [0.5, 'nan', 1.0], *GOOD[51:]], 'q of joint_1 on run.csv must be a number'),
+    (['time', 'q1', 'q2'], [*GOOD[:50], ['', 1.0, 1.0], *GOOD[51:]], 'time must be a number, found nan in line 52'),
+    (['time', 'q1', 'q2'], GOOD[::-1], 'time goes backwards'),
+    (['time', 'q1', 'q2'], GOOD[:20], 'too short: 20 samples, 0.2 s'),
+    (['time', 'q1', 'q2'], GOOD[:1], 'too short: 1 samples'),
+    (['time', 'q1', 'q2'], [[row[0], 1.0, 2.0] for row in GOOD], 'no joint moves'),
+    (['time', 'q1', 'tau1'], [[*row[:2], 0.0] for row in GOOD], 'tau is constant'),
+])
+def test_what_cannot_be_read_is_refused(tmp_path, header, rows, reason):
+    refused(write(tmp_path / 'run.csv', header, rows), reason)
+
+
+def test_another_number_of_joints_than_the_robot_has(tmp_path):
+    path = write(tmp_path / 'run.csv', ['time', 'q1', 'q2'], GOOD)
+    refused(path, r'expected columns q1 to q3 \(joints a, b, c\), found q1, q2', joint_names=('a', 'b', 'c'))
+    refused(path, r'expected columns q1 to q1 \(joints a\), found q1, q2', joint_names=('a',))
+
+
+def test_files_that_are_not_text(tmp_path):
+    (tmp_path / 'a.csv').write_bytes(b'\xff\xfe\x00\x01' * 50)
+    refused(tmp_path / 'a.csv', 'cannot be read as CSV')
+    (tmp_path / 'b.csv').write_bytes(b'')
+    refused(tmp_path / 'b.csv', 'expected columns time, q1, q2, …, found none')
+    (tmp_path / 'c.csv').mkdir()
+    refused(tmp_path / 'c.csv', 'must have metadata.yaml')
+
+
+def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path):
+    path = write(tmp_path / 'run.csv', ['time', 'q1', 'q2'], GOOD)
+    path.write_bytes(b'\xef\xbb\xbf' + path.read_bytes().replace(b'\n', b'\r\n'))
+    np.testing.assert_array_equal(load_recording(path).q, np.array(GOOD)[:, 1:])
+
+
+def test_a_place_that_cannot_be_written_is_named(recording, tmp_path):
+    with pytest.raises(JointDynamicsError, match='cannot be written'):
+        recording.save_csv(tmp_path / 'nowhere' / 'run.csv')

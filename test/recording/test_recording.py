@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording import Recording
+
+
+@pytest.fixture
+def recording():
+    time = np.arange(1001) * 2e-3
+    q = np.sin(time[:, None] * [1.0, 2.0, 3.0])
+    return Recording(('a', 'b', 'c'), time, q, tau=2 * q, current=3 * q, temperature=q + 30, name='run')
+
+
+def test_rate_duration_and_what_is_there(recording):
+    assert recording.rate == pytest.approx(500)
+    assert recording.duration == pytest.approx(2)
+    assert (recording.samples, recording.n) == (1001, 3)
+    assert recording.quantities == ('q', 'tau', 'current', 'temperature')
+    assert recording.load is None
+
+
+@pytest.mark.parametrize(('change', 'reason'), [
+    ({'q': np.zeros((1001, 2))}, r'q must be \(samples, joints\) = \(1001, 3\), found \(1001, 2\)'),
+    ({'tau': np.zeros(1001)}, r'tau must be \(samples, joints\)'),
+    ({'time': np.zeros(1001)}, 'uniform and increasing'),
+    ({'time': -np.arange(1001) * 2e-3}, 'uniform and increasing'),
+    ({'time': np.arange(1001) ** 2 * 1e-3}, 'uniform and increasing'),
+    ({'time': np.full(1001, np.nan)}, 'time must be finite'),
+    ({'time': np.zeros(1)}, 'at least 2 samples'),
+    ({'joint_names': ('a', 'b', 'a')}, 'differ from each other'),
+    ({'joint_names': ()}, 'joint names must be there'),
+    ({'q': None}, 'q must be there'),
+])
+def test_what_does_not_fit_is_refused(recording, change, reason):
+    fields = {'joint_names': recording.joint_names, 'time': recording.time, 'q': recording.q, 'name': 'run', **change}
+    with pytest.raises(JointDynamicsError, match=reason) as caught:
+        Recording(**fields)
+    assert str(caught.value).startswith('run: ')
+    assert '\n' not in str(caught.value)
+
+
+def test_a_value_that_is_not_finite_is_named(recording):
+    tau = recording.tau.copy()
+    tau[500, 1] = np.inf
+    with pytest.raises(JointDynamicsError, match='tau of b must be finite, found inf at 1 s'):
+        Recording(recording.joint_names, recording.time, recording.q, tau=tau)
+
+
+def test_windows_that_adjoin_share_no_sample_and_lose_none(recording):
+    first, second = recording.window(None, 0.7), recording.window(0.7, None)
+    assert first.samples + second.samples == recording.samples
+    assert second.time[0] == 0
+    np.testing.assert_array_equal(np.vstack([first.tau, second.tau]), recording.tau)
+    assert first.name == 'run@:0.7'
+
+
+def test_window_of_a_window_counts_from_its_start(recording):
+    np.testing.assert_array_equal(recording.window(0.5, 1.5).window(0.2, 0.4).q, recording.window(0.7, 0.9).q)
+
+
+@pytest.mark.parametrize('window', [(3.0, None), (1.0, 1.0), (1.0, 0.5), (None, 0.0)])
+def test_windows_without_samples_are_refused(recording, window):
+    with pytest.raises(JointDynamicsError, match='at least 2 samples of the recording, which goes from 0 to 2 s'):
+        recording.window(*window)
+
+
+def test_a_window_past_the_end_is_noted(recording):
+    assert 'recording ends at 2 s' in recording.window(1.0, 9.0).notes[-1]
+    assert recording.window(1.0, 2.0).notes == ()
+
+
+def test_select_reorders_every_array(recording):
+    chosen = recording.select(['c', 'a'])
+    for name in recording.quantities:
+        np.testing.assert_array_equal(getattr(chosen, name), getattr(recording, name)[:, [2, 0]])
+    assert chosen.joint_names == ('c', 'a')
+    with pytest.raises(JointDynamicsError, match='no joint x, y; the recording has a, b, c'):
+        recording.select(['x', 'a', 'y'])
+
+
+def test_torque_from_current_needs_gains_and_takes_them_by_name(recording):
+    np.testing.assert_array_equal(recording.torque(), recording.tau)
+    gains = {'c': 3.0, 'a': 1.0, 'b': 2.0}
+    np.testing.assert_allclose(recording.torque(gains), recording.current * [1, 2, 3])
+    np.testing.assert_allclose(recording.torque([1, 2, 3]), recording.current * [1, 2, 3])
+    only_current = Recording(recording.joint_names, recording.time, recording.q, current=recording.current)
+    with pytest.raises(JointDynamicsError, match='drive gains'):
+        only_current.torque()
+    with pytest.raises(JointDynamicsError, match='missing for b, c; given for a'):
+        only_current.torque({'a': 1.0})
+    with pytest.raises(JointDynamicsError, match='one finite number for each'):
+        only_current.torque([1.0, np.nan, 2.0])
+    with pytest.raises(JointDynamicsError, match='neither torque nor current, only q'):
+        Recording(recording.joint_names, recording.time, recording.q).torque()
