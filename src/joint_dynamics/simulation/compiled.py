@@ -1,0 +1,37 @@
+"""Just-in-time compilation of the plant's kernels, kept on disk from one start to the next.
+
+numba takes a kept kernel for fresh as long as the file of that one function is unchanged; kernels here call each other across files, and
+an edit or an upgrade of one would go unnoticed in the others. So every kernel is stamped with the text of all files of this folder.
+"""
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+
+def _stamp() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob('*.py')):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+STAMP = _stamp()
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Return `function` compiled by numba on first use; kept on disk where that is possible and safe, else for this process only."""
+    try:
+        kernel: Any = numba.njit(cache=True)(function)
+        cache_file = kernel._cache._cache_file
+        if not hasattr(cache_file, '_source_stamp'):
+            raise AttributeError('_source_stamp')
+    except (RuntimeError, AttributeError):
+        # No place to keep it in (a read-only installation without a home), or a numba that keeps its books in another way.
+        return numba.njit(function)
+    cache_file._source_stamp = STAMP
+    return kernel

@@ -1,0 +1,70 @@
+"""Energy balance of the plant: what went in by work must be stored or burnt."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.simulation.dynamics import spring_energy
+from joint_dynamics.simulation.packed import COGGING, DAMPING, EXTERNAL, FRICTION, MOTOR, SETTINGS, Plant, State
+from joint_dynamics.simulation.rigid_body import Links, Workspace, link_energy
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies and works in J; works since the audit began.
+
+    `links` and `rotors` kinetic, `gravity` potential (0 with all mass at the base), `springs`; works `motor`, `cogging`, `external`
+    in, `friction`, `damping` out; `settings`: by wear and the load-dependent play. `error` = stored change − (in − out); `throughput` the sum
+    of all works' magnitudes, to compare the error with.
+    """
+
+    links: float
+    rotors: float
+    gravity: float
+    springs: float
+    motor: float
+    cogging: float
+    external: float
+    friction: float
+    damping: float
+    settings: float
+    error: float
+
+    @property
+    def stored(self) -> float:
+        """Energy in the plant, J."""
+        return self.links + self.rotors + self.gravity + self.springs
+
+    @property
+    def throughput(self) -> float:
+        """Sum of the works' magnitudes, J."""
+        return abs(self.motor) + abs(self.cogging) + abs(self.external) + abs(self.friction) + abs(self.damping)
+
+
+class EnergyAudit:
+    """Holds the energy at the start of an audit."""
+
+    def __init__(self) -> None:
+        self._start = 0.0
+
+    def reset(self, links: Links, plant: Plant, state: State, work: Workspace) -> None:
+        """Start anew from the present state."""
+        state.work[:] = 0.0
+        self._start = sum(_stored(links, plant, state, work))
+
+    def balance(self, links: Links, plant: Plant, state: State, work: Workspace) -> Energy:
+        """Return the balance since the start."""
+        parts = _stored(links, plant, state, work)
+        W: NDArray = state.work
+        gained = W[MOTOR] + W[COGGING] + W[EXTERNAL] + W[SETTINGS] - W[FRICTION] - W[DAMPING]
+        kinetic, potential, rotors, springs = parts
+        return Energy(kinetic, rotors, potential, springs, float(W[MOTOR]), float(W[COGGING]), float(W[EXTERNAL]), float(W[FRICTION]),
+                      float(W[DAMPING]), float(W[SETTINGS]), float(sum(parts) - self._start - gained))
+
+
+def _stored(links: Links, plant: Plant, state: State, work: Workspace) -> tuple[float, float, float, float]:
+    kinetic, potential = link_energy(links, np.ascontiguousarray(state.motion[0]), np.ascontiguousarray(state.motion[1]), work)
+    rotors = float(0.5 * np.sum(plant.joints['rotor_inertia'] * state.motion[3] ** 2))
+    return kinetic, potential, rotors, spring_energy(plant, state)

@@ -1,0 +1,62 @@
+"""The plant as the kernels want it: one record per joint, so that a call passes a pointer and not fifty arrays."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.simulation.drives import Drives
+
+#: Columns of the maps in `Plant.maps`: value here, slope in the next.
+ERROR, WIDTH, TRAVEL = 0, 2, 4
+#: Drives' arrays that are not one number per joint.
+_SHARED = ('kinematic_error', 'backlash', 'travel', 'reference_temperature', 'temperature_range', 'radius', 'weight')
+CONSTANTS = np.dtype([(name, np.float64) for name in Drives._fields if name not in _SHARED]
+                     + [(name, np.float64) for name in ('reference_temperature', 'coldest', 'hottest')], align=True)
+#: State of one joint: `current` [A] behind the current loop; `load` τ_J low-passed and the share `lash_gain` of the lost motion it leaves;
+#: `lash` [1] where the lost motion's play stands; `winding`, `gear`, `sensed` temperatures [°C], `warmth` [N·m/√(rad/s)] what the gear's does
+#: to friction; `heating` [W]; `wear`, its goal and rate [1/s]; `external` [N·m]; `integral` of the PID [N·m]; encoder readings and speeds.
+JOINT = np.dtype([(name, np.float64) for name in (
+    'current', 'load', 'lash_gain', 'lash', 'winding', 'gear', 'sensed', 'warmth', 'heating', 'wear', 'wear_goal', 'wear_rate', 'external',
+    'integral', 'link_reading', 'motor_reading', 'link_speed', 'motor_speed')], align=True)
+#: Works that the energy audit integrates, in the order of `State.work`; the last is booked when a setting jumps.
+MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, SETTINGS = range(6)
+
+
+class Plant(NamedTuple):
+    """Constants: `joints` (n,) records, `maps` (n, nodes, 6), `radius` and `weight` (M,) of the hysteresis."""
+
+    joints: NDArray
+    maps: NDArray
+    radius: NDArray
+    weight: NDArray
+
+
+class State(NamedTuple):
+    """What changes, in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,) records; `play` (n, M) of the hysteresis; `work` (6,) [J]."""
+
+    motion: NDArray
+    joints: NDArray
+    play: NDArray
+    work: NDArray
+
+
+def pack(drives: Drives) -> Plant:
+    """Return `drives` for the kernels."""
+    joints = np.zeros(drives.gain.size, dtype=CONSTANTS)
+    for name in CONSTANTS.names or ():
+        if name in Drives._fields:
+            joints[name] = getattr(drives, name)
+    joints['reference_temperature'] = drives.reference_temperature
+    joints['coldest'], joints['hottest'] = drives.temperature_range
+    maps = np.ascontiguousarray(np.concatenate([drives.kinematic_error, drives.backlash, drives.travel], axis=2))
+    return Plant(joints, maps, np.ascontiguousarray(drives.radius), np.ascontiguousarray(drives.weight))
+
+
+def rest(n: int, operators: int, temperature: float) -> State:
+    """Return the state of `n` joints at rest at 0 rad and `temperature` [°C], all memory empty."""
+    joints = np.zeros(n, dtype=JOINT)
+    for name in ('winding', 'gear', 'sensed'):
+        joints[name] = temperature
+    return State(np.zeros((4, n)), joints, np.zeros((n, operators)), np.zeros(6))

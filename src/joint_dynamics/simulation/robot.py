@@ -1,0 +1,245 @@
+"""The simulated robot: a flexible-joint arm with drives, sensors and a joint controller, one control tick after the other."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import engine
+from joint_dynamics.simulation.drives import Drives, plausible_drives
+from joint_dynamics.simulation.dynamics import deformation, travel
+from joint_dynamics.simulation.energy import Energy, EnergyAudit
+from joint_dynamics.simulation.inertials import Payload, spread, with_payload
+from joint_dynamics.simulation.packed import pack, rest
+from joint_dynamics.simulation.rigid_body import links_of, mass_and_bias, workspace
+from joint_dynamics.simulation.samples import Command, Samples
+from joint_dynamics.simulation.settings import ModelErrors, Sensors
+from joint_dynamics.simulation.stability import MAX_STEP, substeps
+from joint_dynamics.simulation.truth import Truth
+
+HOME = (0.0, -1.2, 1.4, -1.7, -1.5, 0.3)
+
+
+def ur5e_urdf() -> Path:
+    """Return the path of the UR5e's URDF that ships with the package."""
+    return Path(__file__).with_name('ur5e.urdf')
+
+
+class FlexibleJointRobot:
+    """A robot of n flexible joints with known truth; deterministic for a seed.
+
+    source: a URDF (path or text, with inertials and torque limits), a `RobotModel`, or None for the UR5e.
+    rate: control ticks per second, Hz. seed: draws the drives' spread, the model errors and the sensors' noise.
+    errors, sensors: see `ModelErrors` and `Sensors`. drives: constants of the drives; default `plausible_drives`.
+    gains: joint PID of the controller, {'kp': …, 'ki': …, 'kd': …, each (n,) or a number}; default fits inertia and friction.
+    feedback: side of the position fed back, `link` or `motor`; the speed always is the motor's.
+    position: (n,) [rad] where it stands at first. temperature: of everything at first, and `ambient` (default the same), °C.
+    heat_speed: how many times faster than in reality heat flows. max_step: longest integration step, s, at most 0.25 ms.
+    options: passed to `RobotModel.load`, such as `mounting` or `joints`.
+
+    Raises JointDynamicsError on bad input.
+    """
+
+    def __init__(self, source: str | Path | RobotModel | None = None, *, rate: float = 1000.0, seed: int = 0, errors: ModelErrors | None = None,
+                 sensors: Sensors | None = None, drives: Drives | None = None, gains: dict[str, ArrayLike] | None = None,
+                 feedback: str = 'link', position: ArrayLike | None = None, temperature: float = 25.0, ambient: float | None = None,
+                 heat_speed: float = 1.0, max_step: float = MAX_STEP, **options: Any):
+        self.model = source if isinstance(source, RobotModel) else RobotModel.load(source or ur5e_urdf(), **options)
+        if self.model.parameters is None:
+            raise JointDynamicsError('simulation: expected a robot with inertials, found a description without')
+        if not 20.0 <= rate <= 10000.0:
+            raise JointDynamicsError(f'simulation: expected a rate within [20, 10000] Hz, found {rate}')
+        if not 0.0 < max_step <= MAX_STEP:
+            raise JointDynamicsError(f'simulation: expected max_step within (0, {MAX_STEP}] s, found {max_step}')
+        if not 0.0 <= heat_speed <= 2000.0:
+            raise JointDynamicsError(f'simulation: expected heat_speed within [0, 2000], found {heat_speed}')
+        if feedback not in ('link', 'motor'):
+            raise JointDynamicsError(f'simulation: expected feedback link or motor, found {feedback!r}')
+        self.joint_names, self.n, self.limits = self.model.joint_names, self.model.n, self.model.limits
+        self.rate, self.period, self.seed = float(rate), 1.0 / rate, seed
+        self.errors, self.sensors = errors or ModelErrors(), sensors or Sensors()
+        self.heat_speed = heat_speed
+        self.ambient = float(temperature if ambient is None else ambient)
+        self.drives = drives or plausible_drives(self.limits.effort, seed, self.errors)
+        self._own = spread(links_of(self.model), self.errors.inertia, seed)
+        self._links = self._own
+        self._payload: Payload | None = None
+        self._work = workspace(self.n)
+        self._substeps = substeps(self._own, self.drives, self.period, max_step)
+        self._control = self._controller(gains or {}, feedback == 'motor')
+        self._rng = np.random.default_rng([seed, 0x5E])
+        self._ticks = 0
+        self._last: Command | None = None
+        self._audit = EnergyAudit()
+        self._plant = pack(self.drives)
+        self._state = rest(self.n, self.drives.radius.size, float(temperature))
+        default = HOME if self.joint_names == _UR_JOINTS else np.clip(np.zeros(self.n), self.limits.lower, self.limits.upper)
+        self.place(default if position is None else position)
+
+    def _controller(self, gains: dict[str, ArrayLike], motor_side: bool) -> engine.Control:
+        unknown = set(gains) - {'kp', 'ki', 'kd'}
+        if unknown:
+            raise JointDynamicsError(f'simulation: expected gains kp, ki, kd, found {", ".join(sorted(unknown))}')
+        inertia = self._reach() + self.drives.rotor_inertia
+        # A double pole near 4 Hz about the largest inertia the joint can meet; friction keeps an error that the integral removes.
+        default = {'kp': 25.0 ** 2 * inertia, 'ki': 25.0 ** 2 * 5.0 * inertia, 'kd': 2.0 * 25.0 * inertia}
+        values = {}
+        for name, fallback in default.items():
+            value = np.broadcast_to(np.asarray(gains.get(name, fallback), dtype=float), (self.n,)).copy()
+            if not (np.isfinite(value) & (value >= 0.0)).all():
+                raise JointDynamicsError(f'simulation: expected gains {name} >= 0, found {value}')
+            values[name] = value
+        motor = 2.0 * np.pi / 2.0 ** self.sensors.motor_bits / self.drives.gear_ratio if self.sensors.motor_bits else np.zeros(self.n)
+        link = np.full(self.n, 2.0 * np.pi / 2.0 ** self.sensors.link_bits if self.sensors.link_bits else 0.0)
+        return engine.Control(values['kp'], values['ki'], values['kd'], motor_side, link, motor, float(self.sensors.speed_bandwidth))
+
+    def _reach(self) -> NDArray:
+        """Return the largest inertia of the links about each joint, over sampled postures (n,)."""
+        largest = np.zeros(self.n)
+        for q in np.random.default_rng(7).uniform(-np.pi, np.pi, (24, self.n)):
+            mass_and_bias(self._own, q, np.zeros(self.n), self._work)
+            largest = np.maximum(largest, np.diag(self._work.M))
+        return largest
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s: whole ticks, never skipped."""
+        return self._ticks * self.period
+
+    @property
+    def ticks(self) -> int:
+        """Control ticks done."""
+        return self._ticks
+
+    @property
+    def step_size(self) -> float:
+        """Integration step, s."""
+        return self.period / self._substeps
+
+    @property
+    def nominal_gains(self) -> NDArray:
+        """Drive gains (n,) that the drives believe in, N·m/A; the true ones are in `truth.drive_gains`."""
+        return self.drives.nominal_gain.copy()
+
+    @property
+    def truth(self) -> Truth:
+        """What the plant really is, at this moment."""
+        return Truth(self.model, self._links, self.drives, self._state)
+
+    @property
+    def energy(self) -> Energy:
+        """Energy of the plant now, and where the work went since the last `place`, payload change or reset of the audit, J."""
+        return self._audit.balance(self._links, self._plant, self._state, self._work)
+
+    def reset_energy_audit(self) -> None:
+        """Start the audit of `energy` anew, from here."""
+        self._audit.reset(self._links, self._plant, self._state, self._work)
+
+    def place(self, q: ArrayLike) -> None:
+        """Put the arm at rest at `q` (n,) [rad], springs and motors holding gravity, friction's memory erased; time and heat go on."""
+        position = self._vector(q, 'position')
+        state, joints = self._state, self._state.joints
+        mass_and_bias(self._links, position, np.zeros(self.n), self._work)
+        holding = self._work.bias - joints['external']
+        state.motion[:] = 0.0
+        state.motion[0] = position
+        joints['load'] = holding
+        joints['lash_gain'] = 1.0 / (1.0 + (holding / self.drives.lash_load) ** 2)
+        for j, (k1, k3) in enumerate(self.truth.stiffness):
+            # θ = q + φ(g) + θ̃(θ): the real root of the spring's cubic, then a fixed point, for |θ̃′| is far below 1.
+            roots = np.roots([k3, 0.0, k1, -holding[j]]) if k3 > 0.0 else np.array([holding[j] / k1])
+            phi = float(roots[np.argmin(np.abs(roots.imag))].real)
+            constants, maps, theta = self._plant.joints[j], self._plant.maps[j], position[j] + phi
+            for _ in range(100):
+                joints['lash'][j] = travel(constants, maps, theta)
+                theta += phi - deformation(constants, maps, joints[j], position[j], theta, 0.0)[0]
+            state.motion[2, j] = theta
+            joints['lash'][j] = state.play[j] = travel(constants, maps, theta)
+        joints['current'] = holding / self.truth.drive_gains
+        joints['integral'] = joints['current'] * self.drives.nominal_gain
+        joints['link_reading'], joints['motor_reading'] = state.motion[0], state.motion[2]
+        joints['link_speed'] = joints['motor_speed'] = 0.0
+        self.reset_energy_audit()
+
+    def step(self, command: Command | None = None) -> Samples:
+        """Run one tick under `command` (default: the last one again, at first to stand still) and return its one-row `Samples`."""
+        if command is not None:
+            self._last = command
+        elif self._last is None:
+            self._last = Command.track(self._state.motion[0].copy())
+        return self.run(self._last)
+
+    def run(self, command: Command) -> Samples:
+        """Run one tick per row of `command` and return what was measured at the start of each: `Samples` of that many rows.
+
+        Raises JointDynamicsError where the motion is no longer finite.
+        """
+        command = command.checked(self.n)
+        ticks = len(command.effort)
+        out = np.empty((ticks, len(engine.ROWS), self.n))
+        start = self._ticks
+        done = engine.run(self._links, self._plant, self._state, self._control, command.mode, command.q, command.dq, command.effort, self.period,
+                          self._substeps, self.ambient, self.heat_speed, self._work, out)
+        self._ticks += done
+        if done < ticks:
+            raise JointDynamicsError(f'simulation: the motion left the numbers at {self.time:.3f} s: expected gains the joints can follow')
+        noise = self._rng.standard_normal((ticks, 2, self.n))
+        out[:, 4] += self.sensors.current_noise * self.drives.max_current * noise[:, 0]
+        out[:, 5] += self.sensors.temperature_noise * noise[:, 1]
+        if self.sensors.temperature_step > 0.0:
+            out[:, 5] = np.rint(out[:, 5] / self.sensors.temperature_step) * self.sensors.temperature_step
+        return Samples(self.joint_names, (start + np.arange(ticks)) * self.period, self.drives.nominal_gain, out)
+
+    def attach_payload(self, payload: Payload) -> None:
+        """Fix `payload` to the last link, in place of what it held; speeds stay as they are."""
+        self._hold(payload)
+
+    def detach_payload(self) -> None:
+        """Let go of the payload."""
+        self._hold(None)
+
+    def _hold(self, payload: Payload | None) -> None:
+        self._payload = payload
+        self._links = with_payload(self._own, payload)
+        self.reset_energy_audit()
+
+    @property
+    def payload(self) -> Payload | None:
+        """What the last link holds."""
+        return self._payload
+
+    def set_wear(self, level: ArrayLike, duration: float = 0.0) -> None:
+        """Wear the joints to `level` ((n,) or one number, 0 new … 1 worn out) within `duration` [s] of simulated time."""
+        goal = self._vector(level, 'wear')
+        if (goal < 0.0).any() or (goal > 1.0).any() or not 0.0 <= duration < np.inf:
+            raise JointDynamicsError(f'simulation: expected wear within [0, 1] and a duration >= 0 s, found {goal} and {duration}')
+        joints = self._state.joints
+        joints['wear_goal'] = goal
+        joints['wear_rate'] = np.abs(goal - joints['wear']) / max(duration, self.period)
+
+    def set_heating(self, power: ArrayLike) -> None:
+        """Heat the gears from outside with `power` ((n,) or one number) [W], until set again."""
+        self._state.joints['heating'] = self._vector(power, 'heating')
+
+    def set_temperature(self, temperature: ArrayLike) -> None:
+        """Bring winding, gear and sensor to `temperature` ((n,) or one number) [°C] at once."""
+        value = self._vector(temperature, 'temperature')
+        for part in ('winding', 'gear', 'sensed'):
+            self._state.joints[part] = value
+
+    def set_external_torque(self, torque: ArrayLike) -> None:
+        """Push the links with `torque` ((n,) or one number) [N·m] in the direction of q, until set again."""
+        self._state.joints['external'] = self._vector(torque, 'external torque')
+
+    def _vector(self, value: ArrayLike, what: str) -> NDArray:
+        array = np.asarray(value, dtype=float)
+        if array.shape not in ((), (1,), (self.n,)) or not np.isfinite(array).all():
+            raise JointDynamicsError(f'simulation: expected {what} as one finite number or {self.n} of them, found {value!r}')
+        return np.broadcast_to(array, (self.n,)).copy()
+
+
+_UR_JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')

@@ -1,0 +1,127 @@
+"""What the plant really is, for tests and demonstrations to compare with: no identification may look at it."""
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation.drives import Drives
+from joint_dynamics.simulation.dynamics import friction, warmth
+from joint_dynamics.simulation.inertials import standard_parameters
+from joint_dynamics.simulation.packed import State, pack
+from joint_dynamics.simulation.periodic import evaluate
+from joint_dynamics.simulation.rigid_body import Links
+
+
+class Truth:
+    """Truth of a simulated robot of n joints at this moment; arrays are (n,) in the robot's joint order unless stated.
+
+    Attributes
+    ----------
+    drives: all constants of motors, gears, friction and heat (`Drives`).
+    links: the true tree with inertials, payload included (`Links`).
+
+    """
+
+    def __init__(self, model: RobotModel, links: Links, drives: Drives, state: State):
+        self._model, self.links, self.drives, self._state = model, links, drives, state
+
+    @property
+    def parameters(self) -> NDArray:
+        """Standard parameters (14 n,) in the order of `RobotModel.parameter_names`, payload included.
+
+        Ia is the rotor inertia; Fv and Fc are the linear viscous and the unloaded Coulomb coefficient of the friction law, which
+        has more terms than these two; offsets are 0.
+        """
+        return standard_parameters(self.links, self.drives.rotor_inertia, self.drives.viscous, self.coulomb)
+
+    @property
+    def base_parameters(self) -> NDArray:
+        """Base parameters, in the order of `RobotModel.base_parameters()`."""
+        return self._model.base_parameters().regroup(self.parameters)
+
+    @property
+    def position(self) -> NDArray:
+        """Link-side position, rad."""
+        return self._state.motion[0].copy()
+
+    @property
+    def drive_gains(self) -> NDArray:
+        """Drive gain K_τ at the windings' present temperature, N·m/A."""
+        return self.drives.gain * (1.0 + self.drives.gain_slope * (self._state.joints['winding'] - 25.0))
+
+    @property
+    def rotor_inertia(self) -> NDArray:
+        """Rotor inertia B, kg·m² on the joint side."""
+        return self.drives.rotor_inertia.copy()
+
+    @property
+    def damping(self) -> NDArray:
+        """Damping D of the transmission, N·m·s/rad."""
+        return self.drives.damping.copy()
+
+    @property
+    def coulomb(self) -> NDArray:
+        """Present Coulomb friction without load, wear included, N·m."""
+        return self.drives.coulomb * self.friction_growth
+
+    @property
+    def friction_growth(self) -> NDArray:
+        """What wear multiplies Coulomb friction by, 1 when new."""
+        return 1.0 + self.drives.wear_friction * self._state.joints['wear']
+
+    @property
+    def wear(self) -> NDArray:
+        """Wear, 0 new to 1 worn out."""
+        return self._state.joints['wear'].copy()
+
+    @property
+    def stiffness(self) -> NDArray:
+        """Present coefficients (n, 2) of τ_E = K₁φ + K₃φ³, N·m/rad and N·m/rad³."""
+        left = 1.0 - self.drives.wear_stiffness * self._state.joints['wear']
+        return np.column_stack([left * self.drives.stiffness, left * self.drives.stiffness_cubic])
+
+    def spring_torque(self, phi: ArrayLike) -> NDArray:
+        """Return τ_E [N·m] of the deformation `phi` (…, n) [rad]."""
+        angle = np.asarray(phi, dtype=float)
+        k = self.stiffness
+        return angle * (k[:, 0] + k[:, 1] * angle ** 2)
+
+    @property
+    def temperature(self) -> NDArray:
+        """Temperature of the gears, that friction goes by, °C."""
+        return self._state.joints['gear'].copy()
+
+    @property
+    def winding_temperature(self) -> NDArray:
+        """Temperature of the windings, °C."""
+        return self._state.joints['winding'].copy()
+
+    def kinematic_error(self, theta: ArrayLike) -> NDArray:
+        """Return θ̃ [rad] at `theta` (…, n) [rad], without its ripple per motor turn."""
+        return self._map(self.drives.kinematic_error, theta)
+
+    def backlash(self, theta: ArrayLike) -> NDArray:
+        """Return 𝓑 [rad], half the width of the backlash, at `theta` (…, n) [rad]."""
+        return self._map(self.drives.backlash, theta)
+
+    def _map(self, tables: NDArray, theta: ArrayLike) -> NDArray:
+        angles = np.asarray(theta, dtype=float)
+        return np.stack([evaluate(tables[j], angles[..., j]) for j in range(len(tables))], axis=-1)
+
+    def friction(self, omega: ArrayLike, torque: ArrayLike = 0.0, temperature: ArrayLike | None = None) -> NDArray:
+        """Return friction [N·m] in steady slip at speeds `omega` (…, n) [rad/s], averaged over the turn.
+
+        Under load `torque` τ_J [N·m] at gear `temperature` [°C] (the present one by default), both broadcast to `omega`.
+        """
+        speed = np.asarray(omega, dtype=float)
+        load = np.broadcast_to(np.asarray(torque, dtype=float), speed.shape)
+        warmth_of = np.broadcast_to(self.temperature if temperature is None else np.asarray(temperature, dtype=float), speed.shape)
+        wear = self.wear
+        even = pack(self.drives._replace(friction_position=np.zeros_like(self.drives.friction_position))).joints
+        out = np.empty(speed.shape)
+        for index in np.ndindex(speed.shape):
+            j = index[-1]
+            warm = warmth(even[j], warmth_of[index])
+            out[index] = friction(even[j], wear[j], warm, 0.0, speed[index], load[index], np.sign(speed[index]))
+        return out
