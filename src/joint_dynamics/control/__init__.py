@@ -1,1 +1,21 @@
-"""Feedforward laws, their plugin registry, torque feedback, safety limits, compensation check."""
+"""Feedforward laws, their plugin registry, torque feedback, safety limits (docs/control.md)."""
+from joint_dynamics.control.adaptive_friction import AdaptiveFriction
+from joint_dynamics.control.arm import ArmModel
+from joint_dynamics.control.computed_torque import ComputedTorque
+from joint_dynamics.control.flexible_joint import FlexibleJoint
+from joint_dynamics.control.friction import FrictionCompensation
+from joint_dynamics.control.interface import Controller, ControllerParameter, ControllerSetup, InterfaceConfiguration, Interfaces
+from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
+from joint_dynamics.control.law import TorqueLaw
+from joint_dynamics.control.loop import ControlLoop, LoopSettings
+from joint_dynamics.control.path import Path, order_joints
+from joint_dynamics.control.registry import available, create, load
+from joint_dynamics.control.safety import SafetyGate
+from joint_dynamics.control.torque_derivatives import torque_derivatives
+from joint_dynamics.control.trajectory import FilledTrajectory, check_motion, fill_effort
+
+__all__ = [
+    'AdaptiveFriction', 'ArmModel', 'ComputedTorque', 'ControlLoop', 'Controller', 'ControllerParameter', 'ControllerSetup', 'FilledTrajectory',
+    'FlexibleJoint', 'FrictionCompensation', 'InterfaceConfiguration', 'Interfaces', 'JointTorqueFeedback', 'LoopSettings', 'Path', 'SafetyGate',
+    'TorqueLaw', 'available', 'check_motion', 'create', 'fill_effort', 'load', 'order_joints', 'torque_derivatives',
+]

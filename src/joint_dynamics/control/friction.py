@@ -1,0 +1,92 @@
+"""Friction compensation along the desired motion: the model's own hysteresis, driven by what is wanted, not by what is measured [M6 eq 29].
+
+    f̂ = gain · (α1 F(τ_J,d) H(θ_d) + α2 θ̇_d + F_v(θ̇_d, T))
+
+Bounded inputs give a bounded output [M6 6.5]: H is within ±1, τ_J,d is limited to what the joints can transmit, T to the range the
+temperature model was identified in, α to its region [M6 eq 27]; a temperature or an α that is not a number leaves the last good one.
+"""
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.control.arm import ArmModel
+from joint_dynamics.control.interface import ControllerParameter
+from joint_dynamics.errors import JointDynamicsError
+
+Kind = Literal['none', 'static', 'hysteresis']
+#: Region of α [M6 eq 27]: lower and upper bounds of (α1, α2), 1 and N·m·s/rad.
+ALPHA_BOUNDS = ((0.4, -0.05), (1.5, 0.05))
+
+
+def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
+    """Return the parameters of every law that compensates friction."""
+    return (
+        ControllerParameter('friction', default, 'none; static: the map over speed, with its jump at standstill; hysteresis: the extended '
+                            'Maxwell-slip model', choices=('none', 'static', 'hysteresis')),
+        ControllerParameter('friction_gain', 1.0, 'share of the modelled friction that is compensated', lower=0.0, upper=1.5, per_joint=True),
+        ControllerParameter('friction_smoothing', 0.0, 'speed over which the sign of the static map is smoothed; 0: not', 'rad/s', 0.0, 1.0),
+        ControllerParameter('alpha_lower', list(ALPHA_BOUNDS[0]), 'lower bounds of α1 and of α2 in N·m·s/rad'),
+        ControllerParameter('alpha_upper', list(ALPHA_BOUNDS[1]), 'upper bounds of α1 and of α2 in N·m·s/rad'),
+    )
+
+
+class FrictionCompensation:
+    """Friction torque (n,) of the desired motion of all joints; keeps its own hysteresis state, the last temperature and the last α.
+
+    Raises JointDynamicsError when the arm has no friction of the kind asked for.
+    """
+
+    def __init__(self, arm: ArmModel, kind: Kind, *, gain: ArrayLike = 1.0, smoothing: float = 0.0,
+                 alpha_bounds: tuple[ArrayLike, ArrayLike] = ALPHA_BOUNDS):
+        if kind != 'none' and arm.friction is None:
+            raise JointDynamicsError(f'friction: expected a friction model in the dynamics description for {kind!r}, found none')
+        if kind == 'hysteresis' and (arm.friction is None or arm.friction.maxwell_slip is None):
+            raise JointDynamicsError('friction: expected a Maxwell-slip part in the dynamics description for hysteresis, found none '
+                                     '(identify it, or set friction to static)')
+        self.kind = kind
+        self.gain = np.broadcast_to(np.asarray(gain, dtype=float), (arm.n,)).copy()
+        self.smoothing = smoothing
+        self._lower, self._upper = (np.asarray(bound, dtype=float) for bound in alpha_bounds)
+        if self._lower.shape != (2,) or self._upper.shape != (2,) or not np.all(self._lower <= self._upper):
+            raise JointDynamicsError(f'alpha bounds: expected two numbers each, lower <= upper, found {self._lower} and {self._upper}')
+        self._model = None if arm.friction is None else arm.friction.copy()
+        self._nominal = np.clip(arm.friction_scale, self._lower, self._upper)
+        # Load beyond what the joint is built for is a defect of the reference; infinite where the URDF states no limit.
+        self._load = arm.effort_limit
+        self.alpha = self._nominal.copy()
+        self.temperature = np.zeros(arm.n) if self._model is None else self._model.parameters['T_0'].copy()
+        self._low = self._high = self.temperature
+        if self._model is not None:
+            self._low, self._high = self._model.parameters['T_min'], self._model.parameters['T_max']
+
+    def reset(self) -> None:
+        """Forget the hysteresis; α and temperature stay."""
+        if self.kind == 'hysteresis' and self._model is not None:
+            self._model.reset()
+
+    def adapt(self, scale: NDArray, excess: NDArray) -> None:
+        """Take α of the estimator, (n,) each, into its region; what is not a number leaves the last one."""
+        for column, given in enumerate((scale, excess)):
+            bounded = np.minimum(np.maximum(given, self._lower[column]), self._upper[column])
+            np.copyto(self.alpha[:, column], bounded, where=bounded == bounded)
+
+    def warm(self, temperature: NDArray) -> None:
+        """Take joint temperatures (n,) °C into the model's range; what is not a number leaves the last one."""
+        bounded = np.minimum(np.maximum(temperature, self._low), self._high)
+        np.copyto(self.temperature, bounded, where=bounded == bounded)
+
+    def torque(self, theta: NDArray, omega: NDArray, tau_J: NDArray) -> NDArray:
+        """Return f̂ (n,) N·m at θ_d rad, θ̇_d rad/s and τ_J,d N·m, and advance the hysteresis to θ_d."""
+        model = self._model
+        if self.kind == 'none' or model is None:
+            return np.zeros_like(omega)
+        load = np.minimum(np.maximum(tau_J, -self._load), self._load)
+        if self.kind == 'hysteresis' and model.maxwell_slip is not None:
+            H = model.maxwell_slip.step(theta)
+        else:
+            H = np.tanh(omega / self.smoothing) if self.smoothing > 0 else np.sign(omega)
+        return self.gain * (self.alpha[:, 0] * model.level(load) * H + self.alpha[:, 1] * omega
+                            + model.speed_part(H, omega, self.temperature))

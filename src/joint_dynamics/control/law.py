@@ -1,0 +1,116 @@
+"""What the shipped laws share: rigid-body part, gravity on or off, torque or current, friction compensation, inertia-scaled PID.
+
+    u = u_FF + M̄(q_d)(−K_d ė − K_p e − K_i ∫e),   e = q − q_d,   M̄ = M + B        [M6 eq 30]
+
+Printed there is M alone. The rotor is accelerated by the same drive, and in the wrist of a small arm B is many times M_jj: with M alone the
+same gain would be a different bandwidth in every joint. A robot that adds gravity itself (a Universal Robots arm in torque mode) gets
+u − g(q_d): gravity then still counts as load of the friction and of the transmission.
+"""
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.control.arm import ArmModel
+from joint_dynamics.control.friction import FrictionCompensation, friction_parameters
+from joint_dynamics.control.interface import (
+    REFERENCES,
+    Controller,
+    ControllerParameter,
+    ControllerSetup,
+    InterfaceConfiguration,
+)
+from joint_dynamics.errors import JointDynamicsError
+
+COMMON_PARAMETERS = (
+    ControllerParameter('gravity', True, 'whether the command holds gravity; false for a robot that adds it itself'),
+    ControllerParameter('output', 'effort', 'effort: joint torque in N·m; current: motor current in A', choices=('effort', 'current')),
+    ControllerParameter('feedback', False, 'whether the PID below is added (streaming only)'),
+    ControllerParameter('kp', 0.0, 'position gain, scaled by the inertia matrix', '1/s²', 0.0, 1e5, per_joint=True),
+    ControllerParameter('kd', 0.0, 'speed gain, scaled by the inertia matrix', '1/s', 0.0, 1e3, per_joint=True),
+    ControllerParameter('ki', 0.0, 'integral gain, scaled by the inertia matrix', '1/s³', 0.0, 1e6, per_joint=True),
+    ControllerParameter('integral_limit', 5.0, 'bound of the integral part, as an acceleration', 'rad/s²', 0.0, 1e4, per_joint=True),
+)
+
+
+class TorqueLaw(Controller):
+    """A law that turns the desired motion into motor torque by `feedforward`; see the module for what is added to it.
+
+    Attributes: arm; friction, the compensation with its own state. DERIVATIVES: how many of the desired motion it needs.
+    """
+
+    PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('none'))
+    DERIVATIVES: ClassVar[int] = 2
+    ADAPTS: ClassVar[bool] = False
+
+    arm: ArmModel
+    friction: FrictionCompensation
+
+    def on_configure(self, setup: ControllerSetup) -> None:
+        """Take the arm and the parameters; raises JointDynamicsError when the arm lacks what they ask for."""
+        self.arm = arm = setup.arm
+        self._joint_names = arm.joint_names
+        values = setup.parameters
+        self.friction = FrictionCompensation(arm, values['friction'], gain=values['friction_gain'], smoothing=values['friction_smoothing'],
+                                             alpha_bounds=(values['alpha_lower'], values['alpha_upper']))
+        self._gravity = bool(values['gravity'])
+        self._output = values['output']
+        self._scale: NDArray = np.ones(arm.n)
+        if self._output == 'current':
+            if not np.all(np.isfinite(arm.drive_gain)):
+                missing = arm.joint_names[int(np.argmin(np.isfinite(arm.drive_gain)))]
+                raise JointDynamicsError(f'output: expected a drive gain of every joint for current, found none for {missing}')
+            self._scale = 1.0 / arm.drive_gain
+        self._feedback = bool(values['feedback'])
+        self._kp, self._kd, self._ki = (np.asarray(values[name], dtype=float) for name in ('kp', 'kd', 'ki'))
+        self._integral_limit = np.asarray(values['integral_limit'], dtype=float)
+        self._integral = np.zeros(arm.n)
+        self._motion = np.zeros((self.DERIVATIVES + 1, arm.n))
+
+    def command_interface_configuration(self) -> InterfaceConfiguration:
+        """Return the torque or the current of every joint."""
+        return InterfaceConfiguration.individual(self.joint_names, (self._output,))
+
+    def state_interface_configuration(self) -> InterfaceConfiguration:
+        """Return position and speed for the PID, temperature and α for the friction; the latter two may be missing."""
+        optional = () if self.friction.kind == 'none' else ('temperature', *(('friction_scale', 'viscous_excess') if self.ADAPTS else ()))
+        return InterfaceConfiguration.individual(self.joint_names, ('position', 'velocity') if self._feedback else (), optional)
+
+    def reference_interface_configuration(self) -> InterfaceConfiguration:
+        """Return as many derivatives as the law needs."""
+        return InterfaceConfiguration.individual(self.joint_names, tuple(REFERENCES)[:self.DERIVATIVES + 1])
+
+    def on_activate(self) -> None:
+        """Forget integral and hysteresis."""
+        self._integral[:] = 0.0
+        self.friction.reset()
+
+    def update(self, time: float, period: float) -> None:
+        """Write the command of one step."""
+        for row, quantity in enumerate(tuple(REFERENCES)[:self.DERIVATIVES + 1]):
+            self._motion[row] = self.reference[quantity]
+        if self.friction.kind != 'none':
+            self.friction.warm(self.state['temperature'])
+            if self.ADAPTS:
+                self.friction.adapt(self.state['friction_scale'], self.state['viscous_excess'])
+        tau = self.feedforward(self._motion)
+        if not self._gravity:
+            tau -= self.arm.rigid.gravity(self._motion[0])
+        if self._feedback:
+            tau += self._pid(self._motion, period)
+        self.command[self._output] = tau * self._scale
+
+    @abstractmethod
+    def feedforward(self, motion: NDArray) -> NDArray:
+        """Return the motor torque (n,) N·m of the desired motion (DERIVATIVES + 1, n), gravity and friction included."""
+
+    def _pid(self, motion: NDArray, period: float) -> NDArray:
+        error = self.state['position'] - motion[0]
+        rate = self.state['velocity'] - motion[1]
+        # Bounded as the acceleration it asks for, so that no time of standing at a stop winds it up.
+        self._integral = np.clip(self._integral + self._ki * error * period, -self._integral_limit, self._integral_limit)
+        acceleration = -self._kd * rate - self._kp * error - self._integral
+        return self.arm.rigid.mass_matrix(motion[0]) @ acceleration + self.arm.rotor_inertia * acceleration

@@ -1,0 +1,211 @@
+"""One controller, its interfaces and the safety gate as one object that a node, a test or a simulation steps."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.control.arm import ArmModel
+from joint_dynamics.control.inputs import AgedInterfaces, beyond
+from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
+from joint_dynamics.control.safety import SafetyGate
+from joint_dynamics.errors import JointDynamicsError
+
+#: Inputs that change slowly or may be missing: their age is not that of the control loop.
+SLOW = ('temperature', 'friction_scale', 'viscous_excess')
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """What the loop and its gate allow.
+
+    Attributes:
+        effort_limit: (n,) or a number, N·m; None: of the URDF. effort_rate: N·m/s; None: 50 times the limit per second.
+        ramp_time: s, from a doubt to the safe command. safe: `gravity` (nothing for a robot that adds it itself) or `zero`.
+        timeout: s, largest age of the required states and of the reference. slow_timeout: s, of temperature and α.
+        max_period: s, the longest step that counts in full.
+        tracking: rad, largest distance of the link from the desired position. velocity_margin: largest measured speed and
+            largest desired speed, as a multiple of the URDF's limit. position_margin: rad, beyond the URDF's limits.
+        holds_gravity: whether the command holds gravity (see the laws' parameter `gravity`).
+
+    """
+
+    effort_limit: ArrayLike | None = None
+    effort_rate: ArrayLike | None = None
+    ramp_time: float = 0.5
+    safe: str = 'gravity'
+    timeout: float = 0.05
+    slow_timeout: float = 10.0
+    max_period: float = 0.02
+    tracking: float = 0.5
+    velocity_margin: float = 1.2
+    position_margin: float = 0.05
+    holds_gravity: bool = True
+
+
+class ControlLoop:
+    """Run a controller: write `state` and `reference`, call `step`, send what it returns.
+
+    controller: unconfigured. parameters: its parameters by name (default for those left out). Raises JointDynamicsError when the
+    controller refuses, or claims what does not exist.
+
+    Attributes:
+        state, reference: AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
+        doubt: why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
+
+    """
+
+    def __init__(self, controller: Controller, arm: ArmModel, settings: LoopSettings | None = None, parameters: Mapping[str, Any] | None = None):
+        self.controller, self.arm = controller, arm
+        self.settings = settings = settings or LoopSettings()
+        if settings.safe not in ('gravity', 'zero'):
+            raise JointDynamicsError(f'safe: expected gravity or zero, found {settings.safe!r}')
+        controller.on_configure(ControllerSetup.of(controller, arm, **(parameters or {})))
+        names = arm.joint_names
+        commands, _ = controller.command_interface_configuration().quantities(names, COMMANDS)
+        if len(commands) != 1:
+            raise JointDynamicsError(f'controller: expected it to claim one command, effort or current, found {commands}')
+        self.output = commands[0]
+        self._required, self._optional = controller.state_interface_configuration().quantities(names, STATES)
+        self.references, _ = controller.reference_interface_configuration().quantities(names, REFERENCES)
+        self._command = Interfaces(names, commands)
+        # Where the arm is and how fast is looked at whatever the law does.
+        wanted = dict.fromkeys(('position', 'velocity', *self._required, *self._optional))
+        self.state = AgedInterfaces(names, {name: settings.slow_timeout if name in SLOW else settings.timeout for name in wanted})
+        self.reference = AgedInterfaces(names, dict.fromkeys(REFERENCES, settings.timeout))
+        # A controller reads copies: whatever it does to them, the measured position stays what it is.
+        self._loaned = Interfaces(names, wanted), Interfaces(names, REFERENCES)
+        controller.assign_interfaces(self._command, *self._loaned)
+        self.gate = self._make_gate()
+        self._gravity = np.zeros(arm.n)
+        limits = arm.robot.limits
+        speed = np.where(limits.velocity > 0, limits.velocity, np.inf) * settings.velocity_margin
+        tracking = np.full(arm.n, settings.tracking)
+        self._low = np.concatenate([limits.lower - settings.position_margin, -tracking, -speed, -speed])
+        self._high = np.concatenate([limits.upper + settings.position_margin, tracking, speed, speed])
+        self._still = np.zeros(arm.n)
+        self.doubt = 'not active'
+        self.warning = ''
+
+    def _make_gate(self) -> SafetyGate:
+        arm, settings = self.arm, self.settings
+        given: NDArray = arm.effort_limit if settings.effort_limit is None else np.broadcast_to(np.asarray(settings.effort_limit, float), (arm.n,))
+        limit = np.minimum(given, arm.effort_limit)
+        rate = 50.0 * limit if settings.effort_rate is None else np.broadcast_to(np.asarray(settings.effort_rate, float), (arm.n,))
+        self._scale: NDArray = np.ones(arm.n)
+        if self.output == 'current':
+            if not np.all(np.isfinite(arm.drive_gain)):
+                raise JointDynamicsError('controller: expected a drive gain of every joint for a command in A, found none for '
+                                         f'{arm.joint_names[int(np.argmin(np.isfinite(arm.drive_gain)))]}')
+            self._scale = 1.0 / arm.drive_gain
+        return SafetyGate(limit * np.abs(self._scale), rate * np.abs(self._scale), settings.ramp_time, max_period=settings.max_period)
+
+    def activate(self) -> None:
+        """Open the gate; what was measured and desired before is forgotten. Raises JointDynamicsError when the controller refuses."""
+        self.state.clear()
+        self.reference.clear()
+        for interfaces in (*self._loaned, self._command):
+            interfaces.clear()
+        self._gravity[:] = 0.0
+        self.controller.on_activate()
+        self.doubt, self.warning = 'just activated', ''
+        self.gate.open()
+
+    def deactivate(self, period: float = 0.002) -> Iterator[NDArray]:
+        """Yield the last commands (n,), one per `period` s, down to exactly zero; the gate is closed afterwards."""
+        self.doubt = 'not active'
+        try:
+            self.controller.on_deactivate()
+        finally:
+            yield from self.gate.close(period)
+
+    def step(self, time: float, period: float) -> NDArray | None:
+        """Return the command (n,) of this moment in the unit `output`, None when not active. time: s, steady; period: s since the last."""
+        if not self.gate.is_open:
+            return None
+        self.doubt = self.gate.failure or self._doubt(time, period)
+        command = None
+        if not self.doubt:
+            command = self._law(time, period)
+            self.doubt = self.gate.failure
+        if self.settings.safe == 'gravity' and self.settings.holds_gravity and not self.state.doubt(('position',), time, 'state'):
+            self._gravity = self.arm.rigid.gravity(self.state['position'])
+        out = self.gate.step(command, self._gravity * self._scale, period, doubt=bool(self.doubt))
+        self.doubt = self.gate.failure or self.doubt
+        return out
+
+    def law_along(self, motion: NDArray, time: float, period: float) -> NDArray:
+        """Return the law's command (n,) at one instant of a desired motion (5, n) that is tracked perfectly; nothing goes through the gate.
+
+        Temperature and α are those last written, their age taken at `time` s. Raises JointDynamicsError when the law fails, or needs to
+        measure.
+        """
+        if not self.controller.OPEN_LOOP:
+            raise JointDynamicsError(f'{type(self.controller).__name__}: expected a law that needs no measurement for a trajectory, found one '
+                                     'that does (use it in streaming mode)')
+        state, reference = self._loaned
+        self._load_state(time)
+        for quantity, row in zip(REFERENCES, motion, strict=True):
+            reference[quantity] = row
+        for quantity, row in zip(('position', 'velocity'), motion, strict=False):
+            state[quantity] = row
+        try:
+            command = self._update(time, period)
+        except Exception as error:
+            raise JointDynamicsError(f'the law raised {type(error).__name__}: {error}') from error
+        if not np.isfinite(command).all():
+            raise JointDynamicsError(f'the law gave a command that is not finite: {command.tolist()}')
+        return command
+
+    def _load_state(self, time: float) -> None:
+        state, _ = self._loaned
+        for quantity in state.quantities:
+            state[quantity] = self.state[quantity]
+        self.warning = ''
+        for quantity in self._optional:
+            if not self.state.fresh(quantity, time):
+                old = self.state.ages(quantity, time) > self.settings.slow_timeout
+                # Too old to be believed: the law goes on with the last good one, or with its nominal value.
+                state[quantity][old] = np.nan
+                self.warning = f'{quantity} of {self.arm.joint_names[int(np.argmax(old))]} is missing or old: going on without'
+
+    def _update(self, time: float, period: float) -> NDArray:
+        command = self._command[self.output]
+        command.fill(np.nan)
+        with np.errstate(all='ignore'):
+            self.controller.update(time, period)
+        return command.copy()
+
+    def _law(self, time: float, period: float) -> NDArray | None:
+        _, reference = self._loaned
+        self._load_state(time)
+        for quantity in REFERENCES:
+            reference[quantity] = self.reference[quantity]
+        try:
+            return self._update(time, period)
+        except Exception as error:  # a plugin may raise anything, and the arm must not notice
+            self.gate.fail(f'the law raised {type(error).__name__}: {error}')
+            return None
+
+    def _doubt(self, time: float, period: float) -> str:
+        if not period > 0:
+            return f'time does not go on: {period} s since the last step'
+        state, desired = self.state, self.reference
+        doubt = state.doubt(('position', *self._required), time, 'state') or desired.doubt(self.references, time, 'reference')
+        if doubt:
+            return doubt
+        # Everything plausible, by one comparison; which value is not is looked for only then.
+        looked_at = [desired['position'], state['position'] - desired['position']]
+        looked_at.append(desired['velocity'] if 'velocity' in self.references else self._still)
+        looked_at.append(state['velocity'] if state.fresh('velocity', time) else self._still)
+        values = np.concatenate(looked_at)
+        if ((values >= self._low) & (values <= self._high)).all():
+            return ''
+        n = self.arm.n
+        for k, what in enumerate(('desired position', 'distance from the desired position', 'desired speed', 'speed')):
+            part = slice(k * n, (k + 1) * n)
+            doubt = doubt or beyond(self.arm.joint_names, values[part], self._low[part], self._high[part], what)
+        return doubt

@@ -1,0 +1,114 @@
+"""Trajectory mode: a whole desired motion with the torque that goes with it, at as many points as linear interpolation of the torque needs.
+
+The law is stepped along the motion as it would be in streaming, from the hysteresis it was left with. Then points are chosen one by one, each
+as far from the last as the straight line stays within the tolerance of every torque in between; the points of the motion itself stay.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.control.inputs import beyond
+from joint_dynamics.control.loop import ControlLoop
+from joint_dynamics.control.path import Path
+from joint_dynamics.errors import JointDynamicsError
+
+
+@dataclass(frozen=True)
+class FilledTrajectory:
+    """Points for a joint trajectory controller with an effort interface: time (P,) s, the rest (P, n): rad, rad/s, rad/s², and `effort`.
+
+    effort: in the unit of the law's output. steps: instants at which the law was evaluated. error: (n,) largest distance of the law's
+    torque from the straight line between the points.
+    """
+
+    time: NDArray
+    q: NDArray
+    dq: NDArray
+    ddq: NDArray
+    effort: NDArray
+    steps: int
+    error: NDArray
+
+
+def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: float = 0.002, tolerance: ArrayLike = 0.002,
+                max_spacing: float = 0.05) -> FilledTrajectory:
+    """Return `path` with the torque of the loop's law.
+
+    now: s, of the clock of the loop's state, for the age of temperature and α. period: s, of the steps of the law. tolerance: of the linear
+    interpolation, as a share of the torque limit. max_spacing: s, largest distance of points.
+    Raises JointDynamicsError, naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits, or asks for more
+    torque than there is; the law's hysteresis is then forgotten.
+    """
+    check_motion(loop, path)
+    time = _instants(path, period)
+    motion = path.sample(time)
+    limits = loop.arm.robot.limits
+    names = loop.arm.joint_names
+    speed = np.where(limits.velocity > 0, limits.velocity, np.inf)
+    try:
+        for k in range(len(time)):
+            wrong = (beyond(names, motion[k, 0], limits.lower - 1e-9, limits.upper + 1e-9, 'position')
+                     or beyond(names, motion[k, 1], -speed * (1 + 1e-9), speed * (1 + 1e-9), 'speed'))
+            if wrong:
+                raise JointDynamicsError(f'trajectory: at {time[k] - path.start:.3f} s {wrong}')
+        steps = np.diff(time, prepend=time[0] - period)
+        effort = np.array([loop.law_along(motion[k], now, steps[k]) for k in range(len(time))])
+        for k in range(len(time)):
+            wrong = beyond(names, effort[k], -loop.gate.limit, loop.gate.limit, 'torque')
+            if wrong:
+                raise JointDynamicsError(f'trajectory: at {time[k] - path.start:.3f} s {wrong}')
+    except JointDynamicsError:
+        loop.controller.on_activate()
+        raise
+    for k in range(1, len(time)):
+        # A law may jump (the sign of a static friction map); what goes to a robot may not.
+        reach = loop.gate.rate * steps[k]
+        effort[k] = np.clip(effort[k], effort[k - 1] - reach, effort[k - 1] + reach)
+    allowed = np.broadcast_to(np.asarray(tolerance, dtype=float), loop.gate.limit.shape) * loop.gate.limit
+    keep = _points(time, effort, allowed, path.times, max_spacing)
+    line = np.stack([np.interp(time, time[keep], effort[keep, j]) for j in range(loop.arm.n)], axis=1)
+    return FilledTrajectory(time[keep] - path.start, motion[keep, 0], motion[keep, 1], motion[keep, 2], effort[keep], len(time),
+                            np.abs(effort - line).max(axis=0))
+
+
+def check_motion(loop: ControlLoop, path: Path) -> None:
+    """Raise JointDynamicsError when the law needs more derivatives of the desired motion than exist."""
+    needed = len(loop.references) - 1
+    if path.derivatives < needed:
+        raise JointDynamicsError(f'trajectory: expected a motion that is {needed} times differentiable, as the law needs it, found '
+                                 f'{path.derivatives} times (give velocities and accelerations that are 0 at both ends, or let it be smoothed)')
+
+
+def _instants(path: Path, period: float) -> NDArray:
+    """Return the times (N,) of the steps: evenly between the points of the path, which are among them."""
+    points = path.times
+    parts = [np.linspace(a, b, max(1, int(np.ceil((b - a) / period - 1e-9))) + 1)[:-1] for a, b in pairwise(points)]
+    return np.append(np.concatenate(parts), points[-1])
+
+
+def _points(time: NDArray, effort: NDArray, allowed: NDArray, fixed: NDArray, max_spacing: float) -> NDArray:
+    """Return the indices that are kept: the fixed times, and in between what the tolerance asks for."""
+    stops = np.searchsorted(time, fixed - 1e-12)
+    keep = [0]
+    for stop in stops[1:]:
+        while keep[-1] < stop:
+            i = keep[-1]
+            far = int(min(stop, max(i + 1, np.searchsorted(time, time[i] + max_spacing + 1e-9, side='right') - 1)))
+            low, high = i + 1, far
+            while low < high:
+                middle = (low + high + 1) // 2
+                if _straight(time, effort, allowed, i, middle):
+                    low = middle
+                else:
+                    high = middle - 1
+            keep.append(low)
+    return np.array(keep)
+
+
+def _straight(time: NDArray, effort: NDArray, allowed: NDArray, i: int, j: int) -> bool:
+    share = ((time[i + 1:j] - time[i]) / (time[j] - time[i]))[:, None]
+    return bool(np.all(np.abs(effort[i] + share * (effort[j] - effort[i]) - effort[i + 1:j]) <= allowed))
