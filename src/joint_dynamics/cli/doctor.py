@@ -34,7 +34,8 @@ rclpy.try_shutdown()
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
     subparsers.add_parser('doctor', help='tell what is installed, what is missing, and what works',
-                          description='Lists every dependency with its version and tries what the package needs; exit status 2 when something needed is missing.')
+                          description='Lists every dependency with its version and tries what the package needs; '
+                                      'exit status 2 when something needed is missing.')
 
 
 def run(args: argparse.Namespace) -> int:

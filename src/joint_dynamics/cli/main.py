@@ -28,7 +28,8 @@ COMMANDS = {
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser; with `only` the arguments of that command are known, the others just listed."""
-    parser = argparse.ArgumentParser(prog='joint-dynamics', description='What the joints of a robot arm really do: identify, validate, excite, check.')
+    parser = argparse.ArgumentParser(
+        prog='joint-dynamics', description='What the joints of a robot arm really do: identify, validate, excite, check.')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     subparsers = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
     for name, (module, summary) in COMMANDS.items():

@@ -15,10 +15,13 @@ from joint_dynamics.description import write_atomically
 matplotlib.use('Agg')
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1b2430; --soft: #5b6876; --line: #d8dee6; --paper: #fff; --accent: #0b6fb8; --warn: #a33; --alt: #f5f7fa; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --soft: #9aa7b5; --line: #344150; --paper: #12181f; --alt: #1a222c; --accent: #62b0ea; --warn: #f08a80; } }
+:root { color-scheme: light dark; --ink: #1b2430; --soft: #5b6876; --line: #d8dee6; --paper: #fff; --accent: #0b6fb8; --warn: #a33;
+  --alt: #f5f7fa; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --soft: #9aa7b5; --line: #344150;
+  --paper: #12181f; --alt: #1a222c; --accent: #62b0ea; --warn: #f08a80; } }
 body { margin: 0 auto; max-width: 1100px; padding: 1.5rem; font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
-h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem; }
+h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
 p.subtitle { color: var(--soft); margin-top: 0; } p.warning { color: var(--warn); font-weight: 600; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; }

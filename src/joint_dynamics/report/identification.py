@@ -54,7 +54,8 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     report.add_section('Can this be believed?')
     number = result.solution.condition_number
     report.add_text(f'Condition number of the regressor with columns scaled to norm 1: {number:.4g} (limit {result.settings.condition_limit:g}). '
-                    f'{result.samples} kept samples from {len(result.training)} recording(s), {len(result.names)} parameters, {result.seconds:.1f} s.')
+                    f'{result.samples} kept samples from {len(result.training)} recording(s), {len(result.names)} parameters, '
+                    f'{result.seconds:.1f} s.')
     for reason in result.reasons:
         report.add_text(reason, warning=True)
     if not result.reasons:
@@ -75,9 +76,11 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     rows = [[name, value, deviation, percent, inflation if np.isfinite(inflation) else None, 'no' if name in doubtful else 'yes', expression]
             for name, value, deviation, percent, inflation, expression in zip(
                 result.names, result.solution.chi, result.deviation, relative, result.solution.inflation, result.expressions, strict=True)]
-    report.add_table(['parameter', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'], rows, 'SI units, joint side; std allows for residuals correlated in time')
+    report.add_table(['parameter', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'], rows,
+                     'SI units, joint side; std allows for residuals correlated in time')
     report.add_section('Filters')
-    report.add_table(['setting', 'value'], [[name, value] for name, value in vars(result.plan).items()], 'Hz, samples and s; None: from the rate of each recording')
+    report.add_table(['setting', 'value'], [[name, value] for name, value in vars(result.plan).items()],
+                     'Hz, samples and s; None: from the rate of each recording')
     return report
 
 

@@ -1,0 +1,71 @@
+"""A robot to identify whose torques come from pinocchio and friction written down here, not from the package's regressor."""
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import PER_JOINT
+
+
+class TrueRobot:
+    """A UR5e-like arm with known standard parameters, which moves on random Fourier series."""
+
+    def __init__(self, model, seed=2024):
+        rng = np.random.default_rng(seed)
+        self.model = model
+        n = model.n
+        self.standard = np.zeros((n, PER_JOINT))
+        masses = np.array([3.8, 8.4, 2.3, 1.2, 1.2, 0.2])[:n]
+        for k in range(n):
+            size = np.array([0.08, 0.08, 0.35 if k in (1, 2) else 0.08])
+            centre = rng.normal(scale=0.3 * size)
+            tensor = masses[k] * (np.diag((size @ size - size**2) / 3) + centre @ centre * np.eye(3) - np.outer(centre, centre))
+            self.standard[k, :10] = (*tensor[np.triu_indices(3)], *(masses[k] * centre), masses[k])
+        self.standard[:, 10] = np.array([1.5, 1.5, 1.2, 0.3, 0.3, 0.3])[:n]
+        self.standard[:, 11] = np.array([12.0, 12.0, 10.0, 3.0, 3.0, 3.0])[:n]
+        self.standard[:, 12] = np.array([9.0, 9.0, 7.0, 2.0, 2.0, 2.0])[:n]
+        self.standard[:, 13] = rng.normal(scale=0.3, size=n)
+        self.rigid = model.pinocchio.copy()
+        for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(self.standard[:, :10]):
+            self.rigid.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
+
+    @property
+    def base(self):
+        """True base parameters."""
+        return self.model.base_parameters().regroup(self.standard.ravel())
+
+    def motion(self, rng, duration, rate, harmonics=5, frequency=0.1):
+        """q, dq, ddq on a random series, amplitudes so that speeds stay near 2 rad/s."""
+        t = np.arange(0, duration, 1 / rate)
+        k = 2 * np.pi * frequency * np.arange(1, harmonics + 1)
+        a, b = rng.normal(size=(2, harmonics, self.model.n)) * 0.7
+        phase = np.outer(t, k)
+        sine, cosine = np.sin(phase), np.cos(phase)
+        a, b, k = 0.6 * a, 0.6 * b, k[:, None]
+        return t, sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
+
+    def torque(self, q, dq, ddq):
+        """Motor torque on the joint side."""
+        workspace = self.rigid.createData()
+        rigid = np.array([pinocchio.rnea(self.rigid, workspace, *state) for state in zip(q, dq, ddq, strict=True)])
+        Ia, Fv, Fc, offset = self.standard[:, 10:].T
+        return rigid + Ia * ddq + Fv * dq + Fc * np.sign(dq) + offset
+
+    def record(self, seed, duration=20.0, rate=500.0, noise=0.02, counts=2**20, correlated=False, **motion):
+        """A recording with quantised positions and torque noise of `noise` times each joint's rms torque."""
+        rng = np.random.default_rng(seed)
+        t, q, dq, ddq = self.motion(rng, duration, rate, **motion)
+        tau = self.torque(q, dq, ddq)
+        white = rng.normal(size=tau.shape)
+        if correlated:
+            from scipy.signal import lfilter
+            white = lfilter([1.0], [1.0, -0.9], white, axis=0)
+            white /= white.std(axis=0)
+        step = 2 * np.pi / counts
+        tau = tau + noise * np.sqrt((tau**2).mean(axis=0)) * white
+        return Recording(self.model.joint_names, t, np.round(q / step) * step, tau=tau, name=f'run {seed}')
+
+
+@pytest.fixture(scope='session')
+def true_robot(ur):
+    return TrueRobot(ur)

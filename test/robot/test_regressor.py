@@ -1,0 +1,128 @@
+"""tau == regressor · parameters, held against pinocchio's own recursion, which shares no code with ours."""
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+
+URDF = """<robot name="mixed"><link name="base"/>
+<link name="a"><inertial><origin xyz="0.1 0.02 -0.03" rpy="0.2 0.1 0"/><mass value="3"/>
+  <inertia ixx="0.1" ixy="0.01" ixz="0.02" iyy="0.2" iyz="0.005" izz="0.15"/></inertial></link>
+<link name="b"><inertial><origin xyz="-0.1 0.2 0.05"/><mass value="2"/><inertia ixx="0.05" ixy="0" ixz="0" iyy="0.06" iyz="0" izz="0.07"/></inertial></link>
+<link name="c"><inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+<link name="d"><inertial><origin xyz="0.02 0 0.1"/><mass value="0.5"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+<link name="tool"><inertial><mass value="0.3"/><inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
+<joint name="lift" type="prismatic"><parent link="base"/><child link="a"/><origin xyz="0 0 0.4" rpy="0.1 0.2 0.3"/><axis xyz="0 0.6 0.8"/>
+  <limit lower="0" upper="0.5" velocity="1" effort="500"/></joint>
+<joint name="turn" type="continuous"><parent link="a"/><child link="b"/><origin xyz="0.2 0.1 0" rpy="0 1.2 0"/><axis xyz="1 2 2"/></joint>
+<joint name="slide" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="0 0.1 0.3" rpy="0.5 0 0"/><axis xyz="1 0 0"/>
+  <limit lower="-0.2" upper="0.2" velocity="1" effort="100"/></joint>
+<joint name="branch" type="revolute"><parent link="b"/><child link="d"/><origin xyz="0 -0.2 0.1" rpy="0 0 1"/><axis xyz="0 -1 0"/>
+  <limit lower="-1" upper="2" velocity="3" effort="20"/></joint>
+<joint name="flange" type="fixed"><parent link="c"/><child link="tool"/><origin xyz="0 0 0.05"/></joint>
+</robot>"""
+
+
+def random_standard(model, rng):
+    parameters = rng.normal(size=len(model.parameter_names))
+    parameters[model.columns(('M',))] = rng.uniform(0.5, 5, model.n)
+    return parameters
+
+
+def by_pinocchio(model, q, dq, ddq, parameters):
+    """Inverse dynamics of one state after the other by rnea, rotors and friction added by hand."""
+    other = model.pinocchio.copy()
+    per_joint = parameters[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)
+    for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(per_joint[:, :10]):
+        other.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
+    workspace = other.createData()
+    rigid = np.array([pinocchio.rnea(other, workspace, *state) for state in zip(q, dq, ddq, strict=True)])
+    Ia, Fv, Fc, offset = per_joint[:, 10:].T
+    return rigid + Ia * ddq + Fv * dq + Fc * np.sign(dq) + offset
+
+
+@pytest.fixture(params=['6R', '7R', 'prismatic', 'tree with skew axes'])
+def model(request, ur_table, pa10_table, scara_table):
+    if request.param == 'tree with skew axes':
+        return RobotModel.from_urdf(URDF, mounting=[0.3, -0.2, 0.5])
+    return RobotModel.from_mdh({'6R': ur_table, '7R': pa10_table, 'prismatic': scara_table}[request.param])
+
+
+def test_torque_is_regressor_times_parameters(model):
+    rng = np.random.default_rng(7)
+    q, dq, ddq = model.random_states(1000, rng)
+    parameters = random_standard(model, rng)
+    expected = by_pinocchio(model, q, dq, ddq, parameters)
+    predicted = model.regressor(q, dq, ddq) @ parameters
+    assert np.abs(predicted - expected).max() < 1e-9 * np.abs(expected).max()
+    assert np.abs(model.inverse_dynamics(q, dq, ddq, parameters) - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_one_state_is_a_row_of_many(model):
+    states = model.random_states(5, np.random.default_rng(1))
+    W = model.regressor(*states)
+    assert np.allclose(W[3], model.regressor(*(state[3] for state in states)), atol=1e-13)
+
+
+def test_rigid_body_functions_agree_with_the_regressor(model):
+    rng = np.random.default_rng(2)
+    q, dq, ddq = (state[0] for state in model.random_states(1, rng))
+    standard = np.zeros(len(model.parameter_names))
+    inertial = model.columns(INERTIAL)
+    standard[inertial] = random_standard(model, rng)[inertial]
+    body = model.rigid_body(standard)
+    tau = model.regressor(q, dq, ddq) @ standard
+    assert np.allclose(body.inverse_dynamics(q, dq, ddq), tau, rtol=1e-9, atol=1e-9)
+    assert np.allclose(body.mass_matrix(q) @ ddq + body.bias(q, dq), tau, rtol=1e-9, atol=1e-9)
+    assert np.allclose(body.coriolis_matrix(q, dq) @ dq + body.gravity(q), body.bias(q, dq), rtol=1e-9, atol=1e-9)
+    assert np.allclose(model.gravity(q, standard), body.gravity(q), atol=1e-9)
+
+
+def test_rigid_body_takes_a_base_set_without_masses(ur):
+    rng = np.random.default_rng(3)
+    base = ur.base_parameters(INERTIAL)
+    standard = np.zeros(len(ur.parameter_names))
+    standard[ur.columns(INERTIAL)[base.independent]] = rng.normal(size=base.count)
+    states = [state[0] for state in ur.random_states(1, rng)]
+    assert np.allclose(ur.rigid_body(standard).inverse_dynamics(*states), ur.regressor(*states) @ standard, rtol=1e-8, atol=1e-8)
+
+
+def test_passivity_of_the_coriolis_matrix(ur):
+    rng = np.random.default_rng(4)
+    standard = np.zeros(len(ur.parameter_names))
+    standard[ur.columns(INERTIAL)] = random_standard(ur, rng)[ur.columns(INERTIAL)]
+    body = ur.rigid_body(standard)
+    q, dq, _ = (state[0] for state in ur.random_states(1, rng))
+    step = 1e-6
+    rate = (body.mass_matrix(q + step * dq) - body.mass_matrix(q - step * dq)) / (2 * step)
+    skew = rate - 2 * body.coriolis_matrix(q, dq)
+    assert np.abs(skew + skew.T).max() < 1e-6 * np.abs(rate).max()
+
+
+def test_coupled_drive_columns_are_those_of_its_motor():
+    matrix = np.diag([30.0, 45.0, 32.0])
+    matrix[2, 1] = 32.0
+    rows = [{'alpha': alpha, 'a': 0.2, 'd': 0.0, 'theta': 0.0} for alpha in (0.0, HALF, -HALF)]
+    model = RobotModel.from_mdh({'joints': rows}, coupling=matrix)
+    assert model.parameter_names[-3:] == ['Ia_m3', 'Fv_m3', 'Fs_m3']
+    q, dq, ddq = model.random_states(50, np.random.default_rng(5))
+    parameters = np.zeros(len(model.parameter_names))
+    rotor, viscous, coulomb = 0.02, 0.4, 1.3
+    # the motor's own inertia and friction, on the joints it drives: τ = cᵀ (J c q̈ + F_v c q̇ + F_c sgn(c q̇)), c = [0 1 1]
+    parameters[[model.parameter_names.index(name) for name in ('Ia_2', 'Ia_3', 'Ia_m3')]] = rotor
+    parameters[[model.parameter_names.index(name) for name in ('Fv_2', 'Fv_3', 'Fv_m3')]] = viscous
+    parameters[model.parameter_names.index('Fs_m3')] = coulomb
+    speed, acceleration = dq[:, 1] + dq[:, 2], ddq[:, 1] + ddq[:, 2]
+    torque = rotor * acceleration + viscous * speed + coulomb * np.sign(speed)
+    assert np.allclose(model.inverse_dynamics(q, dq, ddq, parameters), np.column_stack([0 * torque, torque, torque]), atol=1e-12)
+
+
+HALF = np.pi / 2
+
+
+def test_shapes_that_do_not_fit_are_refused(ur):
+    with pytest.raises(JointDynamicsError, match=r'\(samples, 6\).*found \(3, 5\)'):
+        ur.regressor(np.zeros((3, 5)), np.zeros((3, 5)), np.zeros((3, 5)))
+    with pytest.raises(JointDynamicsError, match='expected inertial parameters, found none'):
+        ur.inverse_dynamics(np.zeros(6), np.zeros(6), np.zeros(6))
