@@ -136,7 +136,7 @@ def test_fewer_messages_than_the_metadata_states(bag):
     damaged(bag, 'truncated or damaged: 500 messages stated on /joint_states, found 401')
 
 
-def test_a_file_that_may_not_be_read(bag, monkeypatch):
+def test_a_file_that_may_not_be_read(bag):
     file = bag / 'run.mcap'
     file.chmod(0)
     try:

@@ -218,6 +218,17 @@ def test_constant_signals_are_refused_or_noted(feed, joint_state_rows, motion):
     assert set(build(feed, dead).notes) == {'never moves: wrist', 'tau of wrist is constant: 1.5 N·m'}
 
 
+def test_angles_between_minus_pi_and_pi_are_continued(feed, joint_state_rows, motion):
+    stamps = motion.stamps()
+    far = np.add(motion.q(stamps), [3.0, -2.0, 0.0])
+    rows = joint_state_rows(stamps)
+    for row, q in zip(rows, (far + np.pi) % (2 * np.pi) - np.pi, strict=True):
+        row[3].position[:] = q
+    recording = build(feed, rows)
+    np.testing.assert_allclose(recording.q - recording.q[0], far - far[0], atol=1e-12)
+    assert [note for note in recording.notes if 'shoulder' in note] == ['q of shoulder on /joint_states jumps by 2π, 2 times: taken out']
+
+
 def test_speeds_that_are_zero_while_joints_move_are_left_out(feed, joint_state_rows):
     rows = joint_state_rows()
     for row in rows:
@@ -311,3 +322,19 @@ def test_a_recording_stays_as_it_is_while_the_builder_goes_on(feed, joint_state_
     assert feed(builder, rows[300:]).build().samples == 401
     np.testing.assert_array_equal(first.q, before.q)
     assert builder.counts == {'/joint_states': 401}
+
+
+def test_samples_of_any_origin_one_by_one_or_in_blocks(feed, joint_state_rows, motion):
+    stamps = motion.stamps()
+    single, blocks = RecordingBuilder(motion.names), RecordingBuilder(motion.names)
+    for stamp in stamps.tolist():
+        single.add('q', stamp, motion.names, motion.q(stamp), source='link')
+        single.add('q', stamp, motion.names[1:2], [0.1 * stamp % 1.0], source='second encoder', replaces=True)
+        single.add('tau', stamp, motion.names, list(motion.tau(stamp)))
+    blocks.add_block('q', stamps, motion.names, motion.q(stamps))
+    blocks.add_block('tau', stamps[:100], motion.names, motion.tau(stamps[:100]))
+    blocks.add_block('tau', stamps[100:], motion.names[::-1], motion.tau(stamps[100:])[:, ::-1])
+    one, other = single.build(), blocks.build()
+    np.testing.assert_array_equal(one.tau, other.tau)
+    np.testing.assert_array_equal(one.q[:, [0, 2]], other.q[:, [0, 2]])
+    np.testing.assert_array_equal(one.q[:, 1], [0.1 * stamp % 1.0 for stamp in stamps.tolist()])

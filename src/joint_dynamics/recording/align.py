@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 #: Interpolated over long stretches and held at the ends; everything else must be there all the time.
 SLOW = ('temperature',)
 POSITIONS = ('q', 'motor_position', 'theta')
+#: rad: a step from one sample to the next that is this close to a turn is a turn.
+JUMP = 1.0
 GAP_PERIODS, GAP_SECONDS, ALIGNMENT_SECONDS = 5, 0.02, 0.025
 
 
@@ -91,7 +93,20 @@ class Aligner:
             raise JointDynamicsError(f'{self.name}: {what} must have a sample within {limit:.6g} s of each grid point (recording.'
                                      f'{"max_temperature_gap" if slow else "max_alignment_error"}), the nearest is {error:.6g} s away')
         self.errors[table.quantity] = max(error, self.errors.get(table.quantity, 0.0))
-        return resample(self.grid, time, values)
+        return resample(self.grid, time, self._unwrap(table, joints, values))
+
+    def _unwrap(self, table: Table, joints: Sequence[str], values: Array) -> Array:
+        """Take out jumps by a turn: drivers give the angle of a joint without stops between -π and π."""
+        if table.quantity not in ('q', 'theta'):
+            return values
+        steps = np.diff(values, axis=0)
+        turns = np.where(np.abs(np.abs(steps) - 2 * np.pi) < JUMP, np.sign(steps), 0.0)
+        if not turns.any():
+            return values
+        counts = np.count_nonzero(turns, axis=0)
+        self.notes += [f'{table.quantity} of {joint} on {table.source} jumps by 2π, {count} times: taken out'
+                       for joint, count in zip(joints, counts, strict=True) if count]
+        return np.vstack([values[:1], values[1:] - 2 * np.pi * np.cumsum(turns, axis=0)])
 
     def _refuse_gap(self, table: Table, time: Array) -> None:
         period, gap = sample_period(time), longest_gap(time)
@@ -177,6 +192,11 @@ def merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
     merged = []
     for members, joints in groups.items():
         parts = [tables[index] for index in members]
+        if len(parts) == 1:
+            same = parts[0].names == tuple(joints)
+            columns = [parts[0].names.index(joint) for joint in joints]
+            merged.append(parts[0] if same else replace(parts[0], names=tuple(joints), values=parts[0].values[:, columns]))
+            continue
         stamps = np.concatenate([part.stamps for part in parts])
         values = np.concatenate([part.values[:, [part.names.index(joint) for joint in joints]] for part in parts])
         order = np.argsort(stamps, kind='stable')

@@ -74,15 +74,16 @@ class RecordingBuilder:
         self.counts[topic] = self.counts.get(topic, 0) + 1
         for item in readers:
             for quantity, stamp, names, values in item.read(topic, message, received):
-                if item.replaces:
-                    self._replacing.add(topic)
-                self._stream(quantity, topic).append(stamp, names, values)
+                self.add(quantity, stamp, names, values, topic, item.replaces)
 
-    def add(self, quantity: str, stamp: int, names: Sequence[str], values: Any, source: str = 'input') -> None:
+    def add(self, quantity: str, stamp: int, names: Sequence[str], values: Any, source: str = 'input', replaces: bool = False) -> None:
         """Add one sample: `values` of a quantity (an array of Recording, or motor_position, motor_velocity, motor_torque).
 
-        `stamp` in ns of any clock, the same for all; `names` the joints, in the order of the values.
+        `stamp` in ns of any clock, the same for all; `names` the joints, in the order of the values. Samples of one source belong
+        together; a source that `replaces` (a second encoder) counts instead of the others for the joints it has.
         """
+        if replaces:
+            self._replacing.add(source)
         self._stream(quantity, source).append(stamp, names, values)
 
     def add_block(self, quantity: str, stamps: NDArray[np.int64], names: Sequence[str], values: NDArray[np.float64],

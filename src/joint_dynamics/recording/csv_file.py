@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,7 +85,10 @@ def _columns(path: Path, header: list[str], builder: RecordingBuilder) -> tuple[
 def _numbers(path: Path, header: list[str]) -> NDArray[np.float64]:
     """Return all rows as numbers, an empty field as NaN."""
     try:
-        return np.loadtxt(path, delimiter=',', skiprows=1, ndmin=2, encoding='utf-8-sig', comments=None)
+        with warnings.catch_warnings():
+            # A file without rows is refused by the caller, in one line.
+            warnings.simplefilter('ignore', UserWarning)
+            return np.loadtxt(path, delimiter=',', skiprows=1, ndmin=2, encoding='utf-8-sig', comments=None)
     except ValueError:
         # Slower, but it knows empty fields, and where something else stands.
         return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
