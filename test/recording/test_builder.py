@@ -1,5 +1,7 @@
 """The core: messages of any form, order and timing become one Recording."""
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -338,3 +340,16 @@ def test_samples_of_any_origin_one_by_one_or_in_blocks(feed, joint_state_rows, m
     np.testing.assert_array_equal(one.tau, other.tau)
     np.testing.assert_array_equal(one.q[:, [0, 2]], other.q[:, [0, 2]])
     np.testing.assert_array_equal(one.q[:, 1], other.q[:, 1] + 0.5)
+
+
+@pytest.mark.parametrize('copied', [copy.deepcopy, lambda builder: pickle.loads(pickle.dumps(builder))])
+def test_a_builder_can_be_copied_and_sent_to_another_process(motion, messages, copied):
+    config = {'state_interfaces': {}}
+    keys = [f'{name}/{interface}' for interface in ('position', 'torque') for name in motion.names]
+    first = RecordingBuilder(motion.names, config)
+    first.add_message('state_interfaces_broadcaster/names', messages.keys(1, keys), 1)
+    second = copied(first)
+    for stamp in motion.stamps().tolist():
+        second.add_message('state_interfaces_broadcaster/values', messages.values(stamp, [*motion.q(stamp), *motion.tau(stamp)]), stamp)
+    np.testing.assert_array_equal(copied(second).build().q, motion.q(motion.stamps()))
+    assert first.counts == {'state_interfaces_broadcaster/names': 1}
