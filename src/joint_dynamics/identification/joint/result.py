@@ -1,0 +1,95 @@
+"""What a test of one joint gives back: values with deviations, how good they are, what to doubt, and what to draw."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def nrmse_percent(y: NDArray, prediction: NDArray) -> float:
+    """NRMSE = 100 (1 − ‖y − ŷ‖/‖y − ȳ‖) in percent: 100 perfect, 0 no better than the mean [M3 eq 15]."""
+    spread = float(np.linalg.norm(y - np.mean(y)))
+    return float('-inf') if spread == 0 else 100.0 * (1.0 - float(np.linalg.norm(y - prediction)) / spread)
+
+
+@dataclass(frozen=True)
+class Value:
+    """One identified number: value and standard deviation in `unit`; std None where none can be stated."""
+
+    value: float
+    std: float | None
+    unit: str
+
+    @property
+    def relative_std_percent(self) -> float | None:
+        """Standard deviation in percent of the value's size, None without one."""
+        return None if self.std is None or self.value == 0 else 100.0 * self.std / abs(self.value)
+
+
+@dataclass(frozen=True)
+class Series:
+    """One set of points or one line of a plot; `std` draws error bars of two deviations."""
+
+    label: str
+    x: NDArray
+    y: NDArray
+    kind: str = 'points'
+    std: NDArray | None = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure, as data: the report draws it."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+
+
+@dataclass
+class TestResult:
+    """Result of one test on one joint.
+
+    parameters  by name, with deviations and units; quality: plain numbers (fit in percent, residuals, spans, counts).
+    warnings    what the user should know; reasons: why the result cannot be believed (empty: it can).
+    document    the joint's part of the dynamics description (docs/joint_models.md); plots: each map with data and fit.
+    """
+
+    __test__ = False  # not a test case of pytest, whatever its name
+
+    test: str
+    joint: str
+    parameters: dict[str, Value] = field(default_factory=dict)
+    quality: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    document: dict[str, Any] = field(default_factory=dict)
+    plots: list[Plot] = field(default_factory=list)
+
+    @property
+    def believable(self) -> bool:
+        """Whether nothing speaks against the result."""
+        return not self.reasons
+
+    def doubt_zero(self, names: list[str] | tuple[str, ...], why: str, deviations: float = 2.0) -> None:
+        """Note a reason for every named parameter that lies within `deviations` standard deviations of zero."""
+        for name in names:
+            item = self.parameters[name]
+            if item.std is not None and abs(item.value) < deviations * item.std:
+                self.reasons.append(f'{name} = {item.value:.4g} ± {item.std:.2g} {item.unit} cannot be told from zero: {why}')
+
+    def summary(self) -> dict[str, Any]:
+        """All numbers under plain keys, for summary.json."""
+        return {'test': self.test, 'joint': self.joint, 'believable': self.believable, 'warnings': self.warnings, 'reasons': self.reasons,
+                'parameters': [{'name': name, 'value': item.value, 'std': item.std, 'relative_std_percent': item.relative_std_percent,
+                                'unit': item.unit} for name, item in self.parameters.items()],
+                **self.quality}
+
+
+def friction_document(values: dict[str, Value], **more: Any) -> dict[str, Any]:
+    """Friction part of the description from identified values under the names of FrictionModel."""
+    deviations = {name: float(item.std) for name, item in values.items() if item.std is not None}
+    return {'friction': {'parameters': {name: float(item.value) for name, item in values.items()}, 'standard_deviations': deviations, **more}}

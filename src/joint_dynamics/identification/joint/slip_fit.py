@@ -1,0 +1,141 @@
+"""Four ways to identify Maxwell-slip, and the static map they have to beat [M4 4.4.3-4.4.5].
+
+Each predicts y = F_C H + (F_V1 ω + offset) with H = Σ w_i δ_i/(𝓑Δ_i), Σ w_i = 1; w_i F_C is the slip torque of operator i.
+
+    static         H = sgn ω
+    law            Δ and k by the polynomial laws; only F_C fitted
+    lr_linear      Δ equally spaced, k by least squares, k ≥ 0 [Rizos and Fassois]
+    lr_polynomial  Δ by the polynomial law, k by least squares, k ≥ 0
+    nlr            Δ by global search (differential evolution), then simplex, 0 < Δ_1 < … < Δ_M; k by least squares inside
+
+All with the same data, the same viscous and offset columns, and starting where every operator slips.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import differential_evolution, lsq_linear, minimize
+
+from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.identification.joint.result import nrmse_percent
+from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits, polynomial_stiffness
+
+METHODS = ('static', 'law', 'lr_linear', 'lr_polynomial', 'nlr')
+# Smallest and largest limit the nonlinear search looks at, relative to 𝓑.
+LIMIT_RANGE = (1e-3, 1.5)
+
+
+@dataclass(frozen=True)
+class SlipData:
+    """One run: motor angle corrected by θ̃ and speed, (N,) rad and rad/s, the torque y (N,) N·m to explain, and where a fit may start.
+
+    start  first row at which every operator slips, in the direction `direction` (±1).
+    """
+
+    theta: NDArray
+    omega: NDArray
+    y: NDArray
+    start: int
+    direction: float
+
+    def thinned(self, step: int) -> SlipData:
+        """Every step-th row."""
+        return SlipData(self.theta[self.start::step], self.omega[self.start::step], self.y[self.start::step], 0, self.direction)
+
+
+@dataclass(frozen=True)
+class SlipFit:
+    """One method's answer: Coulomb level F_C N·m, F_V1, offset, operators, and NRMSE in percent on both parts of the data."""
+
+    method: str
+    F_C: float
+    F_V1: float
+    offset: float
+    limits: NDArray | None
+    stiffness: NDArray | None
+    estimation_percent: float
+    validation_percent: float
+
+
+def _columns(runs: Sequence[SlipData], backlash: PeriodicMap, limits: NDArray | None) -> NDArray:
+    """Columns [δ_i/(𝓑Δ_i) …, ω, 1] of the rows of all runs, from their starts on; sgn ω instead for limits None."""
+    blocks = []
+    for run in runs:
+        rows = slice(run.start, None)
+        if limits is None:
+            slip = np.sign(run.omega[rows])[:, None]
+        else:
+            model = MaxwellSlip(1, backlash, limits=limits)
+            model.reset(run.theta[run.start], run.direction)
+            slip = model.relative_deformation(run.theta[rows])[:, 0]
+        blocks.append(np.column_stack([slip, run.omega[rows], np.ones(slip.shape[0])]))
+    return np.concatenate(blocks)
+
+
+def _solve(columns: NDArray, y: NDArray) -> NDArray:
+    """Least squares with the slip torques >= 0 (ω and offset are free), by the triangular factor of the columns."""
+    R = np.asarray(np.linalg.qr(np.column_stack([columns, y]), mode='r'))
+    p = columns.shape[1]
+    low = np.r_[np.zeros(p - 2), -np.inf, -np.inf]
+    norms = np.maximum(np.linalg.norm(R[:p, :p], axis=0), 1e-30)
+    return lsq_linear(R[:p, :p] / norms, R[:p, p], bounds=(low, np.inf), method='bvls').x / norms
+
+
+def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int, seed: int, thin: int) -> NDArray:
+    """Δ by differential evolution on thinned data, then by Nelder and Mead's simplex on all of it; log Δ, sorted."""
+    low, high = np.log(LIMIT_RANGE)
+
+    def ordered(x: NDArray) -> NDArray:
+        limits = np.exp(np.sort(np.clip(x, low, high)))
+        return np.maximum.accumulate(limits * (1.0 + 1e-9 * np.arange(operators)))
+
+    def cost(x: NDArray, data: Sequence[SlipData], y: NDArray) -> float:
+        columns = _columns(data, backlash, ordered(x))
+        return float(np.mean((y - columns @ _solve(columns, y)) ** 2))
+
+    sparse = [run.thinned(thin) for run in runs]
+    y_sparse, y = _target(sparse), _target(runs)
+    first = differential_evolution(cost, [(low, high)] * operators, args=(sparse, y_sparse), popsize=6, maxiter=25, tol=1e-3, polish=False,
+                                   seed=seed, x0=np.log(polynomial_limits(operators)).clip(low, high))
+    last = minimize(cost, first.x, args=(list(runs), y), method='Nelder-Mead', options={'maxiter': 60 * operators, 'xatol': 1e-2, 'fatol': 1e-9})
+    return ordered(last.x)
+
+
+def _target(runs: Sequence[SlipData]) -> NDArray:
+    return np.concatenate([run.y[run.start:] for run in runs])
+
+
+def fit_maxwell_slip(estimation: Sequence[SlipData], validation: Sequence[SlipData], backlash: PeriodicMap, *, operators: int = 4,
+                     r_Delta: float = 4.0, r_k: float = 2.0, methods: Sequence[str] = METHODS, seed: int = 0, thin: int = 5) -> dict[str, SlipFit]:
+    """Fit by every method of `methods` to the estimation runs and judge all on the validation runs, which no fit has seen.
+
+    backlash  𝓑(θ) > 0, half the backlash, rad. Raises for an unknown method; NotBelievableError when the torque has no friction in it.
+    """
+    unknown = sorted(set(methods) - set(METHODS))
+    if unknown:
+        raise JointDynamicsError(f'hysteresis: expected methods among {", ".join(METHODS)}, found {unknown[0]!r}')
+    spacing = {'law': polynomial_limits(operators, r_Delta), 'lr_linear': polynomial_limits(operators, 1.0),
+               'lr_polynomial': polynomial_limits(operators, r_Delta)}
+    y, y_new = _target(estimation), _target(validation)
+    fits = {}
+    for method in methods:
+        limits = None if method == 'static' else spacing[method] if method in spacing else _search(estimation, backlash, operators, seed, thin)
+        columns, new = _columns(estimation, backlash, limits), _columns(validation, backlash, limits)
+        if method == 'law':
+            assert limits is not None
+            share = polynomial_stiffness(limits, r_k) * limits
+            columns = np.column_stack([columns[:, :-2] @ share, columns[:, -2:]])
+            new = np.column_stack([new[:, :-2] @ share, new[:, -2:]])
+        solution = _solve(columns, y)
+        F_C = float(solution[:-2].sum())
+        if not F_C > 0:
+            raise NotBelievableError(f'hysteresis: the {method} fit finds no Coulomb friction in the torque')
+        stiffness = None
+        if limits is not None:
+            stiffness = share / limits if method == 'law' else solution[:-2] / F_C / limits
+        fits[method] = SlipFit(method, F_C, float(solution[-2]), float(solution[-1]), limits, stiffness,
+                               nrmse_percent(y, columns @ solution), nrmse_percent(y_new, new @ solution))
+    return fits
