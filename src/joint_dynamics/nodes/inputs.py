@@ -14,7 +14,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
-from joint_dynamics.nodes.topics import LATCHED, SENSOR, TopicRow
+from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR, TopicRow
 from joint_dynamics.recording import QUANTITIES
 from joint_dynamics.recording.inputs import KEYS, MOTOR_SIDE, TEMPERATURE, Input
 from joint_dynamics.recording.settings import ALIASES, RecordingSettings
@@ -56,6 +56,7 @@ INPUT_PARAMETERS = (
     ParameterRow('array_joints', [], 'the joint order of the arrays; empty: that of the robot'),
     ParameterRow('stamps', 'header', 'time of a sample: its header (of reception where it has none) or always of reception',
                  choices=('header', 'received')),
+    ParameterRow('reliable_inputs', False, 'ask for every sample; only a publisher that is reliable too is heard then'),
     ParameterRow('input_timeout', 0.5, 'an input (but temperature) silent for so long is stale', 's', 0.01, 60),
     ParameterRow('temperature_timeout', 30.0, 'a temperature silent for so long is stale', 's', 0.01, 3600),
 )
@@ -119,13 +120,17 @@ class InputSet:
 
     `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival. Quantities are
     those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not reflected yet; names are
-    those of the robot. A message that cannot be read is counted and reported, never passed on.
+    those of the robot. `on_message(topic, message, received [ns])` is called instead where the node reads messages by itself (with
+    a RecordingBuilder). A message that cannot be read is counted and reported, never passed on.
     """
 
-    def __init__(self, node: DynamicsNode, settings: RecordingSettings, on_sample: Callable[[str, int, Sequence[str], Any], None]):
+    def __init__(self, node: DynamicsNode, settings: RecordingSettings,
+                 on_sample: Callable[[str, int, Sequence[str], Any], None] | None = None,
+                 on_message: Callable[[str, Any, int], None] | None = None):
         self.settings = settings
         self._node = node
         self._on_sample = on_sample
+        self._on_message = on_message
         self._received: dict[str, float] = {}
         self._bad: dict[str, int] = {}
         self._bad_since = -math.inf
@@ -133,17 +138,19 @@ class InputSet:
         self._limits: dict[str, float] = {}
         known = {row.name for row in node.topic_rows()}
         joint_names = node.robot.joint_names
+        theirs = {ours: name for name, ours in settings.names.items()}
+        quality = RELIABLE_SENSOR if node.parameters['reliable_inputs'] else SENSOR
         # All classes first: nothing is subscribed when one is missing.
         wanted = [(adapter, pattern, message_class(kind, pattern), kind)
                   for adapter in settings.inputs(joint_names) for pattern, kind in adapter.topics.items()]
         for adapter, pattern, kind, name in wanted:
             for joint in joint_names if '{joint}' in pattern else ('',):
-                topic = pattern.replace('{joint}', joint)
+                topic = pattern.replace('{joint}', theirs.get(joint, joint))
                 self._limits[topic] = node.parameters['temperature_timeout' if name == TEMPERATURE else 'input_timeout']
                 row = None if topic in known else '<temperature_topics>' if name == TEMPERATURE else '<arrays>'
                 if name == KEYS:
                     self._limits[topic] = math.inf
-                node.subscribe(kind, topic, self._reader(adapter, topic), LATCHED if name == KEYS else SENSOR, row=row)
+                node.subscribe(kind, topic, self._reader(adapter, topic), LATCHED if name == KEYS else quality, row=row)
         node.every(0.1, self.report, steady=True)
 
     @property
@@ -175,13 +182,18 @@ class InputSet:
 
     def _reader(self, adapter: Input, topic: str) -> Callable[[Any], None]:
         clock = self._node.get_clock()
-        received, on_sample, read, monotonic, ours = self._received, self._on_sample, adapter.read, time.monotonic, self.settings.names
+        received, on_sample, on_message, read, monotonic = self._received, self._on_sample, self._on_message, adapter.read, time.monotonic
+        ours = self.settings.names
 
         def take(message: Any) -> None:
             received[topic] = monotonic()
+            now = clock.now().nanoseconds
             try:
-                for quantity, stamp, names, values in read(topic, message, clock.now().nanoseconds):
-                    on_sample(quantity, stamp, [ours.get(name, name) for name in names] if ours else names, values)
+                if on_message is not None:
+                    on_message(topic, message, now)
+                if on_sample is not None:
+                    for quantity, stamp, names, values in read(topic, message, now):
+                        on_sample(quantity, stamp, [ours.get(name, name) for name in names] if ours else names, values)
             except JointDynamicsError as error:
                 self._bad[topic] = self._bad.get(topic, 0) + 1
                 self._bad_since = monotonic()

@@ -11,6 +11,7 @@ from rclpy.duration import Duration
 from rclpy.exceptions import ParameterException
 from rclpy.lifecycle import LifecycleState, Node, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
+from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
@@ -119,16 +120,32 @@ class DynamicsNode(Node):
             return self._own(self.destroy_publisher, topic, self.create_publisher, kind, topic, qos)
         return self._own(self.destroy_lifecycle_publisher, topic, self.create_lifecycle_publisher, kind, topic, qos)
 
-    def serve(self, name: str, action: Callable[[], str]) -> Any:
-        """Offer a `std_srvs/Trigger` that lives until cleanup: `action` returns the message, JointDynamicsError refuses."""
-        def respond(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def serve(self, name: str, action: Callable[[], str | Future]) -> Any:
+        """Offer a `std_srvs/Trigger` that lives until cleanup: `action` returns the message, JointDynamicsError refuses.
+
+        Where the answer takes time, `action` returns a Future of the Trigger.Response; the executor goes on meanwhile.
+        """
+        def respond(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response | Future:
             try:
-                response.message, response.success = action() or 'done', True
+                answer = action()
+                if isinstance(answer, Future):
+                    return answer
+                response.message, response.success = answer or 'done', True
             except JointDynamicsError as error:
                 response.message, response.success = one_line(error), False
                 self.get_logger().error(f'{name}: {response.message}')
             return response
-        return self._own(self.destroy_service, name, self.create_service, Trigger, name, respond)
+        service = self._own(self.destroy_service, name, self.create_service, Trigger, name, respond)
+        send = service.send_response
+
+        # A coroutine would do in the SingleThreadedExecutor; the EventsExecutor of Jazzy sends whatever the callback returns.
+        def send_response(response: Trigger.Response | Future, header: Any) -> None:
+            if isinstance(response, Future):
+                response.add_done_callback(lambda future: send(future.result(), header))
+            else:
+                send(response, header)
+        service.send_response = send_response
+        return service
 
     def every(self, period: float, callback: Callable, *, steady: bool = False) -> Any:
         """Call back every `period` s of the node's clock (`steady`: of the wall, also while simulated time stands still)."""

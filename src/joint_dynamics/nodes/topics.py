@@ -9,6 +9,8 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 SENSOR = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For input from the robot: best effort matches publishers of either kind; a depth of 5 loses messages under load, 100 none."""
+RELIABLE_SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+"""The same where no sample may be lost; hears reliable publishers only."""
 STATE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """For what a node publishes."""
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,

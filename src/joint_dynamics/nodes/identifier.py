@@ -1,0 +1,245 @@
+"""Records the robot's topics, identifies its dynamics on request, publishes the dynamics description and writes the report."""
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rclpy.task import Future
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.settings import METHODS, IdentificationSettings
+from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
+from joint_dynamics.nodes.identify_worker import Job
+from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS, InputSet, recording_settings
+from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.parameters import ParameterRow
+from joint_dynamics.nodes.run import run
+from joint_dynamics.nodes.topics import LATCHED, TopicRow
+from joint_dynamics.nodes.worker import Worker
+from joint_dynamics.recording import RecordingBuilder
+
+_FROM_DATA = '; 0: from the data'
+
+
+class Identifier(DynamicsNode):
+    """See the module; the work itself is `identify_worker.work`, in a process of its own."""
+
+    NAME = 'identifier'
+    PARAMETERS = (
+        *INPUT_PARAMETERS,
+        ParameterRow('max_gap', 0.0, 'longest stretch without a sample that is bridged; 0: five sample periods, at least 0.02 s', 's', 0, 10),
+        ParameterRow('max_duration', 600.0, 'a recording is stopped after so long', 's', 1, 36000),
+        ParameterRow('method', 'wls', 'how the parameters are estimated', choices=METHODS, applies='at once'),
+        ParameterRow('f_dyn', 0.0, 'bandwidth of the dynamics, from which the cut-offs follow' + _FROM_DATA, 'Hz', 0, 1000, applies='at once'),
+        ParameterRow('position_cutoff', 0.0, 'zero-phase filter on positions; 0: 5 f_dyn', 'Hz', 0, 10000, applies='at once'),
+        ParameterRow('parallel_cutoff', 0.0, 'filter on torque and regressor; 0: 2 f_dyn', 'Hz', 0, 10000, applies='at once'),
+        ParameterRow('decimation', 0, 'keep every n-th filtered sample' + _FROM_DATA, '', 0, 10000, applies='at once'),
+        ParameterRow('drive_gain', 0.0, 'torque per current on the joint side of the gear; 0: not known', 'N·m/A', 0, 10000, per_joint=True,
+                     applies='at once'),
+        ParameterRow('condition_limit', 300.0, 'above this condition number a recording does not excite the robot enough', '', 1, 1e12,
+                     applies='at once'),
+        ParameterRow('proceed', False, 'accept a result that cannot be believed', applies='at once'),
+        ParameterRow('config_file', '', 'YAML whose part `identification` has further settings; parameters that are set go before it',
+                     applies='at once'),
+        ParameterRow('validation_recordings', 0, 'how many of the last recordings only validate', '', 0, 100, applies='at once'),
+        ParameterRow('output_folder', '', 'where results go; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
+                     applies='at once'),
+        ParameterRow('save_recordings', True, 'write the recordings there too, as CSV', applies='at once'),
+    )
+    TOPICS = (
+        *INPUT_TOPICS,
+        TopicRow('~/dynamics_description', 'std_msgs/String', 'publishes', 'the identified dynamics description (YAML), latched'),
+        TopicRow('~/status', 'std_msgs/String', 'publishes', 'what the node does: idle, recording, identifying (with the step), done, failed '
+                 '(with the reason); latched'),
+        TopicRow('~/start_recording', 'std_srvs/Trigger', 'service', 'begin a recording of the inputs'),
+        TopicRow('~/stop_recording', 'std_srvs/Trigger', 'service', 'end it; it is kept for identify'),
+        TopicRow('~/clear', 'std_srvs/Trigger', 'service', 'forget all recordings'),
+        TopicRow('~/identify', 'std_srvs/Trigger', 'service', 'identify the robot from all recordings; answers when it is done'),
+    )
+
+    def configure(self) -> None:
+        """Subscribe to the inputs and offer the services."""
+        settings = recording_settings(self.parameters, self.robot.joint_names, max_gap=self.parameters['max_gap'] or None)
+        self._identification_settings()
+        self._builder = RecordingBuilder(self.robot.joint_names, settings)
+        self._recording: RecordingBuilder | None = None
+        self._started = 0.0
+        self._recordings: list[tuple[str, RecordingBuilder]] = []
+        self._count = 0
+        self._worker: Worker | None = None
+        self._answer: Future | None = None
+        self._inputs = InputSet(self, settings, on_message=self._take)
+        self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
+        self._status_publisher = self.advertise(String, '~/status', LATCHED, when_inactive=True)
+        self._status = ''
+        self.serve('~/start_recording', self._start_recording)
+        self.serve('~/stop_recording', self._stop_recording)
+        self.serve('~/clear', self._clear)
+        self.serve('~/identify', self._identify)
+        self.every(0.05, self._poll, steady=True)
+        self._say('idle')
+
+    def deactivate(self) -> None:
+        """Stop recording and identifying."""
+        if self._recording is not None:
+            self._stop_recording()
+        self._cancel('the node was deactivated')
+
+    def cleanup(self) -> None:
+        """Forget the recordings."""
+        self._recordings.clear()
+
+    def on_time_jump(self, delta: float) -> None:
+        """End a recording whose stamps would run backwards."""
+        if self._recording is not None:
+            self._stop_recording()
+            self.diagnostics.set('recording', WARN, f'stopped: time went back by {-delta:.3f} s')
+
+    def _start_recording(self) -> str:
+        self._must_be_active()
+        if self._recording is not None:
+            raise JointDynamicsError('start_recording: a recording is going on already')
+        # The node's own builder only ever learns the names of interfaces, which are latched and come once, before any recording.
+        self._recording = copy.deepcopy(self._builder)
+        self._started = time.monotonic()
+        self._count += 1
+        self._say(f'recording {self._count}')
+        return f'recording {self._count} started'
+
+    def _stop_recording(self) -> str:
+        if self._recording is None:
+            raise JointDynamicsError('stop_recording: no recording is going on')
+        builder, self._recording = self._recording, None
+        seconds = time.monotonic() - self._started
+        self._recordings.append((f'recording_{self._count}', builder))
+        messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
+        self._say('idle')
+        return f'recording {self._count}: {seconds:.2f} s, messages: {messages}'
+
+    def _clear(self) -> str:
+        forgotten = len(self._recordings)
+        self._recordings.clear()
+        return f'{forgotten} recordings forgotten'
+
+    def _take(self, topic: str, message: Any, received: int) -> None:
+        if hasattr(message, 'keys'):
+            self._builder.add_message(topic, message, received)
+        if self._recording is not None:
+            self._recording.add_message(topic, message, received)
+
+    def _identify(self) -> Future:
+        self._must_be_active()
+        if self._worker is not None:
+            raise JointDynamicsError('identify: it is going on already')
+        if self._recording is not None:
+            raise JointDynamicsError('identify: stop the recording first')
+        validation = self.parameters['validation_recordings']
+        if len(self._recordings) <= validation:
+            raise JointDynamicsError(f'identify: expected more recordings than the {validation} for validation, found {len(self._recordings)}')
+        job = Job(self.parameters['robot_file'] or self.robot.urdf or '', tuple(self.parameters['joints']), tuple(self.parameters['mounting']),
+                  tuple(self._recordings), validation, self._identification_settings(), str(self._folder()),
+                  self.parameters['save_recordings'])
+        with tempfile.NamedTemporaryFile(prefix='joint_dynamics_job_', delete=False) as file:
+            pickle.dump(job, file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._worker = Worker('joint_dynamics.nodes.identify_worker', file.name)
+        self._say(f'identifying from {len(self._recordings) - validation} recordings')
+        self._answer = Future()
+        return self._answer
+
+    def _poll(self) -> None:
+        if self._recording is not None and time.monotonic() - self._started > self.parameters['max_duration']:
+            self.get_logger().warning(self._stop_recording())
+        if self._worker is None:
+            return
+        status = self._worker.status
+        for line in self._worker.poll():
+            if 'progress' in line:
+                self._say(f'identifying: {line["progress"]}')
+            elif 'done' in line:
+                self._finish(line['done'])
+                return
+            else:
+                self._fail(line['failed'])
+                return
+        if status is not None:
+            self.get_logger().fatal(f'identification ended with status {status}:\n{self._worker.errors}')
+            self._fail(f'a defect ended the identification (status {status}), see the log')
+
+    def _finish(self, done: dict[str, Any]) -> None:
+        if not done['believable']:
+            self._fail(done['line'])
+            return
+        self._publisher.publish(String(data=done['yaml']))
+        self.diagnostics.set('identification', OK, done['line'])
+        self.get_logger().info(done['line'])
+        self._say(f'done: {done["line"]}')
+        self._reply(Trigger.Response(success=True, message=done['line']))
+
+    def _fail(self, reason: str) -> None:
+        self.diagnostics.set('identification', ERROR, reason)
+        self.get_logger().error(f'identify: {reason}')
+        self._say(f'failed: {reason}')
+        self._reply(Trigger.Response(success=False, message=reason))
+
+    def _reply(self, response: Trigger.Response) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+        if self._answer is not None:
+            self._answer.set_result(response)
+            self._answer = None
+
+    def _cancel(self, reason: str) -> None:
+        if self._worker is not None:
+            self._fail(f'cancelled: {reason}')
+
+    def _say(self, status: str) -> None:
+        if status != self._status:
+            self._status = status
+            self._status_publisher.publish(String(data=status))
+
+    def _must_be_active(self) -> None:
+        if not self.is_active:
+            raise JointDynamicsError('expected the node to be active')
+
+    def _folder(self) -> Path:
+        if self.parameters['output_folder']:
+            return Path(self.parameters['output_folder']).expanduser().absolute()
+        home = Path(os.environ.get('ROS_HOME') or Path.home() / '.ros')
+        return home / 'joint_dynamics' / self.get_fully_qualified_name().strip('/')
+
+    def _identification_settings(self) -> dict[str, Any]:
+        settings: dict[str, Any] = {}
+        path = self.parameters['config_file']
+        if path:
+            try:
+                settings.update((yaml.safe_load(Path(path).expanduser().read_text(encoding='utf-8')) or {}).get('identification') or {})
+            except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError) as error:
+                raise JointDynamicsError(f'config_file: cannot read {path}: {error}') from None
+        for row in self.PARAMETERS:
+            value = self.parameters[row.name] if row.name in IdentificationSettings.__dataclass_fields__ else row.default
+            if value != row.default:
+                settings[row.name] = value
+        gains = dict(zip(self.robot.joint_names, self.parameters.per_joint('drive_gain'), strict=True))
+        if any(gains.values()):
+            settings['drive_gains'] = {joint: gain for joint, gain in gains.items() if gain}
+        IdentificationSettings.from_config(settings)
+        return settings
+
+
+def main() -> int:
+    """Run the node; return the exit status."""
+    return run(Identifier)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""The identifier's work in a process of its own, so that the node goes on listening: no ROS in here.
+
+The node writes a Job, starts `python -m joint_dynamics.nodes.identify_worker FILE`, and reads one JSON object per line:
+`{"progress": text}`, at last `{"done": …}` or `{"failed": text}`. When the node's end of stdin closes, the worker ends.
+"""
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording import RecordingBuilder
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be identified.
+
+    Attributes:
+        robot: path or text of the robot; joints, mounting: as RobotModel.load takes them.
+        recordings: (name, filled builder) in the order recorded; validation: how many of the last ones only validate.
+        settings: of the identification, as IdentificationSettings.from_config takes them.
+        folder: where the results go; save_recordings: whether the recordings are written there too, as CSV.
+
+    """
+
+    robot: str
+    joints: tuple[str, ...]
+    mounting: tuple[float, ...]
+    recordings: tuple[tuple[str, RecordingBuilder], ...]
+    validation: int
+    settings: dict[str, Any]
+    folder: str
+    save_recordings: bool
+
+
+def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
+    """Align, identify, write the results; return the line to answer with, the description and whether it can be believed.
+
+    Raises JointDynamicsError when there is nothing to believe in.
+    """
+    from joint_dynamics.description.files import prepare_folder, write_atomically
+    from joint_dynamics.identification import IdentificationSettings, identify
+    from joint_dynamics.report.identification import identification_report
+    from joint_dynamics.robot import RobotModel
+
+    folder = prepare_folder(job.folder)
+    settings = IdentificationSettings.from_config(job.settings)
+    model = RobotModel.load(job.robot, joints=list(job.joints) or None, mounting=list(job.mounting) or None)
+    recordings = []
+    for name, builder in job.recordings:
+        say(f'aligning {name}')
+        recordings.append(builder.build(name).select(model.joint_names))
+        if job.save_recordings:
+            part = folder / f'.{name}.csv.part'
+            recordings[-1].save_csv(part)
+            part.replace(folder / f'{name}.csv')
+    split = len(recordings) - job.validation
+    result = identify(model, recordings[:split], recordings[split:], settings, progress=say)
+    say('writing the results')
+    summary = result.summary()
+    believable = not result.reasons or settings.proceed
+    write_atomically(folder / 'summary.json', json.dumps(summary, indent=1) + '\n')
+    description = result.description
+    if believable:
+        description.save(folder / 'dynamics.yaml')
+    identification_report(result).save(folder / 'report.html')
+    words = [f'{summary["base_parameters"]} base parameters']
+    for words_for, key in (('condition number', 'condition_number'), ('residual', 'training_overall_percent'),
+                           ('on validation', 'validation_overall_percent')):
+        if summary[key] is not None:
+            words.append(f'{words_for} {summary[key]:.3g}' + ' %' * key.endswith('percent'))
+    line = f'{", ".join(words)}; results in {folder}'
+    if result.reasons:
+        line = f'{"; ".join(result.reasons)}; {line}'
+    return {'line': line, 'believable': believable, 'yaml': description.to_yaml() if believable else ''}
+
+
+def _end_with_parent() -> None:
+    # Not sys.stdin: its lock, held here, would abort the interpreter's own end.
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
+
+
+def main() -> int:
+    """Do the job of the file named on the command line; return the exit status."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.nice(5)
+
+    def send(**line: Any) -> None:
+        print(json.dumps(line), flush=True)
+    path = Path(sys.argv[1])
+    with path.open('rb') as file:
+        job = pickle.load(file)
+    path.unlink()
+    try:
+        send(done=work(job, lambda text: send(progress=text)))
+    except JointDynamicsError as error:
+        send(failed=' '.join(str(error).split()))
+    except OSError as error:
+        send(failed=f'cannot write the results: {error}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""A Python module run as a child process, its lines read without waiting."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+
+class Worker:
+    """Runs `python -m module *arguments`; `poll` returns the JSON objects it has printed since the last time.
+
+    Its own session keeps a Ctrl-C of the terminal away from it; it is told to end through its stdin, which also closes when
+    this process dies in whatever way.
+    """
+
+    def __init__(self, module: str, *arguments: str):
+        self._process = subprocess.Popen([sys.executable, '-m', module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, start_new_session=True)
+        assert self._process.stdout is not None and self._process.stderr is not None
+        self._out, self._err = self._process.stdout.fileno(), self._process.stderr.fileno()
+        os.set_blocking(self._out, False)
+        os.set_blocking(self._err, False)
+        self._rest = b''
+        self.errors = ''
+
+    def poll(self) -> list[dict[str, Any]]:
+        """Return what was printed since the last call, in order; never waits."""
+        *lines, self._rest = (self._rest + _available(self._out)).split(b'\n')
+        self.errors += _available(self._err).decode(errors='replace')
+        return [json.loads(line) for line in lines]
+
+    @property
+    def status(self) -> int | None:
+        """The exit status, None while it runs."""
+        return self._process.poll()
+
+    def close(self) -> None:
+        """End it, if it has not ended by itself."""
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+
+
+def _available(descriptor: int) -> bytes:
+    parts = []
+    while True:
+        try:
+            part = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            break
+        if not part:
+            break
+        parts.append(part)
+    return b''.join(parts)

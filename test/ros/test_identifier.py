@@ -1,0 +1,311 @@
+"""The identifier hears a recording played over DDS by another process and finds what identification in this process finds."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.nodes.identifier import Identifier
+from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.worker import Worker
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA', Path(__file__).parents[3] / 'shared' / 'data'))
+JOINTS = ('shoulder', 'elbow', 'wrist')
+GAINS = {'shoulder': 12.0, 'elbow': 9.0, 'wrist': 4.0}
+
+# Plays a recording as a driver would: joints in another order, link side with current, motor side, one temperature per joint.
+PLAYER = '''
+import sys, time
+import numpy as np, rclpy
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState, Temperature
+from std_msgs.msg import String
+from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.worker import Worker
+
+path, namespace, urdf = sys.argv[1:4]
+data = np.load(path)
+names = [str(name) for name in data['names']][::-1]
+rclpy.init()
+node = rclpy.create_node('player', namespace=namespace)
+quality = QoSProfile(depth=20000)
+node.create_publisher(String, 'robot_description', LATCHED).publish(String(data=open(urdf).read()))
+link = node.create_publisher(JointState, 'joint_states', quality)
+while not link.get_subscription_count():
+    time.sleep(0.01)
+start = 1_700_000_000_000_000_000
+for k, t in enumerate(data['time']):
+    message = JointState(name=names, position=data['q'][k, ::-1].tolist(), velocity=data['dq'][k, ::-1].tolist(),
+                         effort=data['effort'][k, ::-1].tolist())
+    stamp = start + round(t * 1e9)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+    link.publish(message)
+    time.sleep(0.0003)
+link.wait_for_all_acked(rclpy.duration.Duration(seconds=60))
+print('played', flush=True)
+sys.stdin.read()
+'''
+
+
+def urdf():
+    links = ''.join(f'<link name="l{k}"><inertial><origin xyz="0.15 0.01 0.02"/><mass value="{4 - k}"/><inertia ixx="0.03" iyy="0.05" '
+                    f'izz="0.06" ixy="0.001" ixz="-0.002" iyz="0.0015"/></inertial></link>' for k in range(4))
+    axes = ('0 0 1', '0 1 0', '0 1 0')
+    joints = ''.join(f'<joint name="{name}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/><origin xyz="{0.3 if k else 0} 0 0"/>'
+                     f'<axis xyz="{axes[k]}"/><limit lower="-3" upper="3" effort="80" velocity="3"/></joint>'
+                     for k, name in enumerate(JOINTS))
+    return f'<robot name="arm">{links}{joints}</robot>'
+
+
+def motion(seconds, rate=250.0, seed=0):
+    """Multi-sine motion with exact derivatives: time, q, dq, ddq."""
+    rng = np.random.default_rng(seed)
+    time_ = np.arange(round(seconds * rate)) / rate
+    omega = 2 * np.pi * 0.25 * np.arange(1, 6)
+    amplitude = rng.uniform(-1, 1, (2, 5, len(JOINTS))) * 0.5
+    sine, cosine = np.sin(np.outer(time_, omega)), np.cos(np.outer(time_, omega))
+    q = sine @ amplitude[0] + cosine @ amplitude[1]
+    dq = (cosine * omega) @ amplitude[0] - (sine * omega) @ amplitude[1]
+    ddq = -(sine * omega**2) @ amplitude[0] - (cosine * omega**2) @ amplitude[1]
+    return time_, q, dq, ddq
+
+
+def simulated(model, seconds, seed=0):
+    """A recording with currents of the model's rigid dynamics with friction and noise."""
+    time_, q, dq, ddq = motion(seconds, seed=seed)
+    parameters = model.parameters.copy()
+    parameters[model.columns(['Fv'])] = [2.0, 1.5, 0.5]
+    parameters[model.columns(['Fc'])] = [4.0, 3.0, 1.0]
+    parameters[model.columns(['Ia'])] = [0.3, 0.2, 0.05]
+    tau = model.inverse_dynamics(q, dq, ddq, parameters) + np.random.default_rng(seed + 1).normal(0, 0.2, q.shape)
+    return Recording(JOINTS, time_, q, dq=dq, current=tau / [GAINS[name] for name in JOINTS])
+
+
+@pytest.fixture
+def robot_file(tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(urdf())
+    return path
+
+
+@pytest.fixture
+def play(ros, tmp_path):
+    """Play a recording from a process of its own, and wait until it is done."""
+    def start(recording, namespace, urdf_path):
+        path = tmp_path / f'{recording.name}.npz'
+        effort = recording.tau if recording.current is None else recording.current
+        np.savez(path, time=recording.time, q=recording.q, dq=recording.dq, effort=effort, names=np.array(recording.joint_names))
+        player = subprocess.Popen([sys.executable, '-c', PLAYER, str(path), namespace, str(urdf_path)], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.set_blocking(player.stdout.fileno(), False)
+        players.append(player)
+        ros.until(lambda: player.stdout.read() or player.poll() is not None, what='playing')
+        assert player.poll() is None, player.stderr.read().decode()
+        return player
+    players = []
+    yield start
+    for player in players:
+        player.communicate(b'', timeout=30)
+
+
+@pytest.mark.parametrize('executor', ['single_threaded', 'events'])
+def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, robot_file, tmp_path, executor):
+    recording = simulated(RobotModel.load(robot_file), 5.0)
+    out = tmp_path / 'out'
+    ros.process('joint_dynamics.nodes.identifier', namespace='/cell/left', parameters={
+        'autostart': 'true', 'executor': executor, 'joint_states_effort': 'current', 'reliable_inputs': 'true', 'output_folder': out, 'robot_file': robot_file,
+        **{f'drive_gain.{name}': gain for name, gain in GAINS.items()}})
+    status = ros.listen(String, '/cell/left/identifier/status', LATCHED)
+    descriptions = ros.listen(String, '/cell/left/identifier/dynamics_description', LATCHED)
+    ros.until_state('/cell/left/identifier', 'active')
+    assert ros.trigger('/cell/left/identifier/start_recording').success
+    play(recording, '/cell/left', robot_file)
+    stopped = ros.trigger('/cell/left/identifier/stop_recording')
+    assert stopped.success
+    assert f'{recording.samples} on joint_states' in stopped.message
+    answer = ros.trigger('/cell/left/identifier/identify')
+    assert answer.success, answer.message
+    ros.until(lambda: descriptions and status[-1].data.startswith('done'))
+    assert any('identifying: solving' in message.data for message in status)
+
+    result = identify(RobotModel.load(robot_file), [recording], settings=IdentificationSettings(drive_gains=GAINS))
+    summary = json.loads((out / 'summary.json').read_text())
+    assert [p['name'] for p in summary['parameters']] == result.names
+    np.testing.assert_allclose([p['value'] for p in summary['parameters']], result.solution.chi, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose([p['std'] for p in summary['parameters']], result.deviation, rtol=1e-6)
+    received = DynamicsDescription.from_yaml(descriptions[-1].data)
+    assert received.to_yaml() == (out / 'dynamics.yaml').read_text()
+    ours = yaml.safe_load(result.description.to_yaml())
+    theirs = yaml.safe_load(received.to_yaml())
+    assert set(theirs['joints']) == set(JOINTS)
+    for name in JOINTS:
+        assert theirs['joints'][name]['drive_gain']['value'] == GAINS[name]
+        assert theirs['joints'][name]['rotor_inertia']['value'] == pytest.approx(ours['joints'][name]['rotor_inertia']['value'], rel=1e-5)
+    assert '<html' in (out / 'report.html').read_text()[:2000].lower()
+    np.testing.assert_allclose(Recording.load(out / 'recording_1.csv').current, recording.current, atol=1e-12)
+    assert not [path for path in out.iterdir() if path.name.startswith('.')]
+
+
+@pytest.fixture
+def identifier(ros, robot_file, tmp_path):
+    def start(**parameters):
+        return ros.node(Identifier, '/x', **{'robot_file': str(robot_file), 'autostart': True, 'output_folder': str(tmp_path / 'out'),
+                                             'save_recordings': False, **parameters})
+    return start
+
+
+def feed(node, recording, quantity='tau'):
+    """Give the node's recording samples directly, as the subscription would."""
+    values = getattr(recording, quantity) if getattr(recording, quantity) is not None else recording.current
+    for k, t in enumerate(recording.time):
+        message = JointState(name=list(recording.joint_names), position=recording.q[k].tolist(), velocity=recording.dq[k].tolist(),
+                             effort=values[k].tolist())
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(10**18 + round(t * 1e9), 10**9)
+        node._take('joint_states', message, 0)
+
+
+def record(ros, node, recording, **options):
+    assert ros.trigger('/x/identifier/start_recording').success
+    feed(node, recording, **options)
+    assert ros.trigger('/x/identifier/stop_recording').success
+
+
+def test_everything_it_offers_is_documented(ros, identifier, assert_documented):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    assert_documented(node)
+
+
+def test_services_refuse_what_makes_no_sense_with_one_line(ros, identifier):
+    node = identifier(autostart=False)
+    assert ros.transition('/x/identifier', 'configure')
+    refused = {'start_recording': 'expected the node to be active', 'identify': 'expected the node to be active',
+               'stop_recording': 'no recording is going on'}
+    for name, reason in refused.items():
+        response = ros.trigger(f'/x/identifier/{name}')
+        assert not response.success
+        assert reason in response.message
+    assert ros.transition('/x/identifier', 'activate')
+    assert 'expected more recordings' in ros.trigger('/x/identifier/identify').message
+    assert ros.trigger('/x/identifier/start_recording').success
+    assert 'going on already' in ros.trigger('/x/identifier/start_recording').message
+    assert 'stop the recording first' in ros.trigger('/x/identifier/identify').message
+    assert ros.transition('/x/identifier', 'deactivate')
+    assert node._recording is None
+
+
+@pytest.mark.parametrize(('spoil', 'reason'), [
+    (lambda r: Recording(r.joint_names, r.time[:400], r.q[:1].repeat(400, 0), dq=r.dq[:400], current=r.current[:400]), 'no joint moves'),
+    (lambda r: Recording(('shoulder', 'knee', 'wrist'), r.time, r.q, dq=r.dq, current=r.current), 'not found: elbow'),
+])
+def test_a_recording_that_cannot_be_used_fails_with_one_line_and_the_node_stays_usable(ros, identifier, robot_file, tmp_path, spoil, reason):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    good = simulated(RobotModel.load(robot_file), 4.0)
+    record(ros, node, spoil(good))
+    answer = ros.trigger('/x/identifier/identify')
+    assert not answer.success
+    assert reason in answer.message
+    assert '\n' not in answer.message
+    assert node.diagnostics.message('identification') == answer.message
+    assert not (tmp_path / 'out' / 'dynamics.yaml').exists()
+    assert ros.trigger('/x/identifier/clear').message == '1 recordings forgotten'
+    record(ros, node, good)
+    assert ros.trigger('/x/identifier/identify').success
+
+
+def test_motion_that_does_not_excite_is_not_believed_unless_told(ros, identifier, robot_file, tmp_path):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    good = simulated(RobotModel.load(robot_file), 4.0)
+    still = np.column_stack([good.q[:, 0], 0.3 + 1e-5 * np.sin(good.time), 0.2 + 1e-5 * np.cos(good.time)])
+    record(ros, node, Recording(JOINTS, good.time, still, dq=good.dq * [1, 0, 0], current=good.current))
+    descriptions = ros.listen(String, '/x/identifier/dynamics_description', LATCHED)
+    answer = ros.trigger('/x/identifier/identify')
+    assert not answer.success
+    assert 'excite' in answer.message
+    assert (tmp_path / 'out' / 'summary.json').exists()
+    assert not (tmp_path / 'out' / 'dynamics.yaml').exists()
+    assert not descriptions
+    assert ros.set_parameter('/x/identifier', 'proceed', True).successful
+    assert ros.trigger('/x/identifier/identify').success
+    ros.until(lambda: descriptions)
+
+
+def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
+    client = ros.probe.create_client(Trigger, '/x/identifier/identify')
+    ros.until(client.service_is_ready)
+    future = client.call_async(Trigger.Request())
+    ros.until(lambda: node._worker is not None)
+    arrays = ros.listen(DiagnosticArray, '/diagnostics')
+    assert not ros.trigger('/x/identifier/identify').success
+    assert ros.trigger('/x/identifier/start_recording').success
+    assert not future.done()
+    assert ros.trigger('/x/identifier/stop_recording').success
+    ros.until(future.done)
+    assert future.result().success, future.result().message
+    assert arrays
+
+
+def test_deactivating_cancels_the_work_and_leaves_no_process(ros, identifier, robot_file):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
+    client = ros.probe.create_client(Trigger, '/x/identifier/identify')
+    ros.until(client.service_is_ready)
+    future = client.call_async(Trigger.Request())
+    ros.until(lambda: node._worker is not None)
+    pid = node._worker._process.pid
+    assert ros.transition('/x/identifier', 'deactivate')
+    ros.until(future.done)
+    assert future.result().message == 'cancelled: the node was deactivated'
+    assert not Path(f'/proc/{pid}').exists()
+
+
+def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeypatch):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    record(ros, node, simulated(RobotModel.load(robot_file), 2.0))
+    monkeypatch.setattr('joint_dynamics.nodes.identifier.Worker', lambda module, *arguments: Worker('joint_dynamics.no_such_module'))
+    answer = ros.trigger('/x/identifier/identify')
+    assert not answer.success
+    assert 'a defect ended the identification' in answer.message
+
+
+@pytest.mark.skipif(not (DATA / 'gen3').exists(), reason='recordings of real robots are not on this machine')
+def test_a_real_recording_played_over_dds(ros, play, tmp_path):
+    model = RobotModel.load(DATA / 'gen3' / 'gen3.urdf')
+    recording = Recording.load(DATA / 'gen3' / 'opti_traj_testing1', {'joint_states': {'topic': 'joint_states', 'effort': 'torque'}},
+                               model.joint_names)
+    recording = recording.window(0, 4)
+    ros.process('joint_dynamics.nodes.identifier', namespace='/real', parameters={
+        'autostart': 'true', 'reliable_inputs': 'true', 'output_folder': tmp_path / 'out', 'robot_file': DATA / 'gen3' / 'gen3.urdf',
+        'f_dyn': '15.0', 'proceed': 'true', 'save_recordings': 'false'})
+    ros.until_state('/real/identifier', 'active')
+    assert ros.trigger('/real/identifier/start_recording').success
+    play(recording, '/real', DATA / 'gen3' / 'gen3.urdf')
+    assert f'{recording.samples} on joint_states' in ros.trigger('/real/identifier/stop_recording').message
+    answer = ros.trigger('/real/identifier/identify')
+    assert answer.success, answer.message
+    result = identify(model, [recording], settings=IdentificationSettings(f_dyn=15.0, proceed=True))
+    summary = json.loads((tmp_path / 'out' / 'summary.json').read_text())
+    assert summary['training_overall_percent'] == pytest.approx(result.summary()['training_overall_percent'], rel=1e-4)
+    np.testing.assert_allclose([p['value'] for p in summary['parameters']], result.solution.chi, rtol=1e-3, atol=1e-6)
