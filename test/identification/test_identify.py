@@ -61,7 +61,7 @@ def test_the_motor_side_is_used_where_it_was_measured(true_robot):
     flexible, omega = np.array([0, 0, 1, 1, 1, 1]), 2 * np.pi * 2.0
     swing, rate, accel = (factor * np.outer(wave(omega * t), flexible) for factor, wave in (
         (0.05, np.sin), (0.05 * omega, np.cos), (-0.05 * omega**2, np.sin)))
-    Ia, Fv, Fc, offset = true_robot.standard[:, 10:].T
+    Ia, Fv, Fc, _ = true_robot.standard[:, 10:].T
     rigid = true_robot.torque(q, dq, ddq) - Ia * ddq - Fv * dq - Fc * np.sign(dq)
     tau = rigid + Ia * (ddq + accel) + Fv * (dq + rate) + Fc * np.sign(dq + rate)
     names = true_robot.model.joint_names

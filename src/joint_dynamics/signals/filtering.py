@@ -33,8 +33,9 @@ def zero_phase_lowpass(x: NDArray, cutoff: float, rate: float, order: int = ORDE
     """
     if cutoff >= HIGHEST * rate:
         return np.array(x, dtype=float)
+    sections = _sections(cutoff, rate, order)
     padding = min(len(x) - 1, int(np.ceil(1.5 * rate / cutoff)))
-    return scipy.signal.sosfiltfilt(_sections(cutoff, rate, order), x, axis=0, padlen=padding)
+    return scipy.signal.sosfiltfilt(sections, x, axis=0, padlen=padding)
 
 
 def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> NDArray:

@@ -1,0 +1,35 @@
+"""Run the benchmarks (all, or those whose name contains an argument) and print their tables: `make bench`, or `python bench/run.py identify`."""
+import importlib.util
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+
+def main():
+    wanted = sys.argv[1:]
+    print(f'{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}, numpy {__import__("numpy").__version__}')
+    failed = []
+    for path in sorted(Path(__file__).parent.glob('bench_*.py')):
+        if wanted and not any(word in path.stem for word in wanted):
+            continue
+        print(f'\n== {path.stem}', flush=True)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        started = time.perf_counter()
+        try:
+            spec.loader.exec_module(module)
+            module.main()
+        except Exception as error:
+            failed.append(path.stem)
+            print(f'failed: {type(error).__name__}: {error}')
+        print(f'({time.perf_counter() - started:.0f} s)')
+    if failed:
+        print(f'\nfailed: {", ".join(failed)}')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

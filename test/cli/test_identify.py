@@ -1,0 +1,166 @@
+"""`joint-dynamics identify`, `validate`, `export-urdf` from the outside: files, exit statuses, one line for bad input."""
+import json
+
+import pytest
+import yaml
+
+from joint_dynamics.description import DynamicsDescription
+
+
+def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_path):
+    path = run_file()
+    out = tmp_path / 'out'
+    done = run('identify', f'{path}@0:6', '--robot', arm_file, '--validate', f'{path}@6:8', '--out', out)
+    assert done.status == 0, done.err
+    assert sorted(item.name for item in out.iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
+    summary = json.loads((out / 'summary.json').read_text())
+    for key in ('method', 'samples', 'base_parameters', 'condition_number', 'seconds', 'training', 'validation', 'parameters'):
+        assert key in summary
+    entry = summary['validation'][0]
+    assert set(entry) == {'recording', 'residual_percent', 'moving_residual_percent', 'raw_residual_percent', 'rmse'}
+    assert entry['residual_percent']['overall'] < 10
+    assert set(entry['residual_percent']) == {*(f'joint_{k}' for k in range(1, 7)), 'overall'}
+    assert {'name', 'value', 'std', 'relative_std_percent'} <= set(summary['parameters'][0])
+    again = run('validate', out / 'dynamics.yaml', f'{path}@6:8', '--out', tmp_path / 'again')
+    assert again.status == 0, again.err
+    checked = json.loads((tmp_path / 'again' / 'summary.json').read_text())['validation'][0]
+    assert checked['residual_percent']['overall'] == pytest.approx(entry['residual_percent']['overall'], rel=0.02)
+
+
+def test_the_report_needs_nothing_from_outside(run, arm_file, run_file, tmp_path):
+    run('identify', run_file(), '--robot', arm_file, '--out', tmp_path / 'out')
+    page = (tmp_path / 'out' / 'report.html').read_text()
+    assert 'src="data:image/png;base64,' in page
+    assert 'http' not in page.replace('http-equiv', '')
+    assert 'ZZR_1' in page
+
+
+def test_a_motion_that_excites_little_exits_with_3_and_says_so_first(run, arm_file, tmp_path, ur, motion):
+    t, q, tau = (array.copy() for array in motion)
+    q[:, 3:] = q[0, 3:]
+    from joint_dynamics.recording import Recording
+    Recording(ur.joint_names, t, q, tau=tau).save_csv(tmp_path / 'still.csv')
+    arguments = ('identify', tmp_path / 'still.csv', '--robot', arm_file, '--out', tmp_path / 'out')
+    done = run(*arguments)
+    assert done.status == 3
+    assert 'do not excite the robot enough' in done.out.splitlines()[0]
+    assert 'Fv_5' in done.out.splitlines()[0]
+    assert 'not to be believed' in done.error
+    assert (tmp_path / 'out' / 'summary.json').exists()
+    assert run(*arguments, '--proceed').status == 0
+
+
+def spoil(**changes):
+    """Return a function that edits a CSV file: `row` and `column` with a new `value`, or `rows` kept."""
+    def change(text):
+        lines = text.splitlines()
+        head = lines[0].split(',')
+        if 'keep' in changes:
+            lines = [lines[0], *lines[1:][changes['keep']]]
+        if 'cut' in changes:
+            lines = [lines[0], *lines[1:changes['cut'][0]], *lines[changes['cut'][1]:]]
+        if 'rename' in changes:
+            old, new = changes['rename']
+            lines[0] = ','.join(new if name == old else name for name in head)
+        if 'value' in changes:
+            cells = lines[changes['row']].split(',')
+            cells[head.index(changes['column'])] = changes['value']
+            lines[changes['row']] = ','.join(cells)
+        if 'still' in changes:
+            first = lines[1].split(',')
+            frozen = [k for k, name in enumerate(head) if name[0] == 'q']
+            lines[1:] = [','.join(first[k] if k in frozen else cell for k, cell in enumerate(line.split(','))) for line in lines[1:]]
+        return '\n'.join(lines) + '\n'
+    return change
+
+
+BAD_RECORDINGS = {
+    'NaN samples': (spoil(row=500, column='q3', value='nan'), r'joint_3'),
+    'time going backwards': (spoil(row=500, column='time', value='0.5'), r'(back|increas)'),
+    'a gap': (spoil(cut=(300, 700)), r'gap|without'),
+    'joints missing': (spoil(rename=('q6', 'q7')), r'q6|joint'),
+    'not a number': (spoil(row=20, column='tau2', value='abc'), r"abc"),
+    'too short': (spoil(keep=slice(0, 40)), r'too short: 40 samples'),
+    'nothing moves': (spoil(still=True), r'(never|constant|move)'),
+    'no torque': (lambda text: '\n'.join(','.join(line.split(',')[:7]) for line in text.splitlines()), r'torque'),
+    'empty': (lambda text: '', r'expected|empty|found'),
+}
+
+
+@pytest.mark.parametrize('case', BAD_RECORDINGS)
+def test_a_bad_recording_is_refused_with_one_line(run, arm_file, run_file, tmp_path, case):
+    import re
+    change, pattern = BAD_RECORDINGS[case]
+    path = run_file(change=change)
+    done = run('identify', path, '--robot', arm_file, '--out', tmp_path / 'out')
+    assert done.status == 2, (done.out, done.err)
+    assert re.search(pattern, done.error), done.error
+    assert 'run.csv' in done.error
+    assert list((tmp_path / 'out').iterdir()) == [], 'nothing half-written stays behind'
+
+
+def test_other_bad_input_is_refused_with_one_line(run, arm_file, run_file, tmp_path):
+    path = run_file()
+    out = tmp_path / 'out'
+    unknown = tmp_path / 'config.yaml'
+    cases = []
+    unknown.write_text(yaml.safe_dump({'recordings': {}}))
+    cases.append((('identify', path, '--robot', arm_file, '--config', unknown, '--out', out), 'recordings: expected one of'))
+    cases.append((('identify', path, '--robot', tmp_path / 'none.urdf', '--out', out), 'No such file'))
+    cases.append((('identify', tmp_path / 'none', '--robot', arm_file, '--out', out), 'none'))
+    (tmp_path / 'file').write_text('')
+    cases.append((('identify', path, '--robot', arm_file, '--out', tmp_path / 'file'), 'output folder'))
+    cases.append((('identify', path, '--robot', arm_file, '--out', tmp_path / 'file' / 'out'), 'output folder'))
+    cases.append((('validate', tmp_path / 'none.yaml', path), 'none.yaml'))
+    for arguments, text in cases:
+        done = run(*arguments)
+        assert done.status == 2, arguments
+        assert text in done.error
+    assert run('identify', path, '--robot', arm_file).status == 2, 'usage: --out is missing'
+    assert run('identfy').status == 2
+
+
+def test_currents_need_drive_gains(run, arm_file, run_file, tmp_path):
+    path = run_file(change=lambda text: text.replace('tau', 'cur'))
+    done = run('identify', path, '--robot', arm_file, '--out', tmp_path / 'out')
+    assert done.status == 2
+    assert 'drive gains' in done.error
+    config = tmp_path / 'config.yaml'
+    config.write_text(yaml.safe_dump({'identification': {'drive_gains': {f'joint_{k}': 9.0 for k in range(1, 7)}}}))
+    assert run('identify', path, '--robot', arm_file, '--config', config, '--out', tmp_path / 'out').status == 0
+
+
+def test_a_description_of_another_version_is_refused(run, arm_file, run_file, tmp_path):
+    path = run_file()
+    run('identify', path, '--robot', arm_file, '--out', tmp_path / 'out')
+    text = (tmp_path / 'out' / 'dynamics.yaml').read_text().replace('version: 1', 'version: 7', 1)
+    (tmp_path / 'old.yaml').write_text(text)
+    done = run('validate', tmp_path / 'old.yaml', path)
+    assert done.status == 2
+    assert 'version: expected 1, found 7' in done.error
+
+
+def test_help_lists_every_command(run):
+    from joint_dynamics.cli.main import COMMANDS
+    done = run('--help')
+    assert done.status == 0
+    assert all(name in done.out for name in COMMANDS)
+
+
+def test_every_command_has_help(run):
+    from joint_dynamics.cli.main import COMMANDS
+    for name in COMMANDS:
+        done = run(name, '--help')
+        assert done.status == 0
+        assert 'usage: joint-dynamics' in done.out
+
+
+def test_export_of_a_robot_without_masses_is_refused(run, arm_file, run_file, tmp_path, ur_table):
+    run('identify', run_file(), '--robot', arm_file, '--out', tmp_path / 'out')
+    assert isinstance(DynamicsDescription.load(tmp_path / 'out' / 'dynamics.yaml'), DynamicsDescription)
+    joints = ''.join(f'<link name="l{k}"/><joint name="joint_{k}" type="continuous"><parent link="l{k - 1}"/><child link="l{k}"/></joint>' for k in range(1, 7))
+    (tmp_path / 'arm.urdf').write_text(f'<robot name="arm"><link name="l0"/>{joints}</robot>')
+    done = run('export-urdf', tmp_path / 'out' / 'dynamics.yaml', '--robot', tmp_path / 'arm.urdf', '--out', tmp_path / 'new.urdf')
+    assert done.status == 2
+    assert 'expected a positive mass behind joint_1' in done.error
+    assert not (tmp_path / 'new.urdf').exists()

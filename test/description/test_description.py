@@ -1,0 +1,129 @@
+"""The dynamics description: a round trip loses nothing; what is wrong is refused with its path."""
+import copy
+
+import numpy as np
+import pinocchio
+import pytest
+import yaml
+
+from joint_dynamics.description import DynamicsDescription, export_urdf, pseudo_inertia
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+
+URDF = """<robot name="two"><link name="base"/><link name="l1"/><link name="l2"/><link name="tool"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
+<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0" rpy="1.5708 0 0"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
+<joint name="flange" type="fixed"><parent link="l2"/><child link="tool"/></joint></robot>"""
+
+
+def document():
+    link = {'XX': 0.3, 'XY': 0.01, 'XZ': 0.0, 'YY': 0.4, 'YZ': 0.02, 'ZZ': 0.5, 'MX': 0.2, 'MY': 0.1, 'MZ': 0.3, 'M': 2.0}
+    joint = {'drive_gain': {'value': 9.1, 'std': 0.1}, 'rotor_inertia': {'value': 0.4, 'std': None},
+             'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 4.0, 'offset': 0.1}, 'standard_deviations': {'F_C0': 0.05}},
+             'stiffness': {'coefficients': [1e4, 1e9]}, 'damping': {'value': 10.0}}
+    return {'robot': {'joint_names': ['j1', 'j2'], 'urdf': URDF}, 'inertial': {'standard': {'j1': dict(link), 'j2': dict(link)}},
+            'joints': {'j1': copy.deepcopy(joint), 'j2': copy.deepcopy(joint)}, 'provenance': {'method': 'by hand', 'recordings': ['a']}}
+
+
+def test_round_trip_keeps_every_number(tmp_path):
+    values = document()
+    values['inertial']['standard']['j1']['XX'] = 1 / 3
+    description = DynamicsDescription(values)
+    description.save(tmp_path / 'dynamics.yaml')
+    assert DynamicsDescription.load(tmp_path / 'dynamics.yaml').document == description.document
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['dynamics.yaml']
+
+
+@pytest.mark.parametrize(('path', 'value', 'message'), [
+    (('version',), 2, 'version: expected 1, found 2'),
+    (('format',), 'urdf', "format: expected 'joint_dynamics'"),
+    (('colour',), 'red', 'colour: expected one of'),
+    (('robot', 'joint_names'), ['j1', 'j1'], 'robot.joint_names: expected at least one joint, each once'),
+    (('robot', 'joint_names'), ['j1', 'j2', 'j3'], 'joints.j3: expected this joint'),
+    (('robot', 'joint_names'), ['j1'], 'joints.j2: expected a joint of robot.joint_names'),
+    (('joints', 'j1', 'drive_gain', 'value'), float('nan'), 'joints.j1.drive_gain.value: expected a finite number, found nan'),
+    (('joints', 'j1', 'drive_gain', 'value'), '9', "joints.j1.drive_gain.value: expected a finite number, found '9'"),
+    (('joints', 'j2', 'friction', 'parameters', 'F_X'), 1.0, "joints.j2.friction: expected a friction document .*F_X"),
+    (('joints', 'j2', 'friction', 'parameters', 'F_C0'), float('inf'), 'joints.j2.friction.parameters.F_C0: expected a finite number'),
+    (('joints', 'j2', 'stiffness', 'coefficients'), [], 'joints.j2.stiffness.coefficients'),
+    (('joints', 'j2', 'backlash'), {'type': 'table'}, 'joints.j2.backlash: expected a periodic map'),
+    (('inertial', 'standard', 'j1', 'XX'), None, 'inertial.standard.j1.XX: expected a finite number'),
+    (('provenance', 'residual'), float('inf'), 'provenance.residual: expected a finite number'),
+])
+def test_what_is_wrong_is_refused_with_its_path(path, value, message):
+    values = {'format': 'joint_dynamics', 'version': 1, **document()}
+    part = values
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    with pytest.raises(JointDynamicsError, match=message):
+        DynamicsDescription(values)
+
+
+def test_text_that_is_no_description():
+    for text, message in (('[1, 2]', 'expected a mapping'), ('{a: ', 'expected YAML'), ('robot: {}', 'format: expected this field'), ('', 'expected a mapping')):
+        with pytest.raises(JointDynamicsError, match=message):
+            DynamicsDescription.from_yaml(text)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    description = DynamicsDescription(document())
+    description.save(tmp_path / 'dynamics.yaml')
+    before = (tmp_path / 'dynamics.yaml').read_text()
+    description.document['joints']['j1']['damping']['value'] = float('nan')
+    with pytest.raises(JointDynamicsError, match='damping'):
+        description.save(tmp_path / 'dynamics.yaml')
+    assert (tmp_path / 'dynamics.yaml').read_text() == before
+    (tmp_path / 'file').write_text('')
+    description.document['joints']['j1']['damping']['value'] = 1.0
+    with pytest.raises(JointDynamicsError, match='can be written'):
+        description.save(tmp_path / 'file' / 'dynamics.yaml')
+
+
+def test_arrays_come_by_joint_name():
+    description = DynamicsDescription(document())
+    description.document['joints']['j2']['drive_gain']['value'] = 5.0
+    assert description.values('drive_gain', ['j2', 'j1']).tolist() == [5.0, 9.1]
+    assert description.friction(['j2', 'j1']).parameters['F_C0'].tolist() == [3.0, 3.0]
+    assert description.stiffness().coefficients.shape == (2, 2)
+    assert description.scale().tolist() == [[1, 0], [1, 0]]
+    with pytest.raises(JointDynamicsError, match=r'joints.j1.gear_ratio: expected this field'):
+        description.values('gear_ratio')
+    with pytest.raises(JointDynamicsError, match="found 'j9'"):
+        description.joint('j9')
+
+
+def test_standard_parameters_follow_the_models_order():
+    description = DynamicsDescription(document())
+    model = description.robot_model()
+    values = dict(zip(model.parameter_names, description.standard_parameters(model), strict=True))
+    assert (values['ZZ_2'], values['Ia_1'], values['Fv_1'], values['Fc_2'], values['off_1']) == (0.5, 0.4, 4.0, 3.0, 0.1)
+    rigid = description.standard_parameters(model, friction=False)
+    assert np.count_nonzero(rigid.reshape(2, PER_JOINT)[:, 11:]) == 0
+
+
+def test_exported_urdf_gives_the_same_torques(tmp_path):
+    description = DynamicsDescription(document())
+    (tmp_path / 'in.urdf').write_text(URDF)
+    assert export_urdf(description, tmp_path / 'in.urdf', tmp_path / 'out.urdf') == []
+    exported = pinocchio.buildModelFromUrdf(str(tmp_path / 'out.urdf'))
+    model = RobotModel.from_urdf(URDF)
+    standard = description.standard_parameters(model)
+    standard[[k for k, name in enumerate(model.parameter_names) if name.split('_')[0] not in INERTIAL]] = 0
+    workspace = exported.createData()
+    for state in zip(*model.random_states(20, np.random.default_rng(0)), strict=True):
+        assert np.allclose(pinocchio.rnea(exported, workspace, *state), model.inverse_dynamics(*state, standard), rtol=1e-6, atol=1e-9)
+
+
+def test_a_link_that_is_no_body_is_named(tmp_path):
+    values = document()
+    values['inertial']['standard']['j2']['ZZ'] = 5.0
+    (tmp_path / 'in.urdf').write_text(URDF)
+    assert export_urdf(DynamicsDescription(values), tmp_path / 'in.urdf', tmp_path / 'out.urdf') == ['j2']
+    assert np.linalg.eigvalsh(pseudo_inertia(values['inertial']['standard']['j2']))[0] < 0
+
+
+def test_yaml_has_nothing_but_plain_data():
+    assert yaml.safe_load(DynamicsDescription(document()).to_yaml())['joints']['j1']['rotor_inertia'] == {'value': 0.4, 'std': None}
