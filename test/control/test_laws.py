@@ -1,0 +1,233 @@
+"""The shipped laws: identities first, then the plant they invert."""
+from pathlib import Path as File
+
+import numpy as np
+import pytest
+
+from joint_dynamics.control import ArmModel, ControllerSetup, available, create
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
+
+LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback')
+
+
+def along(loop, path, feed, times, **state):
+    """Commands of a loop whose gate has opened long ago."""
+    out = []
+    for time in times:
+        motion = path.at(time)
+        feed(loop, motion, time, **state)
+        out.append(loop._law(time, 1e-3))
+    return np.array(out)
+
+
+@pytest.mark.parametrize('law', LAWS)
+def test_gravity_off_takes_gravity_off_and_nothing_else(make_loop, path, feed, law):
+    times = np.arange(0.5, 1.5, 0.01)
+    loops = [make_loop(law, gravity=gravity) for gravity in (True, False)]
+    with_it, without = (along(loop, path, feed, times) for loop in loops)
+    gravity = np.array([loops[0].arm.rigid.gravity(path.at(t)[0]) for t in times])
+    np.testing.assert_allclose(with_it - without, gravity, atol=1e-9)
+    assert np.abs(gravity).max() > 10
+
+
+@pytest.mark.parametrize('law', LAWS)
+def test_current_is_torque_over_drive_gain(make_loop, path, feed, law):
+    times = np.arange(0.5, 1.5, 0.01)
+    effort, current = (make_loop(law, output=output) for output in ('effort', 'current'))
+    np.testing.assert_allclose(along(effort, path, feed, times), along(current, path, feed, times) * effort.arm.drive_gain, atol=1e-12)
+    assert (effort.output, current.output) == ('effort', 'current')
+
+
+def test_computed_torque_is_inverse_dynamics_with_rotors(make_loop, path, feed):
+    loop = make_loop('computed_torque')
+    u = along(loop, path, feed, [1.1])[0]
+    q, dq, ddq = path.at(1.1)[:3]
+    parameters = loop.arm.parameters.reshape(-1, 14).copy()
+    parameters[:, 10] = loop.arm.rotor_inertia
+    np.testing.assert_allclose(u, loop.arm.robot.inverse_dynamics(q, dq, ddq, parameters.ravel()), atol=1e-9)
+
+
+def test_flexible_joint_with_infinite_stiffness_is_the_rigid_law(make_arm, make_loop, path, feed):
+    arm = make_arm(stiffness=TorsionalStiffness([1e16]), kinematic_error=None)
+    times = np.arange(0.0, 5.2, 0.005)
+    flexible = along(make_loop('flexible_joint', arm), path, feed, times)
+    rigid = along(make_loop('adaptive_friction', arm), path, feed, times)
+    np.testing.assert_allclose(flexible, rigid, atol=1e-9)
+
+
+def test_joint_torque_feedback_is_feedforward_where_the_torque_is_as_desired(make_loop, path, feed):
+    times = np.arange(0.5, 1.0, 0.01)
+    plain = make_loop('flexible_joint')
+    loop = make_loop('joint_torque_feedback', torque_source='interface', torque_gain=0.8)
+    for time in times:
+        motion = path.at(time)
+        desired = loop.arm.rigid.inverse_dynamics(*motion[:3])
+        feed(plain, motion, time)
+        u = plain._law(time, 1e-3)
+        feed(loop, motion, time, torque=desired)
+        np.testing.assert_allclose(loop._law(time, 1e-3), u, atol=1e-9)
+        feed(loop, motion, time, torque=desired - 2.0)
+        np.testing.assert_allclose(loop._law(time, 1e-3), u + 1.6, atol=1e-9)
+    feed(loop, motion, time, torque=desired - 1e6)
+    np.testing.assert_allclose(loop._law(time, 1e-3), u + 0.3 * loop.arm.effort_limit, atol=1e-9)
+
+
+def test_torque_from_deformation_is_that_of_the_transmission(make_loop, arm, path, feed):
+    loop = make_loop('joint_torque_feedback')
+    motion = path.at(1.0)
+    phi = np.array([1e-3, -2e-3, 5e-4, 1e-4, 0, -1e-4])
+    theta = motion[0] + phi
+    for _ in range(20):
+        theta = motion[0] + phi + arm.kinematic_error(theta)
+    feed(loop, motion, 0.0, motor_position=theta, motor_velocity=motion[1] + 0.1)
+    loop._load_state(0.0)
+    np.testing.assert_allclose(loop.controller.transmission_torque(), arm.stiffness.torque(phi) + arm.damping * 0.1, atol=1e-6)
+
+
+def test_adaptation_scales_coulomb_and_viscous_friction_within_bounds(make_loop, path, feed):
+    time = 1.1
+    loops = {}
+    for name, state in {'nominal': {}, 'nan': {'friction_scale': np.full(6, np.nan), 'viscous_excess': np.full(6, np.nan)},
+                        'half': {'friction_scale': np.full(6, 0.5), 'viscous_excess': np.full(6, 0.02)},
+                        'least': {'friction_scale': np.full(6, 0.4), 'viscous_excess': np.full(6, 0.05)},
+                        'beyond': {'friction_scale': np.full(6, -9.0), 'viscous_excess': np.full(6, np.inf)}}.items():
+        loop = make_loop('adaptive_friction')
+        along(loop, path, feed, np.arange(0.9, time, 0.001))
+        loops[name] = along(loop, path, feed, [time], **state)[0]
+    np.testing.assert_array_equal(loops['nan'], loops['nominal'])
+    np.testing.assert_array_equal(loops['beyond'], loops['least'])
+    motion = path.at(time)
+    level = loop.arm.friction.level(loop.arm.rigid.inverse_dynamics(*motion[:3]))
+    moving = np.abs(motion[1]) > 0.1
+    expected = -0.5 * level * np.sign(motion[1]) + 0.02 * motion[1]
+    np.testing.assert_allclose((loops['half'] - loops['nominal'])[moving], expected[moving], rtol=1e-9)
+    assert moving.sum() > 3
+
+
+def test_temperature_is_bounded_and_a_missing_one_is_the_last(make_loop, path, feed):
+    def at(loop, value):
+        return along(loop, path, feed, [1.1], temperature=np.full(6, value))[0]
+    loop = make_loop('adaptive_friction')
+    hot = at(loop, 80.0)
+    np.testing.assert_array_equal(at(loop, 1e9), hot)
+    np.testing.assert_array_equal(at(loop, np.nan), hot)
+    assert np.abs(at(loop, 20.0) - hot).max() > 0.5
+    fresh = make_loop('adaptive_friction')
+    reference = make_loop('adaptive_friction')
+    np.testing.assert_array_equal(at(fresh, np.nan), at(reference, 25.0))
+
+
+def test_friction_gain_and_kind(make_loop, path, feed):
+    def friction(**parameters):
+        loop = make_loop('computed_torque', **parameters)
+        along(loop, path, feed, np.arange(0.9, 1.1, 0.001))
+        return along(loop, path, feed, [1.1])[0] - along(make_loop('computed_torque'), path, feed, [1.1])[0]
+    full = friction(friction='static')
+    np.testing.assert_allclose(friction(friction='static', friction_gain=0.5), 0.5 * full, atol=1e-12)
+    moving = np.abs(path.at(1.1)[1]) > 0.1
+    np.testing.assert_allclose(friction(friction='hysteresis')[moving], full[moving], rtol=1e-9)
+
+
+def test_pid_is_an_acceleration_scaled_by_the_inertia(make_loop, path, feed):
+    motion = path.at(1.1)
+    error, rate = np.full(6, 1e-3), np.full(6, -1e-2)
+    state = {'position': motion[0] + error, 'velocity': motion[1] + rate}
+    plain = along(make_loop('computed_torque'), path, feed, [1.1])[0]
+    loop = make_loop('computed_torque', feedback=True, kp=400.0, kd=40.0)
+    M = loop.arm.rigid.mass_matrix(motion[0]) + np.diag(loop.arm.rotor_inertia)
+    np.testing.assert_allclose(along(loop, path, feed, [1.1], **state)[0] - plain, M @ (-40 * rate - 400 * error), atol=1e-9)
+    loop = make_loop('computed_torque', feedback=True, ki=100.0, integral_limit=0.5)
+    out = along(loop, path, feed, np.full(1000, 1.1), **state) - plain
+    np.testing.assert_allclose(out[0], M @ -np.full(6, 100 * 1e-3 * 1e-3), atol=1e-12)
+    loop.controller.state['position'][:] = motion[0] + 1.0
+    for _ in range(100):
+        loop.controller.update(0.0, 1e-3)
+    np.testing.assert_allclose(loop.controller._integral, 0.5)
+
+
+def test_flexible_feedforward_alone_moves_a_flexible_arm_along_the_motion(make_arm, path):
+    """Open loop, exact plant without friction: B θ̈ + τ = u, M q̈ + C q̇ + g = τ = τ_E(θ − q), fourth-order Runge-Kutta."""
+    arm = make_arm(stiffness=TorsionalStiffness(np.outer([1, 1, 1, 0.2, 0.2, 0.2], [4e3, 4e7])), damping=None, friction=None, kinematic_error=None)
+    law = create('flexible_joint')
+    law.on_configure(ControllerSetup.of(law, arm, friction='none'))
+    _, theta, omega, _ = law.motor_motion(path.at(0.0))
+    x = np.concatenate([path.at(0.0)[0], path.at(0.0)[1], theta, omega])
+
+    def rate(x, u):
+        q, dq, th, w = x.reshape(4, 6)
+        tau = arm.stiffness.torque(th - q)
+        return np.concatenate([dq, np.linalg.solve(arm.rigid.mass_matrix(q), tau - arm.rigid.bias(q, dq)), w, (u - tau) / arm.rotor_inertia])
+    h, time = 5e-4, 0.0
+    worst = 0.0
+    while time < 0.8:
+        u = [law.feedforward(path.at(time + s)) for s in (0, h / 2, h)]
+        k1 = rate(x, u[0])
+        k2 = rate(x + h / 2 * k1, u[1])
+        k3 = rate(x + h / 2 * k2, u[1])
+        k4 = rate(x + h * k3, u[2])
+        x, time = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), time + h
+        worst = max(worst, np.abs(x[:6] - path.at(time)[0]).max())
+    assert np.abs(path.at(0.8)[0] - path.at(0.0)[0]).max() > 0.1
+    assert worst < 2e-6
+
+
+@pytest.mark.parametrize('coefficients', [[2e4], [2e4, 1e9], [2e4, 0.0], [2e4, 1e8, 1e12]])
+def test_the_quick_inverse_is_the_inverse(make_arm, coefficients):
+    law = create('flexible_joint')
+    arm = make_arm(stiffness=TorsionalStiffness(coefficients))
+    law.on_configure(ControllerSetup.of(law, arm))
+    for tau in (np.zeros(6), np.array([1e-6, -1.0, 10, -100, 1e3, 1e-12])):
+        phi = law._deformation(tau)
+        np.testing.assert_allclose(arm.stiffness.torque(phi), tau, rtol=1e-12)
+
+
+def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
+    for law, changes, parameters, expected in [
+            ('adaptive_friction', {'friction': None}, {}, 'friction model'),
+            ('adaptive_friction', {'friction': FrictionModel({'F_C0': np.ones(6)})}, {}, 'Maxwell-slip'),
+            ('flexible_joint', {'stiffness': None}, {}, 'stiffness'),
+            ('computed_torque', {'drive_gain': None}, {'output': 'current'}, 'drive gain'),
+            ('computed_torque', {}, {'output': 'volts'}, 'effort or current'),
+            ('computed_torque', {}, {'kp': -1.0}, 'kp'),
+            ('computed_torque', {}, {'kq': 1.0}, "found 'kq'")]:
+        with pytest.raises(JointDynamicsError, match=expected):
+            make_loop(law, make_arm(**changes), **parameters)
+    with pytest.raises(JointDynamicsError, match='expected coefficients >= 0'):
+        make_arm(stiffness=TorsionalStiffness([1e4, -1e9]))
+    for changes in ({'rotor_inertia': -np.ones(6)}, {'parameters': np.full(84, np.nan)}, {'damping': np.ones(3)},
+                    {'friction': FrictionModel({'F_C0': np.ones(4)}, MaxwellSlip(4))}):
+        with pytest.raises(JointDynamicsError):
+            make_arm(**changes)
+    with pytest.raises(JointDynamicsError, match='payload'):
+        ArmModel(robot).with_payload(-1.0)
+
+
+def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):
+    center = np.array([0.02, -0.01, 0.08])
+    loaded = arm.with_payload(7.5, center)
+    rng = np.random.default_rng(0)
+    q, dq, ddq = rng.normal(size=(3, 6))
+    # The same mass by d'Alembert: its weight and inertia force through the Jacobian of the point.
+    import pinocchio
+    model, data = robot.pinocchio, robot.pinocchio.createData()
+    pinocchio.forwardKinematics(model, data, q, dq, ddq)
+    pinocchio.computeJointJacobians(model, data, q)
+    place = data.oMi[6]
+    acceleration = pinocchio.getClassicalAcceleration(model, data, 6, pinocchio.ReferenceFrame.LOCAL).linear
+    v = pinocchio.getVelocity(model, data, 6, pinocchio.ReferenceFrame.LOCAL)
+    a = pinocchio.getAcceleration(model, data, 6, pinocchio.ReferenceFrame.LOCAL)
+    point = acceleration + np.cross(a.angular, center) + np.cross(v.angular, np.cross(v.angular, center))
+    force = 7.5 * (place.rotation @ point - model.gravity.linear)
+    J = pinocchio.getJointJacobian(model, data, 6, pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+    arm_to = place.rotation @ center
+    expected = J[:3].T @ force + J[3:].T @ np.cross(arm_to, force)
+    np.testing.assert_allclose(loaded.rigid.inverse_dynamics(q, dq, ddq) - arm.rigid.inverse_dynamics(q, dq, ddq), expected, atol=1e-9)
+    np.testing.assert_array_equal(loaded.rotor_inertia, arm.rotor_inertia)
+
+
+def test_every_shipped_law_is_documented():
+    page = File(__file__).parents[2].joinpath('docs', 'control.md').read_text(encoding='utf-8')
+    for name in LAWS:
+        assert name in available()
+        assert f'`{name}`' in page

@@ -1,0 +1,333 @@
+"""The loop: what reaches a robot whatever comes in."""
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from joint_dynamics.control import ArmModel, Controller, ControlLoop, InterfaceConfiguration, LoopSettings, create
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+T = 0.002
+
+
+def run(loop, path, feed, start, steps, **state):
+    for k in range(steps):
+        time = start + k * T
+        feed(loop, path.at(time), time, **state)
+        out = loop.step(time, T)
+    return time + T, out
+
+
+def test_before_activation_and_after_there_is_no_command(make_loop, path, feed):
+    loop = make_loop(activate=False)
+    feed(loop, path.at(0.0), 0.0)
+    assert loop.step(0.0, T) is None
+    loop.activate()
+    _, out = run(loop, path, feed, 0.5, 400)
+    assert np.abs(out).max() > 1
+    way = list(loop.deactivate(T))
+    np.testing.assert_array_equal(way[-1], 0)
+    assert loop.step(9.0, T) is None
+
+
+def test_activation_forgets_what_was_before(make_loop, path, feed):
+    loop = make_loop()
+    time, _ = run(loop, path, feed, 0.5, 400)
+    list(loop.deactivate())
+    loop.activate()
+    out = loop.step(time, T)
+    assert 'has not come yet' in loop.doubt
+    np.testing.assert_array_equal(out, 0)
+
+
+@pytest.mark.parametrize('safe', ['gravity', 'zero'])
+def test_every_doubt_has_a_reason_and_ends_at_the_safe_command(make_loop, path, feed, safe):
+    loop = make_loop('computed_torque', settings=LoopSettings(safe=safe))
+    time, _ = run(loop, path, feed, 0.5, 400)
+    assert loop.doubt == ''
+    stand = path.at(1.1)
+    for name, change in {'position of elbow_joint is not a finite': ('state', 'position', np.where(np.arange(6) == 2, np.nan, stand[0])),
+                         'distance from the desired position of shoulder_pan_joint': ('state', 'position', stand[0] - 0.6),
+                         'speed of shoulder_pan_joint is -10': ('state', 'velocity', np.full(6, -10.0)),
+                         'desired speed of wrist_3_joint': ('reference', 'velocity', np.where(np.arange(6) == 5, 9.0, 0)),
+                         'desired position of elbow_joint': ('reference', 'position', np.where(np.arange(6) == 2, 9.0, stand[0])),
+                         'acceleration of wrist_1_joint is not a finite': ('reference', 'acceleration', np.where(np.arange(6) == 3, np.inf, 0)),
+                         }.items():
+        for _ in range(300):
+            feed(loop, stand, time)
+            getattr(loop, change[0]).write(change[1], change[2], time)
+            out = loop.step(time, T)
+            time += T
+            assert name in loop.doubt
+        gravity = loop.arm.rigid.gravity(loop.state['position'])
+        if np.isfinite(gravity).all():
+            np.testing.assert_allclose(out, gravity if safe == 'gravity' else 0, atol=1e-9)
+        else:
+            assert np.isfinite(out).all()
+    for _ in range(30):
+        out = loop.step(time, T)
+        time += T
+    assert 'old' in loop.doubt
+    for _ in range(500):
+        feed(loop, path.at(1.1), time)
+        out = loop.step(time, T)
+        time += T
+    assert loop.doubt == ''
+    assert loop.gate.weight == 1
+
+
+def test_a_robot_that_adds_gravity_itself_gets_zero_as_the_safe_command(make_loop, path, feed):
+    loop = make_loop('computed_torque', settings=LoopSettings(holds_gravity=False), gravity=False)
+    time, _ = run(loop, path, feed, 0.5, 400)
+    for k in range(400):
+        out = loop.step(time + k * T, T)
+    np.testing.assert_array_equal(out, 0)
+
+
+def test_one_joint_that_stays_away_is_noticed_by_name(make_loop, path, feed):
+    loop = make_loop('computed_torque')
+    time, _ = run(loop, path, feed, 0.5, 100)
+    names = list(loop.arm.joint_names)
+    for _ in range(100):
+        motion = path.at(time)
+        for quantity, values in zip(('position', 'velocity', 'acceleration'), motion, strict=False):
+            loop.reference.write(quantity, values, time)
+        loop.state.write('position', [*motion[0][5:2:-1], *motion[0][1::-1], 7.0], time, [*names[5:2:-1], *names[1::-1], 'gripper'])
+        loop.step(time, T)
+        time += T
+    np.testing.assert_array_equal(np.delete(loop.state['position'], 2), np.delete(motion[0], 2))
+    assert 'position of elbow_joint is' in loop.doubt
+    assert 'old' in loop.doubt
+
+
+def test_slow_inputs_may_be_missing_and_that_is_said(make_loop, path, feed):
+    loop = make_loop('adaptive_friction')
+    run(loop, path, feed, 0.5, 400)
+    assert loop.doubt == ''
+    assert 'viscous_excess of shoulder_pan_joint is missing' in loop.warning
+    run(loop, path, feed, 1.3, 10, friction_scale=np.ones(6), viscous_excess=np.zeros(6))
+    assert loop.warning == ''
+
+
+class Law(Controller):
+    """What a plugin may do, good and bad."""
+
+    def __init__(self, behave=lambda law: None, claims=None):
+        self.behave, self.claims = behave, claims or {}
+
+    def on_configure(self, setup):
+        self._joint_names = setup.arm.joint_names
+
+    def command_interface_configuration(self):
+        return self.claims.get('command', InterfaceConfiguration.individual(self.joint_names, ['effort']))
+
+    def state_interface_configuration(self):
+        return self.claims.get('state', InterfaceConfiguration.individual(self.joint_names, ['position']))
+
+    def update(self, time, period):
+        self.command['effort'] = 50.0
+        self.behave(self)
+
+
+def raise_it(law):
+    raise ZeroDivisionError('one over nothing')
+
+
+@pytest.mark.parametrize(('behave', 'expected'), [
+    (raise_it, 'the law raised ZeroDivisionError: one over nothing'),
+    (lambda law: law.command['effort'].fill(np.nan), 'not finite'),
+    (lambda law: law.command.clear(), 'not finite'),
+    (lambda law: law.command.__setitem__('effort', np.zeros(3)), 'ValueError'),
+    (lambda law: law.command.__setitem__('torque', np.zeros(6)), 'KeyError'),
+])
+def test_a_law_that_fails_ends_with_zero_for_good(arm, path, feed, behave, expected):
+    law = Law()
+    loop = ControlLoop(law, arm)
+    loop.activate()
+    time, out = run(loop, path, feed, 0.5, 400)
+    np.testing.assert_allclose(out, np.minimum(50.0, arm.effort_limit))
+    law.behave = behave
+    time, _ = run(loop, path, feed, time, 1)
+    law.behave = lambda law: None
+    time, out = run(loop, path, feed, time, 260)
+    assert expected in loop.doubt
+    np.testing.assert_allclose(out, 0, atol=1e-9)
+    loop.activate()
+    _, out = run(loop, path, feed, time, 400)
+    assert out.max() == 50.0
+
+
+def test_a_law_cannot_change_what_was_measured(arm, path, feed):
+    loop = ControlLoop(Law(lambda law: law.state['position'].fill(0.0)), arm)
+    loop.activate()
+    time, _ = run(loop, path, feed, 0.5, 10)
+    np.testing.assert_array_equal(loop.state['position'], path.at(time - T)[0])
+
+
+@pytest.mark.parametrize(('claims', 'expected'), [
+    ({'command': InterfaceConfiguration(('elbow_joint/effort',))}, 'not found for shoulder_pan_joint'),
+    ({'command': InterfaceConfiguration(('knee/effort',))}, "'knee/effort'"),
+    ({'command': InterfaceConfiguration()}, 'one command'),
+    ({'state': InterfaceConfiguration(('elbow_joint/colour',))}, "'elbow_joint/colour'"),
+])
+def test_claims_that_cannot_be_met_are_refused(arm, claims, expected):
+    with pytest.raises(JointDynamicsError, match=expected):
+        ControlLoop(Law(claims=claims), arm)
+
+
+def test_settings_that_cannot_be_are_refused(arm, make_arm):
+    with pytest.raises(JointDynamicsError, match='safe'):
+        ControlLoop(Law(), arm, LoopSettings(safe='fingers crossed'))
+    with pytest.raises(JointDynamicsError, match='rate limits'):
+        ControlLoop(Law(), arm, LoopSettings(effort_rate=10.0))
+    loop = ControlLoop(Law(), arm, LoopSettings(effort_limit=1e9))
+    np.testing.assert_array_equal(loop.gate.limit, arm.effort_limit)
+
+
+# Bounded in, bounded out: whatever comes, for ten simulated minutes.
+
+BAD = np.array([np.nan, np.inf, -np.inf, 1e300, -1e300, 1e20, 0.0])
+
+
+def everything(law, arm):
+    """A loop with every input the laws have, feedback on."""
+    loop = ControlLoop(create(law), arm, LoopSettings(), {'feedback': True, 'kp': 400.0, 'kd': 40.0, 'ki': 50.0})
+    loop.activate()
+    return loop
+
+
+def check(loop, out, last, period):
+    if not loop.gate.is_open:
+        assert out is None
+        return last
+    assert np.isfinite(out).all()
+    assert (np.abs(out) <= loop.gate.limit).all()
+    time = min(period, loop.gate.max_period) if period > 0 else 0.0
+    assert (np.abs(out - last) <= loop.gate.rate * time + 1e-9).all()
+    return out
+
+
+def test_bounded_input_or_not_bounded_output_for_ten_minutes(arm, path):
+    # The law with the most inputs: feedforward, friction, torque loop and PID.
+    rng = np.random.default_rng(7)
+    loop, last, time, clock = everything('joint_torque_feedback', arm), np.zeros(6), 0.0, 0.0
+    n, followed, doubts, activations = arm.n, 0, set(), 0
+    offset = np.zeros(n)
+    storm = 0
+    quantities = ('position', 'velocity', 'motor_position', 'motor_velocity', 'temperature', 'friction_scale', 'viscous_excess')
+    while time < 600.0:
+        period = T * 10
+        time += period
+        clock = time % 6.0
+        motion = path.at(clock)
+        if storm == 0 and rng.random() < 0.01:
+            storm = int(rng.integers(1, 60))
+        bad = storm > 0 and rng.random() < 0.5
+        storm = max(0, storm - 1)
+        offset = 0.99 * offset + rng.normal(0, 1e-3, n)
+        q = motion[0] + offset
+        values = {'position': q, 'velocity': motion[1] + rng.normal(0, 0.02, n), 'motor_position': q + 1e-3, 'motor_velocity': motion[1],
+                  'temperature': np.full(n, 35.0), 'friction_scale': rng.uniform(0, 2, n), 'viscous_excess': rng.normal(0, 0.1, n)}
+        for quantity in quantities:
+            if bad and rng.random() < 0.3:
+                kind = rng.integers(4)
+                if kind == 0:
+                    continue
+                value = values[quantity].copy()
+                value[rng.integers(n)] = rng.choice(BAD) if kind < 3 else rng.normal() * 10.0 ** rng.integers(-3, 12)
+                loop.state.write(quantity, value, time - (rng.exponential(0.1) if kind == 2 else 0.0))
+            else:
+                loop.state.write(quantity, values[quantity], time)
+        for quantity, row in zip(('position', 'velocity', 'acceleration', 'jerk', 'snap'), motion, strict=True):
+            if bad and rng.random() < 0.2:
+                row = np.where(rng.random(n) < 0.3, rng.choice(BAD), row)
+            if not (bad and rng.random() < 0.1):
+                loop.reference.write(quantity, row, time)
+        step = period if not bad or rng.random() < 0.8 else rng.choice([0.0, -1.0, np.nan, 1e9, 1e-9])
+        out = loop.step(time + (rng.choice([0.0, -5.0, 3.0]) if bad and rng.random() < 0.1 else 0.0), step)
+        last = check(loop, out, last, step)
+        followed += loop.doubt == ''
+        doubts.add(' '.join(loop.doubt.split()[:2]))
+        if loop.gate.failure or rng.random() < 0.002:
+            for out in loop.deactivate(T):
+                last = check(loop, out, last, T) if loop.gate.is_open else out
+            assert loop.step(time, period) is None
+            loop.activate()
+            last, activations = np.zeros(n), activations + 1
+    # It was a hard time, and yet the law was followed for most of it.
+    assert followed > 15_000
+    assert len(doubts) > 5
+    assert activations > 10
+
+
+class Adversary(RuleBasedStateMachine):
+    """Hypothesis looks for the sequence of inputs that gets a bad command through."""
+
+    numbers = st.floats(allow_nan=True, allow_infinity=True, width=64) | st.floats(-3, 3)
+
+    @initialize(law=st.sampled_from(['computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback']))
+    def start(self, law):
+        robot = RobotModel.from_urdf(ur5e_urdf())
+        friction = FrictionModel({'F_C0': np.full(6, 5.0), 'F_C1': 1e-3, 'F_S': 6.0, 'F_V1': 6.0, 'F_T1': 0.1}, MaxwellSlip(6, 5e-4))
+        arm = ArmModel(robot, rotor_inertia=np.ones(6), friction=friction, stiffness=TorsionalStiffness([2e4, 1e8]))
+        self.loop = everything(law, arm)
+        self.q = np.array([0.1, -1.0, 1.0, 0.2, 0.3, 0.4])
+        self.time, self.last = 0.0, np.zeros(6)
+
+    @rule(quantity=st.sampled_from(['position', 'velocity', 'motor_position', 'motor_velocity', 'temperature', 'friction_scale',
+                                    'viscous_excess']), joint=st.integers(0, 5), value=numbers, late=st.floats(0, 0.2))
+    def write_state(self, quantity, joint, value, late):
+        values = self.q.copy() if 'position' in quantity else np.zeros(6)
+        values[joint] = value
+        self.loop.state.write(quantity, values, self.time - late)
+
+    @rule(quantity=st.sampled_from(['position', 'velocity', 'acceleration', 'jerk', 'snap']), joint=st.integers(0, 5), value=numbers)
+    def write_reference(self, quantity, joint, value):
+        values = self.q.copy() if quantity == 'position' else np.zeros(6)
+        values[joint] = value
+        self.loop.reference.write(quantity, values, self.time)
+
+    @rule(steps=st.integers(1, 300))
+    def good(self, steps):
+        for _ in range(steps):
+            self.time += T
+            for quantity in self.loop.state.quantities:
+                self.loop.state.write(quantity, self.q if 'position' in quantity else np.zeros(6), self.time)
+            for quantity in self.loop.reference.quantities:
+                self.loop.reference.write(quantity, self.q if quantity == 'position' else np.zeros(6), self.time)
+            self.last = check(self.loop, self.loop.step(self.time, T), self.last, T)
+
+    @rule(period=st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 0.1))
+    def step(self, period):
+        self.time += period if 0 < period < 1 else 0.0
+        self.last = check(self.loop, self.loop.step(self.time, period), self.last, period)
+
+    @rule()
+    def restart(self):
+        for out in self.loop.deactivate(T):
+            self.last = out
+        assert (self.last == 0).all()
+        assert self.loop.step(self.time, T) is None
+        self.loop.activate()
+
+    @invariant()
+    def says_why(self):
+        if hasattr(self, 'loop') and self.loop.gate.failure:
+            assert self.loop.doubt
+
+
+TestAdversary = Adversary.TestCase
+TestAdversary.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+
+
+def test_a_joint_without_an_effort_limit_is_refused():
+    free = RobotModel.from_urdf(ur5e_urdf().read_text().replace('effort="28"', 'effort="0"'))
+    assert not np.isfinite(free.limits.effort).all()
+    arm = ArmModel(free)
+    with pytest.raises(JointDynamicsError, match='finite torque limits'):
+        ControlLoop(Law(), arm)
+    assert ControlLoop(Law(), arm, LoopSettings(effort_limit=20.0)).gate.limit.max() == 20.0

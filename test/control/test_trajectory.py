@@ -1,0 +1,115 @@
+"""Trajectory mode: the torque at as many points as linear interpolation needs."""
+import numpy as np
+import pytest
+
+from joint_dynamics.control import LoopSettings, Path, check_motion, fill_effort
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import FrictionModel
+
+
+@pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction', 'flexible_joint'])
+def test_linear_interpolation_gives_the_torque_of_the_law_back(make_loop, path, law):
+    filled = fill_effort(make_loop(law), path, tolerance=0.002)
+    other = make_loop(law)
+    time = np.linspace(0, 5, 2501)
+    exact = np.array([other.law_along(path.at(t), 0.0, 0.002) for t in time])
+    line = np.stack([np.interp(time, filled.time, filled.effort[:, j]) for j in range(6)], axis=1)
+    limit = other.gate.limit
+    assert (np.abs(line - exact) <= 0.0021 * limit + 1e-9).all()
+    assert (filled.error <= 0.002 * limit).all()
+    assert len(filled.time) < len(time) / 4
+    assert np.diff(filled.time).max() <= 0.05 + 1e-9
+    assert {0.0, 2.5, 5.0} <= set(np.round(filled.time, 9))
+    motion = path.sample(filled.time)
+    np.testing.assert_allclose(np.stack([filled.q, filled.dq, filled.ddq], axis=1), motion[:, :3], atol=1e-9)
+
+
+def test_the_motion_between_the_points_is_the_motion(make_loop, path):
+    """A trajectory controller makes a quintic between the points; it must not wander off."""
+    filled = fill_effort(make_loop(), path)
+    quintic = Path(filled.time, filled.q, filled.dq, filled.ddq, smooth=False)
+    for time in np.linspace(0, 5, 333):
+        np.testing.assert_allclose(quintic.at(time)[0], path.at(time)[0], atol=1e-6)
+        np.testing.assert_allclose(quintic.at(time)[1], path.at(time)[1], atol=1e-4)
+
+
+def test_a_tighter_tolerance_asks_for_more_points(make_loop, path):
+    counts = [len(fill_effort(make_loop('adaptive_friction'), path, tolerance=share).time) for share in (0.02, 0.004, 0.0005)]
+    assert counts[0] < counts[1] < counts[2]
+
+
+def test_the_hysteresis_goes_on_from_one_trajectory_to_the_next(make_loop, path):
+    loop = make_loop('adaptive_friction')
+    first, second = fill_effort(loop, path), fill_effort(loop, path)
+    assert np.abs(first.effort[0] - second.effort[0]).max() > 1
+    np.testing.assert_allclose(first.effort[-1], second.effort[-1], atol=1e-9)
+
+
+def test_a_jump_of_the_law_is_limited_in_rate(make_loop, path):
+    loop = make_loop('computed_torque', settings=LoopSettings(effort_rate=[600.0] * 3 + [120.0] * 3), friction='static')
+    filled = fill_effort(loop, path)
+    steps = np.diff(filled.effort, axis=0) / np.diff(filled.time)[:, None]
+    assert (np.abs(steps) <= loop.gate.rate * (1 + 1e-9)).all()
+
+
+def test_not_smooth_enough_is_refused(make_loop, path):
+    zero = np.zeros((3, 6))
+    points = path.at(0.0)[0], path.at(2.5)[0], path.at(5.0)[0]
+    quintic = Path([0, 2.5, 5], points, zero, zero, smooth=False)
+    with pytest.raises(JointDynamicsError, match='4 times differentiable, as the law needs it, found 3 times'):
+        fill_effort(make_loop('flexible_joint'), quintic)
+    fill_effort(make_loop('computed_torque'), quintic)
+    with pytest.raises(JointDynamicsError, match='2 times differentiable, as the law needs it, found 1 times'):
+        fill_effort(make_loop('computed_torque'), Path([0, 2.5, 5], points, smooth=False))
+    jerky = Path([0, 2.5, 5], points, zero, zero + np.array([[1.0], [0.0], [0.0]]))
+    assert jerky.derivatives == 2
+    with pytest.raises(JointDynamicsError, match='found 2 times'):
+        check_motion(make_loop('flexible_joint'), jerky)
+    check_motion(make_loop('flexible_joint'), path)
+
+
+def test_what_the_arm_cannot_do_is_refused_with_joint_and_time(make_arm, make_loop, path):
+    zero = np.zeros((2, 6))
+    here = path.at(0.0)[0]
+    far = here + np.array([2.0, 0, 0, 0, 0, 0])
+    with pytest.raises(JointDynamicsError, match=r'at 0\.\d+ s speed of shoulder_pan_joint'):
+        fill_effort(make_loop(), Path([0, 0.8], [here, far], zero, zero))
+    beyond = here.copy()
+    beyond[2] = 4.0
+    with pytest.raises(JointDynamicsError, match='position of elbow_joint'):
+        fill_effort(make_loop(), Path([0, 5], [here, beyond], zero, zero))
+    heavy = make_arm().with_payload(25.0, [0, 0, 0.1])
+    with pytest.raises(JointDynamicsError, match='torque of shoulder_lift_joint'):
+        fill_effort(make_loop(arm=heavy), path)
+
+
+def test_a_refused_trajectory_leaves_no_trace(make_loop, make_arm, path):
+    weak = LoopSettings(effort_limit=20.0)
+    loop = make_loop('adaptive_friction', settings=weak)
+    with pytest.raises(JointDynamicsError):
+        fill_effort(loop, path)
+    fresh = make_loop('adaptive_friction', settings=weak)
+    np.testing.assert_array_equal(loop.law_along(path.at(0.1), 0.0, 0.01), fresh.law_along(path.at(0.1), 0.0, 0.01))
+
+
+def test_a_law_that_measures_has_no_place_here(make_loop, path):
+    with pytest.raises(JointDynamicsError, match=r'JointTorqueFeedback.*no measurement'):
+        fill_effort(make_loop('joint_torque_feedback'), path)
+
+
+def test_temperature_counts_and_feedback_does_not(make_loop, path):
+    def filled(temperature=None, **parameters):
+        loop = make_loop('adaptive_friction', **parameters)
+        if temperature:
+            loop.state.write('temperature', np.full(6, temperature), 0.0)
+        return fill_effort(loop, path, tolerance=1e-6).effort
+    np.testing.assert_allclose(filled(), filled(feedback=True, kp=100.0, kd=10.0, ki=10.0), atol=1e-9)
+    assert np.abs(filled(60.0)[:100] - filled(25.0)[:100]).max() > 0.2
+
+
+def test_a_law_that_fails_along_the_motion_is_refused(make_arm, make_loop, path):
+    arm = make_arm(friction=FrictionModel({'F_C0': np.ones(6), 'V_S': 1e-300, 'F_S': 1e308, 'mu': 1e-3}))
+    loop = make_loop('computed_torque', arm, friction='static')
+    loop.controller.friction.gain[:] = np.nan
+    with pytest.raises(JointDynamicsError, match='not finite'):
+        fill_effort(loop, path)
