@@ -50,7 +50,7 @@ def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
     return RobotModel.load(path, **options)
 
 
-def load_recordings(specs: Iterable[str], config: Mapping[str, Any], joint_names: Sequence[str]) -> list[Recording]:
+def load_recordings(specs: Iterable[str], config: Mapping[str, Any], joint_names: Sequence[str] | None) -> list[Recording]:
     """Read recordings by the `recording` section, joints by name."""
     settings = RecordingSettings.from_mapping(config.get('recording', {}))
     return [Recording.load(spec, settings, joint_names) for spec in specs]

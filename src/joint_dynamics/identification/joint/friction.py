@@ -172,9 +172,12 @@ def _document(result: TestResult, best: SpeedMap, plateaus: Sequence[Plateau], d
 def _plot(joint: str, omega: NDArray, torque: NDArray, std: NDArray, best: SpeedMap, directions: dict[str, dict]) -> Plot:
     series = [Series('plateaus', omega, torque, std=std)]
     top = 1.05 * np.abs(omega).max()
-    for side in (s for s in (-1.0, 1.0) if np.any(np.sign(omega) == s)):
+    sides = [side for side in (-1.0, 1.0) if np.any(np.sign(omega) == side)]
+    for k, side in enumerate(sides):
         speed = side * np.linspace(1e-4 * top, top, 200)
-        series.append(Series(f'{best.model}' if side == np.sign(omega[-1]) else '', speed, best.friction.torque(speed), 'line'))
+        series.append(Series('' if k else f'fit: {best.model}', speed, best.friction.torque(speed), 'line'))
+    for side in sides:
+        speed = side * np.linspace(1e-4 * top, top, 200)
         name = 'positive' if side > 0 else 'negative'
         if name in directions:
             own = replace(best.friction, offset=0.0, **{key: directions[name][key] for key in ('F_C', 'F_S', 'F_V1')})

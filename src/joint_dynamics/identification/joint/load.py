@@ -20,13 +20,16 @@ FORMS = {'quadratic': ('F_C1', 2, 'N·m/(N·m)²'), 'linear': ('F_Cl', 1, '')}
 
 @dataclass(frozen=True)
 class LoadSettings:
-    """form: linear, quadratic, or auto (the one with the smaller residual).
+    """form: linear, quadratic, auto (the one of these two with the smaller residual), or quadrants (Hamon's, any motion, see load_quadrants).
+
+    dq_s rad/s: speed constant of the quadrants, None searches it.
 
     gravity_error: also fit, when both directions were driven, a column τ_J that takes up an error of the load torque itself (wrong mass or
     drive gain) and an offset; friction changes sign with the direction, these do not.
     """
 
     form: str = 'auto'
+    dq_s: float | None = None
     gravity_error: bool = True
     plateaus: PlateauSettings = field(default_factory=PlateauSettings)
 

@@ -53,7 +53,7 @@ def identify_temperature(recordings: Sequence[JointData], settings: TemperatureS
         T_0 = float(base.parameters['T_0'][0]) if base is not None else float(np.mean(T))
     T_0 = float(np.clip(T_0, settings.T_min, settings.T_max))
     if base is not None and abs(T_0 - float(base.parameters['T_0'][0])) > 1e-9:
-        raise JointDynamicsError(f'temperature: T_0 = {T_0:g} °C differs from that of the friction description, {float(base.parameters["T_0"][0]):g} °C')
+        raise JointDynamicsError(f'temperature: expected the T_0 of the friction description, {float(base.parameters["T_0"][0]):g} °C, found {T_0:g}')
     y = rows.friction.copy()
     if base is not None:
         load = np.where(np.isnan(rows.load), 0.0, rows.load)[:, None]

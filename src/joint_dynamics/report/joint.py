@@ -1,0 +1,61 @@
+"""The report of a test of one joint: what can be believed, the values with their deviations, each map with data and fit."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.identification.joint.result import Plot, TestResult
+from joint_dynamics.report.html import Report
+
+COLOURS = ('#0b6fb8', '#c4543a', '#2b8a57', '#8a5aa8', '#9aa7b5')
+
+
+def plot_figure(plot: Plot) -> Any:
+    """Draw one plot of a test: points (with two deviations where there are any) and lines."""
+    from matplotlib import pyplot
+    figure, axis = pyplot.subplots(figsize=(9, 4.6))
+    used = 0
+    for series in plot.series:
+        # A series without a label goes on with the one before it.
+        used += bool(series.label)
+        colour, label = COLOURS[(used - 1) % len(COLOURS)], series.label or None
+        if series.kind == 'line':
+            axis.plot(series.x, series.y, color=colour, linewidth=1.6, label=label)
+        elif series.std is not None:
+            axis.errorbar(series.x, series.y, yerr=2 * np.asarray(series.std), fmt='o', markersize=4, color=colour, capsize=2, label=label)
+        else:
+            axis.plot(series.x, series.y, '.', markersize=2.5, color=colour, alpha=0.6, label=label)
+    axis.set_xlabel(plot.x_label)
+    axis.set_ylabel(plot.y_label)
+    axis.set_title(plot.title, fontsize=10)
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def joint_report(result: TestResult, recordings: list[str]) -> Report:
+    """Return the report of one test."""
+    report = Report(f'{result.joint}: {result.test}', ', '.join(recordings))
+    report.add_section('Can this be believed?')
+    for reason in result.reasons:
+        report.add_text(reason, warning=True)
+    if not result.reasons:
+        report.add_text('Nothing in the data speaks against the values below.')
+    for warning in result.warnings:
+        report.add_text(warning)
+    report.add_section('Values')
+    rows = [[name, item.value, item.std, item.relative_std_percent, item.unit] for name, item in result.parameters.items()]
+    report.add_table(['parameter', 'value', 'std', 'std %', 'unit'], rows, 'SI units, joint side; standard deviations from the fit')
+    for name, value in result.quality.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            headers = [key for key in value[0] if not isinstance(value[0][key], (list, dict))]
+            report.add_table(headers, [[item.get(key) for key in headers] for item in value], name.replace('_', ' '))
+    plain = [[name.replace('_', ' '), value if np.isscalar(value) else str(value)] for name, value in result.quality.items()
+             if not (isinstance(value, list) and value and isinstance(value[0], dict))]
+    report.add_table(['quality', 'value'], plain)
+    if result.plots:
+        report.add_section('Data and fit')
+    for plot in result.plots:
+        report.add_figure(plot_figure(plot), plot.title)
+    return report
