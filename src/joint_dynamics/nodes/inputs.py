@@ -121,12 +121,13 @@ class InputSet:
     `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival. Quantities are
     those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not reflected yet; names are
     those of the robot. `on_message(topic, message, received [ns])` is called instead where the node reads messages by itself (with
-    a RecordingBuilder). A message that cannot be read is counted and reported, never passed on.
+    a RecordingBuilder), and `after(topic)` when the samples of a message are through. A message that cannot be read is counted and
+    reported, never passed on.
     """
 
     def __init__(self, node: DynamicsNode, settings: RecordingSettings,
                  on_sample: Callable[[str, int, Sequence[str], Any], None] | None = None,
-                 on_message: Callable[[str, Any, int], None] | None = None):
+                 on_message: Callable[[str, Any, int], None] | None = None, after: Callable[[str], None] | None = None):
         self.settings = settings
         self._node = node
         self._on_sample = on_sample
@@ -194,6 +195,8 @@ class InputSet:
                 if on_sample is not None:
                     for quantity, stamp, names, values in read(topic, message, now):
                         on_sample(quantity, stamp, [ours.get(name, name) for name in names] if ours else names, values)
+                if after is not None:
+                    after(topic)
             except JointDynamicsError as error:
                 self._bad[topic] = self._bad.get(topic, 0) + 1
                 self._bad_since = monotonic()

@@ -114,11 +114,12 @@ class DynamicsNode(Node):
         """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic."""
         return self._own(self.destroy_subscription, topic if row is None else row, self.create_subscription, kind, topic, callback, qos)
 
-    def advertise(self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False) -> Any:
+    def advertise(self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None) -> Any:
         """Create a publisher that lives until cleanup and, unless `when_inactive`, is silent when the node is not active."""
+        row = topic if row is None else row
         if when_inactive:
-            return self._own(self.destroy_publisher, topic, self.create_publisher, kind, topic, qos)
-        return self._own(self.destroy_lifecycle_publisher, topic, self.create_lifecycle_publisher, kind, topic, qos)
+            return self._own(self.destroy_publisher, row, self.create_publisher, kind, topic, qos)
+        return self._own(self.destroy_lifecycle_publisher, row, self.create_lifecycle_publisher, kind, topic, qos)
 
     def serve(self, name: str, action: Callable[[], str | Future]) -> Any:
         """Offer a `std_srvs/Trigger` that lives until cleanup: `action` returns the message, JointDynamicsError refuses.

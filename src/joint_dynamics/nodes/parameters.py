@@ -120,15 +120,20 @@ class NodeParameters:
         self._values: dict[str, Any] = {}
         self._joints: tuple[str, ...] = ()
         self.on_change = on_change
+        node.add_on_set_parameters_callback(self._validate)
+        node.add_post_set_parameters_callback(self._apply)
+        self.declare(rows)
+
+    def declare(self, rows: Iterable[ParameterRow]) -> None:
+        """Declare more parameters; those per joint once the joints are known."""
+        rows = list(rows)
         for row in rows:
             if row.name in self._rows:
                 raise ValueError(f'parameter {row.name} is listed twice')
             self._rows[row.name] = row
-        node.add_on_set_parameters_callback(self._validate)
-        node.add_post_set_parameters_callback(self._apply)
-        for row in self._rows.values():
+        for row in rows:
             if not row.per_joint:
-                node.declare_parameter(row.name, row.default, row.descriptor())
+                self._node.declare_parameter(row.name, row.default, row.descriptor())
 
     def __getitem__(self, name: str) -> Any:
         """Return the present value, in the type of the row's default."""

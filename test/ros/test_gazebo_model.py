@@ -1,0 +1,54 @@
+"""Beside a simulator with rigid joints the node gives motor side, current and temperature, by joint name and in its own order."""
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from sensor_msgs.msg import JointState, Temperature
+
+from joint_dynamics.nodes.diagnostics import ERROR
+from joint_dynamics.nodes.gazebo_model import GazeboModel
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+from joint_dynamics.simulation.motor_side import MotorSideModel
+
+
+@pytest.fixture
+def node(ros, assert_documented):
+    node = ros.node(GazeboModel, '/gz', robot_file=str(ur5e_urdf()), autostart=True)
+    ros.until(lambda: node.is_active)
+    assert_documented(node)
+    return node
+
+
+def state(joints, seconds, q, dq):
+    message = JointState(name=list(joints), position=list(q), velocity=list(dq))
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(round(seconds * 1e9), 10**9)
+    return message
+
+
+def test_motor_states_and_temperatures(ros, node):
+    joints = node.robot.joint_names
+    motor = ros.listen(JointState, '/gz/motor_states')
+    warm = [ros.listen(Temperature, f'/gz/{joint}/temperature') for joint in joints]
+    publisher = ros.probe.create_publisher(JointState, '/gz/joint_states', 10)
+    ros.until(publisher.get_subscription_count)
+    q, dq = np.arange(6) * 0.1, np.zeros(6)
+    publisher.publish(state(('gripper', *joints[::-1]), 7.5, [9.0, *q[::-1]], [0.0, *dq[::-1]]))
+    ros.until(lambda: motor and all(warm))
+    expected = MotorSideModel(RobotModel.load(ur5e_urdf())).step(7.5, q, dq)
+    assert tuple(motor[0].name) == joints
+    np.testing.assert_allclose(motor[0].position, expected.theta)
+    np.testing.assert_allclose(motor[0].effort, expected.current)
+    assert (motor[0].header.stamp.sec, motor[0].header.stamp.nanosec) == (7, 500_000_000)
+    assert [messages[0].header.frame_id for messages in warm] == list(joints)
+    assert {messages[0].temperature for messages in warm} == {25.0}
+
+
+@pytest.mark.parametrize(('q', 'dq'), [([0.0] * 6, []), ([float('nan')] * 6, [0.0] * 6)])
+def test_states_that_cannot_be_used_are_reported(ros, node, q, dq):
+    publisher = ros.probe.create_publisher(JointState, '/gz/joint_states', 10)
+    ros.until(publisher.get_subscription_count)
+    publisher.publish(state(node.robot.joint_names, 1.0, q, dq))
+    ros.until(lambda: node.diagnostics.level('inputs') == ERROR)
+    assert 'expected' in node.diagnostics.message('inputs')
