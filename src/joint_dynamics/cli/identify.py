@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
         result = identify(model, recordings, validation, settings, progress=progress)
     for reason in result.reasons:
         print(f'NOT TO BE BELIEVED: {reason}')
-    show(result)
     write(result, folder)
+    show(result)
     print(f'written: {folder}/dynamics.yaml summary.json report.html')
     if not result.reasons or args.proceed or settings.proceed:
         return 0

@@ -19,7 +19,7 @@ STYLE = """
   --alt: #f5f7fa; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --soft: #9aa7b5; --line: #344150;
   --paper: #12181f; --alt: #1a222c; --accent: #62b0ea; --warn: #f08a80; } }
-body { margin: 0 auto; max-width: 1100px; padding: 1.5rem; font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
+body { margin: 0 auto; max-width: 1240px; padding: 1.5rem; font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; }
 h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
 p.subtitle { color: var(--soft); margin-top: 0; } p.warning { color: var(--warn); font-weight: 600; }
@@ -27,7 +27,7 @@ p.subtitle { color: var(--soft); margin-top: 0; } p.warning { color: var(--warn)
 table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
 th, td { padding: .22rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; } th:first-child, td:first-child, td.text { text-align: left; white-space: normal; }
+th { color: var(--soft); font-weight: 600; } th:first-child, td:first-child, td.text, th.text { text-align: left; white-space: normal; }
 tbody tr:nth-child(even) { background: var(--alt); }
 figure { margin: 1rem 0; } figure img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; } figcaption { color: var(--soft); }
 nav a { margin-right: 1rem; color: var(--accent); }
@@ -55,7 +55,9 @@ class Report:
 
     def add_table(self, headers: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = '') -> None:
         """Add a table; numbers are written with four digits, None as a dash, text flush left."""
-        head = ''.join(f'<th scope="col">{html.escape(str(header))}</th>' for header in headers)
+        left = [bool(rows) and isinstance(value, str) for value in (rows[0] if rows else headers)]
+        head = ''.join(f'<th scope="col"{" class=text" if words else ""}>{html.escape(str(header))}</th>'
+                       for header, words in zip(headers, left, strict=True))
         body = ''.join('<tr>' + ''.join(_cell(value) for value in row) + '</tr>' for row in rows)
         top = f'<caption>{html.escape(caption)}</caption>' if caption else ''
         self._parts.append(f'<div class="wide"><table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>')

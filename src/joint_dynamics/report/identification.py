@@ -26,7 +26,8 @@ def torque_figure(fit: Fit):
         axis.set_ylabel(f'{fit.joint_names[j]}\nN·m', fontsize=8)
         axis.text(0.995, 0.9, share, transform=axis.transAxes, ha='right', va='top', fontsize=8)
         axis.grid(alpha=0.3)
-    axes[0, 0].legend(loc='upper left', ncol=3, fontsize=8)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc='upper center', ncol=3, fontsize=8, frameon=False, bbox_to_anchor=(0.5, 0.93))
     axes[-1, 0].set_xlabel('time [s]')
     figure.align_ylabels()
     return figure
