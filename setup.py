@@ -52,6 +52,7 @@ setup(
     python_requires='>=3.10',
     install_requires=[
         'setuptools', 'numpy>=1.26', 'scipy>=1.11', 'pin>=2.7', 'rosbags>=0.11', 'PyYAML>=6', 'matplotlib>=3.8', 'rich>=13',
+        'numba>=0.60',
     ],
     extras_require={
         'ros': ROS,
