@@ -22,7 +22,7 @@ def prefix(tmp_path_factory):
             shutil.copytree(path, source / name, ignore=shutil.ignore_patterns('__pycache__', '*.egg-info'))
         elif path.exists():
             shutil.copy(path, source / name)
-    done = subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--prefix', prefix, source],
+    done = subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--ignore-installed', '--prefix', prefix, source],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return prefix
