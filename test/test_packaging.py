@@ -45,7 +45,7 @@ def test_the_ament_index_finds_the_package(prefix):
 def test_launch_and_config_files_are_shared(prefix):
     for folder in ('launch', 'config'):
         ours = {path.relative_to(ROOT) for path in (ROOT / folder).rglob('*') if path.is_file() and '__pycache__' not in path.parts}
-        installed = {path.relative_to(prefix / 'share/joint_dynamics') for path in (prefix / 'share/joint_dynamics' / folder).rglob('*') if path.is_file()}
+        installed = {path.relative_to(prefix / 'share/joint_dynamics') for path in (prefix / 'share/joint_dynamics' / folder).rglob('*') if path.is_file() and '__pycache__' not in path.parts}
         assert installed == ours
 
 
