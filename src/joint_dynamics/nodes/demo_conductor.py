@@ -1,0 +1,121 @@
+"""The client that leads a demonstration: calls services, changes parameters, and listens, while it watches over the nodes' processes."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.srv import SetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import Trigger
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.topics import LATCHED
+
+TRANSITIONS = {'configure': Transition.TRANSITION_CONFIGURE, 'activate': Transition.TRANSITION_ACTIVATE,
+               'deactivate': Transition.TRANSITION_DEACTIVATE, 'cleanup': Transition.TRANSITION_CLEANUP}
+_TICK = 0.05
+
+
+class Conductor:
+    """See the module; `conductor()` makes one.
+
+    Whatever waits calls `watch` twenty times a second: it raises when there is nothing left to wait for, and may show progress.
+    """
+
+    def __init__(self, node: Node, executor: SingleThreadedExecutor, watch: Callable[[], None]):
+        self.node, self._executor, self._watch = node, executor, watch
+
+    def until(self, condition: Callable[[], Any], what: str, timeout: float = 60.0) -> Any:
+        """Spin until `condition()` is true, and return it. Raises JointDynamicsError naming `what` after `timeout` s."""
+        end = time.monotonic() + timeout
+        while not (value := condition()):
+            self._watch()
+            if time.monotonic() > end:
+                raise JointDynamicsError(f'expected {what} within {timeout:g} s, waited in vain')
+            self._executor.spin_once(timeout_sec=_TICK)
+        return value
+
+    def listen(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile = LATCHED, raw: bool = False) -> Any:
+        """Subscribe; `callback` is called while waiting. Latched by default."""
+        return self.node.create_subscription(kind, topic, callback, qos, raw=raw)
+
+    def silence(self, subscription: Any) -> None:
+        """End a subscription."""
+        self.node.destroy_subscription(subscription)
+
+    def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
+        """Call a service and return its response; raise JointDynamicsError when there is none in time."""
+        client = self.node.create_client(kind, name)
+        try:
+            self.until(client.service_is_ready, f'the service {name}', timeout)
+            future = client.call_async(request)
+            self.until(future.done, f'the answer of {name}', timeout)
+            return future.result()
+        finally:
+            self.node.destroy_client(client)
+
+    def trigger(self, name: str, timeout: float = 60.0) -> str:
+        """Call a `std_srvs/Trigger`; return its message, or raise JointDynamicsError with it where it was refused."""
+        answer = self.call(Trigger, name, Trigger.Request(), timeout)
+        if not answer.success:
+            raise JointDynamicsError(f'{name}: {answer.message}')
+        return str(answer.message)
+
+    def set_parameters(self, node_name: str, **values: Any) -> None:
+        """Set parameters of a node (`__` in a name stands for a dot); raise JointDynamicsError where one is refused."""
+        request = SetParameters.Request(parameters=[Parameter(name.replace('__', '.'), value=value).to_parameter_msg()
+                                                    for name, value in values.items()])
+        results = self.call(SetParameters, f'{node_name}/set_parameters', request).results
+        for name, result in zip(values, results, strict=True):
+            if not result.successful:
+                raise JointDynamicsError(f'{node_name}: {name}: {result.reason}')
+
+    def transition(self, node_name: str, verb: str, timeout: float = 60.0) -> None:
+        """Ask a lifecycle node to `configure`, `activate`, `deactivate` or `cleanup`; raise JointDynamicsError where it does not."""
+        request = ChangeState.Request(transition=Transition(id=TRANSITIONS[verb]))
+        if not self.call(ChangeState, f'{node_name}/change_state', request, timeout).success:
+            raise JointDynamicsError(f'{node_name}: expected it to {verb}, it refused (its log says why)')
+
+    def state(self, node_name: str) -> str:
+        """Return the label of a node's lifecycle state."""
+        return str(self.call(GetState, f'{node_name}/get_state', GetState.Request()).current_state.label)
+
+    def until_active(self, node_name: str, timeout: float = 60.0) -> None:
+        """Wait until a node that starts by itself is active."""
+        end = time.monotonic() + timeout
+        while self.state(node_name) != 'active':
+            if time.monotonic() > end:
+                raise JointDynamicsError(f'{node_name}: expected it to be active within {timeout:g} s, it is not (its log says why)')
+            self.rest(0.1)
+
+    def rest(self, seconds: float) -> None:
+        """Let `seconds` of the wall's time pass."""
+        end = time.monotonic() + seconds
+        self.until(lambda: time.monotonic() >= end, 'time to pass', seconds + 60.0)
+
+
+@contextmanager
+def conductor(watch: Callable[[], None] = lambda: None) -> Iterator[Conductor]:
+    """Start rclpy without its signal handlers (Ctrl-C is for the caller), make the client, and take it all down at the end."""
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        executor = SingleThreadedExecutor()
+        node = rclpy.create_node('demo', start_parameter_services=False)
+        executor.add_node(node)
+        try:
+            yield Conductor(node, executor, watch)
+        finally:
+            executor.remove_node(node)
+            node.destroy_node()
+            executor.shutdown()
+    finally:
+        rclpy.try_shutdown()
