@@ -75,12 +75,17 @@ def test_leaving_ends_every_process_and_what_it_started(tmp_path, mode, monkeypa
 
 
 def test_an_error_inside_ends_them_too(tmp_path):
-    with pytest.raises(ZeroDivisionError), Processes(tmp_path) as processes:
-        processes.start('one', 'a_child', ['quiet', str(tmp_path / 'ready')])
-        wait_for((tmp_path / 'ready').exists, 'start')
-        pid = processes.pids['one']
-        raise ZeroDivisionError
-    assert gone(pid)
+    pids = {}
+
+    def fail():
+        with Processes(tmp_path) as processes:
+            processes.start('one', 'a_child', ['quiet', str(tmp_path / 'ready')])
+            wait_for((tmp_path / 'ready').exists, 'start')
+            pids.update(processes.pids)
+            raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert gone(pids['one'])
 
 
 def test_one_that_ends_by_itself_is_reported_with_its_last_words(tmp_path):
@@ -134,11 +139,15 @@ def test_whatever_ends_the_command_ends_what_it_started(tmp_path, number):
 
 def test_sigterm_reaches_finally():
     reached = []
-    with pytest.raises(KeyboardInterrupt), terminated_like_interrupted():
-        try:
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(5)
-        finally:
-            reached.append(True)
+
+    def wait():
+        with terminated_like_interrupted():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(5)
+            finally:
+                reached.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        wait()
     assert reached
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
