@@ -3,6 +3,7 @@ from joint_dynamics.control.adaptive_friction import AdaptiveFriction
 from joint_dynamics.control.arm import ArmModel
 from joint_dynamics.control.computed_torque import ComputedTorque
 from joint_dynamics.control.flexible_joint import FlexibleJoint
+from joint_dynamics.control.follower import Follower, Points
 from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.interface import Controller, ControllerParameter, ControllerSetup, InterfaceConfiguration, Interfaces
 from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
@@ -16,6 +17,6 @@ from joint_dynamics.control.trajectory import FilledTrajectory, check_motion, fi
 
 __all__ = [
     'AdaptiveFriction', 'ArmModel', 'ComputedTorque', 'ControlLoop', 'Controller', 'ControllerParameter', 'ControllerSetup', 'FilledTrajectory',
-    'FlexibleJoint', 'FrictionCompensation', 'InterfaceConfiguration', 'Interfaces', 'JointTorqueFeedback', 'LoopSettings', 'Path', 'SafetyGate',
-    'TorqueLaw', 'available', 'check_motion', 'create', 'fill_effort', 'load', 'order_joints', 'torque_derivatives',
+    'FlexibleJoint', 'Follower', 'FrictionCompensation', 'InterfaceConfiguration', 'Interfaces', 'JointTorqueFeedback', 'LoopSettings', 'Path',
+    'Points', 'SafetyGate', 'TorqueLaw', 'available', 'check_motion', 'create', 'fill_effort', 'load', 'order_joints', 'torque_derivatives',
 ]

@@ -1,0 +1,275 @@
+"""The `feedforward` node: a law of joint_dynamics.control between a desired motion and a robot's controller (docs/feedforward.md)."""
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from joint_dynamics.control import ArmModel, ControlLoop, Follower, LoopSettings, check_motion, fill_effort, load
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
+from joint_dynamics.nodes.feedforward_messages import is_set_point, message_of, points_of, seconds, table_of
+from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, foreign_rows, law_values
+from joint_dynamics.nodes.inputs import InputSet, message_class, recording_settings
+from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.run import run
+from joint_dynamics.nodes.topics import STATE
+
+#: Quantity of an input -> state of the loop.
+STATES = {'q': 'position', 'dq': 'velocity', 'tau': 'effort', 'temperature': 'temperature', 'theta': 'motor_position', 'dtheta': 'motor_velocity',
+          'load': 'torque'}
+MOTOR_STATES = {'motor_position': 'motor_position', 'motor_velocity': 'motor_velocity', 'motor_torque': 'effort'}
+WATCH = 0.02
+LAST_WORD = Duration(seconds=0.2)
+
+
+class FeedforwardNode(DynamicsNode):
+    """Fill the effort into trajectories, or stream commands; nothing goes out unless the node is active."""
+
+    NAME = 'feedforward'
+    PARAMETERS = PARAMETERS
+    TOPICS = TOPICS
+    DESCRIPTION: ClassVar[Literal['none', 'optional', 'required']] = 'required'
+
+    def __init__(self, node_name: str | None = None, **options: Any):
+        super().__init__(node_name, **options)
+        self._declared: set[str] = set()
+        self._refusal = ''
+        if not self.parameters['use_description']:
+            self.DESCRIPTION = 'none'  # type: ignore[misc]
+        self._declare_law()
+
+    # Configuring.
+
+    def _declare_law(self) -> None:
+        law = self.parameters['law']
+        try:
+            rows = foreign_rows(law, load(law))
+        except JointDynamicsError:
+            return  # said when it is configured
+        if law not in self._declared:
+            self._declared.add(law)
+            self.parameters.declare(rows)
+
+    def configure(self) -> None:
+        """Build the loop around the law; raises JointDynamicsError when one part does not fit the other."""
+        values = self.parameters
+        self._declare_law()
+        values.declare_joints(self.robot.joint_names)
+        arm = ArmModel(self.robot) if self.description is None else ArmModel.from_description(self.robot, self.description)
+        if values['payload_mass'] > 0:
+            arm = arm.with_payload(values['payload_mass'], values['payload_center'])
+        kind = load(values['law'])
+        chosen = law_values(values, values['law'], kind, arm.joint_names)
+        self._streaming = values['mode'] == 'streaming'
+        if not self._streaming and not kind.OPEN_LOOP:
+            raise JointDynamicsError(f'mode: expected streaming for the law {values["law"]}, which has to measure, found trajectory')
+        self._loop = ControlLoop(kind(), arm, self._settings(arm, bool(chosen.get('gravity', True))), chosen)
+        self._follower = Follower(arm.joint_names, smooth=values['interpolation'] == 'smooth', near=values['start_tolerance'])
+        self._names = tuple(values['command_joints'] or arm.joint_names)
+        # Where each joint of the command is in the robot's order; the command may leave joints out, but not have others.
+        unknown = [name for name in self._names if name not in arm.joint_names]
+        if unknown or len(set(self._names)) != len(self._names):
+            raise JointDynamicsError(f'command_joints: expected joints of {", ".join(arm.joint_names)}, each once, found {", ".join(self._names)}')
+        self._order = np.array([arm.joint_names.index(name) for name in self._names])
+        self._simulated = self.get_parameter('use_sim_time').value
+        self._forget_time()
+        self._inputs_settings = recording_settings(values, arm.joint_names)
+        self._connect(kind.__name__)
+
+    def _settings(self, arm: ArmModel, gravity: bool) -> LoopSettings:
+        values = self.parameters
+        limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
+        limit = np.where(limit > 0, limit, arm.effort_limit)
+        return LoopSettings(
+            effort_limit=limit, effort_rate=np.where(rate > 0, rate, 50.0 * np.minimum(limit, arm.effort_limit)), ramp_time=values['ramp_time'],
+            safe=values['safe_command'], timeout=values['timeout'], slow_timeout=values['slow_timeout'], tracking=values['tracking_tolerance'],
+            velocity_margin=values['velocity_margin'], position_margin=values['position_margin'], holds_gravity=gravity)
+
+    def _connect(self, law: str) -> None:
+        claimed = self._loop.state
+        if self._streaming:
+            self._commands = self.advertise(Float64MultiArray, '~/commands')
+            self.every(WATCH, self._watch, steady=not self._simulated)
+        else:
+            self._trajectories = self.advertise(JointTrajectory, '~/joint_trajectory')
+        if self._streaming and self.parameters['reference'] == 'controller_state':
+            kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'reference')
+            self.subscribe(kind, 'controller_state', self._guarded(self._take_controller_state))
+        else:
+            self.subscribe(JointTrajectory, '~/reference', self._guarded(self._take_trajectory), STATE)
+        if 'friction_scale' in claimed:
+            self.subscribe(Float64MultiArray, 'friction_parameters', self._guarded(self._take_friction), STATE)
+        if 'torque' in claimed and 'load_torques' not in self.parameters['inputs']:
+            self.subscribe(JointState, 'joint_torques', self._guarded(self._take_torques))
+        InputSet(self, self._inputs_settings, self._take_sample, after=self._after_message)
+        self.every(0.1, self._report, steady=True)
+
+    def activate(self) -> None:
+        """Open the gate."""
+        self._forget_time()
+        self._follower.clear()
+        self._refusal = ''
+        self._loop.activate()
+
+    def deactivate(self) -> None:
+        """Go down to exactly zero within the limits, and wait until that has arrived."""
+        if not self._streaming:
+            list(self._loop.deactivate())
+            return
+        period = 0.002
+        try:
+            for command in self._loop.deactivate(period):
+                self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
+                time.sleep(period)
+        finally:
+            self._commands.wait_for_all_acked(LAST_WORD)
+
+    def on_time_jump(self, delta: float) -> None:
+        """Forget what was measured and desired before; the gate goes to the safe command."""
+        if hasattr(self, '_loop'):
+            self._forget_time()
+            self._follower.clear()
+            self._loop.state.clear()
+            self._loop.reference.clear()
+
+    # Time: s of a clock that does not jump, or of the simulation.
+
+    def _forget_time(self) -> None:
+        self._stepped = self._newest = -math.inf
+        self._position_came = False
+
+    def _now(self) -> float:
+        if not self._simulated:
+            return time.monotonic()
+        # Joint states may be ahead of the /clock message of the same instant.
+        return max(self.get_clock().now().nanoseconds * 1e-9, self._newest)
+
+    def _time_of(self, stamp: int) -> float:
+        clock = self.get_clock().now().nanoseconds
+        if self._simulated:
+            # A stamp far in the future is a defect that must not make everything else look old.
+            instant = min(stamp * 1e-9, clock * 1e-9 + self.parameters['timeout'])
+            self._newest = max(self._newest, instant)
+            return instant
+        return time.monotonic() - max(clock - stamp, 0) * 1e-9
+
+    # What comes in.
+
+    def _guarded(self, take: Any) -> Any:
+        def guarded(message: Any) -> None:
+            if not self.is_active:
+                return
+            try:
+                take(message)
+                self._refusal = ''
+            except JointDynamicsError as error:
+                self._refusal = one_line(error)
+                self.get_logger().error(self._refusal)
+        return guarded
+
+    def _take_sample(self, quantity: str, stamp: int, names: Sequence[str], values: Any) -> None:
+        state = self._loop.state
+        if quantity == 'current' and 'effort' in state:
+            gains = dict(zip(self.robot.joint_names, self._loop.arm.drive_gain, strict=True))
+            quantity, values = 'tau', [value * gains.get(name, math.nan) for name, value in zip(names, values, strict=True)]
+        if quantity in STATES:
+            state.write(STATES[quantity], values, self._time_of(stamp), names)
+            self._position_came = self._position_came or quantity == 'q'
+        elif quantity in MOTOR_STATES and MOTOR_STATES[quantity] in state:
+            given = dict(zip(names, values, strict=True))
+            raw = np.array([[given.get(name, math.nan) for name in self.robot.joint_names]])
+            reflect = getattr(self._inputs_settings.motor_side, quantity.removeprefix('motor_'))
+            state.write(MOTOR_STATES[quantity], reflect(raw, self.robot.joint_names)[0], self._time_of(stamp))
+
+    def _take_friction(self, message: Float64MultiArray) -> None:
+        alpha = table_of(message, self.robot.joint_names, 2, 'friction_parameters')
+        for column, quantity in enumerate(('friction_scale', 'viscous_excess')):
+            self._loop.state.write(quantity, alpha[:, column], self._now())
+
+    def _take_torques(self, message: JointState) -> None:
+        if len(message.effort) != len(message.name):
+            raise JointDynamicsError(f'joint_torques: expected one effort per name, found {len(message.effort)} for {len(message.name)}')
+        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        self._loop.state.write('torque', message.effort, self._time_of(stamp) if stamp else self._now(), message.name)
+
+    def _take_controller_state(self, message: Any) -> None:
+        point = message.reference
+        self._follower.set_point(message.joint_names, point.positions, point.velocities, point.accelerations, self._now())
+
+    def _take_trajectory(self, message: JointTrajectory) -> None:
+        now = self._now()
+        if self._streaming and is_set_point(message):
+            point = message.points[0]
+            self._follower.set_point(message.joint_names, point.positions, point.velocities, point.accelerations, now)
+            return
+        doubt = self._loop.state.doubt(('position',), now, 'state')
+        if doubt:
+            raise JointDynamicsError(f'trajectory refused: {doubt}')
+        stamp = seconds(message.header.stamp)
+        wait = stamp - self.get_clock().now().nanoseconds * 1e-9 if stamp else 0.0
+        path = self._follower.plan(points_of(message), now + wait, self._loop.state['position'])
+        check_motion(self._loop, path)
+        if not self._streaming:
+            self._fill(message, path, now)
+        self._follower.follow(path, now + wait, now)
+
+    def _fill(self, message: JointTrajectory, path: Any, now: float) -> None:
+        values = self.parameters
+        began = time.monotonic()
+        filled = fill_effort(self._loop, path, now=now, period=values['plan_period'], tolerance=values['effort_tolerance'],
+                             max_spacing=values['max_spacing'])
+        self._trajectories.publish(message_of(filled, self._names, self._order, message.header))
+        self.diagnostics.set('trajectory', OK, 'published', points=len(filled.time), seconds=time.monotonic() - began,
+                             largest_interpolation_error=float(filled.error.max()))
+
+    # What goes out.
+
+    def _after_message(self, topic: str) -> None:
+        if self._position_came:
+            self._position_came = False
+            if self._streaming and self.is_active:
+                self._step(self._now())
+
+    def _step(self, now: float) -> None:
+        period = now - self._stepped if math.isfinite(self._stepped) else 1e-3
+        self._stepped = now
+        self._follower.write(self._loop.reference, now)
+        command = self._loop.step(now, period)
+        if command is not None:
+            self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
+
+    def _watch(self) -> None:
+        """Go on without joint states: a robot that stops talking must not keep the last torque."""
+        now = self._now()
+        if self.is_active and now - self._stepped > WATCH:
+            self._step(now)
+
+    def _report(self) -> None:
+        loop, diagnostics = self._loop, self.diagnostics
+        if not self.is_active:
+            diagnostics.set('command', OK, 'not active: no command')
+        elif self._streaming:
+            level = ERROR if loop.gate.failure else WARN if loop.doubt else OK
+            diagnostics.set('command', level, loop.doubt or 'follows the law', weight=loop.gate.weight)
+            limited = [name for name, held in zip(self.robot.joint_names, loop.gate.limited, strict=True) if held]
+            diagnostics.set('limits', WARN if limited else OK, f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached')
+        diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self.parameters['law'])
+        diagnostics.set('reference', ERROR if self._refusal else OK, self._refusal or 'accepted')
+
+
+def main() -> int:
+    """Run the node as a process."""
+    return run(FeedforwardNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""What the feedforward node takes and gives: its parameters, those of the laws, and its topics."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+from joint_dynamics.control import AdaptiveFriction, ComputedTorque, Controller, ControllerParameter, FlexibleJoint, JointTorqueFeedback
+from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS
+from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
+from joint_dynamics.nodes.topics import TopicRow
+
+SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback)
+#: A parameter whose default differs from law to law has this one, which stands for the law's own.
+OWN_DEFAULT = 'default'
+
+
+def row_of(parameter: ControllerParameter, prefix: str = '') -> ParameterRow:
+    """Return the ROS parameter of a controller's parameter."""
+    values = {field.name: getattr(parameter, field.name) for field in fields(parameter)}
+    return ParameterRow(**{**values, 'name': prefix + parameter.name})
+
+
+def _shipped_rows() -> tuple[ParameterRow, ...]:
+    rows: dict[str, ParameterRow] = {}
+    for law in SHIPPED:
+        for parameter in law.PARAMETERS:
+            row = row_of(parameter)
+            known = rows.setdefault(row.name, row)
+            if known.default != row.default:
+                rows[row.name] = replace(known, default=OWN_DEFAULT, choices=(OWN_DEFAULT, *row.choices))
+    return tuple(rows.values())
+
+
+LAW_PARAMETERS = _shipped_rows()
+
+
+def foreign_rows(law: str, kind: type[Controller]) -> list[ParameterRow]:
+    """Return the rows of a law that is not shipped: `<law>_<parameter>`, so that they meet no other parameter."""
+    return [] if kind in SHIPPED else [row_of(parameter, f'{law}_') for parameter in kind.PARAMETERS]
+
+
+def law_values(parameters: NodeParameters, law: str, kind: type[Controller], joint_names: Iterable[str]) -> dict[str, Any]:
+    """Return the parameters of a law by their own names; those left at `default` are left out."""
+    prefix = '' if kind in SHIPPED else f'{law}_'
+    values = {}
+    for row in kind.PARAMETERS:
+        name = prefix + row.name
+        value = parameters.per_joint(name, tuple(joint_names)) if row.per_joint else parameters[name]
+        if not (row.choices and value == OWN_DEFAULT):
+            values[row.name] = value
+    return values
+
+
+PARAMETERS = (
+    ParameterRow('mode', 'trajectory', 'trajectory: fill the effort into whole trajectories; streaming: a command with every joint state',
+                 choices=('trajectory', 'streaming')),
+    ParameterRow('law', 'computed_torque', 'name of an installed controller (entry-point group `joint_dynamics.controllers`)'),
+    ParameterRow('use_description', True, 'whether the dynamics description is needed; else the URDF alone has to do', applies='start'),
+    ParameterRow('reference', 'trajectory', 'streaming follows: trajectory, the topic `~/reference`; controller_state, the reference in the '
+                 'state of a joint trajectory controller', choices=('trajectory', 'controller_state')),
+    ParameterRow('interpolation', 'smooth', 'between the points of a trajectory: smooth, four times differentiable; as_given, what a joint '
+                 'trajectory controller makes of them', choices=('smooth', 'as_given')),
+    ParameterRow('start_tolerance', 0.1, 'a trajectory starts at most so far from where the robot is', 'rad', 0, 10),
+    ParameterRow('command_joints', [], 'joint order of `~/commands`, as the controller that takes them has it; empty: that of the robot'),
+    ParameterRow('payload_mass', 0.0, 'mass at the last link that the model does not have yet', 'kg', 0, 1000),
+    ParameterRow('payload_center', [0.0, 0.0, 0.0], 'its centre in the frame of the last joint', 'm', element=float,
+                 check=lambda value: None if len(value) == 3 else '3 numbers'),
+    ParameterRow('plan_period', 0.002, 'trajectory mode: time between two evaluations of the law', 's', 0.0002, 0.05),
+    ParameterRow('effort_tolerance', 0.002, 'trajectory mode: largest error of the linear interpolation, as a share of the torque limit', '',
+                 1e-5, 0.1),
+    ParameterRow('max_spacing', 0.05, 'trajectory mode: largest time between two points', 's', 0.001, 1),
+    ParameterRow('effort_limit', 0.0, 'largest command; 0: the effort limit of the URDF, which it cannot exceed', 'N·m', 0, 1e5, per_joint=True),
+    ParameterRow('effort_rate', 0.0, 'largest change of the command; 0: 50 limits per second', 'N·m/s', 0, 1e7, per_joint=True),
+    ParameterRow('ramp_time', 0.5, 'time from a doubt to the safe command', 's', 0.01, 10),
+    ParameterRow('safe_command', 'gravity', 'what is commanded in doubt: gravity, that of the arm where it is (nothing where `gravity` is '
+                 'false); zero', choices=('gravity', 'zero')),
+    ParameterRow('timeout', 0.05, 'largest age of joint states and set points', 's', 0.001, 5),
+    ParameterRow('slow_timeout', 30.0, 'largest age of temperatures and of the parameters of the estimator', 's', 0.1, 3600),
+    ParameterRow('tracking_tolerance', 0.5, 'streaming: largest distance of the link from the desired position', 'rad', 0.001, 10),
+    ParameterRow('velocity_margin', 1.2, 'largest speed, measured and desired, as a multiple of the limit in the URDF', '', 0.1, 10),
+    ParameterRow('position_margin', 0.05, 'how far beyond the limits in the URDF a desired position may be', 'rad', 0, 10),
+    ParameterRow('check_compensation', True, 'whether activating is refused when the friction compensation would make a joint run away'),
+    *LAW_PARAMETERS,
+    *INPUT_PARAMETERS,
+)
+
+TOPICS = (
+    TopicRow('~/reference', 'trajectory_msgs/JointTrajectory', 'subscribes', 'the desired motion; in streaming mode one point at time 0 is '
+             'a set point (position, velocity and acceleration needed)'),
+    TopicRow('controller_state', 'control_msgs/JointTrajectoryControllerState', 'subscribes', 'streaming with `reference` controller_state, '
+             'where control_msgs is installed'),
+    TopicRow('friction_parameters', 'std_msgs/Float64MultiArray', 'subscribes', 'α of the estimator (remap to its `~/friction_parameters`): '
+             'rows of joints in the robot\'s order, columns α1 and α2 in N·m·s/rad'),
+    TopicRow('joint_torques', 'sensor_msgs/JointState', 'subscribes', 'effort: transmission torque in N·m (remap to `~/joint_torques` of the '
+             'estimator), for laws that claim the state `torque`'),
+    TopicRow('~/joint_trajectory', 'trajectory_msgs/JointTrajectory', 'publishes', 'trajectory mode: the motion with velocities, accelerations '
+             'and effort, for a joint trajectory controller with an effort interface'),
+    TopicRow('~/commands', 'std_msgs/Float64MultiArray', 'publishes', 'streaming mode: torque in N·m or current in A, in the order of '
+             '`command_joints`'),
+    *INPUT_TOPICS,
+)
