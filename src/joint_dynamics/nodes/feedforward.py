@@ -14,6 +14,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.control import ArmModel, ControlLoop, Follower, LoopSettings, check_motion, fill_effort, load
+from joint_dynamics.control.preflight import run_away
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.feedforward_messages import is_set_point, message_of, points_of, seconds, table_of
@@ -114,7 +115,13 @@ class FeedforwardNode(DynamicsNode):
         self.every(0.1, self._report, steady=True)
 
     def activate(self) -> None:
-        """Open the gate."""
+        """Open the gate; refuses a friction compensation that would make a joint run away."""
+        if self.parameters['check_compensation'] and self.description is not None:
+            documents = {name: self.description.joint(name).get('friction', {}) for name in self.robot.joint_names}
+            reasons = run_away(self._loop.controller, documents)
+            if reasons:
+                raise JointDynamicsError(f'friction compensation would run away: {"; ".join(reasons)} (lower friction_gain, or set '
+                                         'check_compensation to false)')
         self._forget_time()
         self._follower.clear()
         self._refusal = ''
