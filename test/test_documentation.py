@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from joint_dynamics.nodes.documentation import filled, node_classes
 

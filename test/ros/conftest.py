@@ -7,17 +7,17 @@ import time
 
 import pytest
 
-rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+try:
+    import rclpy
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState, GetState
+    from rcl_interfaces.srv import SetParameters
+    from rclpy.executors import SingleThreadedExecutor
+    from rclpy.parameter import Parameter
+    from std_srvs.srv import Trigger
+except ImportError:
+    rclpy = None  # the tests skip themselves
 
-from lifecycle_msgs.msg import Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
-from rcl_interfaces.srv import SetParameters  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
-
-TRANSITIONS = {'configure': Transition.TRANSITION_CONFIGURE, 'activate': Transition.TRANSITION_ACTIVATE,
-               'deactivate': Transition.TRANSITION_DEACTIVATE, 'cleanup': Transition.TRANSITION_CLEANUP}
 PATIENCE = 60.0
 
 
@@ -104,7 +104,7 @@ class Ros:
 
     def transition(self, node_name, verb):
         """Ask a lifecycle node for `configure`, `activate`, …; return whether it did."""
-        request = ChangeState.Request(transition=Transition(id=TRANSITIONS[verb]))
+        request = ChangeState.Request(transition=Transition(id=getattr(Transition, f'TRANSITION_{verb.upper()}')))
         return self.call(ChangeState, f'{node_name}/change_state', request).success
 
     def state(self, node_name):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState

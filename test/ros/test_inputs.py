@@ -4,7 +4,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, Temperature
@@ -155,7 +155,7 @@ def test_without_control_msgs_its_forms_are_refused_with_one_line(ros, robot_fil
 
 
 def test_state_interfaces_of_ros2_control(ros, listener):
-    control_msgs = pytest.importorskip('control_msgs.msg', reason='control_msgs is not installed', exc_type=ImportError)
+    control_msgs = pytest.importorskip('control_msgs.msg', reason='control_msgs is not installed')
     if not hasattr(control_msgs, 'Float64Values'):
         pytest.skip('this control_msgs has no Float64Values yet')
     node = listener(inputs=['state_interfaces'], interfaces_effort='current', input_timeout=5.0)
@@ -169,7 +169,7 @@ def test_state_interfaces_of_ros2_control(ros, listener):
 
 
 def test_dynamic_joint_states(ros, listener):
-    control_msgs = pytest.importorskip('control_msgs.msg', reason='control_msgs is not installed', exc_type=ImportError)
+    control_msgs = pytest.importorskip('control_msgs.msg', reason='control_msgs is not installed')
     node = listener(inputs=['dynamic_joint_states'], input_timeout=5.0)
     message = control_msgs.DynamicJointState(joint_names=['b', 'a'], interface_values=[
         control_msgs.InterfaceValue(interface_names=['effort', 'position'], values=[5.0, 2.0]),

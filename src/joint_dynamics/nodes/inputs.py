@@ -132,6 +132,7 @@ class InputSet:
         self._node = node
         self._on_sample = on_sample
         self._on_message = on_message
+        self._after = after
         self._received: dict[str, float] = {}
         self._bad: dict[str, int] = {}
         self._bad_since = -math.inf
@@ -184,7 +185,7 @@ class InputSet:
     def _reader(self, adapter: Input, topic: str) -> Callable[[Any], None]:
         clock = self._node.get_clock()
         received, on_sample, on_message, read, monotonic = self._received, self._on_sample, self._on_message, adapter.read, time.monotonic
-        ours = self.settings.names
+        ours, after = self.settings.names, self._after
 
         def take(message: Any) -> None:
             received[topic] = monotonic()

@@ -142,7 +142,7 @@ class NodeParameters:
     def declare_joints(self, joint_names: Sequence[str]) -> None:
         """Declare every per-joint parameter for these joints, once they are known; those declared before stay as they are.
 
-        A value given at the start for a joint the robot does not have is warned about.
+        A value given at the start under a name that looks like a misspelt one is warned about; others may be meant for other nodes.
         """
         for row in self._rows.values():
             if not row.per_joint:
@@ -152,8 +152,9 @@ class NodeParameters:
                     self._node.declare_parameter(f'{row.name}.{joint}', row.default, row.descriptor())
         self._joints = tuple(joint_names)
         for name in self.unknown():
-            near = difflib.get_close_matches(name, [*self._values], n=1)
-            self._node.get_logger().warning(f'parameter {name} is not used by this node' + (f'; meant {near[0]}?' if near else ''))
+            near = difflib.get_close_matches(name, [*self._values], n=1, cutoff=0.8)
+            if near:
+                self._node.get_logger().warning(f'parameter {name} is not known to this node; meant {near[0]}?')
 
     def per_joint(self, name: str, joint_names: Sequence[str] | None = None) -> list[Any]:
         """Return the values of a per-joint parameter in the order of `joint_names` (default: as declared)."""

@@ -1,0 +1,39 @@
+"""The nodes of joint_dynamics beside a robot, real or simulated: excitation, identifier, estimator, feedforward."""
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import LifecycleNode
+from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
+
+ARGUMENTS = {
+    'namespace': ('', 'namespace of all nodes; that of the robot'),
+    'tf_prefix': ('', 'prefix of the joint names in the parameter file'),
+    'use_sim_time': ('false', 'take the time from /clock'),
+    'params_file': (None, 'parameters of all nodes, YAML; $(var tf_prefix) in it is replaced'),
+    'description_file': ('', 'dynamics description to start from; empty: the one the identifier publishes'),
+    'autostart': ('true', 'configure and activate each node as soon as the documents it needs are there; nothing moves until asked'),
+    'initial_joint_controller': ('joint_trajectory_controller', 'the controller that takes trajectories'),
+}
+CHOICES = {'use_sim_time': ['true', 'false'], 'autostart': ['true', 'false']}
+
+
+def generate_launch_description():
+    """Return the arguments and the nodes."""
+    arguments = [DeclareLaunchArgument(name, description=text, choices=CHOICES.get(name),
+                                       **({} if default is None else {'default_value': default}))
+                 for name, (default, text) in ARGUMENTS.items()]
+    trajectory = [LaunchConfiguration('initial_joint_controller'), '/joint_trajectory']
+    remappings = {
+        'excitation': [('~/joint_trajectory', trajectory)],
+        'identifier': [],
+        'estimator': [('dynamics_description', 'identifier/dynamics_description')],
+        'feedforward': [('dynamics_description', 'identifier/dynamics_description'), ('~/joint_trajectory', trajectory)],
+    }
+    shared = {name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')}
+    description = {'description_file': ParameterValue(LaunchConfiguration('description_file'), value_type=str)}
+    nodes = [LifecycleNode(package='joint_dynamics', executable=name, name=name, namespace=LaunchConfiguration('namespace'), output='both',
+                           parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), shared,
+                                       *([description] if name in ('estimator', 'feedforward') else [])],
+                           remappings=rules)
+             for name, rules in remappings.items()]
+    return LaunchDescription([*arguments, *nodes])

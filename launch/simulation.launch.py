@@ -1,0 +1,36 @@
+"""A simulated flexible-joint robot on real topics, and all nodes beside it."""
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, ThisLaunchFileDir
+from launch_ros.actions import LifecycleNode
+from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+
+def generate_launch_description():
+    """Return the arguments, the simulator and the nodes."""
+    preset = PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'config', 'simulation', 'nodes.yaml'])
+    names = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller')
+    simulator = LifecycleNode(
+        package='joint_dynamics', executable='simulator', name='simulator', namespace=LaunchConfiguration('namespace'), output='both',
+        parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), {
+            'autostart': ParameterValue(LaunchConfiguration('autostart'), value_type=bool),
+            'robot_file': ParameterValue(LaunchConfiguration('robot_file'), value_type=str)}])
+    return LaunchDescription([
+        DeclareLaunchArgument('robot_file', default_value='', description='URDF with inertials and torque limits; empty: a UR5e'),
+        DeclareLaunchArgument('params_file', default_value=preset, description='parameters of all nodes, YAML; $(var tf_prefix) in it is replaced'),
+        DeclareLaunchArgument('namespace', default_value='', description='namespace of the robot and of all nodes'),
+        DeclareLaunchArgument('tf_prefix', default_value='', description='prefix of the joint names in the robot file'),
+        DeclareLaunchArgument('use_sim_time', default_value='true', choices=['true', 'false'],
+                              description='take the time from /clock, which the simulator publishes'),
+        DeclareLaunchArgument('description_file', default_value='',
+                              description='dynamics description to start from; empty: the one the identifier publishes'),
+        DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
+                              description='configure and activate each node as soon as the documents it needs are there'),
+        DeclareLaunchArgument('initial_joint_controller', default_value='joint_trajectory_controller',
+                              description='name under which the simulated robot takes trajectories'),
+        simulator,
+        IncludeLaunchDescription(PythonLaunchDescriptionSource([ThisLaunchFileDir(), '/nodes.launch.py']),
+                                 launch_arguments={name: LaunchConfiguration(name) for name in names}.items()),
+    ])
