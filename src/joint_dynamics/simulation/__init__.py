@@ -5,16 +5,18 @@
     recording = record(robot, trajectory)                     # Recording: q, dq, theta, dtheta, current, temperature
     samples = play(robot, trajectory)                         # the same with the truth beside it (samples.friction, …)
     samples = robot.step(Command.torque(tau))                 # one tick (1 ms); or Command.track(q, dq, effort); None: as before
+    controllers = Controllers(robot); controllers.follow(names, trajectory); robot.run(controllers.commands(ticks))   # as ros2_control
     robot.truth.stiffness, .friction(omega, load, temperature), .base_parameters, .drive_gains, .backlash(theta), …
     robot.attach_payload(Payload(3.0, (0, 0, 0.08))); robot.set_wear(0.5, duration=30.0); robot.set_heating(40.0)
     FlexibleJointRobot(errors=ModelErrors.none(), sensors=Sensors.ideal())   # exactly the methods' model, ideal sensors
 
 The first simulation of an installation compiles the plant (about ten seconds) and keeps it.
 """
+from joint_dynamics.simulation.controllers import CONTROLLERS, Controllers
 from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.energy import Energy
 from joint_dynamics.simulation.inertials import Payload
-from joint_dynamics.simulation.record import play, record, recording_of
+from joint_dynamics.simulation.playback import play, record, recording_of
 from joint_dynamics.simulation.robot import FlexibleJointRobot, ur5e_urdf
 from joint_dynamics.simulation.samples import Command, Samples
 from joint_dynamics.simulation.settings import ModelErrors, Sensors
@@ -22,6 +24,6 @@ from joint_dynamics.simulation.trajectory import Reference, Trajectory
 from joint_dynamics.simulation.truth import Truth
 
 __all__ = [
-    'Command', 'Drives', 'Energy', 'FlexibleJointRobot', 'ModelErrors', 'Payload', 'Reference', 'Samples', 'Sensors', 'Trajectory', 'Truth',
-    'plausible_drives', 'play', 'record', 'recording_of', 'ur5e_urdf',
+    'CONTROLLERS', 'Command', 'Controllers', 'Drives', 'Energy', 'FlexibleJointRobot', 'ModelErrors', 'Payload', 'Reference', 'Samples', 'Sensors',
+    'Trajectory', 'Truth', 'plausible_drives', 'play', 'record', 'recording_of', 'ur5e_urdf',
 ]

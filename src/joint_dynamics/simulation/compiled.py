@@ -1,7 +1,8 @@
 """Just-in-time compilation of the plant's kernels, kept on disk from one start to the next.
 
 numba takes a kept kernel for fresh as long as the file of that one function is unchanged; kernels here call each other across files, and
-an edit or an upgrade of one would go unnoticed in the others. So every kernel is stamped with the text of all files of this folder.
+an edit or an upgrade of one would go unnoticed in the others. So every kernel is stamped with the text of all
+files that hold kernels.
 """
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ import numba
 def _stamp() -> str:
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob('*.py')):
-        digest.update(path.read_bytes())
+        text = path.read_bytes()
+        # `packed` holds no kernel, but the constants they are compiled with.
+        if b'@compiled' in text or path.stem == 'packed':
+            digest.update(text)
     return digest.hexdigest()
 
 

@@ -185,6 +185,8 @@ def mass_and_bias(links, q, dq, work):
         _cross(v[:3], pulse[:3], f[:3], 1.0)
         _cross(v[3:], pulse[3:], f[:3], 1.0)
         _cross(v[:3], pulse[3:], f[3:], 1.0)
+    # Joints on different branches do not couple; the last factor of M may still stand there.
+    work.M[:, :] = 0.0
     for k in range(n - 1, -1, -1):
         S = work.axis[k]
         _momentum(work, k, S, pulse)

@@ -33,7 +33,8 @@ class FlexibleJointRobot:
     """A robot of n flexible joints with known truth; deterministic for a seed.
 
     source: a URDF (path or text, with inertials and torque limits), a `RobotModel`, or None for the UR5e.
-    rate: control ticks per second, Hz. seed: draws the drives' spread, the model errors and the sensors' noise.
+    rate: control ticks per second, Hz, 400 at least (`record` can keep every k-th sample).
+    seed: draws the drives' spread, the model errors and the sensors' noise.
     errors, sensors: see `ModelErrors` and `Sensors`. drives: constants of the drives; default `plausible_drives`.
     gains: joint PID of the controller, {'kp': …, 'ki': …, 'kd': …, each (n,) or a number}; default fits inertia and friction.
     feedback: side of the position fed back, `link` or `motor`; the speed always is the motor's.
@@ -51,8 +52,8 @@ class FlexibleJointRobot:
         self.model = source if isinstance(source, RobotModel) else RobotModel.load(source or ur5e_urdf(), **options)
         if self.model.parameters is None:
             raise JointDynamicsError('simulation: expected a robot with inertials, found a description without')
-        if not 20.0 <= rate <= 10000.0:
-            raise JointDynamicsError(f'simulation: expected a rate within [20, 10000] Hz, found {rate}')
+        if not 400.0 <= rate <= 10000.0:
+            raise JointDynamicsError(f'simulation: expected a rate within [400, 10000] Hz, found {rate}')
         if not 0.0 < max_step <= MAX_STEP:
             raise JointDynamicsError(f'simulation: expected max_step within (0, {MAX_STEP}] s, found {max_step}')
         if not 0.0 <= heat_speed <= 2000.0:
@@ -85,8 +86,9 @@ class FlexibleJointRobot:
         if unknown:
             raise JointDynamicsError(f'simulation: expected gains kp, ki, kd, found {", ".join(sorted(unknown))}')
         inertia = self._reach() + self.drives.rotor_inertia
-        # A double pole near 4 Hz about the largest inertia the joint can meet; friction keeps an error that the integral removes.
-        default = {'kp': 25.0 ** 2 * inertia, 'ki': 25.0 ** 2 * 5.0 * inertia, 'kd': 2.0 * 25.0 * inertia}
+        # A double pole at 4 Hz for the largest inertia of the arm, stiffer where the rotor dominates; the integral takes 1/5 s.
+        kp = 25.0 ** 2 * inertia + 55.0 ** 2 * self.drives.rotor_inertia
+        default = {'kp': kp, 'ki': 5.0 * kp, 'kd': 2.0 * np.sqrt(kp * inertia)}
         values = {}
         for name, fallback in default.items():
             value = np.broadcast_to(np.asarray(gains.get(name, fallback), dtype=float), (self.n,)).copy()
@@ -159,11 +161,21 @@ class FlexibleJointRobot:
                 theta += phi - deformation(constants, maps, joints[j], position[j], theta, 0.0)[0]
             state.motion[2, j] = theta
             joints['lash'][j] = state.play[j] = travel(constants, maps, theta)
-        joints['current'] = holding / self.truth.drive_gains
+            # By virtual work the motor holds less (or more) than the load where the map from θ to the spring is not 1 : 1.
+            joints['current'][j] = holding[j] * deformation(constants, maps, joints[j], position[j], theta, 0.0)[1]
+        joints['current'] /= self.truth.drive_gains
         joints['integral'] = joints['current'] * self.drives.nominal_gain
         joints['link_reading'], joints['motor_reading'] = state.motion[0], state.motion[2]
         joints['link_speed'] = joints['motor_speed'] = 0.0
         self.reset_energy_audit()
+
+    def hold(self) -> None:
+        """Let the joint PID take over without a jerk: its integral becomes the torque that the motors give now."""
+        self._state.joints['integral'] = self._state.joints['current'] * self.drives.nominal_gain
+
+    def shift_integral(self, torque: ArrayLike) -> None:
+        """Add `torque` ((n,) or one number) [N·m] to the integral of the joint PID."""
+        self._state.joints['integral'] += self._vector(torque, 'torque')
 
     def step(self, command: Command | None = None) -> Samples:
         """Run one tick under `command` (default: the last one again, at first to stand still) and return its one-row `Samples`."""

@@ -90,5 +90,9 @@ class Samples:
         time, rows = (np.concatenate([getattr(block, name) for block in blocks]) for name in ('time', '_rows'))
         return cls(first.joint_names, time, first._gain, rows)
 
+    def every(self, count: int) -> Samples:
+        """Return every `count`-th sample, from the first on."""
+        return Samples(self.joint_names, self.time[::count], self._gain, self._rows[::count])
+
     def __len__(self) -> int:
         return len(self.time)

@@ -54,8 +54,8 @@ class ModelErrors:
 
     def scaled(self, factor: float) -> ModelErrors:
         """Return the same errors times `factor`; the shape of the hysteresis stays."""
-        return ModelErrors(**{field.name: getattr(self, field.name) * (1.0 if field.name == 'smooth_hysteresis' else factor)
-                              for field in fields(self)})
+        amounts = {field.name: getattr(self, field.name) * factor for field in fields(self)}
+        return ModelErrors(**{**amounts, 'smooth_hysteresis': self.smooth_hysteresis})
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Sensors:
     """
 
     link_bits: int = 20
-    motor_bits: int = 14
+    motor_bits: int = 16
     speed_bandwidth: float = 100.0
     current_noise: float = 0.004
     temperature_noise: float = 0.05

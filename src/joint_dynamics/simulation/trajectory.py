@@ -5,7 +5,8 @@ are as well; effort is always a straight line. After the last point the position
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +26,9 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """P points of n joints: `time` (P,) s from the start, increasing; `q` (P, n); `dq`, `ddq`, `effort` (P, n) or None where not given;
-    lists will do for arrays.
+    """P points of n joints: `time` (P,) s from the start, increasing; `q` (P, n); `dq`, `ddq`, `effort` (P, n) or None where not given.
 
-    Raises JointDynamicsError on shapes that do not fit, numbers that are not finite, and time that does not increase.
+    Lists will do for arrays. Raises JointDynamicsError on shapes that do not fit, numbers that are not finite, and time that does not increase.
     """
 
     time: NDArray
@@ -67,14 +67,23 @@ class Trajectory:
         """Time of the last point, s."""
         return float(self.time[-1])
 
-    def from_here(self, q: NDArray, dq: NDArray, effort: NDArray | None = None) -> Trajectory:
-        """Return the trajectory with a point at time 0 before it: where the robot stands, and how it moves.
+    def select(self, columns: Sequence[int]) -> Trajectory:
+        """Return the trajectory with these joints, by index, in this order."""
+        arrays = {name: getattr(self, name)[:, list(columns)] for name in ('q', 'dq', 'ddq', 'effort') if getattr(self, name) is not None}
+        return Trajectory(self.time, **arrays)
+
+    def delayed(self, delay: float) -> Trajectory:
+        """Return the trajectory with all its points later by `delay` >= 0 [s]."""
+        return replace(self, time=self.time + delay) if delay > 0.0 else self
+
+    def from_here(self, q: NDArray, dq: NDArray) -> Trajectory:
+        """Return the trajectory with a point at time 0 before it: where the robot stands (n,) and how it moves, with the first effort.
 
         A trajectory that has a point at 0 replaces that state, as in the joint trajectory controller, and comes back unchanged.
         """
         if self.time[0] <= 0.0:
             return self
-        start = {'dq': dq, 'ddq': np.zeros_like(q), 'effort': np.zeros_like(q) if effort is None else effort}
+        start = {'dq': dq, 'ddq': np.zeros_like(q), 'effort': np.zeros_like(q) if self.effort is None else self.effort[0]}
         arrays = {name: np.vstack([start[name], getattr(self, name)]) for name in start if getattr(self, name) is not None}
         return Trajectory(np.concatenate([[0.0], self.time]), np.vstack([q, self.q]), **arrays)
 

@@ -38,11 +38,14 @@ def record(robot: FlexibleJointRobot, trajectory: Trajectory, *, hold: float = 0
     return recording_of(play(robot, trajectory, hold=hold), name=name, **what)
 
 
-def recording_of(samples: Samples, *, name: str = 'simulation', torque: bool = False) -> Recording:
+def recording_of(samples: Samples, *, name: str = 'simulation', torque: bool = False, every: int = 1) -> Recording:
     """Return measured `samples` as a Recording: q, dq, theta, dtheta, temperature and the motor current [A].
 
-    torque: give `tau` [N·m], current times the drive's nominal gain, instead of the current.
+    torque: give `tau` [N·m], current times the drive's nominal gain, instead of the current. every: keep every that many-th sample.
     """
+    if every < 1:
+        raise JointDynamicsError(f'simulation: expected every >= 1 sample, found {every}')
+    samples = samples.every(every)
     tau, current = (samples.effort, None) if torque else (None, samples.current)
     return Recording(samples.joint_names, samples.time - samples.time[0], samples.q, dq=samples.dq, tau=tau, current=current, theta=samples.theta,
                      dtheta=samples.dtheta, temperature=samples.temperature, name=name)

@@ -1,0 +1,152 @@
+"""Commands with the semantics of ros2_control's controllers."""
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.simulation import Controllers, FlexibleJointRobot, ModelErrors, Samples, Sensors, Trajectory
+
+EFFORT, TRAJECTORY, COMMANDS = 'forward_effort_controller', 'joint_trajectory_controller', 'joint_commands'
+
+
+@pytest.fixture
+def robot():
+    return FlexibleJointRobot(seed=1, errors=ModelErrors.none(), sensors=Sensors.ideal())
+
+
+def run(robot, controllers, seconds, block=50):
+    return Samples.joined([robot.run(controllers.commands(block)) for _ in range(int(seconds * robot.rate / block))])
+
+
+def test_without_a_command_the_robot_stands(robot):
+    q = robot.truth.position
+    for name in (TRAJECTORY, EFFORT, COMMANDS, 'none'):
+        controllers = Controllers(robot, active=name)
+        assert np.abs(run(robot, controllers, 0.5).true_q - q).max() < 1e-4
+        assert not controllers.busy
+
+
+def test_a_trajectory_in_another_joint_order_is_followed_and_held(robot):
+    controllers = Controllers(robot)
+    q = robot.truth.position
+    goal = q + np.array([0.1, -0.1, 0.2, 0.3, -0.2, 0.4])
+    names = robot.joint_names[::-1]
+    controllers.follow(names, Trajectory([1.5], [goal[::-1]], [np.zeros(6)], [np.zeros(6)]))
+    assert controllers.busy
+    half = run(robot, controllers, 0.75)
+    # A quintic from rest to rest is half-way at half-time.
+    assert np.abs(half.true_q[-1] - (q + goal) / 2).max() < 0.02
+    end = run(robot, controllers, 2.0)
+    assert not controllers.busy
+    assert np.abs(end.true_q[-1] - goal).max() < 1e-3
+
+
+def test_a_new_trajectory_takes_over_without_a_jump(robot):
+    controllers = Controllers(robot)
+    q = robot.truth.position
+    controllers.follow(robot.joint_names, Trajectory([1.0], [q + 0.3], [np.zeros(6)]))
+    run(robot, controllers, 0.5)
+    before = controllers.commands(1)
+    controllers.follow(robot.joint_names, Trajectory([1.0], [q], [np.zeros(6)]))
+    after = controllers.commands(1)
+    np.testing.assert_allclose(after.q, before.q, atol=1e-12)
+    np.testing.assert_allclose(after.dq, before.dq, atol=1e-12)
+
+
+def test_a_start_in_the_future_is_reached_on_time(robot):
+    controllers = Controllers(robot)
+    q = robot.truth.position
+    run(robot, controllers, 0.1)
+    controllers.follow(robot.joint_names, Trajectory([0.5, 1.0], [q + 0.1, q + 0.2]), start=robot.time + 0.4)
+    reference = controllers.commands(1500)
+    np.testing.assert_allclose(reference.q[900], q + 0.1, atol=1e-3)
+    np.testing.assert_allclose(reference.q[1400], q + 0.2, atol=1e-3)
+
+
+def test_feedforward_takes_over_from_the_integral_and_is_interpolated(robot):
+    controllers = Controllers(robot)
+    q = robot.truth.position
+    gravity = robot.model.gravity(q)
+    controllers.follow(robot.joint_names, Trajectory([0.5, 1.0], [q, q], effort=[gravity, 1.2 * gravity]))
+    np.testing.assert_allclose(controllers.commands(751).effort[750], 1.1 * gravity, rtol=1e-9)
+    onset = run(robot, controllers, 0.4)
+    assert np.abs(onset.true_q - q).max() < 1e-4
+    # The torque is where it was: what the trajectory gives, the integral gave back.
+    np.testing.assert_allclose(onset.command[-1], onset.command[0], atol=0.5)
+
+
+@pytest.mark.parametrize(('names', 'trajectory', 'start', 'message'), [
+    (('shoulder_pan_joint',), Trajectory([1.0], [[0.0]]), None, 'expected the joints'),
+    ((), Trajectory([1.0], [[0.0] * 6]), None, 'found none'),
+    (None, Trajectory([1.0], [[0.0] * 5]), None, 'positions per point'),
+    (None, Trajectory([1.0], [[0.0] * 6], [[0.1] * 6]), None, 'at rest'),
+    (None, Trajectory([0.01], [[0.0] * 6]), -1.0, 'in the future'),
+])
+def test_trajectories_the_controller_rejects(robot, names, trajectory, start, message):
+    controllers = Controllers(robot)
+    with pytest.raises(JointDynamicsError, match=message):
+        controllers.follow(robot.joint_names if names is None else names, trajectory, start)
+    assert not controllers.busy
+
+
+def test_only_the_active_controller_listens(robot):
+    controllers = Controllers(robot)
+    with pytest.raises(JointDynamicsError, match='is not active'):
+        controllers.command_effort(np.zeros(6))
+    with pytest.raises(JointDynamicsError, match='is not active'):
+        controllers.command_joints(robot.joint_names, np.zeros(6), [], [])
+    controllers.switch(EFFORT)
+    with pytest.raises(JointDynamicsError, match='is not active'):
+        controllers.follow(robot.joint_names, Trajectory([1.0], [robot.truth.position]))
+    with pytest.raises(JointDynamicsError, match='controller: expected'):
+        controllers.switch('cartesian')
+
+
+def test_efforts_come_in_the_controllers_own_order_and_are_held(robot):
+    order = robot.joint_names[::-1]
+    controllers = Controllers(robot, effort_joints=order, active=EFFORT)
+    torque = np.arange(1.0, 7.0)
+    controllers.command_effort(torque)
+    np.testing.assert_array_equal(run(robot, controllers, 0.2).command[-1], torque[::-1])
+    with pytest.raises(JointDynamicsError, match='dropped'):
+        controllers.command_effort([np.nan, 0, 0, 0, 0, 0])
+    np.testing.assert_array_equal(controllers.commands(1).effort[0], torque[::-1])
+    with pytest.raises(JointDynamicsError, match='expected the joints'):
+        Controllers(robot, effort_joints=order[:-1])
+
+
+def test_efforts_of_a_wrong_length_deactivate_the_controller_and_the_robot_holds(robot):
+    controllers = Controllers(robot, active=EFFORT)
+    controllers.command_effort(robot.model.gravity(robot.truth.position))
+    run(robot, controllers, 0.2)
+    with pytest.raises(JointDynamicsError, match='deactivated'):
+        controllers.command_effort(np.zeros(7))
+    assert controllers.active == 'none'
+    q = robot.truth.position
+    assert np.abs(run(robot, controllers, 0.5).true_q - q).max() < 1e-3
+
+
+def test_joint_states_as_commands(robot):
+    controllers = Controllers(robot, active=COMMANDS)
+    names, nan = robot.joint_names[::-1], [np.nan] * 6
+    goal = robot.truth.position + 0.02
+    controllers.command_joints(names, goal[::-1], nan, [])
+    assert np.abs(run(robot, controllers, 2.0).true_q[-1] - goal).max() < 1e-3
+    torque = np.arange(6.0)
+    controllers.command_joints(names, nan, nan, torque)
+    np.testing.assert_array_equal(controllers.commands(1).effort[0], torque[::-1])
+    controllers.command_joints(names, goal, np.ones(6), torque)
+    command = controllers.commands(2)
+    np.testing.assert_array_equal(command.dq, np.ones((2, 6)))
+    np.testing.assert_array_equal(command.effort[1], torque[::-1])
+
+
+@pytest.mark.parametrize(('names', 'arrays', 'message'), [
+    (('a',), ([0.0], [], []), 'expected the joints'),
+    (None, ([0.0] * 5, [], []), 'values of position'),
+    (None, ([np.nan, *[0.0] * 5], [], []), 'for all joints or for none'),
+    (None, ([], [0.0] * 6, []), 'positions or efforts'),
+])
+def test_joint_states_that_are_no_command(robot, names, arrays, message):
+    controllers = Controllers(robot, active=COMMANDS)
+    with pytest.raises(JointDynamicsError, match=message):
+        controllers.command_joints(robot.joint_names if names is None else names, *arrays)

@@ -1,0 +1,86 @@
+"""Link side of the plant against pinocchio, which computes it in another way."""
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import Payload, ur5e_urdf
+from joint_dynamics.simulation.inertials import spread, standard_parameters, with_payload
+from joint_dynamics.simulation.rigid_body import forward_dynamics, link_energy, links_of, mass_and_bias, workspace
+
+
+@pytest.fixture(params=['ur5e', 'gantry', 'mounted'])
+def model(request, gantry_urdf):
+    if request.param == 'gantry':
+        return RobotModel.from_urdf(gantry_urdf)
+    return RobotModel.from_urdf(ur5e_urdf(), mounting=[0.4, -0.7, 0.2] if request.param == 'mounted' else None)
+
+
+def states(n, count=20):
+    return np.random.default_rng(5).normal(scale=2.0, size=(count, 3, n))
+
+
+def test_forward_dynamics_is_pinocchios(model):
+    links, work, data = links_of(model), workspace(model.n), model.pinocchio.createData()
+    ddq = np.empty(model.n)
+    for q, dq, tau in states(model.n):
+        forward_dynamics(links, q, dq, 20 * tau, ddq, work)
+        np.testing.assert_allclose(ddq, pinocchio.aba(model.pinocchio, data, q, dq, 20 * tau), rtol=1e-8, atol=1e-8)
+
+
+def test_mass_matrix_and_bias_are_pinocchios(model):
+    links, work, data = links_of(model), workspace(model.n), model.pinocchio.createData()
+    for q, dq, _ in states(model.n):
+        mass_and_bias(links, q, dq, work)
+        np.testing.assert_allclose(work.bias, pinocchio.nonLinearEffects(model.pinocchio, data, q, dq), rtol=1e-9, atol=1e-9)
+        M = pinocchio.crba(model.pinocchio, data, q)
+        np.testing.assert_allclose(work.M, np.triu(M) + np.triu(M, 1).T, rtol=1e-9, atol=1e-12)
+
+
+def test_kinetic_energy_is_that_of_the_mass_matrix(model):
+    links, work = links_of(model), workspace(model.n)
+    for q, dq, _ in states(model.n, 5):
+        mass_and_bias(links, q, dq, work)
+        kinetic = link_energy(links, q, dq, workspace(model.n))[0]
+        assert kinetic == pytest.approx(0.5 * dq @ work.M @ dq, rel=1e-9)
+
+
+def test_potential_energy_is_gravitys(model):
+    links, work = links_of(model), workspace(model.n)
+    h = 1e-6
+    for q, _, _ in states(model.n, 5):
+        gradient = [(link_energy(links, q + h * e, 0 * q, work)[1] - link_energy(links, q - h * e, 0 * q, work)[1]) / (2 * h)
+                    for e in np.eye(model.n)]
+        np.testing.assert_allclose(gradient, model.gravity(q), rtol=1e-6, atol=1e-6)
+
+
+def test_a_payload_adds_its_own_torque(model):
+    links, work = links_of(model), workspace(model.n)
+    payload = Payload(2.5, (0.02, -0.03, 0.1), np.diag([0.01, 0.02, 0.015]))
+    only = links._replace(mass=0 * links.mass, inertia=0 * links.inertia)
+    heavy, alone = with_payload(links, payload), with_payload(only, payload)
+    for q, dq, _ in states(model.n, 5):
+        biases = []
+        for tree in (links, alone, heavy):
+            mass_and_bias(tree, q, dq, work)
+            biases.append(work.bias.copy())
+        np.testing.assert_allclose(biases[2], biases[0] + biases[1], rtol=1e-9, atol=1e-9)
+
+
+def test_standard_parameters_reproduce_the_torque(model):
+    links = spread(links_of(model), 0.1, seed=3)
+    work = workspace(model.n)
+    zero = np.zeros(model.n)
+    parameters = standard_parameters(links, zero, zero, zero)
+    for q, dq, _ in states(model.n, 5):
+        mass_and_bias(links, q, dq, work)
+        np.testing.assert_allclose(model.inverse_dynamics(q, dq, zero, parameters), work.bias, rtol=1e-9, atol=1e-9)
+
+
+def test_the_spread_stays_physical():
+    links = spread(links_of(RobotModel.from_urdf(ur5e_urdf())), 0.2, seed=8)
+    assert (links.mass > 0).all()
+    for inertia in links.inertia:
+        moments = np.linalg.eigvalsh(inertia)
+        assert moments[0] > 0
+        assert moments[0] + moments[1] > 0.95 * moments[2]
