@@ -1,0 +1,119 @@
+"""Clearance: the distances between the robot's own bodies, and to the floor, as one more limit."""
+from __future__ import annotations
+
+import numpy as np
+import pinocchio
+from numpy.typing import NDArray
+
+from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.geometry import CollisionBodies
+from joint_dynamics.excitation.limits import MotionLimits
+from joint_dynamics.excitation.motion import Motion, Sensitivity
+from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.robot import RobotModel
+
+UNIT = 0.03
+"""Distance [m] that counts as much as a whole limit of the other kinds while searching."""
+NEAR = 0.01
+"""Distance [m] beyond the clearance above which a lower bound of the distance will do."""
+POSTURES = 200
+STRIDE = 10
+
+
+class Clearance(Constraint):
+    """Distance of every watched pair of bodies at least `clearance` [m]: slack = (distance − clearance) / 0.03 m.
+
+    Distances are those of the bodies as given (GJK and EPA of pinocchio's collision library), negative where they overlap; where bounding
+    spheres are far enough apart, their distance stands for it. A pair that is closer than the clearance in each of 200 random postures
+    touches by construction and is not watched.
+
+    Attributes
+    ----------
+    pairs: names of the two links of every watched pair. touching: those left out because they always touch.
+
+    """
+
+    kind = 'clearance'
+
+    def __init__(self, model: RobotModel, settings: LimitSettings):
+        assert settings.clearance is not None
+        self._clearance = settings.clearance
+        self.scale = UNIT / settings.clearance
+        limits = MotionLimits.of(model, settings)
+        self._robot = model
+        self._bodies = bodies = CollisionBodies(model, settings)
+        self._data = model.pinocchio.createData()
+        pairs = bodies.pairs(model, settings.ignored_pairs)
+        self._watch(pairs)
+        rng = np.random.default_rng(1)
+        postures = rng.uniform(limits.lower, limits.upper, (POSTURES, model.n)).T
+        always = np.all(self._distances(Motion(model, postures, postures, postures), -np.inf) < self._clearance, axis=1)
+        self.touching = [(bodies.links[i], bodies.links[k]) for (i, k), drop in zip(pairs, always, strict=True) if drop]
+        self._watch([pair for pair, drop in zip(pairs, always, strict=True) if not drop])
+        self.pairs = [(bodies.links[i], bodies.links[k]) for i, k in self._pairs]
+        self._lever = np.array([bodies.levers(model, pair, limits) for pair in self._pairs]).reshape(len(self._pairs), model.n)
+
+    def _watch(self, pairs: list[tuple[int, int]]) -> None:
+        self._pairs = pairs
+        geometry = self._bodies.geometry
+        geometry.removeAllCollisionPairs()
+        for pair in pairs:
+            geometry.addCollisionPair(pinocchio.CollisionPair(*pair))
+        self._geometry_data = geometry.createData()
+        self._last: tuple[Motion, dict[int, list[tuple]]] | None = None
+
+    def _distances(self, motion: Motion, beyond: float) -> NDArray:
+        """Return distances (pairs, samples): exact below `beyond` m, bounds from below elsewhere (−inf: exact throughout)."""
+        bound = self._bodies.sphere_distances(motion.frames, self._pairs)
+        wanted = np.ones(bound.shape, dtype=bool) if beyond == -np.inf else bound < beyond
+        nearest: dict[int, list[tuple]] = {}
+        self._exact(motion, wanted, bound, beyond, nearest)
+        self._last = motion, nearest
+        return bound
+
+    def _exact(self, motion: Motion, wanted: NDArray, distances: NDArray, beyond: float, nearest: dict[int, list[tuple]]) -> None:
+        """Fill in the distances that are wanted; keep (sample, point 1, point 2, normal) of every pair where below `beyond`."""
+        robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
+        for sample in np.flatnonzero(wanted.any(axis=0)):
+            pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, motion.q[:, sample].copy())
+            for k in np.flatnonzero(wanted[:, sample]).tolist():
+                result = pinocchio.computeDistance(geometry, data, k)
+                distances[k, sample] = distance = result.min_distance
+                if distance < beyond:
+                    points = np.array([result.getNearestPoint1(), result.getNearestPoint2(), result.normal])  # copies: they are views
+                    nearest.setdefault(k, []).append((sample, *points))
+
+    def slack(self, motion: Motion) -> NDArray:
+        """Return the slack (pairs, samples)."""
+        return (self._distances(motion, self._clearance + NEAR) - self._clearance) / UNIT
+
+    def smallest(self, motion: Motion) -> float:
+        """Return the smallest slack, exactly, without looking at every sample.
+
+        From one sample to another a distance changes by no more than Σ_j lever_j |Δq_j|; every tenth sample thus tells which of
+        those between could hold a smaller one.
+        """
+        coarse = np.arange(0, motion.samples, STRIDE)
+        there = self._distances(Motion(self._robot, *(array[:, coarse] for array in (motion.q, motion.dq, motion.ddq))), np.inf)
+        least = there.min(initial=np.inf)
+        back = np.minimum((np.arange(motion.samples) + STRIDE // 2) // STRIDE, len(coarse) - 1)
+        bound = there[:, back] - self._lever @ np.abs(motion.q - motion.q[:, coarse[back]])
+        wanted = bound < least
+        wanted[:, coarse] = False
+        self._exact(motion, wanted, bound, -np.inf, {})
+        return (float(min(least, bound[wanted].min(initial=np.inf))) - self._clearance) / UNIT
+
+    def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
+        """Add the gradient of Σ weight · slack: nᵀ(ṗ_2 − ṗ_1) at the nearest points 1 and 2, n from 1 to 2."""
+        if self._last is None or self._last[0] is not motion:
+            self.slack(motion)
+        assert self._last is not None
+        for k, entries in self._last[1].items():
+            samples = np.array([entry[0] for entry in entries])
+            points = [np.array([entry[side] for entry in entries]).T for side in (1, 2)]
+            # bodies with a common centre have no normal: no direction is better than another
+            normal = np.nan_to_num(np.array([entry[3] for entry in entries]).T)
+            push = normal * (weight[k, samples] / UNIT)
+            for body, sign, point in zip(self._pairs[k], (-1.0, 1.0), points, strict=True):
+                for j, gradient in motion.frames.pull_back(self._bodies.joints[body], point, sign * push, samples).items():
+                    sensitivity.q[j, samples] += gradient

@@ -1,0 +1,108 @@
+"""Fourier series with ramps [L eq 20]: every state is linear in the coefficients, the ramps included.
+
+q(t) = (1 − s(t)) q_rest + s(t) [q_0 + Σ_k a_k sin k ω(t − t_r) + b_k cos k ω(t − t_r)], where s rises from 0 to 1 over the ramp t_r, stays there
+for the periods and falls again: 10 x³ − 15 x⁴ + 6 x⁵, so that speed and acceleration begin and end at zero. With no posture
+given the motion rests at the series' own mean, q_rest = q_0.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.excitation.trajectory import Trajectory
+
+
+def smooth_step(x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Return s = 10 x³ − 15 x⁴ + 6 x⁵ and its first two derivatives for x in [0, 1]."""
+    return x ** 3 * (10 - 15 * x + 6 * x ** 2), 30 * x ** 2 * (1 - x) ** 2, 60 * x * (1 - x) * (1 - 2 * x)
+
+
+@dataclass(frozen=True)
+class FourierBasis:
+    """The time functions of a series: `period` [s], `harmonics`, `repeats` of the period, `ramp` [s] at each end.
+
+    `free_posture`: whether the motion rests at the series' mean (then the first coefficient is the posture itself).
+    """
+
+    period: float
+    harmonics: int
+    repeats: int
+    ramp: float
+    free_posture: bool
+
+    @property
+    def duration(self) -> float:
+        """Length of the whole motion [s]."""
+        return self.repeats * self.period + 2 * self.ramp
+
+    @property
+    def count(self) -> int:
+        """Number of coefficients per joint: the mean, then a_1 … a_K, b_1 … b_K."""
+        return 1 + 2 * self.harmonics
+
+    def functions(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return the functions and their two derivatives, (count, samples) each, and the share of the given posture, (3, samples)."""
+        w = 2 * np.pi / self.period * np.arange(1, self.harmonics + 1)[:, None]
+        phase = w * (t - self.ramp)
+        sine, cosine = np.sin(phase), np.cos(phase)
+        wave = np.concatenate([sine, cosine])
+        slope = np.concatenate([w * cosine, -w * sine])
+        bend = np.concatenate([-w * w * sine, -w * w * cosine])
+        s, ds, dds = self._envelope(t)
+        one = np.ones((1, len(t)))
+        mean = (one, 0 * one, 0 * one) if self.free_posture else (s[None], ds[None], dds[None])
+        rest = np.zeros((3, len(t))) if self.free_posture else np.array([1 - s, -ds, -dds])
+        return (np.concatenate([mean[0], s * wave]), np.concatenate([mean[1], ds * wave + s * slope]),
+                np.concatenate([mean[2], dds * wave + 2 * ds * slope + s * bend]), rest)
+
+    def _envelope(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        rising = t < self.duration / 2
+        x = np.clip(np.where(rising, t, self.duration - t) / self.ramp, 0.0, 1.0)
+        s, ds, dds = smooth_step(x)
+        return s, np.where(rising, ds, -ds) / self.ramp, dds / self.ramp ** 2
+
+
+class FourierTrajectory(Trajectory):
+    """A series with given coefficients.
+
+    Parameters
+    ----------
+    joint_names: (n,). basis: its time functions. coefficients: (n, basis.count) [rad], mean, a_1 … a_K, b_1 … b_K.
+    posture: (n,) [rad] where the motion begins and ends, None at the mean.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str], basis: FourierBasis, coefficients: NDArray, posture: NDArray | None = None):
+        self.joint_names = tuple(joint_names)
+        self.basis = basis
+        self.coefficients = np.array(coefficients, dtype=float)
+        self.given_posture = None if posture is None else np.array(posture, dtype=float)
+        self.duration = basis.duration
+
+    @property
+    def posture(self) -> NDArray:
+        """Posture at rest (n,) [rad]."""
+        return self.coefficients[:, 0].copy() if self.given_posture is None else self.given_posture.copy()
+
+    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq, (joints, samples) each."""
+        *functions, rest = self.basis.functions(t)
+        q, dq, ddq = (self.coefficients @ function for function in functions)
+        if self.given_posture is None:
+            return q, dq, ddq
+        return (q + self.given_posture[:, None] * rest[0], dq + self.given_posture[:, None] * rest[1],
+                ddq + self.given_posture[:, None] * rest[2])
+
+    def scaled(self, factor: float) -> FourierTrajectory:
+        """Return the motion with its distance from the posture at rest multiplied by `factor`, at all times."""
+        coefficients = factor * self.coefficients
+        coefficients[:, 0] += (1 - factor) * self.posture
+        return FourierTrajectory(self.joint_names, self.basis, coefficients, self.given_posture)
+
+    def repeated(self, repeats: int) -> FourierTrajectory:
+        """Return the motion with its period played `repeats` times; it visits no state that it did not visit before."""
+        basis = FourierBasis(self.basis.period, self.basis.harmonics, repeats, self.basis.ramp, self.basis.free_posture)
+        return FourierTrajectory(self.joint_names, basis, self.coefficients, self.given_posture)

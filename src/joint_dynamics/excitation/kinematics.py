@@ -1,0 +1,58 @@
+"""Where the links are: positions of points along a motion, and the way their gradients go back to the joints."""
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.excitation.regressor_gradient import cross, dot, joint_rotation, turn
+from joint_dynamics.robot.chain import Chain
+
+
+class LinkFrames:
+    """Frames of all links in the base frame, for q (joints, samples) [rad or m].
+
+    Attributes
+    ----------
+    rotation: list of (3, 3, samples), origin: list of (3, samples) [m], axis: list of (3, samples), all in the base frame.
+    path: per link the joints that move it.
+
+    """
+
+    def __init__(self, chain: Chain, q: NDArray):
+        samples = q.shape[1]
+        self._chain = chain
+        self.rotation: list[NDArray] = []
+        self.origin: list[NDArray] = []
+        self.axis: list[NDArray] = []
+        self.path: list[tuple[int, ...]] = []
+        for i, parent in enumerate(chain.parent):
+            if chain.prismatic[i]:
+                R = np.broadcast_to(chain.rotation[i][:, :, None], (3, 3, samples))
+                p = chain.translation[i][:, None] + (chain.rotation[i] @ chain.axis[i])[:, None] * q[i]
+            else:
+                R = joint_rotation(chain.rotation[i], chain.axis[i], q[i])
+                p = np.broadcast_to(chain.translation[i][:, None], (3, samples))
+            if parent >= 0:
+                base = self.rotation[parent]
+                R = np.stack([turn(base, R[:, k]) for k in range(3)], axis=1)
+                p = self.origin[parent] + turn(base, p)
+            self.rotation.append(R)
+            self.origin.append(p)
+            self.axis.append(np.einsum('rks,k->rs', R, chain.axis[i]))
+            self.path.append((*(self.path[parent] if parent >= 0 else ()), i))
+
+    def point(self, link: int, offset: NDArray) -> NDArray:
+        """Return a point fixed at `offset` (3,) [m] in link `link` (−1: the base), (3, samples) in the base frame."""
+        if link < 0:
+            return np.repeat(offset[:, None], self.origin[0].shape[1], axis=1)
+        return self.origin[link] + np.einsum('rks,k->rs', self.rotation[link], offset)
+
+    def pull_back(self, link: int, point: NDArray, weight: NDArray, samples: slice | NDArray = slice(None)) -> dict[int, NDArray]:
+        """Return the gradient of Σ weight · point for each joint {joint: (samples,)}; `point`, `weight` (3, samples) move with `link`."""
+        if link < 0:
+            return {}
+        found = {}
+        for j in self.path[link]:
+            axis = self.axis[j][:, samples]
+            found[j] = dot(axis, weight) if self._chain.prismatic[j] else dot(axis, cross(point - self.origin[j][:, samples], weight))
+        return found

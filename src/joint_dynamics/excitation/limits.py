@@ -1,0 +1,90 @@
+"""The limits of one robot's motion as arrays: the URDF's with the safety factor, or what the settings put in their place."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.checks import per_joint
+from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.robot import RobotModel
+
+REACHED_IN = 0.5
+"""Time [s] in which the allowed speed may be reached where no acceleration limit is given."""
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """Limits of n joints, (n,) each: `lower`, `upper` [rad or m], `velocity`, `acceleration` (magnitudes, per s and s²) and
+    `torque` [N·m], None when it is not limited.
+    """  # noqa: D205
+
+    lower: NDArray
+    upper: NDArray
+    velocity: NDArray
+    acceleration: NDArray
+    torque: NDArray | None
+
+    @property
+    def middle(self) -> NDArray:
+        """Middle of the position range (n,)."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def half_range(self) -> NDArray:
+        """Half of the position range (n,)."""
+        return (self.upper - self.lower) / 2
+
+    @classmethod
+    def of(cls, model: RobotModel, settings: LimitSettings) -> MotionLimits:
+        """Return the limits of a robot.
+
+        Raises JointDynamicsError where a joint has no speed limit, or a torque limit is wanted that the model cannot give: it
+        needs inertial parameters and the effort limit of every joint.
+        """
+        names = model.joint_names
+        lower, upper = _position(model, settings)
+        if settings.velocity is not None:
+            velocity = per_joint(settings.velocity, names, 'limits.velocity', above=0)
+        else:
+            velocity = settings.safety_factor * _known(model.limits.velocity, names, 'a speed limit', 'limits.velocity')
+        acceleration = velocity / REACHED_IN if settings.acceleration is None \
+            else per_joint(settings.acceleration, names, 'limits.acceleration', above=0)
+        torque = None
+        if settings.torque_limit:
+            if model.parameters is None:
+                raise JointDynamicsError('limits: expected inertial parameters for the torque limit, found none in the model: '
+                                         'use a URDF with inertials, or set torque_limit: false')
+            if settings.torque is not None:
+                torque = per_joint(settings.torque, names, 'limits.torque', above=0)
+            else:
+                torque = settings.safety_factor * _known(model.limits.effort, names, 'a torque limit',
+                                                         'limits.torque (or torque_limit: false)')
+        return cls(lower, upper, velocity, acceleration, torque)
+
+
+def _known(values: NDArray, names: tuple[str, ...], what: str, key: str) -> NDArray:
+    missing = [name for name, value in zip(names, values, strict=True) if not np.isfinite(value)]
+    if missing:
+        raise JointDynamicsError(f'limits: expected {what} for every joint, found none for {", ".join(missing)}: give {key}')
+    return values
+
+
+def _position(model: RobotModel, settings: LimitSettings) -> tuple[NDArray, NDArray]:
+    lower, upper = model.limits.lower.copy(), model.limits.upper.copy()
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    shrink = (1 - settings.safety_factor) * (upper[bounded] - lower[bounded]) / 2
+    lower[bounded] += shrink
+    upper[bounded] -= shrink
+    lower[~bounded] = np.maximum(lower[~bounded], -settings.continuous_range)
+    upper[~bounded] = np.minimum(upper[~bounded], settings.continuous_range)
+    if settings.lower is not None:
+        lower = np.maximum(lower, per_joint(settings.lower, model.joint_names, 'limits.lower'))
+    if settings.upper is not None:
+        upper = np.minimum(upper, per_joint(settings.upper, model.joint_names, 'limits.upper'))
+    for name, low, high in zip(model.joint_names, lower, upper, strict=True):
+        if not low < high:
+            raise JointDynamicsError(f'limits: expected room to move for {name}, found {low:.4g} … {high:.4g} rad')
+    return lower, upper

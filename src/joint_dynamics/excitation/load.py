@@ -1,0 +1,43 @@
+"""Standard parameters of the robot as it will be loaded: its own, the payload's and the friction it is expected to have."""
+from __future__ import annotations
+
+import numpy as np
+import pinocchio
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.checks import per_joint
+from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.robot import PER_JOINT, RobotModel
+
+
+def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
+    """Return the frame `name`, by default the last one that moves with the last joint; raise JointDynamicsError if it is not there."""
+    frames = model.pinocchio.frames
+    if name is None:
+        return [frame for frame in frames if frame.parentJoint == model.n][-1]
+    found = [frame for frame in frames if frame.name == name]
+    if not found:
+        names = dict.fromkeys(frame.name for frame in frames if frame.name != 'universe')
+        raise JointDynamicsError(f'limits.end_effector: expected one of {", ".join(names)}, found {name!r}')
+    return found[-1]
+
+
+def loaded_parameters(model: RobotModel, settings: LimitSettings) -> NDArray | None:
+    """Return the standard parameters (p,) the torque is computed with, None for a robot without inertials."""
+    if model.parameters is None:
+        return None
+    parameters = model.parameters.copy()
+    joint = parameters[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)
+    joint[:, 11] += per_joint(settings.viscous_friction, model.joint_names, 'limits.viscous_friction', least=0)
+    joint[:, 12] += per_joint(settings.coulomb_friction, model.joint_names, 'limits.coulomb_friction', least=0)
+    if settings.payload is not None:
+        frame = end_effector_frame(model, settings.end_effector)
+        if frame.parentJoint == 0:
+            raise JointDynamicsError(f'limits.end_effector: expected a frame that moves, found {frame.name!r}')
+        xx, xy, xz, yy, yz, zz = settings.payload.inertia
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        body = frame.placement.act(pinocchio.Inertia(settings.payload.mass, np.array(settings.payload.com), tensor))
+        mass, mx, my, mz, xx, xy, yy, xz, yz, zz = body.toDynamicParameters()
+        joint[frame.parentJoint - 1, :10] += xx, xy, xz, yy, yz, zz, mx, my, mz, mass
+    return parameters

@@ -1,0 +1,155 @@
+"""The search as a smooth problem in the coefficients of the series: criterion and limits in one function with its exact gradient."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.assessment import Assessment, assess, keeps, margins_of
+from joint_dynamics.excitation.checks import per_joint
+from joint_dynamics.excitation.collision import Clearance
+from joint_dynamics.excitation.constraints import Constraint, make_constraints
+from joint_dynamics.excitation.criteria import make_criterion
+from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
+from joint_dynamics.excitation.geometry import has_geometry
+from joint_dynamics.excitation.limits import MotionLimits
+from joint_dynamics.excitation.motion import Motion, Sensitivity
+from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings
+from joint_dynamics.robot import RobotModel
+
+OVERSAMPLING = 10
+TIGHTER = 0.01
+"""Slack the search keeps, so that what happens between its samples still fits."""
+SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
+"""Shares of a motion that are tried until one keeps every limit: 1, 0.998, … 0.67."""
+SIGN_SPEED = 0.03
+"""Speed [rad/s] over which the Coulomb column changes sign while searching; the result is evaluated with the sign itself."""
+
+
+def all_constraints(model: RobotModel, settings: LimitSettings) -> list[Constraint]:
+    """Return every limit a motion of this robot has to keep, clearance included where the URDF has collision geometry.
+
+    Raises JointDynamicsError for a limit that cannot be given, and for a floor without collision geometry.
+    """
+    constraints = make_constraints(model, settings)
+    if settings.clearance is not None:
+        if has_geometry(model):
+            constraints.append(Clearance(model, settings))
+        elif settings.floor is not None:
+            raise JointDynamicsError('limits.floor: expected a URDF with collision geometry, found none: bind limits.height instead')
+    return constraints
+
+
+class ExcitationProblem:
+    """Find coefficients of a Fourier series for one robot.
+
+    The unknowns x (n · count,) are the coefficients divided by what each may be at most by the limits of its own joint.
+    """
+
+    def __init__(self, model: RobotModel, settings: ExcitationSettings):
+        self.model = model
+        self.settings = settings
+        self.limits = MotionLimits.of(model, settings.limits)
+        self.constraints = all_constraints(model, settings.limits)
+        base = model.base_parameters(settings.kinds)
+        self._columns = model.columns(settings.kinds)[base.independent]
+        self._criterion = make_criterion(settings.criterion, settings.weights, base.names)
+        self.posture = self._posture(settings.posture)
+        self.basis = FourierBasis(settings.period, settings.harmonics, 1, settings.ramp_time, self.posture is None)
+        self.times = np.linspace(0.0, self.basis.duration, self._count(1) + 1)
+        *self._functions, self._rest = self.basis.functions(self.times)
+        inside = (self.times >= settings.ramp_time) & (self.times <= settings.ramp_time + settings.period)
+        # the period is played several times, the ramps once
+        self._weights = np.sqrt(np.where(inside, float(settings.repeats), 1.0))
+        k = np.arange(1, settings.harmonics + 1)
+        w = 2 * np.pi * k / settings.period
+        half = self.limits.half_range[:, None]
+        wave = np.minimum.reduce([np.repeat(half, len(k), axis=1), self.limits.velocity[:, None] / w, self.limits.acceleration[:, None] / w ** 2])
+        self._scale = np.concatenate([half, wave, wave], axis=1)
+
+    def _posture(self, given: object) -> NDArray | None:
+        if given is None:
+            return None
+        if not isinstance(given, (Mapping, list, tuple, np.ndarray)):
+            raise JointDynamicsError(f'posture: expected {self.model.n} angles in rad, or a mapping of joints to them, found {given!r}')
+        posture = per_joint(given, self.model.joint_names, 'posture')
+        rest = posture[:, None]
+        margins = margins_of(Motion(self.model, rest, 0 * rest, 0 * rest), self.constraints)
+        broken = [f'{kind} ({margin:.3g} of the limit)' for kind, margin in margins.items() if margin <= 0]
+        if broken:
+            raise JointDynamicsError(f'posture: expected one that keeps every limit, found broken at rest: {", ".join(broken)}')
+        return posture
+
+    def _count(self, oversampling: int) -> int:
+        cycle = self.settings.period / self.settings.harmonics / self.settings.samples_per_cycle / oversampling
+        return int(np.ceil(self.basis.duration / cycle))
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return self._scale.size
+
+    def trajectory(self, x: NDArray) -> FourierTrajectory:
+        """Return the motion of the unknowns x (size,), one period of it."""
+        return FourierTrajectory(self.model.joint_names, self.basis, x.reshape(self._scale.shape) * self._scale, self.posture)
+
+    def unknowns(self, trajectory: FourierTrajectory) -> NDArray:
+        """Return the unknowns (size,) of a motion."""
+        return (trajectory.coefficients / self._scale).ravel()
+
+    def objective(self, x: NDArray, sharpness: float, penalty: float, with_criterion: bool = True) -> tuple[float, NDArray]:
+        """Return smoothed criterion + penalty · Σ max(0, 0.01 − slack)² / samples, and its gradient (size,)."""
+        motion = Motion(self.model, *self._motion(x), SIGN_SPEED)
+        sensitivity = Sensitivity(motion)
+        value = 0.0
+        for constraint in self.constraints:
+            missing = np.maximum(0.0, TIGHTER - constraint.slack(motion))
+            if missing.any():
+                value += penalty * float((missing ** 2).sum()) / motion.samples
+                constraint.pull_back(motion, -2 * penalty / motion.samples * missing, sensitivity)
+        if with_criterion:
+            rows = motion.regressor.rows[:, self._columns] * self._weights
+            W = rows.transpose(1, 0, 2).reshape(len(self._columns), -1)
+            criterion, by_G = self._criterion(W @ W.T, sharpness)
+            value += criterion
+            by_rows = (2 * by_G @ W).reshape(len(self._columns), self.model.n, -1).transpose(1, 0, 2)
+            weighted = sensitivity.rows
+            weighted[:, self._columns] += by_rows * self._weights
+        gradient = sum(part @ function.T for part, function in zip(sensitivity.collect(), self._functions, strict=True))
+        return value, (gradient * self._scale).ravel()
+
+    def _motion(self, x: NDArray) -> list[NDArray]:
+        coefficients = x.reshape(self._scale.shape) * self._scale
+        states = [coefficients @ function for function in self._functions]
+        if self.posture is not None:
+            states = [state + self.posture[:, None] * rest for state, rest in zip(states, self._rest, strict=True)]
+        return states
+
+    def check_times(self, trajectory: FourierTrajectory) -> NDArray:
+        """Return times at ten times the sampling of the search, over the whole motion."""
+        return np.linspace(0.0, trajectory.duration, int(np.ceil(self._count(OVERSAMPLING) * trajectory.duration / self.basis.duration)) + 1)
+
+    def assess(self, trajectory: FourierTrajectory) -> Assessment:
+        """Evaluate criterion and margins at ten times the sampling, with the repeats of the settings."""
+        whole = trajectory.repeated(self.settings.repeats)
+        return assess(self.model, whole, self.check_times(whole), self.constraints, self.settings.kinds)
+
+    def merit(self, assessment: Assessment) -> float:
+        """Return the figure by which motions compare, smaller is better: the condition number, or −log det / b where that is the criterion."""
+        if self.settings.criterion == 'log_det':
+            return -assessment.log_det / assessment.base_parameters
+        return assessment.condition_number
+
+    def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
+        """Return the motion, one period of it, shrunk about its posture just enough to keep every limit at ten times the sampling.
+
+        `shares`: the factors to try, largest first. None where not even the last of them does.
+        """
+        fine = self.check_times(trajectory)
+        for share in shares:
+            candidate = trajectory if share == 1.0 else trajectory.scaled(share)
+            if all(keeps(self.model, candidate, times, self.constraints) for times in (self.times, fine)):
+                return candidate
+        return None

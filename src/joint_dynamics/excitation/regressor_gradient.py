@@ -1,0 +1,209 @@
+"""Regressor along a trajectory together with its vector-Jacobian product: exact gradients at about three evaluations' cost.
+
+The regressor is the one of `joint_dynamics.robot` (symbols there): for joint j and link i, with z the joint's axis, u its lever,
+and w, ẇ, a the motion of link i, all in frame i,
+
+    Σ_p Λ_p row_p = ẇ·S z + w·S (z × w) + a·(z × m) + u·(ẇ × m + w × (w × m)) + μ u·a
+
+where Λ weighs the link's ten columns: S the symmetric matrix of XX … ZZ, m the weights of MX MY MZ, μ that of M. Each factor's
+gradient is read off that line; the recursion over the links is then run backwards (reverse accumulation). All joints of a link are
+handled at once, samples last, so that the cost is a few hundred array operations whatever the number of coefficients.
+"""
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+
+_TENSOR = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+
+
+def cross(a: NDArray, b: NDArray) -> NDArray:
+    """Cross product along the first axis, (3, …) each; np.cross moves axes about for every call."""
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    np.subtract(a[1] * b[2], a[2] * b[1], out=out[0])
+    np.subtract(a[2] * b[0], a[0] * b[2], out=out[1])
+    np.subtract(a[0] * b[1], a[1] * b[0], out=out[2])
+    return out
+
+
+def dot(a: NDArray, b: NDArray) -> NDArray:
+    """Scalar product along the first axis."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def turn(R: NDArray, v: NDArray) -> NDArray:
+    """R v for R (3, 3, samples) and v (3, samples) or (3, joints, samples)."""
+    if v.ndim == 3:
+        R = R[:, :, None]
+    return R[:, 0] * v[0] + R[:, 1] * v[1] + R[:, 2] * v[2]
+
+
+def turn_back(R: NDArray, v: NDArray) -> NDArray:
+    """Rᵀ v, shapes as for `turn`."""
+    if v.ndim == 3:
+        R = R[:, :, None]
+    return R[0] * v[0] + R[1] * v[1] + R[2] * v[2]
+
+
+def joint_rotation(fixed: NDArray, axis: NDArray, q: NDArray) -> NDArray:
+    """Return fixed · Rot(axis, q), (3, 3, samples), of a joint whose frame stands at `fixed` (3, 3) for q = 0."""
+    hat = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    # Rodrigues: E + sin q [axis]× + (1 − cos q) [axis]×²
+    return (fixed[:, :, None] + (fixed @ hat)[:, :, None] * np.sin(q) + (fixed @ hat @ hat)[:, :, None] * (1 - np.cos(q)))
+
+
+class RegressorGradient:
+    """The regressor of one batch of samples, kept with what its reverse pass needs.
+
+    Parameters
+    ----------
+    model: the robot. q, dq, ddq: (joints, samples), rad (m) and their derivatives.
+    sign_speed: speed [rad/s] over which the Coulomb column rises, tanh(dq / sign_speed); 0 for the sign itself, whose gradient is zero.
+
+    Attributes
+    ----------
+    rows: (joints, p, samples), columns in the order of `model.parameter_names`.
+
+    """
+
+    def __init__(self, model: RobotModel, q: NDArray, dq: NDArray, ddq: NDArray, sign_speed: float = 0.0):
+        self._model = model
+        self._chain = chain = model.chain
+        self._dq = dq
+        self._sign_speed = sign_speed
+        n, samples = q.shape
+        self.rows = np.zeros((n, len(model.parameter_names), samples))
+        self._links: list[tuple] = []
+        zero = np.zeros((3, samples))
+        for i, parent in enumerate(chain.parent):
+            axis = chain.axis[i][:, None]
+            if chain.prismatic[i]:
+                R = np.broadcast_to(chain.rotation[i][:, :, None], (3, 3, samples))
+                p = chain.translation[i][:, None] + (chain.rotation[i] @ chain.axis[i])[:, None] * q[i]
+            else:
+                R, p = joint_rotation(chain.rotation[i], chain.axis[i], q[i]), chain.translation[i][:, None]
+            if parent < 0:
+                w0, dw0, a0, path = zero, zero, np.broadcast_to(-chain.gravity[:, None], (3, samples)), ()
+                z, u = np.empty((3, 0, samples)), np.empty((3, 0, samples))
+                arm = u
+            else:
+                w0, dw0, a0, path, z0, u0 = self._links[parent][:6]
+                arm = u0 + cross(z0, p[:, None])
+                z, u = turn_back(R, z0), turn_back(R, arm)
+            turned = cross(w0, p)
+            w1, dw1, a1 = turn_back(R, w0), turn_back(R, dw0), turn_back(R, a0 + cross(dw0, p) + cross(w0, turned))
+            gyro = cross(w1, axis)
+            if chain.prismatic[i]:
+                w, dw, a = w1, dw1, a1 + axis * ddq[i] + 2 * gyro * dq[i]
+                own_z, own_u = zero, np.broadcast_to(axis, (3, samples))
+            else:
+                w, dw, a = w1 + axis * dq[i], dw1 + axis * ddq[i] + gyro * dq[i], a1
+                own_z, own_u = np.broadcast_to(axis, (3, samples)), zero
+            path = (*path, i)
+            z, u = np.concatenate([z, own_z[:, None]], axis=1), np.concatenate([u, own_u[:, None]], axis=1)
+            self._links.append((w, dw, a, path, z, u, R, p, w1, dw1, a1, gyro))
+            self._fill(i, list(path), z, u, w, dw, a)
+            self._fill_joint(i, dq[i], ddq[i])
+        if model.coupling is not None:
+            self.rows[:, PER_JOINT * n:] = model.coupling.regressor_rows(dq, ddq)
+
+    def _fill(self, i: int, path: list[int], z: NDArray, u: NDArray, w: NDArray, dw: NDArray, a: NDArray) -> None:
+        block = np.empty((len(INERTIAL), z.shape[1], z.shape[2]))
+        v = cross(z, w[:, None])
+        block[0] = dw[0] * z[0] + w[0] * v[0]
+        block[1] = dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0]
+        block[2] = dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0]
+        block[3] = dw[1] * z[1] + w[1] * v[1]
+        block[4] = dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1]
+        block[5] = dw[2] * z[2] + w[2] * v[2]
+        # Kᵀu with K = [ẇ]× + [w]×², as u × ẇ + (u × w) × w
+        block[6:9] = cross(a[:, None], z) + cross(u, dw[:, None]) + cross(cross(u, w[:, None]), w[:, None])
+        block[9] = dot(u, a[:, None])
+        self.rows[path, PER_JOINT * i:PER_JOINT * i + 10] = block.transpose(1, 0, 2)
+
+    def _fill_joint(self, i: int, dq: NDArray, ddq: NDArray) -> None:
+        row = self.rows[i, PER_JOINT * i:]
+        row[10] = ddq
+        row[11] = dq
+        row[12] = np.tanh(dq / self._sign_speed) if self._sign_speed else np.sign(dq)
+        row[13] = 1.0
+
+    def pull_back(self, weight: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return the gradients of Σ weight · rows with respect to q, dq and ddq, (joints, samples) each; weight as `rows`."""
+        n, _, samples = weight.shape
+        grad_q, grad_dq, grad_ddq = (np.zeros((n, samples)) for _ in range(3))
+        self._joint_gradient(weight, grad_dq, grad_ddq)
+        chain = self._chain
+        link_bar = [[np.zeros((3, samples)) for _ in range(3)] for _ in range(n)]
+        lever_bar = [[np.zeros((3, len(link[3]), samples)) for _ in range(2)] for link in self._links]
+        for i in reversed(range(n)):
+            w, dw, a, path, z, u, R, p, w1, dw1, a1, gyro = self._links[i]
+            self._link_gradient(i, weight, link_bar[i], lever_bar[i])
+            (w_bar, dw_bar, a_bar), (z_bar, u_bar) = link_bar[i], lever_bar[i]
+            axis = chain.axis[i][:, None]
+            if chain.prismatic[i]:
+                grad_ddq[i] += dot(axis, a_bar)
+                grad_dq[i] += 2 * dot(gyro, a_bar)
+                w1_bar = w_bar + 2 * self._dq[i] * cross(axis, a_bar)
+            else:
+                grad_ddq[i] += dot(axis, dw_bar)
+                grad_dq[i] += dot(axis, w_bar) + dot(gyro, dw_bar)
+                w1_bar = w_bar + self._dq[i] * cross(axis, dw_bar)
+                # d(Rᵀx)/dq = Rᵀx × axis for everything that was turned into this frame
+                moment = cross(w1_bar, w1) + cross(dw_bar, dw1) + cross(a_bar, a1)
+                moment += (cross(z_bar[:, :-1], z[:, :-1]) + cross(u_bar[:, :-1], u[:, :-1])).sum(axis=1)
+                grad_q[i] += dot(axis, moment)
+            parent = chain.parent[i]
+            if parent < 0:
+                continue  # gravity is the same everywhere: the position of a first slide acts on nothing
+            w0, dw0, z0 = self._links[parent][0], self._links[parent][1], self._links[parent][4]
+            acc_bar = turn(R, a_bar)
+            arm_bar = turn(R, u_bar[:, :-1])
+            link_bar[parent][0] += turn(R, w1_bar) + p * dot(acc_bar, w0) + acc_bar * dot(w0, p) - 2 * w0 * dot(acc_bar, p)
+            link_bar[parent][1] += turn(R, dw_bar) + cross(p, acc_bar)
+            link_bar[parent][2] += acc_bar
+            lever_bar[parent][0] += turn(R, z_bar[:, :-1]) + cross(p[:, None], arm_bar)
+            lever_bar[parent][1] += arm_bar
+            if chain.prismatic[i]:
+                p_bar = cross(acc_bar, dw0) + w0 * dot(w0, acc_bar) - acc_bar * dot(w0, w0) + cross(arm_bar, z0).sum(axis=1)
+                grad_q[i] += dot((chain.rotation[i] @ chain.axis[i])[:, None], p_bar)
+        return grad_q, grad_dq, grad_ddq
+
+    def _joint_gradient(self, weight: NDArray, grad_dq: NDArray, grad_ddq: NDArray) -> None:
+        n = len(weight)
+        for i in range(n):
+            own = weight[i, PER_JOINT * i:]
+            grad_ddq[i] += own[10]
+            grad_dq[i] += own[11]
+            if self._sign_speed:
+                grad_dq[i] += own[12] * (1 - self.rows[i, PER_JOINT * i + 12] ** 2) / self._sign_speed
+        if self._model.coupling is not None:
+            # the columns are linear in dq and ddq, one joint each: their slopes are their values at unit motion
+            unit, none = np.eye(n), np.zeros((n, n))
+            extra = weight[:, PER_JOINT * n:]
+            by_speed = self._model.coupling.regressor_rows(unit, none)
+            by_speed[:, 2::3] = 0.0
+            grad_dq += np.einsum('jpk,jps->ks', by_speed, extra)
+            grad_ddq += np.einsum('jpk,jps->ks', self._model.coupling.regressor_rows(none, unit), extra)
+
+    def _link_gradient(self, i: int, weight: NDArray, motion_bar: list[NDArray], lever_bar: list[NDArray]) -> None:
+        """Add the gradients of the link's ten columns with respect to w, ẇ, a and to z, u of every joint before it."""
+        w, dw, a, path, z, u = self._links[i][:6]
+        own = weight[list(path), PER_JOINT * i:PER_JOINT * i + 10].transpose(1, 0, 2)
+        S, m, mu = own[_TENSOR], own[6:9], own[9]
+        w, dw, a = w[:, None], dw[:, None], a[:, None]
+        Sw = turn_plain(S, w)
+        v = cross(z, w)
+        mw, uw, um = dot(m, w), dot(u, w), dot(u, m)
+        motion_bar[0] += (turn_plain(S, v) + cross(Sw, z) + u * mw + m * uw - 2 * um * w).sum(axis=1)
+        motion_bar[1] += (turn_plain(S, z) + cross(m, u)).sum(axis=1)
+        motion_bar[2] += (cross(z, m) + mu * u).sum(axis=1)
+        lever_bar[0] += turn_plain(S, dw) + cross(w, Sw) + cross(m, a)
+        lever_bar[1] += cross(dw, m) + w * mw - m * dot(w, w) + mu * a
+
+
+def turn_plain(S: NDArray, v: NDArray) -> NDArray:
+    """S v for S (3, 3, joints, samples) and v (3, joints or 1, samples)."""
+    return S[:, 0] * v[0] + S[:, 1] * v[1] + S[:, 2] * v[2]

@@ -1,0 +1,150 @@
+"""One search: from a random motion that keeps the limits, through smooth problems that grow sharper, to a motion that keeps them."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+from joint_dynamics.excitation.assessment import Assessment
+from joint_dynamics.excitation.fourier import FourierTrajectory
+from joint_dynamics.excitation.problem import ExcitationProblem
+
+# (sharpness of the criterion, weight of broken limits, iterations). The first problem is smooth enough to see past the corners of
+# the last ones; what it ends at foretells what the last ends at, so that only the best of several goes on.
+STAGES = ((4.0, 1e2, 80), (8.0, 1e3, 100), (16.0, 3e3, 120), (32.0, 1e4, 150))
+MEMORY = 30
+ATTEMPTS = 100
+
+
+# shares of a random motion that are tried until one keeps every limit
+RANDOM_SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25)
+
+
+class OutOfTime(Exception):
+    """The deadline came while searching."""
+
+
+class NoMotionFound(Exception):
+    """No motion keeps every limit; `broken` tells which kinds of limit were in the way, and by what fraction."""
+
+    def __init__(self, broken: dict[str, float]):
+        super().__init__(broken)
+        self.broken = broken
+
+
+@dataclass(frozen=True)
+class Found:
+    """A motion that keeps every limit, what it is worth, and where it came from: `start` counts the searches, `stage` −1 is a random motion."""
+
+    start: int
+    stage: int
+    trajectory: FourierTrajectory
+    assessment: Assessment
+    merit: float
+
+
+def random_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> FourierTrajectory | None:
+    """Return a random motion that keeps every limit, None after 100 attempts.
+
+    Every joint uses between 40 and 100 % of its own range, speed and acceleration, whichever it meets first; what the whole arm has
+    to keep (torque, end-effector, clearance) then shrinks the motion about its posture.
+    """
+    basis, limits = problem.basis, problem.limits
+    times = np.linspace(0.0, basis.duration, 10 * basis.harmonics * 10)
+    *functions, _ = basis.functions(times)
+    for _ in range(ATTEMPTS):
+        wave = rng.standard_normal((problem.model.n, basis.count - 1))
+        mean = limits.middle + 0.5 * rng.uniform(-1, 1, problem.model.n) * limits.half_range
+        share = rng.uniform(0.4, 1.0, problem.model.n)
+        peaks = [np.abs(wave @ function[1:]).max(axis=1) for function in functions]
+        room = limits.half_range - np.abs(mean - limits.middle)
+        wave *= (share * np.minimum.reduce([room / peaks[0], limits.velocity / peaks[1], limits.acceleration / peaks[2]]))[:, None]
+        trajectory = problem.feasible(FourierTrajectory(problem.model.joint_names, basis, np.column_stack([mean, wave]), problem.posture),
+                                      RANDOM_SHARES)
+        if trajectory is not None:
+            return trajectory
+    return None
+
+
+def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> FourierTrajectory:
+    """Return a motion found by minimising what is broken, for robots whose random motions hardly ever keep the limits.
+
+    Raises NoMotionFound when five tries end with a limit broken.
+    """
+    for _ in range(5):
+        x = 0.3 * rng.uniform(-1, 1, problem.size)
+        for penalty in (1e2, 1e4):
+            x = scipy.optimize.minimize(problem.objective, x, args=(1.0, penalty, False), jac=True, method='L-BFGS-B',
+                                        options={'maxiter': 200, 'maxcor': MEMORY}).x
+        trajectory = problem.feasible(problem.trajectory(x))
+        if trajectory is not None:
+            return trajectory
+    margins = problem.assess(problem.trajectory(x)).margins
+    raise NoMotionFound({kind: margin for kind, margin in margins.items() if margin < 0})
+
+
+def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[Found], None]) -> None:
+    """Run one start until `deadline` (of time.monotonic) and report every motion worth having.
+
+    Several random motions are improved a little, the best of them as far as it goes. The random numbers depend on the seed and on
+    `start` only, whichever process runs it. Raises NoMotionFound when no motion to start from keeps the limits.
+    """
+    rng = np.random.default_rng([problem.settings.seed, start])
+    best: tuple[float, NDArray] | None = None
+    for _ in range(problem.settings.candidates):
+        trajectory = random_trajectory(problem, rng)
+        rare = trajectory is None
+        if trajectory is None:
+            trajectory = repaired_trajectory(problem, rng)
+        report(_found(problem, start, -1, trajectory))
+        x, value, in_time = _descend(problem, problem.unknowns(trajectory), STAGES[0], deadline)
+        if best is None or value < best[0]:
+            best = value, x
+            _report_feasible(problem, start, 0, x, report)
+        if not in_time:
+            return
+        if rare:
+            break
+    assert best is not None
+    x = best[1]
+    for number, stage in enumerate(STAGES[1:], start=1):
+        x, _, in_time = _descend(problem, x, stage, deadline)
+        _report_feasible(problem, start, number, x, report)
+        if not in_time:
+            return
+
+
+def _found(problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory) -> Found:
+    assessment = problem.assess(trajectory)
+    return Found(start, stage, trajectory, assessment, problem.merit(assessment))
+
+
+def _report_feasible(problem: ExcitationProblem, start: int, stage: int, x: NDArray, report: Callable[[Found], None]) -> None:
+    trajectory = problem.feasible(problem.trajectory(x))
+    if trajectory is not None:
+        report(_found(problem, start, stage, trajectory))
+
+
+def _descend(problem: ExcitationProblem, x: NDArray, stage: tuple[float, float, int], deadline: float) -> tuple[NDArray, float, bool]:
+    """Minimise one stage from x; return the point, its value and whether the stage came to its end before the deadline."""
+    sharpness, penalty, iterations = stage
+    last = [x.copy()]
+
+    def objective(point: NDArray) -> tuple[float, NDArray]:
+        if time.monotonic() > deadline:
+            raise OutOfTime
+        return problem.objective(point, sharpness, penalty)
+
+    def keep(point: NDArray) -> None:
+        last[0] = point.copy()
+
+    try:
+        result = scipy.optimize.minimize(objective, x, jac=True, method='L-BFGS-B', callback=keep,
+                                         options={'maxiter': iterations, 'maxcor': MEMORY, 'maxfun': 2 * iterations})
+    except OutOfTime:
+        return last[0], np.inf, False
+    return result.x, float(result.fun), True

@@ -1,0 +1,76 @@
+"""What every profile gives: a motion of all joints that can be asked for at any times."""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+
+
+@dataclass(frozen=True)
+class MotionSamples:
+    """A motion on a time grid: `time` (samples,) [s]; `q` [rad], `dq` [rad/s], `ddq` [rad/s²], (samples, joints) each."""
+
+    time: NDArray
+    q: NDArray
+    dq: NDArray
+    ddq: NDArray
+
+
+class Trajectory(ABC):
+    """A motion of n joints over [0, `duration`] s; before and after it the joints rest where it begins and ends.
+
+    Attributes
+    ----------
+    joint_names: in the order of the columns. duration: in s.
+
+    """
+
+    joint_names: tuple[str, ...]
+    duration: float
+
+    @abstractmethod
+    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq, (joints, samples) each, at times t (samples,) within [0, duration]."""
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return len(self.joint_names)
+
+    def states(self, t: ArrayLike) -> MotionSamples:
+        """Return the motion at any times t (samples,) [s]."""
+        time = np.atleast_1d(np.asarray(t, dtype=float))
+        q, dq, ddq = self.motion(np.clip(time, 0.0, self.duration))
+        outside = (time < 0) | (time > self.duration)
+        dq[:, outside] = 0.0
+        ddq[:, outside] = 0.0
+        return MotionSamples(time, q.T, dq.T, ddq.T)
+
+    def position(self, t: ArrayLike) -> NDArray:
+        """Return q [rad] at times t (samples,): (samples, joints)."""
+        return self.states(t).q
+
+    def velocity(self, t: ArrayLike) -> NDArray:
+        """Return dq [rad/s] at times t (samples,): (samples, joints)."""
+        return self.states(t).dq
+
+    def acceleration(self, t: ArrayLike) -> NDArray:
+        """Return ddq [rad/s²] at times t (samples,): (samples, joints)."""
+        return self.states(t).ddq
+
+    def sample(self, rate: float) -> MotionSamples:
+        """Return the motion at `rate` [Hz] from 0 to the duration; its very end is always the last sample.
+
+        Raises JointDynamicsError for a rate that is not positive.
+        """
+        if not np.isfinite(rate) or rate <= 0:
+            raise JointDynamicsError(f'rate: expected a number > 0 Hz, found {rate!r}')
+        time = np.arange(int(np.floor(self.duration * rate + 1e-9)) + 1) / rate
+        if self.duration - time[-1] > 1e-9:
+            time = np.append(time, self.duration)
+        time[-1] = min(time[-1], self.duration)
+        return self.states(time)

@@ -1,0 +1,48 @@
+"""A search process: `python -m joint_dynamics.excitation.worker`, fed by `optimise` through its standard input and output.
+
+A process of its own rather than multiprocessing: the caller needs no main guard, threads of the caller (a ROS node's) are not
+forked, and the linear algebra of the small matrices here runs on one thread, which is several times faster.
+"""
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from typing import Any, BinaryIO
+
+from joint_dynamics.excitation.problem import ExcitationProblem
+from joint_dynamics.excitation.search import NoMotionFound, search
+
+
+def send(stream: BinaryIO, message: Any) -> None:
+    """Write one message."""
+    pickle.dump(message, stream)
+    stream.flush()
+
+
+def main() -> None:
+    """Read (model, settings, seconds left), then the numbers of starts to run, until the input ends; write what is found.
+
+    Messages out: ('found', Found), ('none', {kind of limit: margin}), ('done', start).
+    """
+    out = os.fdopen(os.dup(1), 'wb')
+    os.dup2(2, 1)  # what a library prints must not end up among the messages
+    source = sys.stdin.buffer
+    model, settings, seconds = pickle.load(source)
+    deadline = time.monotonic() + seconds
+    problem = ExcitationProblem(model, settings)
+    while True:
+        try:
+            start = pickle.load(source)
+        except EOFError:
+            return
+        try:
+            search(problem, start, deadline, lambda found: send(out, ('found', found)))
+        except NoMotionFound as error:
+            send(out, ('none', error.broken))
+        send(out, ('done', start))
+
+
+if __name__ == '__main__':
+    main()
