@@ -27,7 +27,9 @@ def generate_launch_description():
         'excitation': [('~/joint_trajectory', trajectory)],
         'identifier': [],
         'estimator': [('dynamics_description', 'identifier/dynamics_description')],
-        'feedforward': [('dynamics_description', 'identifier/dynamics_description'), ('~/joint_trajectory', trajectory)],
+        'feedforward': [('dynamics_description', 'identifier/dynamics_description'), ('~/joint_trajectory', trajectory),
+                        ('friction_parameters', 'estimator/friction_parameters'), ('joint_torques', 'estimator/joint_torques'),
+                        ('controller_state', [LaunchConfiguration('initial_joint_controller'), '/controller_state'])],
     }
     shared = {name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')}
     description = {'description_file': ParameterValue(LaunchConfiguration('description_file'), value_type=str)}

@@ -1,0 +1,59 @@
+"""The presets in config/ name nodes and parameters that exist, with values that these accept."""
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from joint_dynamics.nodes.documentation import node_classes
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ModelErrors, plausible_drives, ur5e_urdf
+
+CONFIG = Path(__file__).parents[1] / 'config'
+PRESETS = sorted(CONFIG.glob('*/nodes.yaml'))
+PREFIX = 'left_'
+NODES = node_classes()
+
+
+def sections(path):
+    """Yield (node name, {parameter: value}) of a preset."""
+    document = yaml.safe_load(path.read_text(encoding='utf-8').replace('$(var tf_prefix)', PREFIX))
+    for key, section in document.items():
+        assert key.startswith('/**/'), f'{key}: must hold in any namespace'
+        assert set(section) == {'ros__parameters'}
+        yield key.removeprefix('/**/'), section['ros__parameters']
+
+
+def test_there_are_presets():
+    assert {path.parent.name for path in PRESETS} == {'gazebo', 'kinova_gen3', 'ros2_control', 'simulation', 'ur_e_series'}
+
+
+@pytest.mark.parametrize('path', PRESETS, ids=lambda path: path.parent.name)
+def test_a_preset_names_what_exists(path):
+    for node, values in sections(path):
+        rows = {row.name: row for row in NODES[node].parameter_rows()}
+        for name, value in values.items():
+            assert name in rows, f'{node} has no parameter {name}'
+            for given in value.values() if rows[name].per_joint else (value,):
+                rows[name].value(given)
+
+
+@pytest.mark.parametrize('name', ['gazebo', 'simulation'])
+def test_drive_gains_are_those_of_the_simulated_drives(name):
+    robot = RobotModel.load(ur5e_urdf())
+    nominal = plausible_drives(robot.limits.effort, 0, ModelErrors.none()).nominal_gain
+    for node, values in sections(CONFIG / name / 'nodes.yaml'):
+        if 'drive_gain' in values:
+            assert values['drive_gain'] == {PREFIX + joint: pytest.approx(gain, abs=6e-4)
+                                            for joint, gain in zip(robot.joint_names, nominal, strict=True)}, node
+
+
+def test_controllers_of_gazebo_have_the_joints_of_the_robot():
+    document = yaml.safe_load((CONFIG / 'gazebo' / 'controllers.yaml').read_text(encoding='utf-8'))['/**']
+    joints = list(RobotModel.load(ur5e_urdf()).joint_names)
+    manager = document.pop('controller_manager')['ros__parameters']
+    assert {name for name in manager if name != 'update_rate'} == {*document, 'joint_state_broadcaster'}
+    for name, section in document.items():
+        assert section['ros__parameters']['joints'] == joints, name
+        assert list(section['ros__parameters'].get('gains', joints)) == joints
