@@ -1,10 +1,12 @@
 """The report of a test of one joint: what can be believed, the values with their deviations, each map with data and fit."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from joint_dynamics.control.compensation import JointCheck
 from joint_dynamics.identification.joint.result import Plot, TestResult
 from joint_dynamics.report.html import Report
 
@@ -58,4 +60,28 @@ def joint_report(result: TestResult, recordings: list[str]) -> Report:
         report.add_section('Data and fit')
     for plot in result.plots:
         report.add_figure(plot_figure(plot), plot.title)
+    return report
+
+
+def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
+    """Return the report of a compensation check: excess over speed per joint, with the band of two deviations."""
+    from matplotlib import pyplot
+    report = Report('Friction compensation against identified friction', applied)
+    report.add_section('Verdicts')
+    report.add_table(['joint', 'T [°C]', 'direction', 'verdict', 'runs away', 'v_a [rad/s]'], [
+        [check.joint, side.temperature, side.direction, side.verdict, side.runs_away, ', '.join(f'{item.speed:.3g}' for item in side.crossings)]
+        for check in checks for side in (check.positive, check.negative)])
+    report.add_section('Excess of the compensation')
+    for check in checks:
+        figure, axis = pyplot.subplots(figsize=(9, 3.6))
+        for side, colour in ((check.positive, COLOURS[0]), (check.negative, COLOURS[1])):
+            axis.plot(side.speed, side.excess, color=colour, label=f'{side.direction} direction')
+            axis.fill_between(side.speed, side.excess - 2 * side.deviation, side.excess + 2 * side.deviation, color=colour, alpha=0.15)
+        axis.axhline(0, color='k', linewidth=0.8)
+        axis.set_xlabel('speed along the motion [rad/s]')
+        axis.set_ylabel('compensation minus friction [N·m]')
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=8)
+        place = '' if check.positive.temperature is None else f' at {check.positive.temperature:g} °C'
+        report.add_figure(figure, f'{check.joint}{place}: above zero the joint speeds up by itself')
     return report

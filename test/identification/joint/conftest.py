@@ -148,7 +148,7 @@ def trapezoids(speeds, hold=1.2, acceleration=8.0, start=0.0):
     return start + np.cumsum(np.concatenate(pieces)) / RATE
 
 
-def reciprocating(turn=1.0, forward=np.deg2rad(4.5), back=np.deg2rad(1.5), acceleration=0.8, start=0.0):
+def reciprocating(turn=1.0, forward=0.025 * np.pi, back=0.025 * np.pi / 3, acceleration=0.8, start=0.0):
     """Slow reversals: four phases ±a per stroke pair, net forward − back, until `turn` turns are done; at rest at every reversal."""
     strokes, travelled, pieces = [], 0.0, []
     while travelled < turn * 2 * np.pi:

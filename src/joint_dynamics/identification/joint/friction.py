@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint.data import JointData
+from joint_dynamics.identification.joint.friction_motion import identify_friction_from_motion
 from joint_dynamics.identification.joint.plateaus import Plateau, PlateauSettings, find_plateaus, group_speeds
 from joint_dynamics.identification.joint.regression import LinearFit, least_squares
 from joint_dynamics.identification.joint.result import Plot, Series, TestResult, Value, friction_document
@@ -18,8 +19,12 @@ from joint_dynamics.joint import FrictionModel, StaticFriction
 
 @dataclass(frozen=True)
 class FrictionSettings:
-    """model: one of speed_map.MODELS, or auto (the best by the Bayesian information criterion that the number of speeds allows)."""
+    """method: plateaus, or motion (all samples, ramps too; Coulomb and viscous only; see friction_motion).
 
+    model: one of speed_map.MODELS, or auto (the best by the Bayesian information criterion that the number of speeds allows).
+    """
+
+    method: str = 'plateaus'
     model: str = 'auto'
     plateaus: PlateauSettings = field(default_factory=PlateauSettings)
 
@@ -32,6 +37,10 @@ def identify_friction(recordings: Sequence[JointData], settings: FrictionSetting
     Raises NotBelievableError without a plateau.
     """
     settings = settings or FrictionSettings()
+    if settings.method not in ('plateaus', 'motion'):
+        raise JointDynamicsError(f'friction: expected method plateaus or motion, found {settings.method!r}')
+    if settings.method == 'motion':
+        return identify_friction_from_motion(recordings, settings.plateaus.min_speed)
     plateaus = find_plateaus(recordings, settings.plateaus)
     omega = np.array([item.speed for item in plateaus])
     torque = np.array([item.torque for item in plateaus]) - _known_parts(plateaus, base)
@@ -101,10 +110,11 @@ def _doubts(result: TestResult, plateaus: Sequence[Plateau], best: SpeedMap, bot
     if speeds == 1:
         result.reasons.append(f'one speed only ({abs(plateaus[0].speed):.3g} rad/s): Coulomb and viscous friction cannot be told apart, '
                               'F_C is the whole friction at that speed')
-    swing = max(abs(item.trend) / max(abs(item.torque), 10 * item.std) for item in plateaus)
-    if swing > 0.5:
+    steepest = max(plateaus, key=lambda item: abs(item.trend) / max(abs(item.torque), 1e-12))
+    if abs(steepest.trend) > 0.5 * abs(steepest.torque):
         left_in = 'no load torque was subtracted (give --robot, or a column load)' if source == 'none' else f'load torque from {source}'
-        result.reasons.append(f'the torque changes by up to {100 * swing:.0f} % of its mean along a plateau: gravity is left in; {left_in}')
+        result.reasons.append(f'the torque changes by {abs(steepest.trend):.2g} N·m along a plateau whose mean is {steepest.torque:.2g} N·m: '
+                              f'gravity is left in; {left_in}')
     if best.at_bound:
         result.warnings.append(f'{", ".join(best.at_bound)} at a bound of the fit: too few slow plateaus to tell the Stribeck part')
     temperatures = [item.temperature for item in plateaus if item.temperature is not None]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,16 +143,18 @@ def _identify_slip(recordings: Sequence[JointData], settings: HysteresisSettings
         return
     best = max(dynamic, key=lambda fit: fit.validation_percent)
     result.quality['method'] = best.method
-    result.parameters['F_C0'] = Value(best.F_C, None, 'N·m')
+    result.parameters['F_C0'] = Value(best.F_C, best.F_C_std, 'N·m')
+    result.doubt_zero(['F_C0'], 'friction is lost in the noise of the torque')
     if 'static' in fits and best.validation_percent <= fits['static'].validation_percent:
         result.reasons.append(f'Maxwell-slip ({best.validation_percent:.1f} %) explains the torque no better than the static map '
                               f'({fits["static"].validation_percent:.1f} %)')
     assert best.limits is not None and best.stiffness is not None
-    document: dict = {'operators': int(best.limits.size), 'limits': best.limits.tolist(), 'stiffness': best.stiffness.tolist()}
+    document: dict[str, Any] = {'operators': int(best.limits.size), 'limits': best.limits.tolist(), 'stiffness': best.stiffness.tolist()}
     if best.method == 'law':
         document = {'operators': settings.operators, 'r_Delta': settings.r_Delta, 'r_k': settings.r_k}
     # A level from a test made for it stays; that of slow reversals only serves where there is none.
-    result.document['friction'] = {'parameters': {'F_C0': best.F_C} if base is None else {}, 'maxwell_slip': document}
+    level = {'F_C0': best.F_C} if base is None else {}
+    result.document['friction'] = {'parameters': level, 'standard_deviations': {'F_C0': best.F_C_std} if level else {}, 'maxwell_slip': document}
     result.plots.append(_loop_plot(recordings[0].joint, validation[0], best, fits.get('static'), backlash))
 
 

@@ -35,7 +35,7 @@ class InertiaSettings:
 def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings | None = None) -> TestResult:
     """Dominant inertia by the period alone and by the fit with Coulomb and viscous friction; both are reported.
 
-    Raises NotBelievableError without one full period. Flagged: an inertia within two deviations of zero.
+    Raises NotBelievableError without half a period. Flagged: an inertia within two deviations of zero.
     """
     settings = settings or InertiaSettings()
     if settings.spring is None or not settings.spring > 0:
@@ -47,12 +47,12 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
     for data in recordings:
         x = data.q - np.mean(data.q)
         smooth = zero_phase_lowpass(x, data.cutoff, data.rate)
-        peaks = find_peaks(smooth, prominence=0.1 * np.ptp(smooth))[0]
+        peaks = np.sort(np.concatenate([find_peaks(side * smooth, prominence=0.02 * np.ptp(smooth))[0] for side in (1, -1)]))
         if peaks.size < 2:
-            raise NotBelievableError(f'{data.name}: {data.joint}: found {peaks.size} swings to the same side, expected at least 2')
-        tops = _interpolated(data.time, smooth, peaks)
-        periods.extend(np.diff(tops).tolist())
-        cutoff = settings.bandwidth / float(np.mean(np.diff(tops)))
+            raise NotBelievableError(f'{data.name}: {data.joint}: found {peaks.size} turning points of an oscillation, expected at least 2')
+        halves = np.diff(_interpolated(data.time, smooth, peaks))
+        periods.extend((2 * halves).tolist())
+        cutoff = settings.bandwidth / (2 * float(np.mean(halves)))
         q = zero_phase_lowpass(data.q, cutoff, data.rate)
         dq = central_difference(q, data.rate)
         ddq = central_difference(dq, data.rate)
@@ -76,7 +76,7 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
         'inertia_from_period': Value(simple, None if T_std is None else 2 * simple * T_std / T_n, 'kg·m²'),
         'F_C': Value(fit['F_C'], fit.deviation('F_C'), 'N·m'), 'F_V1': Value(fit['F_V1'], fit.deviation('F_V1'), 'N·m·s/rad'),
         'period': Value(T_n, T_std, 's')})
-    result.quality.update({'fit_percent': nrmse_percent(target, target - fit.residual), 'rows': int(target.size), 'swings': len(periods),
+    result.quality.update({'fit_percent': nrmse_percent(target, target - fit.residual), 'rows': int(target.size), 'half_swings': len(periods),
                            'period_spread_percent': 100 * float(np.std(periods)) / T_n})
     result.doubt_zero(['inertia'], 'the oscillation is too weak')
     off = abs(simple / fit['inertia'] - 1.0)

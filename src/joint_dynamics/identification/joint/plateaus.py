@@ -9,20 +9,19 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import NotBelievableError
 from joint_dynamics.identification.joint.data import JointData
-from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
 
 @dataclass(frozen=True)
 class PlateauSettings:
     """When a stretch counts as constant speed.
 
-    min_duration s; min_speed rad/s; tolerance: largest change of speed over min_duration, relative; settle rad: travel left out at its
-    start, so that the pre-sliding hysteresis after a reversal is over (several times the backlash).
+    min_duration s; min_speed rad/s; tolerance: largest relative change of the mean speed from one half of min_duration to the next;
+    settle rad: travel left out at its start, so that the pre-sliding hysteresis after a reversal is over (several times the backlash).
     """
 
     min_duration: float = 0.3
     min_speed: float = 2e-3
-    tolerance: float = 0.03
+    tolerance: float = 0.05
     settle: float = 4e-3
 
 
@@ -54,23 +53,28 @@ def mean_deviation(x: NDArray) -> float:
 
 
 def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice]:
-    """Rows of the recording where the motor side turns at constant speed, at least `min_duration` long."""
-    rate = data.rate
-    omega = zero_phase_lowpass(data.omega, min(data.cutoff, 2.0 / settings.min_duration), rate)
-    change = np.abs(central_difference(omega, rate)) * settings.min_duration
-    steady = (np.abs(omega) > settings.min_speed) & (change < settings.tolerance * np.abs(omega))
+    """Rows of the recording where the motor side turns at constant speed, at least `min_duration` long.
+
+    A sample counts when the mean speeds over half of min_duration before and after it differ by less than `tolerance`; means of the angle itself,
+    which encoder steps and ripple of the speed hardly touch.
+    """
+    half = max(2, int(0.5 * settings.min_duration * data.rate))
+    if data.samples <= 2 * half:
+        return []
+    theta = data.theta
+    before = (theta[half:-half] - theta[:-2 * half]) * data.rate / half
+    after = (theta[2 * half:] - theta[half:-half]) * data.rate / half
+    mean = 0.5 * (before + after)
+    steady = (np.abs(mean) > settings.min_speed) & (np.abs(after - before) < settings.tolerance * np.abs(mean))
     edges = np.flatnonzero(np.diff(np.concatenate([[False], steady, [False]]).astype(int)))
     found = []
-    for first, end in zip(edges[::2], edges[1::2], strict=True):
-        # The edges of a run still carry the filter's view of the ramp beside it.
-        trim = int(0.15 * settings.min_duration * rate)
-        first, end = first + trim, end - trim
-        if end - first < settings.min_duration * rate:
-            continue
-        travelled = np.abs(data.theta[first:end] - data.theta[first])
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        # The first and last windows reach into the ramps; what lies half a window inside them does not.
+        first, end = start + half - half // 2, stop + half + half // 2
+        travelled = np.abs(theta[first:end] - theta[first])
         first += int(np.searchsorted(np.maximum.accumulate(travelled), settings.settle))
-        speed = omega[first:end]
-        if end - first >= settings.min_duration * rate and np.ptp(speed) <= 2 * settings.tolerance * np.abs(np.median(speed)):
+        speed = mean[start:stop]
+        if end - first >= settings.min_duration * data.rate and np.ptp(speed) <= 2 * settings.tolerance * np.abs(np.median(speed)):
             found.append(slice(int(first), int(end)))
     return found
 

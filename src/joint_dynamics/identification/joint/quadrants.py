@@ -92,8 +92,9 @@ def fit_quadrants(rigid: NDArray, dq: NDArray, tau: NDArray, names: Sequence[str
                   guard: int = 8, speed_bounds: tuple[float, float] = (5e-3, 0.5)) -> QuadrantFit:
     """Fit both models to filtered, decimated samples: rigid (N, m), dq (N,) rad/s, tau (N,) N·m; `names` of the m rigid columns.
 
-    dq_s None: line search of ‖ρ‖ over speed_bounds; guard: see `outside_stiction`. Raises NotBelievableError where the motion does not pass the
-    vertical (load of one sign per direction), so that c_m, c_g and τ_off are collinear, and where the samples cannot tell the parameters apart.
+    dq_s None: line search of ‖ρ‖ over speed_bounds, not below half the slowest speeds driven; guard: see `outside_stiction`. Raises
+    NotBelievableError where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are collinear,
+    and where the samples cannot tell the parameters apart.
     """
     if rigid.ndim != 2 or rigid.shape != (dq.size, len(names)) or tau.shape != dq.shape:
         raise JointDynamicsError(f'quadrants: expected rigid ({dq.size}, {len(names)}) and tau ({dq.size},), found {rigid.shape} and {tau.shape}')
@@ -106,16 +107,19 @@ def fit_quadrants(rigid: NDArray, dq: NDArray, tau: NDArray, names: Sequence[str
                                      'c_m, c_g and tau_off cannot be told apart')
     all_names = [*(f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')), *DRY]
 
-    def new_fit(scale: float) -> LinearFit:
-        return least_squares(quadrant_columns(X, v, y, scale), y, all_names, in_time=False)
+    def cost(log_scale: float) -> float:
+        # ‖ρ‖² is the last diagonal entry of the triangular factor of [W, y].
+        R = np.asarray(np.linalg.qr(np.column_stack([quadrant_columns(X, v, y, float(np.exp(log_scale))), y]), mode='r'))
+        return float(R[-1, -1] ** 2)
 
     if dq_s is None:
-        low, high = np.log(speed_bounds)
+        # E must be told from the samples there are: below half the slowest speeds it is zero but for a few of them, and fits their noise.
+        low = np.log(max(speed_bounds[0], 0.5 * float(np.quantile(np.abs(v), 0.05))))
+        high = np.log(max(speed_bounds[1], 2 * np.exp(low)))
         coarse = np.linspace(low, high, 12)
-        costs = [float(np.sum(new_fit(float(np.exp(s))).residual ** 2)) for s in coarse]
+        costs = [cost(s) for s in coarse]
         k = int(np.argmin(costs))
-        found = minimize_scalar(lambda s: float(np.sum(new_fit(float(np.exp(s))).residual ** 2)), method='bounded',
-                                bounds=(coarse[max(k - 1, 0)], coarse[min(k + 1, 11)]), options={'xatol': 1e-3})
+        found = minimize_scalar(cost, method='bounded', bounds=(coarse[max(k - 1, 0)], coarse[min(k + 1, 11)]), options={'xatol': 1e-3})
         dq_s = float(np.exp(found.x))
     usual = least_squares(usual_columns(X, v), y, [*names, 'F_C', 'F_V', 'tau_off'])
     new = least_squares(quadrant_columns(X, v, y, dq_s), y, all_names)

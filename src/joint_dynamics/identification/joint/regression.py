@@ -36,12 +36,15 @@ class LinearFit:
 
 
 def _autocovariance_sum(scores: NDArray, lag: int) -> NDArray:
-    """Bartlett-weighted long-run sum Σ_l (1 − l/(L+1)) (Γ_l + Γ_lᵀ) of the scores (N, p)."""
-    total = scores.T @ scores
-    for shift in range(1, lag + 1):
-        gamma = scores[shift:].T @ scores[:-shift]
-        total = total + (1.0 - shift / (lag + 1.0)) * (gamma + gamma.T)
-    return total
+    """Bartlett-weighted long-run sum Σ_l (1 − |l|/(L+1)) Γ_l of the scores (N, p).
+
+    It is the mean square of their sums over windows of L + 1 samples, zeros beyond the ends, so that no lag has to be gone through by itself.
+    """
+    window = lag + 1
+    padded = np.concatenate([np.zeros((window, scores.shape[1])), scores, np.zeros((lag, scores.shape[1]))])
+    running = np.cumsum(padded, axis=0)
+    sums = running[window:] - running[:-window]
+    return sums.T @ sums / window
 
 
 def correlation_length(residual: NDArray, longest: int | None = None) -> int:

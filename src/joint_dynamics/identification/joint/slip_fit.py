@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import differential_evolution, lsq_linear, minimize
 
 from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.identification.joint.regression import least_squares
 from joint_dynamics.identification.joint.result import nrmse_percent
 from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits, polynomial_stiffness
 
@@ -48,10 +49,11 @@ class SlipData:
 
 @dataclass(frozen=True)
 class SlipFit:
-    """One method's answer: Coulomb level F_C N·m, F_V1, offset, operators, and NRMSE in percent on both parts of the data."""
+    """One method's answer: Coulomb level F_C N·m and its deviation, F_V1, offset, operators, and NRMSE in percent on both parts of the data."""
 
     method: str
     F_C: float
+    F_C_std: float
     F_V1: float
     offset: float
     limits: NDArray | None
@@ -136,6 +138,8 @@ def fit_maxwell_slip(estimation: Sequence[SlipData], validation: Sequence[SlipDa
         stiffness = None
         if limits is not None:
             stiffness = share / limits if method == 'law' else solution[:-2] / F_C / limits
-        fits[method] = SlipFit(method, F_C, float(solution[-2]), float(solution[-1]), limits, stiffness,
+        slip = columns[:, :-2] @ solution[:-2] / F_C
+        level = least_squares(np.column_stack([slip, columns[:, -2:]]), y, ('F_C', 'F_V1', 'offset'))
+        fits[method] = SlipFit(method, F_C, level.deviation('F_C'), float(solution[-2]), float(solution[-1]), limits, stiffness,
                                nrmse_percent(y, columns @ solution), nrmse_percent(y_new, new @ solution))
     return fits

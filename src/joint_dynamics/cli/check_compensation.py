@@ -1,0 +1,97 @@
+"""`joint-dynamics check-compensation`: whether a friction compensation would let a robot run away."""
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joint_dynamics.cli.common import output_folder, show_table, write_summary
+
+if TYPE_CHECKING:
+    from joint_dynamics.control.compensation import DirectionCheck, JointCheck
+
+WORDS = {'under': 'under-compensated: speeds decay', 'over': 'OVER-COMPENSATED: speeds run away',
+         'attracting': 'attracting crossing: settles at v_a', 'repelling': 'REPELLING crossing: faster than v_a runs away',
+         'mixed': 'several crossings', 'exact': 'exactly compensated: speeds stay'}
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        'check-compensation', help='check an applied friction compensation before it is sent to a robot',
+        description='Compares a friction compensation with the identified friction, per joint and direction. Exit status 1 when a joint would run '
+                    'away (docs/check-compensation.md).')
+    parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml with the identified friction')
+    parser.add_argument('--applied', required=True, metavar='FILE', help='YAML: the compensation per joint (docs/check-compensation.md)')
+    parser.add_argument('--out', metavar='DIR', help='folder for summary.json and report.html')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, print and, with --out, write; return 0, or 1 when a joint would run away."""
+    from joint_dynamics.control.compensation import check_compensation
+    from joint_dynamics.description import DynamicsDescription
+    description = DynamicsDescription.load(args.description)
+    applied = _read(args.applied, description.joint_names)
+    folder = output_folder(args.out) if args.out else None
+    friction = {name: part['friction'] for name, part in description.document['joints'].items() if 'friction' in part}
+    checks = check_compensation(friction, applied, _speed_limits(description))
+    show_table('Friction compensation', ['joint', 'direction', 'T [°C]', 'verdict', 'v_a [rad/s]', 'largest excess [N·m]', 'at [rad/s]'],
+               [_row(side) for check in checks for side in (check.positive, check.negative)])
+    for check in checks:
+        for cycle in check.cycles:
+            size = '' if cycle.amplitude is None else f', ±{cycle.amplitude:.3g} rad, period {cycle.period:.3g} s'
+            print(f'{check.joint}: with a spring a {"stable" if cycle.stable else "repelling"} limit cycle of ±{cycle.speed:.3g} rad/s{size}')
+        for side in (check.positive, check.negative):
+            if side.might and not side.runs_away:
+                print(f'warning: {check.joint} {side.direction}: within two deviations of the identified friction it could run away')
+    skipped = [name for name in description.joint_names if name not in applied]
+    if skipped:
+        print(f'not checked (not in {args.applied}): {", ".join(skipped)}')
+    runaway = sorted({check.joint for check in checks if check.runs_away})
+    if folder:
+        _write(folder, checks, args)
+        print(f'written: {folder}/summary.json report.html')
+    if runaway:
+        print(f'joint-dynamics check-compensation: would run away: {", ".join(runaway)}', file=sys.stderr)
+    return 1 if runaway else 0
+
+
+def _row(side: DirectionCheck) -> list[Any]:
+    excess, speed = side.worst
+    return [side.joint, side.direction, side.temperature, WORDS[side.verdict],
+            ', '.join(f'{item.speed:.3g} ({item.kind})' for item in side.crossings) or None, excess, speed]
+
+
+def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
+    import yaml
+
+    from joint_dynamics.errors import JointDynamicsError
+    try:
+        document = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+    except OSError as error:
+        raise JointDynamicsError(f'applied {path}: expected a readable file, found: {error.strerror or error}') from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise JointDynamicsError(f'applied {path}: expected YAML, found: {str(error).splitlines()[0]}') from None
+    if not isinstance(document, dict) or set(document) != {'joints'} or not isinstance(document['joints'], dict) or not document['joints']:
+        raise JointDynamicsError(f'applied {path}: expected the one field joints with at least one joint')
+    unknown = sorted(set(document['joints']) - set(joint_names))
+    if unknown:
+        raise JointDynamicsError(f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}')
+    return document['joints']
+
+
+def _speed_limits(description: Any) -> dict[str, float]:
+    """Speed limits of the robot the description carries; none where it carries no robot."""
+    import numpy as np
+    if not {'urdf', 'mdh'} & set(description.document['robot']):
+        return {}
+    model = description.robot_model()
+    return {name: float(limit) for name, limit in zip(model.joint_names, model.limits.velocity, strict=True) if np.isfinite(limit) and limit > 0}
+
+
+def _write(folder: Path, checks: list[JointCheck], args: argparse.Namespace) -> None:
+    from joint_dynamics.report.joint import compensation_report
+    compensation_report(checks, args.applied).save(folder / 'report.html')
+    write_summary(folder, {'description': args.description, 'applied': args.applied, 'runs_away': any(check.runs_away for check in checks),
+                           'checks': [check.summary() for check in checks]})
