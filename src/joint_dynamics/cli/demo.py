@@ -1,0 +1,62 @@
+"""`joint-dynamics demo`: the whole story on a simulated UR5e, over real topics, every node its own process (docs/demo.md)."""
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import time
+from pathlib import Path
+from typing import Any
+
+from joint_dynamics.errors import JointDynamicsError
+
+NEEDED = ('rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'std_srvs', 'rosgraph_msgs')
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        'demo', help='run the whole story on a simulated UR5e',
+        description='Excites, records, identifies, estimates and compensates a simulated UR5e over ROS 2 topics, and compares everything '
+                    'with the truth. Takes about three minutes; needs ROS 2, whose Python packages are enough.')
+    parser.add_argument('--out', metavar='DIR', default='out/demo', help='folder for summary.json, report.html, dynamics.yaml and the logs '
+                                                                         '(default: %(default)s)')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run all stages, print the table, write; return 0."""
+    from joint_dynamics.cli.common import output_folder, show_table, write_summary
+    from joint_dynamics.cli.demo_story import DemoSettings
+    from joint_dynamics.report.demo import demo_report, headlines
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise JointDynamicsError(f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
+                                 'joint_dynamics[ros], or source a ROS 2 installation)')
+    folder = output_folder(args.out)
+    summary, results = tell(DemoSettings(), folder)
+    show_table('Found beside the truth', ['', 'here', 'published'], headlines(summary))
+    demo_report(summary, results).save(folder / 'report.html')
+    write_summary(folder, summary)
+    print(f'{summary["seconds"]["total"]:.0f} s; written: {folder}/report.html summary.json')
+    return 0
+
+
+def tell(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run all stages with processes of their own, and end every one of them; return the summary and the results for the report."""
+    from joint_dynamics.cli.common import output_folder
+    from joint_dynamics.cli.demo_display import Display
+    from joint_dynamics.cli.demo_story import STAGES, Story
+    from joint_dynamics.cli.processes import Processes, terminated_like_interrupted
+    from joint_dynamics.cli.ros_domain import own_domain
+    from joint_dynamics.nodes.demo_conductor import conductor
+    began = time.monotonic()
+    # The summary of an earlier run must not be taken for that of one that failed.
+    for name in ('summary.json', 'report.html'):
+        (folder / name).unlink(missing_ok=True)
+    logs = output_folder(str(folder / 'logs'))
+    with (terminated_like_interrupted(), own_domain(), Display() as display, Processes(logs) as processes,
+          conductor(processes.check) as client):
+        story = Story(settings, folder, display, processes, client)
+        for stage in STAGES:
+            stage(story)
+    story.summary['seconds'] = {**display.seconds, 'total': time.monotonic() - began}
+    return story.summary, story.results
