@@ -1,0 +1,62 @@
+"""`joint-dynamics check-compensation` from the outside: exit status 1 when a robot would run away."""
+import json
+
+import pytest
+import yaml
+
+IDENTIFIED = {'format': 'joint_dynamics', 'version': 1, 'robot': {'joint_names': ['a', 'b']}, 'joints': {
+    'a': {'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 10.0}, 'standard_deviations': {'F_C0': 0.1, 'F_V1': 0.2}}}, 'b': {}}}
+
+
+@pytest.fixture
+def check(run, tmp_path):
+    def call(applied, *more):
+        (tmp_path / 'dynamics.yaml').write_text(yaml.safe_dump(IDENTIFIED))
+        (tmp_path / 'applied.yaml').write_text(applied if isinstance(applied, str) else yaml.safe_dump(applied))
+        return run('check-compensation', tmp_path / 'dynamics.yaml', '--applied', tmp_path / 'applied.yaml', *more)
+    return call
+
+
+def compensation(F_C0, F_V1, **more):
+    return {'joints': {'a': {'parameters': {'F_C0': F_C0, 'F_V1': F_V1}, 'speed_limit': 2.0, **more}}}
+
+
+def test_under_compensation_passes(check):
+    done = check(compensation(4.0, 9.0))
+    assert done.status == 0, done.err
+    assert 'under-compensated' in done.out
+    assert 'not checked' in done.out
+    assert not done.err
+
+
+def test_over_and_repelling_exit_with_1(check):
+    for values in ((6.0, 11.0), (4.0, 11.0)):
+        done = check(compensation(*values))
+        assert done.status == 1
+        assert done.error.endswith('would run away: a')
+
+
+def test_limit_cycle_is_told_and_is_not_a_runaway(check, tmp_path):
+    done = check(compensation(6.0, 9.0, spring=80.0, inertia=1.5), '--out', tmp_path / 'out')
+    assert done.status == 0, done.err
+    assert 'stable limit cycle of ±1.27 rad/s' in done.out
+    summary = json.loads((tmp_path / 'out' / 'summary.json').read_text())
+    assert summary['runs_away'] is False
+    assert summary['checks'][0]['directions'][0]['crossings'] == [{'speed': pytest.approx(1.0), 'kind': 'attracting'}]
+    assert 'base64' in (tmp_path / 'out' / 'report.html').read_text()
+
+
+def test_doubt_is_told(check):
+    done = check(compensation(4.95, 9.95))
+    assert done.status == 0
+    assert 'could run away' in done.out
+
+
+@pytest.mark.parametrize(('applied', 'message'), [
+    ('joints: [', 'YAML'), ('[]', 'joints'), ({'joints': {'c': {'parameters': {'F_C0': 1}}}}, 'joints.c'),
+    ({'joints': {'b': {'parameters': {'F_C0': 1}, 'speed_limit': 1}}}, 'friction in the description'),
+    ({'joints': {'a': {'parameters': {'F_C0': 1}}}}, 'speed_limit'), ({'joints': {'a': {'parameters': {'F_X': 1}, 'speed_limit': 1}}}, 'F_X')])
+def test_bad_input_is_one_line_and_exit_2(check, applied, message):
+    done = check(applied)
+    assert done.status == 2
+    assert message in done.error
