@@ -4,7 +4,7 @@ import pinocchio
 import pytest
 
 from joint_dynamics.robot import INERTIAL, RobotModel
-from joint_dynamics.simulation import FlexibleJointRobot, ur5e_urdf
+from joint_dynamics.simulation import FlexibleJointRobot, ur5e_description, ur5e_urdf
 
 HALF = np.pi / 2
 #: Standard Denavit-Hartenberg table of the manufacturer: d, a, alpha.
@@ -34,6 +34,14 @@ def test_names_limits_and_masses(model):
     np.testing.assert_allclose(model.limits.velocity, np.pi)
     np.testing.assert_allclose(model.limits.upper, [2 * np.pi, 2 * np.pi, np.pi, 2 * np.pi, 2 * np.pi, 2 * np.pi])
     np.testing.assert_allclose(model.parameters.reshape(6, 14)[:, 9], [3.761, 8.058, 2.846, 1.37, 1.3, 0.365])
+
+
+def test_a_prefix_goes_before_every_name(model):
+    prefixed = RobotModel.from_urdf(ur5e_description('left_'))
+    assert prefixed.joint_names == tuple(f'left_{name}' for name in model.joint_names)
+    np.testing.assert_array_equal(prefixed.parameters, model.parameters)
+    assert 'link="base' not in ur5e_description('left_')
+    np.testing.assert_array_equal(FlexibleJointRobot(ur5e_description('left_')).truth.position, FlexibleJointRobot().truth.position)
 
 
 def test_every_link_can_exist(model):

@@ -16,14 +16,16 @@ from joint_dynamics.simulation.controllers import CONTROLLERS, Controllers
 from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.energy import Energy
 from joint_dynamics.simulation.inertials import Payload
+from joint_dynamics.simulation.pace import Pace
 from joint_dynamics.simulation.playback import play, record, recording_of
-from joint_dynamics.simulation.robot import FlexibleJointRobot, ur5e_urdf
+from joint_dynamics.simulation.robot import FlexibleJointRobot
 from joint_dynamics.simulation.samples import Command, Samples
 from joint_dynamics.simulation.settings import ModelErrors, Sensors
 from joint_dynamics.simulation.trajectory import Reference, Trajectory
 from joint_dynamics.simulation.truth import Truth
+from joint_dynamics.simulation.ur5e import ur5e_description, ur5e_urdf
 
 __all__ = [
-    'CONTROLLERS', 'Command', 'Controllers', 'Drives', 'Energy', 'FlexibleJointRobot', 'ModelErrors', 'Payload', 'Reference', 'Samples', 'Sensors',
-    'Trajectory', 'Truth', 'plausible_drives', 'play', 'record', 'recording_of', 'ur5e_urdf',
+    'CONTROLLERS', 'Command', 'Controllers', 'Drives', 'Energy', 'FlexibleJointRobot', 'ModelErrors', 'Pace', 'Payload', 'Reference', 'Samples',
+    'Sensors', 'Trajectory', 'Truth', 'plausible_drives', 'play', 'record', 'recording_of', 'ur5e_description', 'ur5e_urdf',
 ]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RigidBody
 from joint_dynamics.simulation.robot import FlexibleJointRobot
 from joint_dynamics.simulation.samples import Command
 from joint_dynamics.simulation.trajectory import Reference, Trajectory
@@ -24,10 +25,17 @@ AT_REST = 1e-3
 
 
 class Controllers:
-    """The controllers of one robot. `effort_joints`: joint order of the effort controller, default the robot's."""
+    """The controllers of one robot.
 
-    def __init__(self, robot: FlexibleJointRobot, *, effort_joints: Sequence[str] | None = None, active: str = TRAJECTORY):
+    effort_joints: joint order of the effort controller, default the robot's. active: the one that is active at first.
+    add_gravity: the robot adds the gravity torque of its own description (payload unknown) to commanded torques, as a UR does.
+    """
+
+    def __init__(self, robot: FlexibleJointRobot, *, effort_joints: Sequence[str] | None = None, active: str = TRAJECTORY,
+                 add_gravity: bool = False):
         self._robot = robot
+        self.add_gravity = add_gravity
+        self._rigid: RigidBody | None = None
         self.effort_joints = tuple(effort_joints or robot.joint_names)
         if sorted(self.effort_joints) != sorted(robot.joint_names):
             raise JointDynamicsError(f'{EFFORT}: expected the joints {", ".join(robot.joint_names)} in any order, found '
@@ -134,10 +142,16 @@ class Controllers:
             return self._trajectory.sample(times - self._start)
         return Reference(*(np.repeat(row, times.size, axis=0) for row in self._held))
 
+    def _gravity(self) -> NDArray:
+        if self._rigid is None:
+            self._rigid = self._robot.model.rigid_body()
+        return self._rigid.gravity(self._robot.truth.position)
+
     def commands(self, ticks: int) -> Command:
         """Return the commands of the next `ticks` ticks, as things stand now."""
         robot = self._robot
         if self._torque is not None:
-            return Command.torque(np.repeat(self._torque[None], ticks, axis=0))
+            torque = self._torque + self._gravity() if self.add_gravity else self._torque
+            return Command.torque(np.repeat(torque[None], ticks, axis=0))
         reference = self._reference(robot.time + robot.period * np.arange(ticks))
         return Command.track(reference.q, reference.dq, reference.effort)

@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 def pack(drives: Drives) -> Plant:
     """Return `drives` for the kernels."""
-    joints = np.zeros(drives.gain.size, dtype=CONSTANTS)
+    joints = np.zeros(drives.gain.size, dtype=CONSTANTS).view(np.recarray)
     for name in CONSTANTS.names or ():
         if name in Drives._fields:
             joints[name] = getattr(drives, name)
@@ -56,7 +56,7 @@ def pack(drives: Drives) -> Plant:
 
 def rest(n: int, operators: int, temperature: float) -> State:
     """Return the state of `n` joints at rest at 0 rad and `temperature` [°C], all memory empty."""
-    joints = np.zeros(n, dtype=JOINT)
+    joints = np.zeros(n, dtype=JOINT).view(np.recarray)
     for name in ('winding', 'gear', 'sensed'):
         joints[name] = temperature
     return State(np.zeros((4, n)), joints, np.zeros((n, operators)), np.zeros(6))

@@ -20,13 +20,11 @@ from joint_dynamics.simulation.samples import Command, Samples
 from joint_dynamics.simulation.settings import ModelErrors, Sensors
 from joint_dynamics.simulation.stability import MAX_STEP, substeps
 from joint_dynamics.simulation.truth import Truth
+from joint_dynamics.simulation.ur5e import ur5e_urdf
 
+UR_JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
+#: Where a UR stands at first, rad: clear of itself and of the floor.
 HOME = (0.0, -1.2, 1.4, -1.7, -1.5, 0.3)
-
-
-def ur5e_urdf() -> Path:
-    """Return the path of the UR5e's URDF that ships with the package."""
-    return Path(__file__).with_name('ur5e.urdf')
 
 
 class FlexibleJointRobot:
@@ -78,7 +76,8 @@ class FlexibleJointRobot:
         self._audit = EnergyAudit()
         self._plant = pack(self.drives)
         self._state = rest(self.n, self.drives.radius.size, float(temperature))
-        default = HOME if self.joint_names == _UR_JOINTS else np.clip(np.zeros(self.n), self.limits.lower, self.limits.upper)
+        is_ur = self.n == 6 and all(name.endswith(ur) for name, ur in zip(self.joint_names, UR_JOINTS, strict=True))
+        default = HOME if is_ur else np.clip(np.zeros(self.n), self.limits.lower, self.limits.upper)
         self.place(default if position is None else position)
 
     def _controller(self, gains: dict[str, ArrayLike], motor_side: bool) -> engine.Control:
@@ -252,6 +251,3 @@ class FlexibleJointRobot:
         if array.shape not in ((), (1,), (self.n,)) or not np.isfinite(array).all():
             raise JointDynamicsError(f'simulation: expected {what} as one finite number or {self.n} of them, found {value!r}')
         return np.broadcast_to(array, (self.n,)).copy()
-
-
-_UR_JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')

@@ -1,6 +1,8 @@
 """What the plant really is, for tests and demonstrations to compare with: no identification may look at it."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -125,3 +127,17 @@ class Truth:
             warm = warmth(even[j], warmth_of[index])
             out[index] = friction(even[j], wear[j], warm, 0.0, speed[index], load[index], np.sign(speed[index]))
         return out
+
+    def as_document(self) -> dict[str, Any]:
+        """Return all of it with plain names and numbers, arrays as lists in joint order (for JSON)."""
+        numbers = {name: getattr(self.drives, name).tolist() for name in (
+            'coulomb', 'coulomb_load', 'load_linear', 'static', 'stribeck_speed', 'stribeck_shape', 'viscous', 'viscous_square', 'viscous_cubic',
+            'temperature_linear', 'temperature_cubic', 'reference_temperature', 'wear_friction', 'wear_stiffness', 'nominal_gain', 'gear_ratio')}
+        turn = np.linspace(0.0, 2.0 * np.pi, 241)[:-1, None] * np.ones(len(self.drives.gain))
+        return {
+            'joint_names': list(self._model.joint_names),
+            'parameter_names': list(self._model.parameter_names), 'parameters': self.parameters.tolist(),
+            'drive_gain': self.drive_gains.tolist(), 'rotor_inertia': self.rotor_inertia.tolist(), 'damping': self.damping.tolist(),
+            'stiffness': self.stiffness.tolist(), 'wear': self.wear.tolist(), 'temperature': self.temperature.tolist(),
+            'winding_temperature': self.winding_temperature.tolist(), 'friction': numbers,
+            'kinematic_error': self.kinematic_error(turn).T.tolist(), 'backlash': self.backlash(turn).T.tolist()}

@@ -1,0 +1,69 @@
+"""Messages in and out of the simulator."""
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState, Temperature
+from trajectory_msgs.msg import JointTrajectory
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.simulation import Trajectory
+
+
+def stamp(nanoseconds: int) -> Time:
+    """Return a time message."""
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return Time(sec=seconds, nanosec=rest)
+
+
+def nanoseconds(time: Time) -> int:
+    """Return a time message in nanoseconds."""
+    return int(time.sec) * 10**9 + int(time.nanosec)
+
+
+class JointStates:
+    """Publishes JointState samples of the same joints, reusing one message: at 1 kHz its building would cost more than the plant."""
+
+    def __init__(self, publisher: Any, joint_names: Sequence[str]):
+        self.publisher = publisher
+        self._message = JointState(name=list(joint_names))
+
+    def publish(self, time: Time, position: NDArray, velocity: NDArray, effort: NDArray) -> None:
+        """Publish one sample, arrays (n,) in joint order."""
+        message = self._message
+        message.header.stamp = time
+        message.position = array('d', position.tobytes())
+        message.velocity = array('d', velocity.tobytes())
+        message.effort = array('d', effort.tobytes())
+        self.publisher.publish(message)
+
+
+def temperature(time: Time, joint: str, value: float) -> Temperature:
+    """Return the temperature message of one joint, °C."""
+    message = Temperature(temperature=float(value))
+    message.header.stamp = time
+    message.header.frame_id = joint
+    return message
+
+
+def trajectory(message: JointTrajectory) -> Trajectory:
+    """Return the points of a message as arrays; raise JointDynamicsError where the real controller rejects them."""
+    if not message.points:
+        raise JointDynamicsError('trajectory: expected points, found none')
+    times = [point.time_from_start.sec + point.time_from_start.nanosec * 1e-9 for point in message.points]
+    arrays: dict[str, NDArray | None] = {}
+    for name, field in (('q', 'positions'), ('dq', 'velocities'), ('ddq', 'accelerations'), ('effort', 'effort')):
+        rows = [np.array(getattr(point, field), dtype=float) for point in message.points]
+        if any(row.size for row in rows):
+            if any(row.size != len(message.joint_names) for row in rows):
+                raise JointDynamicsError(f'trajectory: expected {len(message.joint_names)} {field} in every point or in none, found '
+                                         f'{", ".join(sorted({str(row.size) for row in rows}))}')
+            arrays[name] = np.array(rows)
+    if 'q' not in arrays:
+        raise JointDynamicsError('trajectory: expected positions, found none')
+    return Trajectory(np.array(times), **arrays)  # type: ignore[arg-type]

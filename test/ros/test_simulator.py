@@ -1,0 +1,298 @@
+"""The simulated robot from outside: what a driver gives, what controllers take, and how simulated time flows."""
+import json
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from builtin_interfaces.msg import Duration, Time  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+from sensor_msgs.msg import JointState, Temperature  # noqa: E402
+from std_msgs.msg import Float64MultiArray, String  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+
+from joint_dynamics.nodes.simulator import Simulator  # noqa: E402
+from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR  # noqa: E402
+from joint_dynamics.robot import RobotModel  # noqa: E402
+from joint_dynamics.simulation import FlexibleJointRobot  # noqa: E402
+
+JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
+
+
+def start(ros, **parameters):
+    """An active simulator in this process, five times faster than the wall where the machine can."""
+    node = ros.node(Simulator, **{'real_time_factor': 5.0, **parameters})
+    assert node.trigger_configure().name == 'SUCCESS'
+    assert node.trigger_activate().name == 'SUCCESS'
+    return node
+
+
+def seconds(stamp):
+    return stamp.sec + stamp.nanosec * 1e-9
+
+
+def run_until(ros, node, time):
+    ros.until(lambda: node.simulated.time >= time, what=f'{time} s of simulated time')
+
+
+def until_heard(ros, publisher):
+    ros.until(lambda: publisher.get_subscription_count() > 0, what='the simulator to listen')
+
+
+def trajectory(names, *points):
+    """A message of (time, positions, velocities or None, effort or None)."""
+    message = JointTrajectory(joint_names=list(names))
+    for time, q, dq, effort in points:
+        point = JointTrajectoryPoint(positions=list(q), time_from_start=Duration(sec=int(time), nanosec=round(time % 1 * 1e9)))
+        if dq is not None:
+            point.velocities = list(dq)
+        if effort is not None:
+            point.effort = list(effort)
+        message.points.append(point)
+    return message
+
+
+def test_it_gives_what_a_driver_gives(ros, assert_documented):
+    states, motors = (ros.listen(JointState, topic, RELIABLE_SENSOR) for topic in ('joint_states', 'motor_states'))
+    clocks = ros.listen(Clock, '/clock', 1000)
+    warm = ros.listen(Temperature, 'elbow_joint/temperature')
+    truths = ros.listen(String, 'simulator/truth', LATCHED)
+    node = start(ros, temperature=31.0)
+    run_until(ros, node, 1.2)
+    ros.until(lambda: warm and states and clocks)
+    late = ros.listen(String, 'robot_description', LATCHED)
+    ros.until(lambda: late, what='the latched description')
+    assert RobotModel.from_urdf(late[0].data).joint_names == JOINTS
+    for message in (states[0], motors[0]):
+        assert tuple(message.name) == JOINTS
+        assert len(message.position) == len(message.velocity) == len(message.effort) == 6
+    times = np.array([seconds(message.header.stamp) for message in states])
+    np.testing.assert_allclose(np.diff(times), 0.002, atol=1e-9)
+    assert seconds(clocks[0].clock) >= 1.0
+    assert np.abs(np.array(states[5].position) - np.array(motors[5].position)).max() < 0.01
+    assert warm[0].header.frame_id == 'elbow_joint'
+    assert warm[0].temperature == pytest.approx(31.0, abs=0.5)
+    truth = json.loads(truths[-1].data)
+    assert truth['joint_names'] == list(JOINTS)
+    np.testing.assert_allclose(truth['stiffness'], FlexibleJointRobot(seed=0).truth.stiffness)
+    assert_documented(node)
+
+
+def test_effort_is_a_current_or_a_torque_by_parameter(ros):
+    efforts = {}
+    for unit in ('current', 'torque'):
+        node = start(ros, namespace=unit, effort=unit, motor_effort=unit, motor_side='shaft')
+        states, motors = (ros.listen(JointState, f'{unit}/{topic}', RELIABLE_SENSOR) for topic in ('joint_states', 'motor_states'))
+        ros.until(lambda states=states, motors=motors: states and motors)
+        efforts[unit] = np.array(states[0].effort)
+        assert motors[0].position[2] == pytest.approx(101.0 * states[0].position[2], abs=0.5)
+        node.trigger_deactivate()
+    gain = FlexibleJointRobot(seed=0).nominal_gains
+    holding = np.abs(efforts['torque']) > 5.0
+    assert holding.any()
+    np.testing.assert_allclose(efforts['torque'][holding], (efforts['current'] * gain)[holding], rtol=0.2)
+
+
+def test_a_trajectory_is_followed_in_any_joint_order(ros):
+    publisher = ros.probe.create_publisher(JointTrajectory, 'joint_trajectory_controller/joint_trajectory', 10)
+    node = start(ros)
+    until_heard(ros, publisher)
+    goal = node.simulated.truth.position + np.array([0.1, -0.05, 0.1, 0.2, -0.2, 0.3])
+    publisher.publish(trajectory(JOINTS[::-1], (1.0, goal[::-1], np.zeros(6), None)))
+    ros.until(lambda: node.controllers.busy, what='the trajectory')
+    ros.until(lambda: not node.controllers.busy, what='its end')
+    run_until(ros, node, node.simulated.time + 1.0)
+    assert np.abs(node.simulated.truth.position - goal).max() < 2e-3
+
+
+def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
+    publisher = ros.probe.create_publisher(JointTrajectory, 'simulator/joint_trajectory', 10)
+    node = start(ros)
+    until_heard(ros, publisher)
+    q = node.simulated.truth.position
+    message = trajectory(JOINTS, (0.5, q, None, np.ones(6)), (1.0, q, None, 3 * np.ones(6)))
+    begin = node.simulated.time + 2.0
+    message.header.stamp = Time(sec=int(begin + 1.0), nanosec=round(begin % 1 * 1e9))
+    publisher.publish(message)
+    ros.until(lambda: node.controllers.busy, what='the trajectory')
+    ahead = round((begin + 0.75) * node.simulated.rate) - node.simulated.ticks
+    np.testing.assert_allclose(node.controllers.commands(ahead + 1).effort[-1], 2.0, atol=0.02)
+
+
+@pytest.mark.parametrize(('message', 'reason'), [
+    (trajectory(JOINTS), 'expected points'),
+    (trajectory(('a',), (1.0, [0.0], None, None)), 'expected the joints'),
+    (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions in every point'),
+    (trajectory(JOINTS, (1.0, [0.0] * 6, [1.0] * 6, None)), 'at rest'),
+    (trajectory(JOINTS, (2.0, [0.0] * 6, None, None), (1.0, [0.0] * 6, None, None)), 'increase'),
+    (trajectory(JOINTS, (1.0, [float('nan')] * 6, None, None)), 'finite'),
+])
+def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros, message, reason):
+    publisher = ros.probe.create_publisher(JointTrajectory, 'simulator/joint_trajectory', 10)
+    node = start(ros)
+    until_heard(ros, publisher)
+    publisher.publish(message)
+    ros.until(lambda: reason in node.diagnostics.message('commands'), what=f'the reason: {reason}')
+    assert not node.controllers.busy
+
+
+def test_efforts_have_the_semantics_of_forward_command_controller(ros):
+    publisher = ros.probe.create_publisher(Float64MultiArray, 'forward_effort_controller/commands', 10)
+    node = start(ros, controller='forward_effort_controller', effort_joints=list(JOINTS[::-1]))
+    until_heard(ros, publisher)
+    gravity = node.simulated.model.gravity(node.simulated.truth.position)
+    publisher.publish(Float64MultiArray(data=gravity[::-1].tolist()))
+    ros.until(lambda: np.array_equal(node.controllers.commands(1).effort[0], gravity), what='the efforts')
+    run_until(ros, node, node.simulated.time + 0.5)
+    np.testing.assert_array_equal(node.controllers.commands(1).effort[0], gravity)
+    publisher.publish(Float64MultiArray(data=[float('nan')] * 6))
+    ros.until(lambda: 'dropped' in node.diagnostics.message('commands'), what='the drop')
+    np.testing.assert_array_equal(node.controllers.commands(1).effort[0], gravity)
+    publisher.publish(Float64MultiArray(data=[0.0] * 5))
+    ros.until(lambda: node.controllers.active == 'none', what='the deactivation')
+    q = node.simulated.truth.position
+    run_until(ros, node, node.simulated.time + 0.5)
+    assert np.abs(node.simulated.truth.position - q).max() < 2e-3
+
+
+def test_it_adds_gravity_as_a_ur_does(ros):
+    publisher = ros.probe.create_publisher(Float64MultiArray, 'forward_effort_controller/commands', 10)
+    node = start(ros, controller='forward_effort_controller', add_gravity=True)
+    until_heard(ros, publisher)
+    publisher.publish(Float64MultiArray(data=[0.0] * 6))
+    gravity = node.simulated.model.gravity(node.simulated.truth.position)
+    ros.until(lambda: np.abs(node.controllers.commands(1).effort[0] - gravity).max() < 0.5, what='gravity')
+    assert ros.set_parameter('simulator', 'add_gravity', False).successful
+    np.testing.assert_array_equal(node.controllers.commands(1).effort[0], np.zeros(6))
+
+
+def test_it_is_the_robot_behind_a_topic_based_hardware_interface(ros):
+    publisher = ros.probe.create_publisher(JointState, 'joint_commands', 10)
+    node = start(ros, controller='joint_commands')
+    until_heard(ros, publisher)
+    goal = node.simulated.truth.position + 0.02
+    publisher.publish(JointState(name=list(JOINTS[::-1]), position=goal[::-1].tolist()))
+    ros.until(lambda: np.array_equal(node.controllers.commands(1).q[0], goal), what='the command')
+    run_until(ros, node, node.simulated.time + 1.5)
+    assert np.abs(node.simulated.truth.position - goal).max() < 2e-3
+
+
+def test_settings_take_effect_while_time_flows(ros):
+    node = start(ros)
+    truth = node.simulated.truth
+    mass, stiffness = truth.parameters[14 * 5 + 9], truth.stiffness
+    for name, value in (('payload_com', [0.0, 0.0, 0.05]), ('payload_mass', 2.0), ('wear_duration', 0.2), ('wear.elbow_joint', 1.0),
+                        ('heating.wrist_1_joint', 400.0), ('external_torque.shoulder_pan_joint', 5.0)):
+        assert ros.set_parameter('simulator', name, value).successful
+    # A payload, a worn joint, a hot one and a push, within one simulated second.
+    run_until(ros, node, node.simulated.time + 1.0)
+    truth = node.simulated.truth
+    assert truth.parameters[14 * 5 + 9] == pytest.approx(mass + 2.0)
+    assert truth.stiffness[2, 0] == pytest.approx(0.75 * stiffness[2, 0])
+    assert truth.temperature[3] > 25.5
+    assert node.simulated.step().transmission_torque[0, 0] == pytest.approx(-5.0, abs=2.5)
+    assert ros.set_parameter('simulator', 'payload_mass', 0.0).successful
+    assert node.simulated.truth.parameters[14 * 5 + 9] == pytest.approx(mass)
+
+
+@pytest.mark.parametrize(('name', 'value'), [('wear.elbow_joint', 1.5), ('payload_mass', -1.0), ('payload_com', [1.0]), ('controller', 'pid'),
+                                             ('payload_inertia', [1.0, 2.0]), ('real_time_factor', -1.0)])
+def test_wrong_settings_are_refused_with_a_reason(ros, name, value):
+    start(ros)
+    result = ros.set_parameter('simulator', name, value)
+    assert not result.successful
+    assert name in result.reason
+
+
+@pytest.mark.parametrize(('parameters', 'reason'), [
+    ({'robot_file': '/does/not/exist.urdf'}, 'readable file'), ({'position': [0.0, 1.0]}, 'position'), ({'effort_joints': ['a']}, 'any order')])
+def test_a_robot_that_cannot_be_built_says_why(ros, parameters, reason):
+    node = ros.node(Simulator, **parameters)
+    assert node.trigger_configure().name == 'FAILURE'
+    assert reason in node.diagnostics.message('state')
+
+
+def test_the_same_seed_gives_the_same_samples_at_any_speed(ros):
+    runs = []
+    for k, factor in enumerate((20.0, 0.0)):
+        # As fast as possible is faster than a listener in Python: it is followed, so that nothing is lost.
+        node = ros.node(Simulator, namespace=f'run{k}', real_time_factor=factor, seed=5, follow_topics=['echo'])
+        echo, states = ros.probe.create_publisher(JointState, f'run{k}/echo', 10), []
+
+        def take(message, states=states, echo=echo):
+            states.append(message)
+            echo.publish(message)
+        ros.probe.create_subscription(JointState, f'run{k}/joint_states', take, RELIABLE_SENSOR)
+        assert node.trigger_configure().name == 'SUCCESS'
+        until_heard(ros, node._joint_states.publisher)
+        until_heard(ros, echo)
+        node.trigger_activate()
+        ros.until(lambda states=states: len(states) > 400, what='samples')
+        node.trigger_deactivate()
+        runs.append(states)
+    for a, b in zip(*(states[:400] for states in runs), strict=True):
+        assert a.header.stamp == b.header.stamp
+        assert a.position == b.position
+        assert a.effort == b.effort
+
+
+def test_time_stands_while_inactive_and_goes_on_where_it_was(ros):
+    node = start(ros)
+    run_until(ros, node, 0.2)
+    assert ros.transition('simulator', 'deactivate')
+    stood = node.simulated.time
+    ros.state('simulator')
+    assert node.simulated.time == stood
+    assert ros.transition('simulator', 'activate')
+    # One batch at most at a time: nothing is made up for.
+    ros.until(lambda: node.simulated.time > stood)
+    assert node.simulated.time <= stood + 0.5
+
+
+def test_it_never_runs_further_ahead_of_those_it_follows(ros):
+    answers = ros.probe.create_publisher(JointState, 'estimator/joint_torques', 10)
+    node = start(ros, real_time_factor=0.0, follow_topics=['estimator/joint_torques'], max_lead=0.05)
+    until_heard(ros, answers)
+    # Before anybody has spoken there is nobody to wait for.
+    run_until(ros, node, 0.1)
+    node.trigger_deactivate()
+    for upto in (node.simulated.time + 0.1, node.simulated.time + 0.3):
+        message = JointState()
+        message.header.stamp = Time(sec=int(upto + 1.0), nanosec=round(upto % 1 * 1e9))
+        answers.publish(message)
+        ros.until(lambda upto=upto: node._pace._followers.get('estimator/joint_torques', 0) >= upto - 1e-6, what='the answer')
+        if not node.is_active:
+            node.trigger_activate()
+        ros.until(lambda: node._pace.waiting_for == 'estimator/joint_torques', what='the wait')
+        ros.until(lambda upto=upto: node.simulated.time > upto + 0.04, what='the lead')
+        assert node.simulated.time <= upto + 0.05 + 1e-6
+    ros.probe.destroy_publisher(answers)
+    # Who is gone need not be waited for.
+    run_until(ros, node, node.simulated.time + 0.2)
+
+
+def test_reset_puts_it_back_at_rest(ros):
+    node = start(ros)
+    q = node.simulated.truth.position
+    node.simulated.place(q + 0.5)
+    assert ros.trigger('simulator/reset').success
+    assert np.abs(node.simulated.truth.position - q).max() < 1e-3
+
+
+def test_names_can_carry_a_prefix(ros):
+    node = start(ros, tf_prefix='left_', trajectory_controller='left_controller')
+    assert node.simulated.joint_names == tuple(f'left_{joint}' for joint in JOINTS)
+    np.testing.assert_allclose(node.simulated.truth.position[1], -1.2, atol=1e-3)
+    assert ros.probe.count_subscribers('left_controller/joint_trajectory') == 1
+
+
+def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
+    states = ros.listen(JointState, 'cell/joint_states', RELIABLE_SENSOR)
+    process = ros.process('joint_dynamics.nodes.simulator', namespace='/cell', parameters={'autostart': True, 'publish_clock': False})
+    ros.until(lambda: len(states) > 50, what='samples')
+    # Without /clock the stamps are the wall's.
+    assert abs(seconds(states[-1].header.stamp) - ros.probe.get_clock().now().nanoseconds * 1e-9) < 60.0
+    status, output = ros.stop(process)
+    assert status == 0, output
+    assert 'Traceback' not in output
