@@ -16,7 +16,8 @@ def generate_launch_description():
         package='joint_dynamics', executable='simulator', name='simulator', namespace=LaunchConfiguration('namespace'), output='both',
         parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), {
             'autostart': ParameterValue(LaunchConfiguration('autostart'), value_type=bool),
-            'robot_file': ParameterValue(LaunchConfiguration('robot_file'), value_type=str)}])
+            **{parameter: ParameterValue(LaunchConfiguration(argument), value_type=str) for parameter, argument in (
+                ('robot_file', 'robot_file'), ('tf_prefix', 'tf_prefix'), ('trajectory_controller', 'initial_joint_controller'))}}])
     return LaunchDescription([
         DeclareLaunchArgument('robot_file', default_value='', description='URDF with inertials and torque limits; empty: a UR5e'),
         DeclareLaunchArgument('params_file', default_value=preset, description='parameters of all nodes, YAML; $(var tf_prefix) in it is replaced'),

@@ -29,6 +29,7 @@ class Ros:
         self.executor = SingleThreadedExecutor()
         self.nodes = []
         self.processes = []
+        self.watchers = []
         self.probe = rclpy.create_node('probe')
         self.executor.add_node(self.probe)
 
@@ -70,7 +71,7 @@ class Ros:
         return process.returncode, output
 
     def until(self, condition, timeout=PATIENCE, what='condition'):
-        """Spin until `condition()` is true; return its value. Fails after `timeout` s, or when a process has died."""
+        """Spin until `condition()` is true; return its value. Fails after `timeout` s, when a process has died, or a watcher says why."""
         end = time.monotonic() + timeout
         while True:
             value = condition()
@@ -79,6 +80,10 @@ class Ros:
             for process in self.processes:
                 if process.poll() not in (None, 0):
                     pytest.fail(f'{process.args[2]} ended with {process.returncode}: {process.communicate()[0]}')
+            for watcher in self.watchers:
+                reason = watcher()
+                if reason:
+                    pytest.fail(f'{what}: {reason}')
             if time.monotonic() > end:
                 pytest.fail(f'{what} not met within {timeout} s')
             self.executor.spin_once(timeout_sec=0.05)

@@ -1,0 +1,53 @@
+"""The simulated robot and all nodes: states, topics, a motion on request, a clean stop."""
+import pytest
+
+pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
+pytest.importorskip('launch_pytest', reason="ROS 2's launch_pytest is not installed")
+
+import launch_pytest
+from builtin_interfaces.msg import Duration
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState, Temperature
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from joint_dynamics.nodes.topics import LATCHED, SENSOR
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+NODES = ('simulator', 'excitation', 'identifier', 'estimator', 'feedforward')
+
+
+@launch_pytest.fixture
+def simulation(description_of, dynamics_file):
+    """With a dynamics description, in a namespace."""
+    return description_of('simulation', namespace='cell', description_file=str(dynamics_file))
+
+
+@pytest.mark.launch(fixture=simulation)
+def test_simulation(ros, exits):
+    joints = RobotModel.load(ur5e_urdf()).joint_names
+    states = ros.listen(JointState, '/cell/joint_states', SENSOR)
+    motors = ros.listen(JointState, '/cell/motor_states', SENSOR)
+    clock = ros.listen(Clock, '/clock', SENSOR)
+    descriptions = ros.listen(String, '/cell/robot_description', LATCHED)
+    warm = [ros.listen(Temperature, f'/cell/{joint}/temperature', SENSOR) for joint in joints]
+    for node in NODES:
+        ros.until_state(f'/cell/{node}', 'active')
+    ros.until(lambda: states and motors and clock and descriptions and all(warm), what='topics')
+    assert set(states[-1].name) == set(motors[-1].name) == set(joints)
+
+    # The robot follows a trajectory that is sent to its controller.
+    publisher = ros.probe.create_publisher(JointTrajectory, '/cell/joint_trajectory_controller/joint_trajectory', 10)
+    ros.until(publisher.get_subscription_count, what='the controller')
+    here = dict(zip(states[-1].name, states[-1].position, strict=True))
+    goal = [here[joint] + 0.2 for joint in joints]
+    publisher.publish(JointTrajectory(joint_names=list(joints), points=[
+        JointTrajectoryPoint(positions=goal, velocities=[0.0] * 6, time_from_start=Duration(sec=1))]))
+
+    def arrived():
+        now = dict(zip(states[-1].name, states[-1].position, strict=True))
+        return max(abs(now[joint] - there) for joint, there in zip(joints, goal, strict=True)) < 0.02
+    ros.until(arrived, what='the goal')
+    yield
+    assert exits == dict.fromkeys(NODES, 0)
