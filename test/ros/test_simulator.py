@@ -1,8 +1,10 @@
 """The simulated robot from outside: what a driver gives, what controllers take, and how simulated time flows."""
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
@@ -151,9 +153,13 @@ def test_efforts_have_the_semantics_of_forward_command_controller(ros):
     np.testing.assert_array_equal(node.controllers.commands(1).effort[0], gravity)
     publisher.publish(Float64MultiArray(data=[0.0] * 5))
     ros.until(lambda: node.controllers.active == 'none', what='the deactivation')
+    assert 'deactivated' in node.diagnostics.message('commands')
+    assert node.parameters['controller'] == 'none'
     q = node.simulated.truth.position
     run_until(ros, node, node.simulated.time + 0.5)
     assert np.abs(node.simulated.truth.position - q).max() < 2e-3
+    assert ros.set_parameter('simulator', 'controller', 'forward_effort_controller').successful
+    assert node.controllers.active == 'forward_effort_controller'
 
 
 def test_it_adds_gravity_as_a_ur_does(ros):
@@ -296,3 +302,20 @@ def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
     status, output = ros.stop(process)
     assert status == 0, output
     assert 'Traceback' not in output
+
+
+def test_the_speed_can_be_changed_while_it_runs(ros):
+    node = start(ros, real_time_factor=0.001)
+    run_until(ros, node, 0.002)
+    assert ros.set_parameter('simulator', 'real_time_factor', 0.0).successful
+    # At a thousandth of real time this would take minutes.
+    run_until(ros, node, 0.5)
+
+
+def test_the_preset_is_accepted():
+    document = yaml.safe_load((Path(__file__).parents[2] / 'config' / 'ur5e' / 'simulator.yaml').read_text(encoding='utf-8'))
+    rows = {row.name: row for row in Simulator.parameter_rows()}
+    values = document['/**/simulator']['ros__parameters']
+    assert values
+    for name, value in values.items():
+        rows[name].value(value)

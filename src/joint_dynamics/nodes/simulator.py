@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import numpy as np
+from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Float64MultiArray, String
@@ -120,7 +121,11 @@ class Simulator(DynamicsNode):
         self._command(follow)
 
     def _take_efforts(self, message: Float64MultiArray) -> None:
+        active = self.controllers.active
         self._command(self.controllers.command_effort, message.data)
+        if self.controllers.active != active:
+            # The parameter says what is active, and can so be set again.
+            self.set_parameters([Parameter('controller', value=self.controllers.active)])
 
     def _take_joint_command(self, message: JointState) -> None:
         self._command(self.controllers.command_joints, message.name, message.position, message.velocity, message.effort)
@@ -134,8 +139,9 @@ class Simulator(DynamicsNode):
         """Apply what takes effect at once."""
         for name in dict.fromkeys(name.partition('.')[0] for name in changed):
             if name == 'controller':
-                self.controllers.switch(changed[name])
-                self.diagnostics.set('commands', OK, f'{changed[name]} is active')
+                if changed[name] != self.controllers.active:
+                    self.controllers.switch(changed[name])
+                    self.diagnostics.set('commands', OK, f'{changed[name]} is active')
             elif name == 'add_gravity':
                 self.controllers.add_gravity = changed[name]
             elif name == 'real_time_factor':
@@ -214,7 +220,7 @@ class Simulator(DynamicsNode):
                 self._pace.forget(topic)
         wanted, waits = self.parameters['real_time_factor'], self._pace.waiting_for
         slow = bool(waits) or (wanted > 0.0 and self._pace.achieved < 0.9 * wanted)
-        message = f'waits for {waits}' if waits else 'runs slower than asked for' if slow else 'runs'
+        message = f'waits for {waits} (max_lead must exceed its delay)' if waits else 'runs slower than asked for' if slow else 'runs'
         self.diagnostics.set('simulation', WARN if slow else OK, message if self.is_active else 'stands',
                              simulated_time=self.simulated.time, real_time_factor=self._pace.achieved, controller=self.controllers.active)
 

@@ -32,7 +32,8 @@ PARAMETERS = (
     ParameterRow('clock_rate', 500.0, 'of /clock, in simulated time, at most that of the samples', 'Hz', 1, 4000),
     ParameterRow('follow_topics', [], 'JointState outputs of other nodes, stamped with the sample they answer: simulated time never runs '
                  'further ahead of them than `max_lead`, once they have spoken'),
-    ParameterRow('max_lead', 0.1, 'see `follow_topics`', 's', 0.002, 10, applies='at once'),
+    ParameterRow('max_lead', 0.2, 'see `follow_topics`; more than the delay of their filters, or everybody waits for ever', 's', 0.002, 10,
+                 applies='at once'),
     ParameterRow('position', [], 'of the joints at first, rad; empty: a UR at its home posture, others at 0', element=float),
     ParameterRow('controller', CONTROLLERS[0], 'the active controller; others ignore commands', choices=CONTROLLERS, applies='at once'),
     ParameterRow('trajectory_controller', 'joint_trajectory_controller', 'its name, for the topic of trajectories'),
