@@ -114,3 +114,12 @@ def test_torque_without_friction_is_not_believed(make_joint, motions):
         identify_hysteresis([replace(data, tau=-data.tau)], HysteresisSettings(methods=('law',)))
     maps_only = identify_hysteresis([replace(data, tau=None)])
     assert 'friction' not in maps_only.document
+
+
+def test_friction_known_already_is_taken_off_and_its_level_kept(make_joint, motions):
+    joint = make_joint(F_S=6.0, ripple=0.0)
+    data = joint.data(motions.reciprocating(turn=0.1))
+    known = FrictionModel({'F_C0': joint.F_C, 'F_V1': joint.F_V1, 'F_V2': joint.F_V2, 'F_V3': joint.F_V3, 'T_0': joint.T_0})
+    result = identify_hysteresis([data], HysteresisSettings(methods=('lr_polynomial',)), known)
+    assert result.document['friction']['parameters'] == {}
+    assert abs(result.parameters['F_C0'].value / joint.F_C - 1) < 0.03

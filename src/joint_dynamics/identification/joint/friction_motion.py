@@ -26,7 +26,7 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
     The curve is also given without a model of the speed: mean friction with its deviation in `bins` bins of speed per direction, inertia taken off.
     Flagged, not believed: one direction only; speed that hardly changes, so that F_C and F_V1 cannot be told apart.
     """
-    rows = [_rows(data, min_speed) for data in recordings]
+    rows = [_rows(data, min_speed, 4.0) for data in recordings]
     omega, alpha, torque = (np.concatenate(x) for x in zip(*rows, strict=True))
     if omega.size < 20:
         raise NotBelievableError(f'{recordings[0].joint} moves faster than {min_speed:g} rad/s in only {omega.size} samples')
@@ -37,7 +37,9 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
     result = TestResult('friction', recordings[0].joint)
     for name in names:
         result.parameters[name] = Value(fit[name], fit.deviation(name), UNITS[name])
-    curve = _curve(omega, torque - fit['inertia'] * alpha, fit, bins)
+    # The curve takes more rows than are independent, so that the ramps fill their bins too; its deviations count independent ones.
+    dense = [np.concatenate(x) for x in zip(*(_rows(data, min_speed, 40.0) for data in recordings), strict=True)]
+    curve = _curve(dense[0], dense[2] - fit['inertia'] * dense[1], fit, bins)
     result.quality.update({
         'method': 'motion', 'rows': int(omega.size), 'directions': 2 if both else 1, 'fit_percent': nrmse_percent(torque, torque - fit.residual),
         'residual_rms': float(np.sqrt(np.mean(fit.residual**2))), 'load_source': recordings[0].load_source,
@@ -59,9 +61,9 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
     return result
 
 
-def _rows(data: JointData, min_speed: float) -> tuple[NDArray, NDArray, NDArray]:
-    """Speed, acceleration and friction torque, low-passed alike and thinned to the cut-off."""
-    step = max(1, int(data.rate / (4 * data.cutoff)))
+def _rows(data: JointData, min_speed: float, per_period: float) -> tuple[NDArray, NDArray, NDArray]:
+    """Speed, acceleration and friction torque, low-passed alike and thinned to `per_period` rows per period of the cut-off."""
+    step = max(1, int(data.rate / (per_period * data.cutoff)))
     edge = min(int(data.rate / data.cutoff), data.samples // 10)
     keep = np.arange(edge, data.samples - edge, step)
     keep = keep[np.abs(data.omega[keep]) > min_speed]
@@ -72,7 +74,7 @@ def _rows(data: JointData, min_speed: float) -> tuple[NDArray, NDArray, NDArray]
 def _curve(omega: NDArray, friction: NDArray, fit: LinearFit, bins: int) -> list[tuple[float, float, float, int]]:
     """(mean speed, mean friction, deviation of the mean, samples) per bin of speed and direction.
 
-    The deviation adds that of F_C, which all bins share.
+    The deviation is that of the mean of as many samples as the cut-off leaves independent (four per period), with that of F_C, which all share.
     """
     points = []
     for side in (-1.0, 1.0):
@@ -85,7 +87,7 @@ def _curve(omega: NDArray, friction: NDArray, fit: LinearFit, bins: int) -> list
         for k in range(bins):
             rows = part[label == k]
             if rows.size >= 3:
-                spread = float(np.std(friction[rows], ddof=1) / np.sqrt(rows.size))
+                spread = float(np.std(fit.residual) / np.sqrt(max(1.0, rows.size / 10)))
                 std = float(np.hypot(spread, fit.deviation('F_C')))
                 points.append((float(omega[rows].mean()), float(friction[rows].mean()), std, int(rows.size)))
     return points

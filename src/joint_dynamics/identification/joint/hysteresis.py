@@ -41,7 +41,7 @@ def identify_hysteresis(recordings: Sequence[JointData], settings: HysteresisSet
                         stiffness: TorsionalStiffness | None = None) -> TestResult:
     """Maps of kinematic error and backlash, and Maxwell-slip in four ways, judged on data not used for the fit.
 
-    base       friction known already: its viscous and temperature parts are taken off the torque.
+    base       friction known already: its viscous and temperature parts are taken off the torque. The rotor's inertia is fitted beside.
     stiffness  takes the elastic deformation of a known load off. Without a torque in the recordings only the maps are identified.
     """
     settings = settings or HysteresisSettings()
@@ -108,7 +108,7 @@ def _slip_data(data: JointData, error: PeriodicMap, settle: float, base: Frictio
     slipping = np.flatnonzero((direction != 0) & (travel > settle))
     if slipping.size == 0:
         raise NotBelievableError(f'{data.name}: {data.joint} never moves further than {settle:g} rad past a reversal: nothing slips fully')
-    return SlipData(theta - error(theta), data.omega, y, int(slipping[0]), float(direction[slipping[0]]))
+    return SlipData(theta - error(theta), data.omega, data.alpha, y, int(slipping[0]), float(direction[slipping[0]]))
 
 
 def _split(runs: list[SlipData], settings: HysteresisSettings, settles: list[NDArray]) -> tuple[list[SlipData], list[SlipData]]:
@@ -122,8 +122,8 @@ def _split(runs: list[SlipData], settings: HysteresisSettings, settles: list[NDA
         raise NotBelievableError('hysteresis: nothing is left to validate on; record longer, or lower estimation_fraction')
     cut += int(after[0])
     direction = float(np.sign(run.omega[cut]))
-    first = SlipData(run.theta[:cut], run.omega[:cut], run.y[:cut], run.start, run.direction)
-    return [first], [SlipData(run.theta[cut:], run.omega[cut:], run.y[cut:], 0, direction)]
+    first = SlipData(run.theta[:cut], run.omega[:cut], run.alpha[:cut], run.y[:cut], run.start, run.direction)
+    return [first], [SlipData(run.theta[cut:], run.omega[cut:], run.alpha[cut:], run.y[cut:], 0, direction)]
 
 
 def _identify_slip(recordings: Sequence[JointData], settings: HysteresisSettings, base: FrictionModel | None, error: PeriodicMap,
@@ -168,7 +168,7 @@ def _map_plots(recordings: Sequence[JointData], maps: TransmissionMaps, error: P
     raw = [Series(f'φ, ω {word} 0', theta[part], phi[part]) for word, part in (('>', side > 0), ('<', side < 0))]
     return [Plot(f'{joint}: transmission deformation and kinematic error', 'motor angle θ [rad]', '[rad]',
                  (*raw, Series('kinematic error', grid, error(grid), 'line'))),
-            Plot(f'{joint}: backlash 𝓑, half the width', 'motor angle θ [rad]', '[rad]',
+            Plot(f'{joint}: backlash, half the width', 'motor angle θ [rad]', '[rad]',
                  (Series('half the difference', theta, side * (phi - error(theta))), Series('map', grid, backlash(grid), 'line')))]
 
 
@@ -180,9 +180,9 @@ def _loop_plot(joint: str, run: SlipData, best: SlipFit, static: SlipFit | None,
     end = int(turns[min(3, turns.size - 1)]) + 1 if turns.size else run.y.size
     H = model.run(run.theta[:end])
     rows = slice(0, end, max(1, end // 4000))
-    fit = best.F_C * H + best.F_V1 * run.omega[:end] + best.offset
+    fit = best.F_C * H + best.smooth(run)[:end]
     series = [Series('measured', run.theta[rows], run.y[rows]), Series(best.method, run.theta[rows], fit[rows], 'line')]
     if static is not None:
-        flat = static.F_C * np.sign(run.omega) + static.F_V1 * run.omega + static.offset
+        flat = static.F_C * np.sign(run.omega) + static.smooth(run)
         series.append(Series('static map', run.theta[rows], flat[:end][rows], 'line'))
     return Plot(f'{joint}: hysteresis on validation data', 'corrected motor angle [rad]', 'friction torque [N·m]', tuple(series))

@@ -108,9 +108,11 @@ def fit_quadrants(rigid: NDArray, dq: NDArray, tau: NDArray, names: Sequence[str
     all_names = [*(f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')), *DRY]
 
     def cost(log_scale: float) -> float:
-        # ‖ρ‖² is the last diagonal entry of the triangular factor of [W, y].
-        R = np.asarray(np.linalg.qr(np.column_stack([quadrant_columns(X, v, y, float(np.exp(log_scale))), y]), mode='r'))
-        return float(R[-1, -1] ** 2)
+        # ‖ρ‖² is the square of the last diagonal entry of the triangular factor of [W, y], here by its scaled Gram matrix.
+        both = np.column_stack([quadrant_columns(X, v, y, float(np.exp(log_scale))), y])
+        norms = np.maximum(np.linalg.norm(both, axis=0), 1e-30)
+        factor = np.linalg.cholesky(both.T @ both / np.outer(norms, norms) + 1e-12 * np.eye(len(norms)))
+        return float((factor[-1, -1] * norms[-1]) ** 2)
 
     if dq_s is None:
         # E must be told from the samples there are: below half the slowest speeds it is zero but for a few of them, and fits their noise.
