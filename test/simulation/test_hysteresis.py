@@ -56,7 +56,7 @@ def test_a_closed_loop_burns_energy(name):
         path = np.interp(np.arange(0, 200 * 3, 0.05) % 199, np.arange(200), loop)
         H = walk(path, SHAPES[name])
         late = slice(len(path) // 3, None)
-        assert np.trapezoid(H[late], path[late]) > -1e-9
+        assert np.sum((H[late][1:] + H[late][:-1]) / 2 * np.diff(path[late])) > -1e-9
 
 
 def test_four_operators_are_the_papers_with_a_constant_backlash():
