@@ -1,11 +1,17 @@
 """Motions worth recording: optimised Fourier series and the test motions of the literature, within every limit of the robot."""
 from joint_dynamics.excitation.assessment import Assessment
+from joint_dynamics.excitation.files import load_trajectory, to_csv, to_joint_trajectory
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.optimise import ExcitationResult, Progress, optimise
+from joint_dynamics.excitation.piecewise import PiecewiseTrajectory
+from joint_dynamics.excitation.plan import Plan, PlanSettings, plan
+from joint_dynamics.excitation.profiles import PROFILES, make_profile
+from joint_dynamics.excitation.sequence import Braking, Move, SampledTrajectory, Succession
 from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings, Payload
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 
 __all__ = [
-    'Assessment', 'ExcitationResult', 'ExcitationSettings', 'FourierBasis', 'FourierTrajectory', 'LimitSettings', 'MotionSamples', 'Payload',
-    'Progress', 'Trajectory', 'optimise',
+    'PROFILES', 'Assessment', 'Braking', 'ExcitationResult', 'ExcitationSettings', 'FourierBasis', 'FourierTrajectory', 'LimitSettings',
+    'MotionSamples', 'Move', 'Payload', 'PiecewiseTrajectory', 'Plan', 'PlanSettings', 'Progress', 'SampledTrajectory', 'Succession', 'Trajectory',
+    'load_trajectory', 'make_profile', 'optimise', 'plan', 'to_csv', 'to_joint_trajectory',
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,10 +36,10 @@ def check_number(value: Any, where: str, *, above: float = -np.inf, least: float
     """Return `value` as a float that is finite, > `above`, ≥ `least` and ≤ `most`."""
     rules = [f'> {above:g}' if above > -np.inf else '', f'≥ {least:g}' if least > -np.inf else '', f'≤ {most:g}' if most < np.inf else '']
     rule = ' and '.join(rule for rule in rules if rule)
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) \
-            or not above < value or not least <= value <= most:
+    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else np.nan
+    if not np.isfinite(number) or not above < number or not least <= number <= most:
         raise JointDynamicsError(f'{where}: expected a number{" " + rule if rule else ""}, found {value!r}')
-    return float(value)
+    return number
 
 
 def check_integer(value: Any, where: str, least: int) -> int:
@@ -71,7 +70,7 @@ def per_joint(value: Any, joint_names: Sequence[str], where: str, **rules: float
         if set(value) != set(joint_names):
             raise JointDynamicsError(f'{where}: expected the joints {", ".join(joint_names)}, found {", ".join(map(str, value)) or "none"}')
         value = [value[name] for name in joint_names]
-    if isinstance(value, Sequence) and not isinstance(value, str) or isinstance(value, np.ndarray):
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
         if len(value) != n:
             raise JointDynamicsError(f'{where}: expected {n} numbers, one per joint, found {len(value)}')
         return np.array([check_number(item, f'{where}[{name}]', **rules) for item, name in zip(value, joint_names, strict=True)])

@@ -94,7 +94,7 @@ class Clearance(Constraint):
         those between could hold a smaller one.
         """
         coarse = np.arange(0, motion.samples, STRIDE)
-        there = self._distances(Motion(self._robot, *(array[:, coarse] for array in (motion.q, motion.dq, motion.ddq))), np.inf)
+        there = self._distances(Motion(self._robot, motion.q[:, coarse], motion.dq[:, coarse], motion.ddq[:, coarse]), np.inf)
         least = there.min(initial=np.inf)
         back = np.minimum((np.arange(motion.samples) + STRIDE // 2) // STRIDE, len(coarse) - 1)
         bound = there[:, back] - self._lever @ np.abs(motion.q - motion.q[:, coarse[back]])

@@ -101,7 +101,7 @@ class ExcitationProblem:
 
     def objective(self, x: NDArray, sharpness: float, penalty: float, with_criterion: bool = True) -> tuple[float, NDArray]:
         """Return smoothed criterion + penalty · Σ max(0, 0.01 − slack)² / samples, and its gradient (size,)."""
-        motion = Motion(self.model, *self._motion(x), SIGN_SPEED)
+        motion = self._motion(x)
         sensitivity = Sensitivity(motion)
         value = 0.0
         for constraint in self.constraints:
@@ -120,12 +120,12 @@ class ExcitationProblem:
         gradient = sum(part @ function.T for part, function in zip(sensitivity.collect(), self._functions, strict=True))
         return value, (gradient * self._scale).ravel()
 
-    def _motion(self, x: NDArray) -> list[NDArray]:
+    def _motion(self, x: NDArray) -> Motion:
         coefficients = x.reshape(self._scale.shape) * self._scale
         states = [coefficients @ function for function in self._functions]
         if self.posture is not None:
             states = [state + self.posture[:, None] * rest for state, rest in zip(states, self._rest, strict=True)]
-        return states
+        return Motion(self.model, states[0], states[1], states[2], SIGN_SPEED)
 
     def check_times(self, trajectory: FourierTrajectory) -> NDArray:
         """Return times at ten times the sampling of the search, over the whole motion."""

@@ -11,6 +11,8 @@ handled at once, samples last, so that the cost is a few hundred array operation
 """
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,6 +56,23 @@ def joint_rotation(fixed: NDArray, axis: NDArray, q: NDArray) -> NDArray:
     return (fixed[:, :, None] + (fixed @ hat)[:, :, None] * np.sin(q) + (fixed @ hat @ hat)[:, :, None] * (1 - np.cos(q)))
 
 
+class _Link(NamedTuple):
+    """Motion of a link in its frame (3, samples) each; that of the link before, turned into it (`_before`); axes and levers of `path`."""
+
+    w: NDArray
+    dw: NDArray
+    a: NDArray
+    path: tuple[int, ...]
+    z: NDArray
+    u: NDArray
+    R: NDArray
+    p: NDArray
+    w_before: NDArray
+    dw_before: NDArray
+    a_before: NDArray
+    gyro: NDArray
+
+
 class RegressorGradient:
     """The regressor of one batch of samples, kept with what its reverse pass needs.
 
@@ -75,7 +94,7 @@ class RegressorGradient:
         self._sign_speed = sign_speed
         n, samples = q.shape
         self.rows = np.zeros((n, len(model.parameter_names), samples))
-        self._links: list[tuple] = []
+        self._links: list[_Link] = []
         zero = np.zeros((3, samples))
         for i, parent in enumerate(chain.parent):
             axis = chain.axis[i][:, None]
@@ -84,14 +103,13 @@ class RegressorGradient:
                 p = chain.translation[i][:, None] + (chain.rotation[i] @ chain.axis[i])[:, None] * q[i]
             else:
                 R, p = joint_rotation(chain.rotation[i], chain.axis[i], q[i]), chain.translation[i][:, None]
+            path: tuple[int, ...]
             if parent < 0:
                 w0, dw0, a0, path = zero, zero, np.broadcast_to(-chain.gravity[:, None], (3, samples)), ()
                 z, u = np.empty((3, 0, samples)), np.empty((3, 0, samples))
-                arm = u
             else:
                 w0, dw0, a0, path, z0, u0 = self._links[parent][:6]
-                arm = u0 + cross(z0, p[:, None])
-                z, u = turn_back(R, z0), turn_back(R, arm)
+                z, u = turn_back(R, z0), turn_back(R, u0 + cross(z0, p[:, None]))
             turned = cross(w0, p)
             w1, dw1, a1 = turn_back(R, w0), turn_back(R, dw0), turn_back(R, a0 + cross(dw0, p) + cross(w0, turned))
             gyro = cross(w1, axis)
@@ -103,7 +121,7 @@ class RegressorGradient:
                 own_z, own_u = np.broadcast_to(axis, (3, samples)), zero
             path = (*path, i)
             z, u = np.concatenate([z, own_z[:, None]], axis=1), np.concatenate([u, own_u[:, None]], axis=1)
-            self._links.append((w, dw, a, path, z, u, R, p, w1, dw1, a1, gyro))
+            self._links.append(_Link(w, dw, a, path, z, u, R, p, w1, dw1, a1, gyro))
             self._fill(i, list(path), z, u, w, dw, a)
             self._fill_joint(i, dq[i], ddq[i])
         if model.coupling is not None:
@@ -137,28 +155,29 @@ class RegressorGradient:
         self._joint_gradient(weight, grad_dq, grad_ddq)
         chain = self._chain
         link_bar = [[np.zeros((3, samples)) for _ in range(3)] for _ in range(n)]
-        lever_bar = [[np.zeros((3, len(link[3]), samples)) for _ in range(2)] for link in self._links]
+        lever_bar = [[np.zeros((3, len(link.path), samples)) for _ in range(2)] for link in self._links]
         for i in reversed(range(n)):
-            w, dw, a, path, z, u, R, p, w1, dw1, a1, gyro = self._links[i]
+            link = self._links[i]
+            z, u, R, p = link.z, link.u, link.R, link.p
             self._link_gradient(i, weight, link_bar[i], lever_bar[i])
             (w_bar, dw_bar, a_bar), (z_bar, u_bar) = link_bar[i], lever_bar[i]
             axis = chain.axis[i][:, None]
             if chain.prismatic[i]:
                 grad_ddq[i] += dot(axis, a_bar)
-                grad_dq[i] += 2 * dot(gyro, a_bar)
+                grad_dq[i] += 2 * dot(link.gyro, a_bar)
                 w1_bar = w_bar + 2 * self._dq[i] * cross(axis, a_bar)
             else:
                 grad_ddq[i] += dot(axis, dw_bar)
-                grad_dq[i] += dot(axis, w_bar) + dot(gyro, dw_bar)
+                grad_dq[i] += dot(axis, w_bar) + dot(link.gyro, dw_bar)
                 w1_bar = w_bar + self._dq[i] * cross(axis, dw_bar)
                 # d(Rᵀx)/dq = Rᵀx × axis for everything that was turned into this frame
-                moment = cross(w1_bar, w1) + cross(dw_bar, dw1) + cross(a_bar, a1)
+                moment = cross(w1_bar, link.w_before) + cross(dw_bar, link.dw_before) + cross(a_bar, link.a_before)
                 moment += (cross(z_bar[:, :-1], z[:, :-1]) + cross(u_bar[:, :-1], u[:, :-1])).sum(axis=1)
                 grad_q[i] += dot(axis, moment)
             parent = chain.parent[i]
             if parent < 0:
                 continue  # gravity is the same everywhere: the position of a first slide acts on nothing
-            w0, dw0, z0 = self._links[parent][0], self._links[parent][1], self._links[parent][4]
+            w0, dw0, z0 = self._links[parent].w, self._links[parent].dw, self._links[parent].z
             acc_bar = turn(R, a_bar)
             arm_bar = turn(R, u_bar[:, :-1])
             link_bar[parent][0] += turn(R, w1_bar) + p * dot(acc_bar, w0) + acc_bar * dot(w0, p) - 2 * w0 * dot(acc_bar, p)

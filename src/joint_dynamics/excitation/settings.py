@@ -64,7 +64,7 @@ class LimitSettings:
     end_effector: str | None = None
     radius: Sequence[float | None] | None = None
     height: Sequence[float | None] | None = None
-    clearance: float | None = 0.02
+    clearance: float | None = 0.01
     floor: float | None = None
     ignored_pairs: Sequence[Sequence[str]] = ()
     package_dirs: Sequence[str] = ()

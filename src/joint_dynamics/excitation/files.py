@@ -1,0 +1,96 @@
+"""Trajectories as text: CSV, a ROS `trajectory_msgs/JointTrajectory` in YAML, and the coefficients in `summary.json`."""
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
+from joint_dynamics.excitation.sequence import SampledTrajectory
+from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
+
+
+def to_csv(samples: MotionSamples) -> str:
+    """Return CSV with columns time [s], q<k> [rad], dq<k> [rad/s], ddq<k> [rad/s²], k = 1…n in the robot's joint order."""
+    n = samples.q.shape[1]
+    names = ['time', *(f'{kind}{k}' for kind in ('q', 'dq', 'ddq') for k in range(1, n + 1))]
+    table = np.column_stack([samples.time, samples.q, samples.dq, samples.ddq])
+    return '\n'.join([','.join(names), *(','.join(f'{value:.10g}' for value in row) for row in table)]) + '\n'
+
+
+def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
+    """Return a `trajectory_msgs/JointTrajectory` in YAML, as `ros2 topic pub` takes it; its stamp is zero: start on arrival."""
+    lines = ['header:', '  stamp: {sec: 0, nanosec: 0}', "  frame_id: ''", f'joint_names: [{", ".join(trajectory.joint_names)}]', 'points:']
+
+    def row(values: Any) -> str:
+        return '[' + ', '.join(f'{value:.10g}' if value else '0.0' for value in map(_decimal, values)) + ']'
+
+    for time, q, dq, ddq in zip(samples.time, samples.q, samples.dq, samples.ddq, strict=True):
+        sec, nanosec = seconds_and_nanoseconds(time)
+        lines += [f'- positions: {row(q)}', f'  velocities: {row(dq)}', f'  accelerations: {row(ddq)}', '  effort: []',
+                  f'  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}']
+    return '\n'.join(lines) + '\n'
+
+
+def _decimal(value: float) -> float:
+    return round(float(value), 12)
+
+
+def seconds_and_nanoseconds(time: float) -> tuple[int, int]:
+    """Split a time [s] as `builtin_interfaces/Duration` has it."""
+    total = round(float(time) * 1e9)
+    return total // 10 ** 9, total % 10 ** 9
+
+
+def coefficients(trajectory: FourierTrajectory) -> dict[str, Any]:
+    """Return a Fourier series as plain numbers, from which `load_trajectory` makes it again."""
+    basis = trajectory.basis
+    return {'joint_names': list(trajectory.joint_names), 'period': basis.period, 'harmonics': basis.harmonics, 'repeats': basis.repeats,
+            'ramp': basis.ramp, 'posture': None if trajectory.given_posture is None else trajectory.given_posture.tolist(),
+            'coefficients': trajectory.coefficients.tolist()}
+
+
+def load_trajectory(path: str | Path) -> Trajectory:
+    """Read a motion: the coefficients in a `summary.json` of `excite`, or the points of a JointTrajectory in YAML.
+
+    Raises JointDynamicsError that tells what was expected.
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise JointDynamicsError(f'trajectory {path}: expected a readable file, found: {error}') from None
+    try:
+        # C-coded where there is one: a trajectory has thousands of points
+        document = json.loads(text) if text.lstrip().startswith('{') else yaml.load(text, getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+    except (ValueError, yaml.YAMLError):
+        document = None
+    try:
+        if isinstance(document, Mapping) and isinstance(document.get('trajectory'), Mapping):
+            return _from_coefficients(document['trajectory'])
+        if isinstance(document, Mapping) and 'points' in document:
+            return _from_points(document)
+    except (KeyError, TypeError, ValueError) as error:
+        raise JointDynamicsError(f'trajectory {path}: expected all fields of a trajectory, found: {error}') from None
+    raise JointDynamicsError(f'trajectory {path}: expected summary.json of a Fourier excitation, or a JointTrajectory in YAML')
+
+
+def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
+    posture = document['posture']
+    basis = FourierBasis(float(document['period']), int(document['harmonics']), int(document['repeats']), float(document['ramp']),
+                         posture is None)
+    values = np.array(document['coefficients'], dtype=float)
+    if values.shape != (len(document['joint_names']), basis.count) or not np.all(np.isfinite(values)):
+        raise ValueError(f'coefficients of shape {values.shape}')
+    return FourierTrajectory(document['joint_names'], basis, values, posture)
+
+
+def _from_points(document: Mapping[str, Any]) -> SampledTrajectory:
+    points = document['points']
+    time = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in points]
+    q, dq, ddq = ([point[key] for point in points] for key in ('positions', 'velocities', 'accelerations'))
+    return SampledTrajectory(document['joint_names'], time, q, dq, ddq)

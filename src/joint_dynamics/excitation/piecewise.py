@@ -1,0 +1,100 @@
+"""Motions of constant acceleration in pieces, every joint with pieces of its own: what the test profiles are made of."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.trajectory import Trajectory
+
+
+class JointPieces:
+    """The pieces of one joint, added one after the other, from rest at `position` [rad]; `time` [s], `position`, `speed` tell where it is."""
+
+    def __init__(self, position: float):
+        self.start = float(position)
+        self.time, self.position, self.speed = 0.0, float(position), 0.0
+        self.durations: list[float] = []
+        self.accelerations: list[float] = []
+
+    def accelerate(self, acceleration: float, duration: float) -> None:
+        """Add one piece; one of no length is left out."""
+        if duration <= 0:
+            return
+        self.durations.append(duration)
+        self.accelerations.append(acceleration)
+        self.time += duration
+        self.position += self.speed * duration + acceleration * duration ** 2 / 2
+        self.speed += acceleration * duration
+
+    def wait(self, duration: float) -> None:
+        """Keep the present speed, which at rest means to stand still."""
+        self.accelerate(0.0, duration)
+
+    def move_to(self, target: float, speed: float, acceleration: float) -> None:
+        """Move from rest to rest: accelerate, coast at `speed`, decelerate; without coasting where the way is short."""
+        way = target - self.position
+        rise = min(speed / acceleration, np.sqrt(abs(way) / acceleration))
+        coast = max(0.0, abs(way) / (acceleration * rise) - rise) if rise > 0 else 0.0
+        signed = np.copysign(acceleration, way)
+        self.accelerate(signed, rise)
+        self.wait(coast)
+        self.accelerate(-signed, rise)
+        self.position, self.speed = (target, 0.0) if rise > 0 else (self.position, self.speed)
+
+    @staticmethod
+    def time_of_move(way: float, speed: float, acceleration: float) -> float:
+        """Return how long `move_to` takes over `way` [s]."""
+        way = abs(way)
+        return way / speed + speed / acceleration if way * acceleration > speed ** 2 else 2 * float(np.sqrt(way / acceleration))
+
+
+class PiecewiseTrajectory(Trajectory):
+    """A motion of n joints, each with pieces of constant acceleration; who is done earlier rests.
+
+    Parameters
+    ----------
+    joint_names: (n,). pieces: per joint. duration: in s, by default that of the slowest joint.
+
+    Attributes
+    ----------
+    knots: all times [s] at which an acceleration changes.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str], pieces: Sequence[JointPieces], duration: float | None = None):
+        self.joint_names = tuple(joint_names)
+        if len(pieces) != self.n:
+            raise JointDynamicsError(f'trajectory: expected pieces of {self.n} joints, found {len(pieces)}')
+        longest = max(piece.time for piece in pieces)
+        self.duration = longest if duration is None else float(duration)
+        if self.duration < longest - 1e-9:
+            raise JointDynamicsError(f'trajectory: expected a duration of at least {longest:.6g} s, found {self.duration:.6g}')
+        self._joints = [self._table(piece) for piece in pieces]
+        self.knots = np.unique(np.concatenate([table[0] for table in self._joints] + [[self.duration]]))
+
+    @staticmethod
+    def _table(piece: JointPieces) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return begin, position, speed, acceleration of every piece, the last one a rest."""
+        durations, accelerations = np.array(piece.durations), np.array(piece.accelerations)
+        begin = np.concatenate([[0.0], np.cumsum(durations)])
+        speed = np.concatenate([[0.0], np.cumsum(accelerations * durations)])
+        position = piece.start + np.concatenate([[0.0], np.cumsum(speed[:-1] * durations + accelerations * durations ** 2 / 2)])
+        # what rounding leaves of the speed is not carried on in the rest
+        return begin, position, np.append(speed[:-1], 0.0), np.append(accelerations, 0.0)
+
+    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq, (joints, samples) each; at a knot the acceleration is that of the piece that begins."""
+        states = np.empty((3, self.n, len(t)))
+        for j, (begin, position, speed, acceleration) in enumerate(self._joints):
+            piece = np.searchsorted(begin, t, side='right') - 1
+            since, a = t - begin[piece], acceleration[piece]
+            states[:, j] = position[piece] + speed[piece] * since + a * since ** 2 / 2, speed[piece] + a * since, a
+        return states[0], states[1], states[2]
+
+
+def at_rest(joint_names: Sequence[str], posture: ArrayLike) -> dict[str, JointPieces]:
+    """Return pieces that stand still at `posture` (n,), by joint name."""
+    return {name: JointPieces(float(angle)) for name, angle in zip(joint_names, np.asarray(posture, dtype=float), strict=True)}

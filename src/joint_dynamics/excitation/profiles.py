@@ -1,0 +1,93 @@
+"""All test motions by name, built and checked: none is returned that breaks a limit."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.assessment import Assessment, assess, keeps
+from joint_dynamics.excitation.checks import check_choice, from_mapping, per_joint
+from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.limits import MotionLimits
+from joint_dynamics.excitation.load import loaded_parameters
+from joint_dynamics.excitation.piecewise import PiecewiseTrajectory
+from joint_dynamics.excitation.problem import all_constraints
+from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.excitation.single_joint import ConstantSpeed, LoadSweep, SlowReversals, Trapezoids
+from joint_dynamics.excitation.whole_arm import BangCoastBang, Waypoints
+from joint_dynamics.robot import INERTIAL, JOINT, RobotModel
+
+PROFILES: dict[str, type] = {
+    'bang_coast_bang': BangCoastBang, 'constant_speed': ConstantSpeed, 'slow_reversals': SlowReversals, 'load_sweep': LoadSweep,
+    'trapezoids': Trapezoids, 'waypoints': Waypoints,
+}
+STEP = 0.005
+"""Greatest way [rad] of any joint between two samples of a check."""
+DRAWS = 20
+REACHES = (1.0, 0.8, 0.6, 0.45, 0.3)
+Profile = BangCoastBang | ConstantSpeed | SlowReversals | LoadSweep | Trapezoids | Waypoints
+
+
+def check_times(trajectory: PiecewiseTrajectory) -> NDArray:
+    """Return times [s] that miss nothing: no joint moves further than 5 mrad between them, and both sides of every knot are there."""
+    knots = trajectory.knots
+    speed = np.abs(trajectory.motion(knots)[1]).max(axis=0)
+    parts = []
+    for begin, end, fastest in zip(knots[:-1], knots[1:], np.maximum(speed[:-1], speed[1:]), strict=True):
+        count = int(np.ceil((end - begin) * max(fastest / STEP, 10.0)))
+        parts.append(np.linspace(begin, np.nextafter(end, begin), count + 1))
+    return np.append(np.concatenate(parts), knots[-1])
+
+
+def make_profile(model: RobotModel, profile: str | Profile, options: Mapping[str, Any] | None = None, limits: LimitSettings | None = None,
+                 posture: Any = None) -> tuple[PiecewiseTrajectory, Assessment]:
+    """Return a test motion and its assessment.
+
+    profile: a name in PROFILES with its `options`, or the settings object itself. posture [rad]: where the joints that do not move stand
+    (and bang-coast-bang begins), a list or {joint: angle}; None: 0, or the nearest allowed angle.
+
+    A bang-coast-bang that breaks a limit of the whole arm (torque, end-effector, clearance) is drawn again, with less reach in the end.
+    Raises JointDynamicsError for options that do not fit, and when the motion breaks a limit, which it names.
+    """
+    limits = limits or LimitSettings()
+    if isinstance(profile, str):
+        check_choice(profile, 'profile', list(PROFILES))
+        if profile not in ('bang_coast_bang', 'waypoints') and 'joint' not in (options or {}):
+            raise JointDynamicsError(f'{profile}.joint: expected one of {", ".join(model.joint_names)}, found none')
+        profile = from_mapping(PROFILES[profile], options or {}, profile)
+    motion_limits = MotionLimits.of(model, limits)
+    constraints = all_constraints(model, limits)
+    rest = np.clip(0.0, motion_limits.lower, motion_limits.upper) if posture is None else per_joint(posture, model.joint_names, 'posture')
+    if isinstance(profile, BangCoastBang):
+        trajectory = _drawn(model, profile, motion_limits, rest, constraints)
+    elif isinstance(profile, LoadSweep):
+        trajectory = profile.build(model, motion_limits, rest, loaded_parameters(model, limits))
+    else:
+        trajectory = profile.build(model, motion_limits, rest)
+    return trajectory, checked(model, trajectory, constraints)
+
+
+def checked(model: RobotModel, trajectory: PiecewiseTrajectory, constraints: list[Constraint]) -> Assessment:
+    """Return the assessment of a motion; raise JointDynamicsError when it breaks a limit by more than rounding."""
+    found = assess(model, trajectory, check_times(trajectory), constraints, (*INERTIAL, *JOINT))
+    kind, margin = found.worst
+    if margin < -1e-6:
+        raise JointDynamicsError(f'profile: expected a motion within the limits, found {kind} exceeded by {-margin:.2%} of its limit: '
+                                 'choose other ends, speeds or posture')
+    return replace(found, margins={kind: max(margin, 0.0) if margin > -1e-6 else margin for kind, margin in found.margins.items()})
+
+
+def _drawn(model: RobotModel, profile: BangCoastBang, limits: MotionLimits, posture: NDArray, constraints: list[Constraint],
+           ) -> PiecewiseTrajectory:
+    """Return the first of several draws that keeps the limits, the last one drawn if none does."""
+    for reach in REACHES:
+        for draw in range(DRAWS):
+            trajectory = replace(profile, reach=reach * profile.reach, seed=profile.seed + draw).build(model, limits, posture)
+            # position, speed and acceleration are kept by construction; rounding may use up the last digit
+            if keeps(model, trajectory, check_times(trajectory), constraints[3:]):
+                return trajectory
+    return trajectory
