@@ -295,7 +295,7 @@ def test_a_real_recording_played_over_dds(ros, play, tmp_path):
     model = RobotModel.load(DATA / 'gen3' / 'gen3.urdf')
     recording = Recording.load(DATA / 'gen3' / 'opti_traj_testing1', {'joint_states': {'topic': 'joint_states', 'effort': 'torque'}},
                                model.joint_names)
-    recording = recording.window(0, 4)
+    recording = recording.window(0, 2)
     ros.process('joint_dynamics.nodes.identifier', namespace='/real', parameters={
         'autostart': 'true', 'reliable_inputs': 'true', 'output_folder': tmp_path / 'out', 'robot_file': DATA / 'gen3' / 'gen3.urdf',
         'f_dyn': '15.0', 'proceed': 'true', 'save_recordings': 'false'})

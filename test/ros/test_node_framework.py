@@ -4,16 +4,18 @@ from pathlib import Path
 
 import pytest
 
-rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-from std_msgs.msg import Float64, String  # noqa: E402
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Float64, String
 
-from joint_dynamics.errors import JointDynamicsError  # noqa: E402
-from joint_dynamics.nodes.lifecycle import DynamicsNode  # noqa: E402
-from joint_dynamics.nodes.parameters import ParameterRow, documentation_table  # noqa: E402
-from joint_dynamics.nodes.topics import LATCHED, TopicRow  # noqa: E402
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.parameters import ParameterRow, documentation_table
+from joint_dynamics.nodes.topics import LATCHED, TopicRow
 
 LINK = ('<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>'
         '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>')
@@ -236,3 +238,33 @@ def test_a_wrong_parameter_ends_a_process_with_one_line(ros, monkeypatch, tmp_pa
     assert process.returncode == 2
     assert 'unit: expected torque or current' in output
     assert 'Traceback' not in output
+
+
+class Watch(Example):
+    NAME = 'watch'
+
+    def configure(self):
+        super().configure()
+        self.jumps = []
+
+    def on_time_jump(self, delta):
+        self.jumps.append(delta)
+
+
+def test_simulated_time_that_goes_back_is_told(ros, robot_file):
+    node = ros.node(Watch, robot_file=robot_file, use_sim_time=True)
+    assert ros.transition('/watch', 'configure')
+    clock = ros.probe.create_publisher(Clock, '/clock', 10)
+    ros.until(clock.get_subscription_count)
+
+    def now(seconds):
+        message = Clock()
+        message.clock.sec = seconds
+        clock.publish(message)
+        ros.until(lambda: node.get_clock().now().nanoseconds == seconds * 10**9)
+    now(100)
+    assert node.jumps == []
+    now(101)
+    assert node.jumps == []
+    now(7)
+    assert node.jumps == [-94.0]

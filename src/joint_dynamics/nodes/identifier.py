@@ -6,7 +6,6 @@ import os
 import pickle
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +109,7 @@ class Identifier(DynamicsNode):
             raise JointDynamicsError('start_recording: a recording is going on already')
         # The node's own builder only ever learns the names of interfaces, which are latched and come once, before any recording.
         self._recording = copy.deepcopy(self._builder)
-        self._started = time.monotonic()
+        self._started = self._now()
         self._count += 1
         self._say(f'recording {self._count}')
         return f'recording {self._count} started'
@@ -119,7 +118,7 @@ class Identifier(DynamicsNode):
         if self._recording is None:
             raise JointDynamicsError('stop_recording: no recording is going on')
         builder, self._recording = self._recording, None
-        seconds = time.monotonic() - self._started
+        seconds = self._now() - self._started
         self._recordings.append((f'recording_{self._count}', builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
         self._say('idle')
@@ -156,7 +155,7 @@ class Identifier(DynamicsNode):
         return self._answer
 
     def _poll(self) -> None:
-        if self._recording is not None and time.monotonic() - self._started > self.parameters['max_duration']:
+        if self._recording is not None and self._now() - self._started > self.parameters['max_duration']:
             self.get_logger().warning(self._stop_recording())
         if self._worker is None:
             return
@@ -206,6 +205,9 @@ class Identifier(DynamicsNode):
         if status != self._status:
             self._status = status
             self._status_publisher.publish(String(data=status))
+
+    def _now(self) -> float:
+        return self.get_clock().now().nanoseconds * 1e-9
 
     def _must_be_active(self) -> None:
         if not self.is_active:

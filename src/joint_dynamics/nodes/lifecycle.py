@@ -103,7 +103,7 @@ class DynamicsNode(Node):
         """Let go of what `configure` built, beside the topics, services and timers."""
 
     def on_time_jump(self, delta: float) -> None:
-        """Drop state that depends on time: the node's clock went back by `delta` < 0 s."""
+        """Drop state that depends on time: the node's clock went back by `delta` < 0 s; called while configured."""
 
     def parameters_changed(self, changed: dict[str, Any]) -> None:
         """Apply parameters with effect `at once`; called after the change, with new values by name, while configured."""
@@ -278,7 +278,7 @@ class DynamicsNode(Node):
 
     def _time_jump(self, jump: TimeJump) -> None:
         delta = jump.delta.nanoseconds * 1e-9
-        if delta < 0:
+        if delta < 0 and self._owned:
             self.get_logger().warning(f'time went back by {-delta:.3f} s')
             self.on_time_jump(delta)
 
