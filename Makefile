@@ -17,6 +17,8 @@ $(VENV)/.dependencies: setup.py pyproject.toml
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall .
+	# compiles the simulated robot once, here and not in the middle of a demo
+	$(BIN)/python -c "from joint_dynamics.simulation import FlexibleJointRobot; FlexibleJointRobot().step()"
 	touch $@
 
 demo: env

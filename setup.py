@@ -32,7 +32,7 @@ ROS = [
     'ros-jazzy-std-srvs==5.3.6',
 ]
 SDP = ['cvxpy>=1.5', 'clarabel>=0.7']
-TEST = ['pytest>=8,<8.4', 'pytest-xdist', 'hypothesis']
+TEST = ['setuptools>=70', 'wheel', 'pytest>=8,<8.4', 'pytest-xdist', 'hypothesis']
 
 setup(
     name=PACKAGE,
