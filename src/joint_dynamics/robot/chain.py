@@ -29,13 +29,14 @@ class Chain:
     def from_pinocchio(cls, model: pinocchio.Model) -> Chain:
         """Read the tree off a model whose joints all have one coordinate; raise JointDynamicsError otherwise."""
         data = model.createData()
-        pinocchio.forwardKinematics(model, data, pinocchio.neutral(model), np.zeros(model.nv))  # fills S of joints off the frame's axes
+        neutral = pinocchio.neutral(model)
         parent, rotation, translation, axis, prismatic = [], [], [], [], []
         for j in range(1, model.njoints):
             joint = model.joints[j]
             if joint.nq != 1 or joint.nv != 1:
                 raise JointDynamicsError(f'robot: expected joints of one axis, found {model.names[j]} ({joint.shortname()})')
-            motion = data.joints[j].S.reshape(6)
+            # the joint's own column of its Jacobian in its own frame: the axis, at any position
+            motion = pinocchio.computeJointJacobian(model, data, neutral, j)[:, joint.idx_v]
             sliding = np.linalg.norm(motion[:3]) > 0.5
             parent.append(model.parents[j] - 1)
             rotation.append(model.jointPlacements[j].rotation)
