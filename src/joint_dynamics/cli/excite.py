@@ -1,0 +1,95 @@
+"""`joint-dynamics excite`: from a robot to a trajectory worth recording, within every limit."""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joint_dynamics.cli.common import add_config_argument, load_config, load_robot, output_folder, show_table, write_summary
+
+if TYPE_CHECKING:
+    from joint_dynamics.excitation import Plan, Progress
+    from joint_dynamics.robot import RobotModel
+
+PROFILES = ('fourier', 'bang-coast-bang', 'constant-speed', 'slow-reversals', 'load-sweep', 'trapezoids', 'waypoints')
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        'excite', help='plan a trajectory that excites the robot, within its limits',
+        description='Writes trajectory.csv, trajectory.yaml (ROS JointTrajectory), summary.json and report.html (docs/excite.md).')
+    parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
+    parser.add_argument('--profile', choices=PROFILES, help='default: fourier, or what --config says')
+    parser.add_argument('--joint', metavar='NAME', help='the joint of a profile that moves one')
+    parser.add_argument('--time-budget', type=float, metavar='S', help='seconds the search may take (fourier)')
+    parser.add_argument('--seed', type=int, metavar='N', help='of the random numbers (fourier, bang-coast-bang)')
+    add_config_argument(parser)
+    parser.add_argument('--out', required=True, metavar='DIR', help='folder for trajectory.csv, trajectory.yaml, summary.json, report.html')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, print, write; return 0, or 3 where the motion does not tell the parameters apart."""
+    from joint_dynamics.excitation import PlanSettings, plan
+    from joint_dynamics.excitation.plan import with_options
+    config = load_config(args.config)
+    settings = PlanSettings.from_config(config.get('excitation', {}), args.profile)
+    settings = with_options(settings, joint=args.joint, time_budget=args.time_budget, seed=args.seed)
+    model = load_robot(args.robot, config)
+    folder = output_folder(args.out)
+    with progress_display() as on_progress:
+        found = plan(model, settings, on_progress)
+    write(model, found, folder)
+    show(found)
+    print(f'written: {folder}/trajectory.csv trajectory.yaml summary.json report.html')
+    if found.doubt is None:
+        return 0
+    print(f'joint-dynamics excite: done, but not to be believed: {found.doubt}', file=sys.stderr)
+    return 3
+
+
+@contextlib.contextmanager
+def progress_display() -> Iterator[Callable[[Progress], None] | None]:
+    """Give a function that shows how the search stands: a live line on a terminal, None elsewhere."""
+    from rich.console import Console
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with console.status('searching') as status:
+        def show_progress(progress: Progress) -> None:
+            best = 'none yet' if progress.best is None else f'{progress.best:.3f}'
+            status.update(f'{progress.seconds:5.1f} s   best {best}   searches {progress.finished} of {progress.starts}')
+        yield show_progress
+
+
+def write(model: RobotModel, found: Plan, folder: Path) -> None:
+    """Write the trajectory, the report and, last, summary.json."""
+    from joint_dynamics.description import write_atomically
+    from joint_dynamics.excitation import to_csv, to_joint_trajectory
+    from joint_dynamics.report.excitation import excitation_report
+    samples = found.trajectory.sample(found.settings.rate)
+    write_atomically(folder / 'trajectory.csv', to_csv(samples))
+    write_atomically(folder / 'trajectory.yaml', to_joint_trajectory(found.trajectory, samples))
+    excitation_report(model, found).save(folder / 'report.html')
+    write_summary(folder, found.summary())
+
+
+def show(found: Plan) -> None:
+    """Print worth and margins."""
+    result = found.result
+    headers = ['', 'value']
+    rows: list[list[Any]] = [['condition number', found.assessment.condition_number], ['log det', found.assessment.log_det],
+                             *([f'margin of {kind}', value] for kind, value in found.assessment.margins.items())]
+    if result is not None:
+        headers = ['', 'best random motion', 'optimised']
+        before = [result.before.condition_number, result.before.log_det, *result.before.margins.values()]
+        rows = [[name, old, new] for (name, new), old in zip(rows, before, strict=True)]
+    show_table(f'{found.settings.profile}: {found.trajectory.duration:.2f} s, {found.assessment.base_parameters} base parameters', headers,
+               [[row[0], *(value if value is None or abs(value) < float('inf') else None for value in row[1:])] for row in rows])
+    if result is not None and result.finished < result.settings.starts:
+        print(f'note: the time budget of {result.settings.time_budget:g} s ended the search after {result.finished} of '
+              f'{result.settings.starts} starts; the same seed may give another motion')

@@ -1,0 +1,116 @@
+"""How a motion is played on a robot: checked, approached slowly from where the robot stands, repeated, and stopped on its own path."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.assessment import margins_of
+from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.fourier import FourierTrajectory
+from joint_dynamics.excitation.limits import MotionLimits
+from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.problem import all_constraints
+from joint_dynamics.excitation.sequence import Braking, Move, Succession
+from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.excitation.trajectory import Trajectory
+from joint_dynamics.robot import RobotModel
+
+STEP = 0.005
+"""Greatest way [rad] of any joint between two samples of a check, as far as MOST samples allow."""
+MOST = 20000
+LAG = 0.3
+"""Greatest delay [s] between a reference and the joint states that answer it."""
+REST = 1e-3
+"""Speed [rad/s] below which a joint rests."""
+ROUNDING = 1e-6
+"""Share of a limit that rounding in a file may take beyond it."""
+
+
+class Reordered(Trajectory):
+    """A trajectory with its joints in another order; raises JointDynamicsError unless both name the same joints."""
+
+    def __init__(self, trajectory: Trajectory, joint_names: Sequence[str]):
+        if set(trajectory.joint_names) != set(joint_names):
+            raise JointDynamicsError(f'trajectory: expected the joints {", ".join(joint_names)}, found {", ".join(trajectory.joint_names)}')
+        self.joint_names = tuple(joint_names)
+        self.duration = trajectory.duration
+        self._trajectory = trajectory
+        self._order = [trajectory.joint_names.index(name) for name in joint_names]
+
+    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq, (joints, samples) each."""
+        q, dq, ddq = self._trajectory.motion(t)
+        return q[self._order], dq[self._order], ddq[self._order]
+
+
+def fine_times(trajectory: Trajectory) -> NDArray:
+    """Return times [s] between which no joint moves further than 5 mrad, at least 100 per second and at most 20,000 in all."""
+    count = int(np.clip(100 * trajectory.duration, 100, MOST))
+    fastest = np.abs(trajectory.motion(np.linspace(0.0, trajectory.duration, count))[1]).max()
+    return np.linspace(0.0, trajectory.duration, int(np.clip(trajectory.duration * fastest / STEP, count, MOST)))
+
+
+def distance_from(trajectory: Trajectory, at: float, q: ArrayLike) -> NDArray:
+    """Return how far each joint of a robot at q (n,) is from where the trajectory was at most 0.3 s before time `at` [s], (n,) [rad].
+
+    What a robot tells is older than what it was told; of the delays up to that the one that fits best counts.
+    """
+    apart = np.abs(trajectory.position(at - np.linspace(0.0, LAG, 7)) - np.asarray(q, dtype=float))
+    return apart[apart.max(axis=1).argmin()]
+
+
+class Playback:
+    """Plays one motion on one robot.
+
+    Parameters
+    ----------
+    model: the robot. settings: the limits every motion here has to keep. trajectory: the motion, which begins and ends at rest; of the robot's
+    joints, in any order. repeats: how often; of a Fourier series the period is repeated, between one pair of ramps; any other motion must
+    end where it begins. approach: share of the allowed speed and acceleration on the way to its start.
+
+    Raises JointDynamicsError when the motion is not the robot's, breaks a limit or cannot be repeated.
+    """
+
+    def __init__(self, model: RobotModel, settings: LimitSettings, trajectory: Trajectory, repeats: int = 1, approach: float = 0.2):
+        self._model = model
+        self._limits = MotionLimits.of(model, settings)
+        self._constraints: list[Constraint] = all_constraints(model, settings)
+        self._approach = approach
+        self._refuse(Reordered(trajectory, model.joint_names), 'trajectory')
+        if repeats > 1:
+            trajectory = trajectory.repeated(repeats * trajectory.basis.repeats) if isinstance(trajectory, FourierTrajectory) \
+                else Succession([trajectory] * repeats)
+        self.trajectory = Reordered(trajectory, model.joint_names)
+        speed = np.abs(self.trajectory.motion(np.array([0.0, self.trajectory.duration]))[1]).max()
+        if speed > REST:
+            raise JointDynamicsError(f'trajectory: expected one that begins and ends at rest, found a speed of {speed:.3g} rad/s at an end')
+
+    def _refuse(self, trajectory: Trajectory, name: str) -> None:
+        motion = Motion(self._model, *trajectory.motion(fine_times(trajectory)))
+        broken = {kind: margin for kind, margin in margins_of(motion, self._constraints).items() if margin < -ROUNDING}
+        if broken:
+            kind = min(broken, key=broken.__getitem__)
+            raise JointDynamicsError(f'{name}: expected one within the limits, found {kind} exceeded by {-broken[kind]:.2%} of its limit')
+
+    def from_posture(self, q: ArrayLike) -> Succession:
+        """Return the whole motion of a robot that rests at q (n,) [rad]: the slow approach, then the trajectory.
+
+        Raises JointDynamicsError when the posture or the way from it breaks a limit, as when the arm would hit itself.
+        """
+        posture = np.asarray(q, dtype=float)
+        outside = (posture < self._limits.lower) | (posture > self._limits.upper)
+        if outside.any():
+            worst = int(np.argmax(np.maximum(self._limits.lower - posture, posture - self._limits.upper)))
+            raise JointDynamicsError(f'start: expected {self._model.joint_names[worst]} within {self._limits.lower[worst]:.4g} … '
+                                     f'{self._limits.upper[worst]:.4g} rad, found it at {posture[worst]:.4g}')
+        first = self.trajectory.position(0.0)[0]
+        approach = Move.within(self._limits, self._model.joint_names, posture, first, self._approach)
+        self._refuse(approach, 'way from here to the start of the trajectory')
+        return Succession([approach, self.trajectory])
+
+    def braking(self, trajectory: Trajectory, at: float) -> Braking:
+        """Return how `trajectory` comes to rest when it is stopped at time `at` [s]: on its own path, as fast as acceleration allows."""
+        return Braking(trajectory, at, self._limits)

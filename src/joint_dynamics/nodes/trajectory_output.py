@@ -1,0 +1,74 @@
+"""The two ways a trajectory controller takes a trajectory: its topic, and its action where control_msgs is installed."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.action import ActionClient
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory
+
+from joint_dynamics.errors import JointDynamicsError
+
+
+class TopicOutput:
+    """Publishes trajectories; a later one takes the place of the one before."""
+
+    def __init__(self, publisher: Any):
+        self._publisher = publisher
+
+    @property
+    def name(self) -> str:
+        """The topic, after remapping."""
+        return self._publisher.topic_name
+
+    @property
+    def connected(self) -> bool:
+        """Whether anybody listens."""
+        return self._publisher.get_subscription_count() > 0
+
+    def send(self, message: JointTrajectory) -> None:
+        """Publish one trajectory, to start on arrival."""
+        self._publisher.publish(message)
+
+
+class ActionOutput:
+    """Sends trajectories as goals; a later goal takes the place of the one before. `refused(reason)` is called when one is not followed.
+
+    Raises JointDynamicsError where control_msgs is not installed.
+    """
+
+    def __init__(self, node: Node, name: str, refused: Callable[[str], None]):
+        try:
+            from control_msgs.action import FollowJointTrajectory
+        except ImportError:
+            raise JointDynamicsError('output: action needs control_msgs, which is not installed here (it comes with ROS 2 itself)') from None
+        self._goal = FollowJointTrajectory.Goal
+        self._failure = {FollowJointTrajectory.Result.SUCCESSFUL: None}
+        self._client = ActionClient(node, FollowJointTrajectory, name)
+        self._refused = refused
+        self._sent = 0
+        self.name = node.resolve_service_name(name)
+
+    @property
+    def connected(self) -> bool:
+        """Whether the controller offers the action."""
+        return self._client.server_is_ready()
+
+    def send(self, message: JointTrajectory) -> None:
+        """Send one goal."""
+        self._sent += 1
+        number = self._sent
+        self._client.send_goal_async(self._goal(trajectory=message)).add_done_callback(lambda future: self._answered(number, future.result()))
+
+    def _answered(self, number: int, handle: Any) -> None:
+        if number != self._sent:
+            return
+        if not handle.accepted:
+            self._refused('the controller refused the trajectory')
+        else:
+            handle.get_result_async().add_done_callback(lambda future: self._ended(number, future.result().result))
+
+    def _ended(self, number: int, result: Any) -> None:
+        if number == self._sent and result.error_code not in self._failure:
+            self._refused(f'the controller ended with {result.error_code}: {result.error_string}')
