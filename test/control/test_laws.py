@@ -178,7 +178,7 @@ def test_the_quick_inverse_is_the_inverse(make_arm, coefficients):
     arm = make_arm(stiffness=TorsionalStiffness(coefficients))
     law.on_configure(ControllerSetup.of(law, arm))
     for tau in (np.zeros(6), np.array([1e-6, -1.0, 10, -100, 1e3, 1e-12])):
-        phi = law._deformation(tau)
+        phi = law.transmission.deformation(tau)
         np.testing.assert_allclose(arm.stiffness.torque(phi), tau, rtol=1e-12)
 
 
@@ -231,3 +231,36 @@ def test_every_shipped_law_is_documented():
     for name in LAWS:
         assert name in available()
         assert f'`{name}`' in page
+
+
+def test_the_pid_of_a_flexible_joint_can_close_on_the_motor(make_loop, path, feed):
+    motion = path.at(1.1)
+    loop = make_loop('flexible_joint', feedback=True, kp=400.0, kd=40.0, feedback_side='motor')
+    theta, omega, _ = loop.controller.motor_reference(motion)
+    plain = along(make_loop('flexible_joint'), path, feed, [1.1])[0]
+    M = loop.arm.rigid.mass_matrix(motion[0]) + np.diag(loop.arm.rotor_inertia)
+    # Where the link is does not count then.
+    state = {'motor_position': theta + 1e-3, 'motor_velocity': omega - 1e-2, 'position': motion[0] + 0.1}
+    np.testing.assert_allclose(along(loop, path, feed, [1.1], **state)[0] - plain, M @ np.full(6, 0.4 - 0.4), atol=1e-9)
+    state['motor_velocity'] = omega
+    np.testing.assert_allclose(along(loop, path, feed, [1.1], **state)[0] - plain, M @ np.full(6, -0.4), atol=1e-9)
+    claimed = loop.controller.state_interface_configuration().names
+    assert 'elbow_joint/motor_position' in claimed
+    assert 'elbow_joint/position' not in claimed
+
+
+def test_the_hysteresis_is_driven_by_the_angle_of_the_motor(make_arm, make_loop, path, feed):
+    """A joint that stands still under a changing load is carried through its hysteresis by the deformation alone."""
+    stand = path.at(0.0)
+    loads = {}
+    for name, stiffness in (('stiff', None), ('flexible', TorsionalStiffness([2e3]))):
+        loop = make_loop('adaptive_friction', make_arm(stiffness=stiffness, kinematic_error=None))
+        motion = stand.copy()
+        along(loop, path, feed, [0.0])
+        for acceleration in np.linspace(0, 20, 200):
+            motion[2, 1] = acceleration
+            feed(loop, motion, 0.0)
+            u = loop._law(0.0, 1e-3)
+        loads[name] = u[1] - loop.arm.rigid.inverse_dynamics(*motion[:3])[1] - loop.arm.rotor_inertia[1] * 20
+    assert loads['stiff'] == pytest.approx(0.0, abs=1e-9)
+    assert loads['flexible'] > 7.0

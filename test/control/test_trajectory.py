@@ -113,3 +113,25 @@ def test_a_law_that_fails_along_the_motion_is_refused(make_arm, make_loop, path)
     loop.controller.friction.gain[:] = np.nan
     with pytest.raises(JointDynamicsError, match='not finite'):
         fill_effort(loop, path)
+
+
+def test_positions_of_the_motor_side_come_in_without_a_jump(make_arm, make_loop, path):
+    loop = make_loop('flexible_joint')
+    link, motor = fill_effort(loop, path), fill_effort(make_loop('flexible_joint'), path, side='motor')
+    np.testing.assert_array_equal(motor.time, link.time)
+    np.testing.assert_array_equal(motor.effort, link.effort)
+    np.testing.assert_allclose(motor.q[0], link.q[0], atol=1e-12)
+    later = motor.time > 0.5
+    reference = np.array([np.stack(loop.controller.motor_reference(path.at(t))) for t in motor.time[later]])
+    np.testing.assert_allclose(np.stack([motor.q, motor.dq, motor.ddq], axis=1)[later], reference, atol=1e-9)
+    np.testing.assert_allclose(motor.offset, reference[-1, 0] - link.q[-1], atol=1e-12)
+    assert np.abs(motor.offset).max() > 1e-4
+    # The next one goes on from there: no jump again.
+    back = Path([0.0, 2.5], [path.at(5.0)[0], path.at(0.0)[0]], np.zeros((2, 6)), np.zeros((2, 6)))
+    on = fill_effort(loop, back, side='motor', offset=motor.offset)
+    np.testing.assert_allclose(on.q[0], motor.q[-1], atol=1e-12)
+    quintic = Path(motor.time, motor.q, motor.dq, motor.ddq, smooth=False)
+    for time in np.linspace(0.6, 4.9, 50):
+        np.testing.assert_allclose(quintic.at(time)[0], loop.controller.motor_reference(path.at(time))[0], atol=1e-4)
+    with pytest.raises(JointDynamicsError, match=r'ComputedTorque.*motor side'):
+        fill_effort(make_loop('computed_torque'), path, side='motor')

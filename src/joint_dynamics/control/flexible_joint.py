@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.control.friction import friction_parameters
-from joint_dynamics.control.interface import ControllerParameter, ControllerSetup
+from joint_dynamics.control.interface import ControllerParameter, ControllerSetup, InterfaceConfiguration
 from joint_dynamics.control.law import COMMON_PARAMETERS, TorqueLaw
 from joint_dynamics.control.torque_derivatives import torque_derivatives
 from joint_dynamics.errors import JointDynamicsError
@@ -26,9 +26,14 @@ from joint_dynamics.joint import TorsionalStiffness
 
 
 class FlexibleJoint(TorqueLaw):
-    """The law of the module; needs a desired motion that is four times differentiable, and the stiffness of the transmissions."""
+    """The law of the module; needs a desired motion that is four times differentiable, and the stiffness of the transmissions.
 
-    PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('hysteresis'))
+    Its PID closes on the link, or on the motors about θ_d, where it is collocated and bears more gain.
+    """
+
+    PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (
+        *COMMON_PARAMETERS, *friction_parameters('hysteresis'),
+        ControllerParameter('feedback_side', 'link', 'side of the transmission on which the PID closes its loop', choices=('link', 'motor')))
     DERIVATIVES = 4
     ADAPTS = True
 
@@ -38,44 +43,41 @@ class FlexibleJoint(TorqueLaw):
         if setup.arm.stiffness is None:
             raise JointDynamicsError('flexible_joint: expected the stiffness of the transmissions in the dynamics description, found none')
         self._stiffness: TorsionalStiffness = setup.arm.stiffness
-        alpha = self._stiffness.coefficients
-        self._cubic = None
-        if alpha.shape[1] <= 2 and np.all(alpha[:, 0] > 0):
-            # A cubic term this small changes φ by less than 1e-15 of it for any torque, and saves the case of none at all.
-            cubic = np.maximum(alpha[:, 1] if alpha.shape[1] == 2 else 0.0, 1e-15 * alpha[:, 0])
-            s = np.sqrt(alpha[:, 0] / (3.0 * cubic))
-            self._cubic = 2.0 * s, 1.5 / (alpha[:, 0] * s)
-        p = np.arange(2, self._stiffness.order + 1)
-        self._slope_factors = (2 * p - 1) * (2 * p - 2) * self._stiffness.coefficients[:, 1:]
+        self._on_motor = setup.parameters['feedback_side'] == 'motor'
+        self._desired = (np.zeros(setup.arm.n),) * 3
 
-    def _deformation(self, tau: NDArray) -> NDArray:
-        """Return φ with τ_E(φ) = τ (n,), in closed form for α1 φ + α3 φ³ (α1 > 0), four times faster than the general inverse.
-
-        With s = √(α1/(3 α3)) the root is φ = 2 s sinh(asinh(3 τ/(2 α1 s))/3): no difference of large numbers, unlike Cardano's.
-        """
-        if self._cubic is None:
-            return self._stiffness.deformation(tau)
-        amplitude, inverse = self._cubic
-        return amplitude * np.sinh(np.arcsinh(tau * inverse) / 3.0)
+    def state_interface_configuration(self) -> InterfaceConfiguration:
+        """Return position and speed of the side on which the PID closes, beside what the friction may use."""
+        claimed = super().state_interface_configuration()
+        if not (self._on_motor and claimed.names):
+            return claimed
+        own = InterfaceConfiguration.individual(self.joint_names, ('motor_position', 'motor_velocity'))
+        return InterfaceConfiguration(own.names, claimed.optional)
 
     def motor_motion(self, motion: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Return τ_J,d (n,) N·m and θ_d rad, θ̇_d, θ̈_d of the desired motion (5, n); θ_d without the kinematic error."""
         tau, rate, curvature = torque_derivatives(self.arm.rigid, motion)
-        phi = self._deformation(tau)
+        phi = self.transmission.deformation(tau)
         k = self._stiffness.stiffness(phi)
-        slope = np.zeros_like(phi)
-        for factor in self._slope_factors.T[::-1]:
-            slope = slope * phi * phi + factor
-        slope *= phi
         dphi = rate / k
-        ddphi = (curvature - slope * dphi * dphi) / k
+        ddphi = (curvature - self.transmission.slope(phi) * dphi * dphi) / k
         return tau, motion[0] + phi - self.arm.damping * dphi / k, motion[1] + dphi, motion[2] + ddphi
+
+    def motor_reference(self, motion: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return θ_d (n,) rad, θ̇_d, θ̈_d with the kinematic error in θ_d: what the motors' encoders show."""
+        _, theta, omega, alpha = self.motor_motion(motion)
+        return self.transmission.encoder(theta), omega, alpha
 
     def feedforward(self, motion: NDArray) -> NDArray:
         """Return the motor torque (n,) N·m of q_d … q⁗_d (5, n)."""
         tau, theta, omega, alpha = self.motor_motion(motion)
-        self._tau_J = tau
-        if self.arm.kinematic_error is not None:
-            theta = theta + self.arm.kinematic_error(theta)
+        theta = self.transmission.encoder(theta)
+        self._desired = tau, theta, omega
         return tau + self.arm.rotor_inertia * alpha + self.friction.torque(theta, omega, tau)
 
+    def tracking_error(self, motion: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the error of the side on which the PID closes, of the motion that `feedforward` was given last."""
+        if not self._on_motor:
+            return super().tracking_error(motion)
+        _, theta, omega = self._desired
+        return self.state['motor_position'] - theta, self.state['motor_velocity'] - omega

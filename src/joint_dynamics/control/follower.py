@@ -62,7 +62,7 @@ class Follower:
                                      f'{", ".join(str(values.shape) for values in given)} for {time.size} points')
         if not time.size or not np.isfinite(time).all() or time[0] < 0:
             raise JointDynamicsError(f'trajectory: expected points with finite times >= 0, found {time.tolist()[:1] or "none"}')
-        motion = self._motion(start)
+        motion = self.motion(start)
         if motion is None:
             motion = np.zeros((DERIVATIVES, len(order)))
             motion[0] = position
@@ -101,14 +101,15 @@ class Follower:
 
     def write(self, reference: AgedInterfaces, time: float) -> None:
         """Write the motion desired at `time` s into a loop's reference; a set point keeps the age it has."""
-        motion = self._motion(time)
+        motion = self.motion(time)
         if motion is None:
             return
         written = time if self._point is None else self._point[1]
         for quantity, values in zip(REFERENCES, motion, strict=True):
             reference.write(quantity, values, written)
 
-    def _motion(self, time: float) -> NDArray | None:
+    def motion(self, time: float) -> NDArray | None:
+        """Return the motion (5, n) desired at `time` s, None when nothing is."""
         if self._point is not None:
             return self._point[0]
         if self._next is not None and time >= self._next[1]:

@@ -192,6 +192,13 @@ class Controller(ABC):
     def update(self, time: float, period: float) -> None:
         """Read state and reference, write the command. time: s, steady; period: s since the last update, > 0."""
 
+    def motor_reference(self, motion: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return θ_d (n,) rad, θ̇_d, θ̈_d: what the encoders of the motors show along a desired motion (5, n) of the link.
+
+        For a robot whose own controller closes its loop on the motor side. Raises JointDynamicsError for a law that does not know it.
+        """
+        raise JointDynamicsError(f'{type(self).__name__}: expected a law that knows the motor side, such as flexible_joint, found one that does not')
+
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Joints in the robot's order; a subclass sets `_joint_names` in `on_configure`, or overrides this."""

@@ -56,4 +56,4 @@ class JointTorqueFeedback(FlexibleJoint):
     def feedforward(self, motion: NDArray) -> NDArray:
         """Return the motor torque (n,) N·m, the torque loop included."""
         u = super().feedforward(motion)
-        return u + np.clip(self._torque_gain * (self._tau_J - self.transmission_torque()), -self._torque_limit, self._torque_limit)
+        return u + np.clip(self._torque_gain * (self._desired[0] - self.transmission_torque()), -self._torque_limit, self._torque_limit)

@@ -23,6 +23,7 @@ from joint_dynamics.control.interface import (
     ControllerSetup,
     InterfaceConfiguration,
 )
+from joint_dynamics.control.transmission import Transmission
 from joint_dynamics.errors import JointDynamicsError
 
 COMMON_PARAMETERS = (
@@ -39,7 +40,7 @@ COMMON_PARAMETERS = (
 class TorqueLaw(Controller):
     """A law that turns the desired motion into motor torque by `feedforward`; see the module for what is added to it.
 
-    Attributes: arm; friction, the compensation with its own state. DERIVATIVES: how many of the desired motion it needs.
+    Attributes: arm; friction, the compensation with its own state; transmission. DERIVATIVES: how many of the desired motion it needs.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('none'))
@@ -48,11 +49,13 @@ class TorqueLaw(Controller):
 
     arm: ArmModel
     friction: FrictionCompensation
+    transmission: Transmission
 
     def on_configure(self, setup: ControllerSetup) -> None:
         """Take the arm and the parameters; raises JointDynamicsError when the arm lacks what they ask for."""
         self.arm = arm = setup.arm
         self._joint_names = arm.joint_names
+        self.transmission = Transmission(arm)
         values = setup.parameters
         self.friction = FrictionCompensation(arm, values['friction'], gain=values['friction_gain'], smoothing=values['friction_smoothing'],
                                              alpha_bounds=(values['alpha_lower'], values['alpha_upper']))
@@ -107,9 +110,12 @@ class TorqueLaw(Controller):
     def feedforward(self, motion: NDArray) -> NDArray:
         """Return the motor torque (n,) N·m of the desired motion (DERIVATIVES + 1, n), gravity and friction included."""
 
+    def tracking_error(self, motion: NDArray) -> tuple[NDArray, NDArray]:
+        """Return e = q − q_d (n,) rad and ė rad/s, what the PID takes off."""
+        return self.state['position'] - motion[0], self.state['velocity'] - motion[1]
+
     def _pid(self, motion: NDArray, period: float) -> NDArray:
-        error = self.state['position'] - motion[0]
-        rate = self.state['velocity'] - motion[1]
+        error, rate = self.tracking_error(motion)
         # Bounded as the acceleration it asks for, so that no time of standing at a stop winds it up.
         self._integral = np.clip(self._integral + self._ki * error * period, -self._integral_limit, self._integral_limit)
         acceleration = -self._kd * rate - self._kp * error - self._integral

@@ -2,6 +2,9 @@
 
 The law is stepped along the motion as it would be in streaming, from the hysteresis it was left with. Then points are chosen one by one, each
 as far from the last as the straight line stays within the tolerance of every torque in between; the points of the motion itself stay.
+
+For a controller that closes its loop on the motor side the positions can be those of the motors, θ_d = q_d + φ(τ_J,d) + θ̃. Their distance
+from the link, c = θ_d − q_d, is not zero at the beginning, and is brought in smoothly from what it was: nothing jumps.
 """
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.control.inputs import beyond
 from joint_dynamics.control.loop import ControlLoop
-from joint_dynamics.control.path import Path
+from joint_dynamics.control.path import DERIVATIVES, Path
 from joint_dynamics.errors import JointDynamicsError
 
 
@@ -22,7 +25,7 @@ class FilledTrajectory:
     """Points for a joint trajectory controller with an effort interface: time (P,) s, the rest (P, n): rad, rad/s, rad/s², and `effort`.
 
     effort: in the unit of the law's output. steps: instants at which the law was evaluated. error: (n,) largest distance of the law's
-    torque from the straight line between the points.
+    torque from the straight line between the points. offset: (n,) rad, c at the end, 0 for positions of the link.
     """
 
     time: NDArray
@@ -32,14 +35,17 @@ class FilledTrajectory:
     effort: NDArray
     steps: int
     error: NDArray
+    offset: NDArray
 
 
 def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: float = 0.002, tolerance: ArrayLike = 0.002,
-                max_spacing: float = 0.05) -> FilledTrajectory:
+                max_spacing: float = 0.05, side: str = 'link',
+                offset: NDArray | None = None, blend: float = 0.5) -> FilledTrajectory:
     """Return `path` with the torque of the loop's law.
 
     now: s, of the clock of the loop's state, for the age of temperature and α. period: s, of the steps of the law. tolerance: of the linear
-    interpolation, as a share of the torque limit. max_spacing: s, largest distance of points.
+    interpolation, as a share of the torque limit. max_spacing: s, largest distance of points. side: `link` or `motor`, of the positions.
+    offset: (n,) rad, c of the motion that goes on here, 0 by default; blend: s, in which c is reached from it.
     Raises JointDynamicsError, naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits, or asks for more
     torque than there is; the law's hysteresis is then forgotten.
     """
@@ -71,8 +77,21 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
     allowed = np.broadcast_to(np.asarray(tolerance, dtype=float), loop.gate.limit.shape) * loop.gate.limit
     keep = _points(time, effort, allowed, path.times, max_spacing)
     line = np.stack([np.interp(time, time[keep], effort[keep, j]) for j in range(loop.arm.n)], axis=1)
-    return FilledTrajectory(time[keep] - path.start, motion[keep, 0], motion[keep, 1], motion[keep, 2], effort[keep], len(time),
-                            np.abs(effort - line).max(axis=0))
+    moves = motion[keep, :3]
+    if side == 'motor':
+        moves = _motor_side(loop, motion[keep], time[keep] - path.start, np.zeros(loop.arm.n) if offset is None else offset,
+                            min(blend, path.end - path.start))
+    return FilledTrajectory(time[keep] - path.start, moves[:, 0], moves[:, 1], moves[:, 2], effort[keep], len(time),
+                            np.abs(effort - line).max(axis=0), moves[-1, 0] - motion[-1, 0])
+
+
+def _motor_side(loop: ControlLoop, motion: NDArray, time: NDArray, offset: NDArray, blend: float) -> NDArray:
+    """Return θ_d and its derivatives (N, 3, n); what c and `offset` differ by at the start fades as 1 − s(t/blend), s a smooth step."""
+    moves = np.array([np.stack(loop.controller.motor_reference(row)) for row in motion])
+    step = Path([0.0, blend], [[0.0], [1.0]], np.zeros((2, 1)), np.zeros((2, 1)))
+    first = moves[0, 0] - motion[0, 0] - offset
+    left = np.array([[1.0, 0.0, 0.0]]) - np.array([step.at(t)[:DERIVATIVES - 2, 0] for t in time])
+    return moves - left[:, :, None] * first
 
 
 def check_motion(loop: ControlLoop, path: Path) -> None:

@@ -232,8 +232,12 @@ class FeedforwardNode(DynamicsNode):
     def _fill(self, message: JointTrajectory, path: Any, now: float) -> None:
         values = self.parameters
         began = time.monotonic()
+        side, offset = values['trajectory_side'], None
+        before = self._follower.motion(now) if side == 'motor' else None
+        if before is not None:
+            offset = self._loop.controller.motor_reference(before)[0] - before[0]
         filled = fill_effort(self._loop, path, now=now, period=values['plan_period'], tolerance=values['effort_tolerance'],
-                             max_spacing=values['max_spacing'])
+                             max_spacing=values['max_spacing'], side=side, offset=offset)
         self._trajectories.publish(message_of(filled, self._names, self._order, message.header))
         self.diagnostics.set('trajectory', OK, 'published', points=len(filled.time), seconds=time.monotonic() - began,
                              largest_interpolation_error=float(filled.error.max()))

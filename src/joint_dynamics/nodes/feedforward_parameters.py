@@ -66,6 +66,8 @@ PARAMETERS = (
     ParameterRow('payload_mass', 0.0, 'mass at the last link that the model does not have yet', 'kg', 0, 1000),
     ParameterRow('payload_center', [0.0, 0.0, 0.0], 'its centre in the frame of the last joint', 'm', element=float,
                  check=lambda value: None if len(value) == 3 else '3 numbers'),
+    ParameterRow('trajectory_side', 'link', 'trajectory mode: motor, positions of the motors for a controller that closes its loop there (law '
+                 '`flexible_joint`); link, those of the link', choices=('link', 'motor')),
     ParameterRow('plan_period', 0.002, 'trajectory mode: time between two evaluations of the law', 's', 0.0002, 0.05),
     ParameterRow('effort_tolerance', 0.002, 'trajectory mode: largest error of the linear interpolation, as a share of the torque limit', '',
                  1e-5, 0.1),
