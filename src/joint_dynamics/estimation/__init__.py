@@ -1,1 +1,16 @@
-"""Online estimation, one sample at a time: stiffness, friction, torques, payload, health."""
+"""Online estimation, one sample at a time: stiffness, friction, torques, payload, health (docs/estimation.md)."""
+from joint_dynamics.estimation.contact import ContactDetector
+from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth, trend
+from joint_dynamics.estimation.joint_estimator import JointEstimator
+from joint_dynamics.estimation.joint_model import JointModel
+from joint_dynamics.estimation.observers import FrictionObserver, MomentumObserver
+from joint_dynamics.estimation.payload import PayloadEstimator
+from joint_dynamics.estimation.recursive import RecursiveLeastSquares
+from joint_dynamics.estimation.settings import EstimationSettings
+from joint_dynamics.estimation.stiffness import StiffnessEstimator
+from joint_dynamics.estimation.torques import TorqueFusion
+
+__all__ = ['ContactDetector', 'CoulombViscousEstimator', 'EstimationSettings', 'FrictionEstimator', 'FrictionObserver', 'HealthMonitor',
+           'HealthThresholds', 'JointEstimator', 'JointHealth', 'JointModel', 'MomentumObserver', 'PayloadEstimator', 'RecursiveLeastSquares',
+           'StiffnessEstimator', 'TorqueFusion', 'trend']

@@ -1,0 +1,126 @@
+"""Health of the joints: stiffness and Coulomb friction against the stored reference, with a status and a trend [patent 1].
+
+A transmission that wears loses stiffness and gains (or loses) Coulomb friction. The stiffness is compared as the torque it takes to
+deform the joint over its working range, not coefficient by coefficient: ratio = Σ τ̂_E(φ) τ_E(φ) / Σ τ_E(φ)², φ in the range.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import TorsionalStiffness
+
+Array = NDArray[np.float64]
+OK, WARNING, ERROR, UNKNOWN = 'ok', 'warning', 'error', 'unknown'
+
+
+@dataclass(frozen=True)
+class HealthThresholds:
+    """Relative changes from the reference at which a joint is called worn: warning, error, for stiffness and Coulomb friction.
+
+    excitation: s of excited motion that an estimate needs before it is judged; deviations: the change must exceed so many of its own.
+    """
+
+    stiffness: tuple[float, float] = (0.1, 0.25)
+    friction: tuple[float, float] = (0.25, 0.4)
+    excitation: float = 5.0
+    deviations: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ('stiffness', 'friction'):
+            low, high = getattr(self, name)
+            if not 0 < low <= high:
+                raise JointDynamicsError(f'health: expected 0 < warning <= error for {name}, found {low} and {high}')
+
+
+@dataclass(frozen=True)
+class JointHealth:
+    """Status of one joint: `ok`, `warning`, `error`, or `unknown` where nothing can be judged; why; the ratios to the reference, or None."""
+
+    status: str
+    reason: str
+    stiffness_ratio: float | None = None
+    friction_ratio: float | None = None
+
+
+@dataclass
+class HealthMonitor:
+    """Compare estimates with the reference.
+
+    reference     TorsionalStiffness of n joints, or None: only friction is judged.
+    working_range φ, (n,) rad, up to which the stiffness is compared.
+    friction_reference  the α₁ that counts as new, (n,).
+    """
+
+    reference: TorsionalStiffness | None
+    working_range: ArrayLike = 1e-3
+    thresholds: HealthThresholds = field(default_factory=HealthThresholds)
+    friction_reference: ArrayLike = 1.0
+
+    def stiffness_ratios(self, coefficients: Array) -> Array:
+        """Return the ratio of the estimated torque over the working range to the reference, (n,); NaN without a reference."""
+        coefficients = np.atleast_2d(coefficients)
+        n = len(coefficients)
+        if self.reference is None:
+            return np.full(n, np.nan)
+        phi = np.broadcast_to(np.asarray(self.working_range, dtype=float), (n,)) * np.linspace(0.05, 1.0, 20)[:, None]
+        known = self.reference.torque(phi)
+        return np.sum(TorsionalStiffness(coefficients).torque(phi) * known, axis=0) / np.maximum(np.sum(known * known, axis=0), 1e-300)
+
+    def judge(self, *, stiffness: Array | None = None, stiffness_deviation: Array | None = None, stiffness_excitation: Array | None = None,
+              friction: Array | None = None, friction_deviation: Array | None = None,
+              friction_excitation: Array | None = None) -> list[JointHealth]:
+        """Return the health of every joint.
+
+        stiffness (n, P) coefficients, with the relative deviation (n,) of their torque; friction (n,) α₁, with its deviation (n,); excitation (n,)
+        s. What is None is not judged.
+        """
+        given = stiffness if stiffness is not None else friction
+        if given is None:
+            raise JointDynamicsError('health: expected stiffness or friction, found neither')
+        ratios = self.stiffness_ratios(stiffness) if stiffness is not None else None
+        scale = None if friction is None else friction / np.broadcast_to(np.asarray(self.friction_reference, dtype=float), np.shape(friction))
+        found = []
+        for j in range(len(given)):
+            parts = []
+            if ratios is not None and np.isfinite(ratios[j]):
+                parts.append(self._part('stiffness', ratios[j], stiffness_deviation, stiffness_excitation, j, self.thresholds.stiffness))
+            if scale is not None:
+                parts.append(self._part('Coulomb friction', scale[j], friction_deviation, friction_excitation, j, self.thresholds.friction))
+            order = (ERROR, WARNING, OK, UNKNOWN)
+            status = min((part[0] for part in parts), key=order.index, default=UNKNOWN)
+            reason = '; '.join(part[1] for part in parts if part[0] == status) or 'no reference'
+            ratio = [None if r is None or not np.isfinite(r[j]) else float(r[j]) for r in (ratios, scale)]
+            found.append(JointHealth(status, reason, *ratio))
+        return found
+
+    def _part(self, name: str, ratio: float, deviation: Array | None, excitation: Array | None, j: int,
+              limits: tuple[float, float]) -> tuple[str, str]:
+        if excitation is not None and excitation[j] < self.thresholds.excitation:
+            return UNKNOWN, f'{name} not excited yet'
+        change = ratio - 1.0
+        sure = abs(change) - self.thresholds.deviations * (0.0 if deviation is None else float(deviation[j]))
+        text = f'{name} {100 * change:+.0f} % against the reference'
+        if sure >= limits[1]:
+            return ERROR, text
+        return (WARNING, text) if sure >= limits[0] else (OK, text)
+
+
+def trend(times: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the slope of a ratio over time and its standard deviation, per unit of `times`; NaN for fewer than three values.
+
+    One value per run; a straight line by least squares, deviation from the scatter about it.
+    """
+    t, y = np.asarray(times, dtype=float), np.asarray(ratios, dtype=float)
+    if t.size != y.size:
+        raise JointDynamicsError(f'trend: expected as many times as ratios, found {t.size} and {y.size}')
+    if t.size < 3 or np.ptp(t) == 0:
+        return float('nan'), float('nan')
+    centred = t - t.mean()
+    slope = float(centred @ y / (centred @ centred))
+    rest = y - y.mean() - slope * centred
+    return slope, float(np.sqrt(rest @ rest / (t.size - 2) / (centred @ centred)))

@@ -1,0 +1,259 @@
+"""The whole online estimation of one robot: one `update` per sample, all joints at once.
+
+    raw q, θ, K_τ i, H(θ), F_v(ω)  →  one smoother, equal delay  →  τ_J (link model, spring, motor − friction), f, τ_ext  →  α, stiffness
+
+The hysteresis H and the speed part F_v of the friction are driven by the raw motor angle and then pass through the smoother like every
+signal: an undelayed factor beside delayed ones costs half the gain of the adaptation, and F_v is far from linear. Signs: M q̈ + C q̇ + g + τ_ext
+= τ_J, so the external torque is what the link gives to its surroundings, and a push in the direction of q is negative [M2 eq 2.23].
+
+After the smoother nothing changes within some milliseconds. What learns or judges therefore takes turns, one part per sample, at some 250 Hz each;
+the torques are of every sample.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.contact import ContactDetector
+from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.joint_model import JointModel
+from joint_dynamics.estimation.parts import make_friction, make_payload, make_stiffness
+from joint_dynamics.estimation.settings import EstimationSettings
+from joint_dynamics.estimation.torques import TorqueFusion
+from joint_dynamics.joint.temperature import root_speed
+from joint_dynamics.signals.state_estimator import StateEstimator
+
+Array = NDArray[np.float64]
+# s between two turns of one learning part, and over which the speed for F_v is taken, to either side.
+TURN, SPEED_SPAN = 0.004, 0.003
+
+
+class JointEstimator:
+    """Estimates of n joints from samples of q, motor torque (or current) and, where there are two encoders, θ.
+
+    model JointModel; period s; settings EstimationSettings; motor_side: whether θ is measured (else θ = q: no stiffness, no spring torque).
+
+    After an `update` that returned True, (n,) each, for the time `delay` s before that sample: `q`, `dq`, `ddq` (link, smoothed), `theta`, `omega`
+    (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad; `motor_torque`, `rotor_torque` (K_τ i − B ω̇),
+    `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three estimates of τ_J), `torque` (fused), `external` τ_ext,
+    `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether α, stiffness and payload adapt.
+
+    The parts: `friction` (FrictionEstimator, CoulombViscousEstimator or None), `stiffness` (StiffnessEstimator or None), `payload`
+    (PayloadEstimator or None), `detector`, `filter`, `fusion`.
+    """
+
+    def __init__(self, model: JointModel, period: float, settings: EstimationSettings | None = None, *, motor_side: bool = True) -> None:
+        self.model, self.settings = model, settings or EstimationSettings()
+        self.n, self.period, self.motor_side = model.robot.n, float(period), bool(motor_side)
+        use, n = self.settings, self.n
+        self.friction_model = None if use.friction == 'coulomb_viscous' else model.friction
+        slip = None if self.friction_model is None else self.friction_model.maxwell_slip
+        if use.friction == 'adaptive' and slip is None:
+            raise JointDynamicsError('friction: the method adaptive needs a friction model with a Maxwell-slip part; take coulomb_viscous')
+        self._kinematic = model.kinematic_error if motor_side else None
+        self._slip = None if slip is None else slip.copy()
+        if self._slip is not None:
+            # The kinematic error is taken off before, once for all uses; without θ there is none to take off.
+            self._slip.kinematic_error = None
+        signals = ['q', 'tau'] + ['theta'] * self.motor_side + ['H', 'F_v'] * (slip is not None)
+        self._slot = {name: slice(k * n, (k + 1) * n) for k, name in enumerate(signals)}
+        self._side = self._slot['theta' if self.motor_side else 'q']
+        # The speed for F_v is a difference over 2 d samples, so all else waits d samples for it.
+        self._lag = max(int(round(SPEED_SPAN / self.period)), 1) if slip is not None else 0
+        self._line = np.zeros((2 * self._lag + 1, len(signals) * n))
+        self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)
+        value, first, second = self.filter.value, self.filter.first, self.filter.second
+        self.q, self.dq, self.ddq = (array[self._slot['q']] for array in (value, first, second))
+        self.theta, self.omega, self._domega = (array[self._side] for array in (value, first, second))
+        self.motor_torque = value[self._slot['tau']]
+        self.hysteresis, self._F_v = (value[self._slot[name]] if slip is not None else np.zeros(n) for name in ('H', 'F_v'))
+        self._stride = max(int(round(TURN / self.period)), 1)
+        turn = self._stride * self.period
+        self.body = self._unloaded = model.robot.rigid_body(model.parameters)
+        self.fusion = TorqueFusion(model, use)
+        limit = np.where(np.isfinite(model.robot.limits.effort), model.robot.limits.effort, 100.0)
+        self.detector = ContactDetector(n, turn, floor=use.contact_share * limit, deviations=use.contact_deviations, memory=use.contact_memory,
+                                        omega_min=use.omega_min)
+        self.friction = make_friction(model, use, turn)
+        self.stiffness = make_stiffness(model, use, turn) if motor_side else None
+        self.payload = make_payload(self._unloaded, use, limit, turn)
+        self._turns: tuple[Callable[[], None], ...] = (self._learn_stiffness, self._learn_friction, self._detect, self._weigh)
+        if self.payload is not None:
+            self._turns += (self._learn_payload,)
+        self.learning = True
+        self._temperature = np.full(n, np.nan)
+        self._warm: Array | None = None
+        self.set_temperature(self._temperature)
+        self.reset()
+
+    @property
+    def delay(self) -> float:
+        """Time by which every estimate is late, s."""
+        return self.filter.delay + self._lag * self.period
+
+    def reset_signals(self) -> None:
+        """Forget the signals and the hysteresis (after a gap or a jump of time); what was learnt stays."""
+        n = self.n
+        self.filter.reset()
+        if self._slip is not None:
+            self._slip.reset()
+        self._count = 0
+        self.detector.reset_signals()
+        self.contact = np.zeros(n, dtype=bool)
+        self.deformation, self.rotor_torque, self.friction_torque, self.friction_error = np.zeros((4, n))
+        self.torque_link, self.torque_spring, self.torque_motor, self.torque, self.external = np.zeros((5, n))
+        self._level, self._coulomb, self._damping = np.zeros((3, n))
+        self._fused_deviation = np.ones(n)
+        self._spring_weight, self._link_weight = np.zeros(n), np.zeros(n)
+        self.external_deviation = np.full(n, 1e6)
+
+    def reset(self) -> None:
+        """Begin again from the model: signals, α, stiffness, payload, levels of the contact detector."""
+        self.reset_signals()
+        for part in (self.friction, self.stiffness, self.payload, self.detector):
+            if part is not None:
+                part.reset()
+        self.body = self._unloaded
+
+    def set_temperature(self, temperature: ArrayLike) -> None:
+        """Take new joint temperatures (n,) °C; NaN: the last known stays, or the one in the settings, or that without effect."""
+        given = np.asarray(temperature, dtype=float)
+        self._temperature = np.where(np.isfinite(given), given, self._temperature)
+        model = self.friction_model
+        if model is None:
+            return
+        fallback = model.parameters['T_0'] if self.settings.temperature is None else self.settings.temperature
+        warm = model.parameters['F_T0'] + model.temperature.factor(np.where(np.isnan(self._temperature), fallback, self._temperature))
+        # `speed_part` without a temperature has the part at T0 in it; only the rest is added.
+        self._warm = warm - model.parameters['F_T0'] if np.any(warm != model.parameters['F_T0']) else None
+
+    @property
+    def temperature(self) -> Array:
+        """The last known joint temperatures, (n,) °C, NaN where there is none."""
+        return self._temperature.copy()
+
+    def update(self, q: Array, effort: Array, theta: Array | None = None) -> bool:
+        """Take one sample (n,): q rad; motor current A (torque N·m where the model has no drive gain); θ rad, reflected.
+
+        Returns whether the estimates are there: False until the smoother is full. Sample after sample at the period; gaps are the caller's
+        business (`timeline`).
+        """
+        slot, line = self._slot, self._line
+        newest = self._count % len(line)
+        x = line[newest]
+        self._count += 1
+        x[slot['q']] = q
+        x[slot['tau']] = effort if self.model.drive_gain is None else effort * self.model.drive_gain
+        motor = q
+        if self.motor_side:
+            if theta is None:
+                raise JointDynamicsError('estimator: expected θ with every sample, found none')
+            motor = theta if self._kinematic is None else theta - self._kinematic(theta)
+            x[slot['theta']] = motor
+        if self._slip is not None:
+            x[slot['H']] = self._slip.step(motor)
+            if self._count < len(line):
+                return False
+            x = self._with_speed_part(newest)
+        self.filter.update(x)
+        if not self.filter.ready:
+            return False
+        self._torques()
+        for k in range(self._count % self._stride, len(self._turns), self._stride):
+            self._turns[k]()
+        return True
+
+    def _with_speed_part(self, newest: int) -> Array:
+        """Return the sample d before the newest, with F_v(ω, T) by the central difference about it."""
+        assert self.friction_model is not None
+        line, length = self._line, len(self._line)
+        middle = line[(newest - self._lag) % length]
+        omega = (line[newest, self._side] - line[(newest + 1) % length, self._side]) * (0.5 / (self._lag * self.period))
+        known = self.friction_model.speed_part(middle[self._slot['H']], omega)
+        if self._warm is not None:
+            known += root_speed(omega) * self._warm
+        middle[self._slot['F_v']] = known
+        return middle
+
+    def _torques(self) -> None:
+        self.torque_link = link = self.body.inverse_dynamics(self.q, self.dq, self.ddq)
+        self.rotor_torque = self.motor_torque - self.model.rotor_inertia * self._domega
+        residual = self.rotor_torque - link
+        friction = self.friction
+        if isinstance(friction, CoulombViscousEstimator):
+            known = friction.predict(self.omega)
+        elif self.friction_model is not None and self._slip is not None:
+            self._level = self.friction_model.level(self.torque)
+            self._coulomb = self._level * self.hysteresis
+            known = self._F_v + (self._coulomb if friction is None else friction.predict(self._coulomb, self.omega))
+        else:
+            known = 0.0 * residual if self.friction_model is None else self.friction_model.static(self.omega, self.torque)
+        self.friction_torque = known
+        self.friction_error = error = residual - known
+        # τ_J = K_τ i − B ω̇ − f̂: what of the motor torque neither rotor nor friction takes.
+        self.torque_motor = link + error
+        measured = self.torque_motor
+        if self.stiffness is not None:
+            self.deformation = self.theta - self.q
+            self._damping = self.model.damping * (self.omega - self.dq)
+            self.torque_spring = self.stiffness.torque(self.deformation) + self._damping
+            measured = measured + self._spring_weight * (self.torque_spring - measured)
+        self.external = measured - link
+        self.torque = measured - self._link_weight * self.external
+
+    def _learn_stiffness(self) -> None:
+        if self.stiffness is None or not self.learning:
+            return
+        source = self.settings.stiffness_source
+        measure = self.torque_motor if source == 'motor' else self.torque_link if source == 'link' else self.torque
+        moving = np.abs(self.omega) >= self.settings.omega_min
+        self.stiffness.update(self.deformation, measure - self._damping, moving & self._undisturbed())
+
+    def _learn_friction(self) -> None:
+        if self.friction is None or not self.learning:
+            return
+        residual = self.rotor_torque - self.torque_link
+        if isinstance(self.friction, CoulombViscousEstimator):
+            self.friction.update(residual, self.omega, self._undisturbed())
+            self._level = np.abs(self.friction.parameters[:, 0])
+        else:
+            self.friction.update(residual - self._F_v, self._coulomb, self.omega, self._undisturbed())
+
+    def _undisturbed(self) -> NDArray[np.bool_]:
+        """Joints that may learn: no contact, or one that lasts so long that it is no contact; the payload known, where it is estimated."""
+        free = ~self.contact | self.detector.lasting
+        return free if self.payload is None or self.payload.known else np.zeros_like(free)
+
+    def _detect(self) -> None:
+        spring = self.torque_motor if self.stiffness is None else self.torque_spring
+        adapted = np.ones(self.n, dtype=bool) if not isinstance(self.friction, FrictionEstimator) else self.friction.excitation > 15.0
+        self.contact = self.detector.update(self.external, self.external_deviation, spring - self.torque_link, self.fusion.spring_deviation,
+                                            self.omega, adapted & self._undisturbed() if self.payload is not None else adapted)
+
+    def _weigh(self) -> None:
+        self._spring_weight, self.external_deviation = self.fusion.measured(self, self._level)
+        self._link_weight = self.fusion.link_weight(self, self.external_deviation)
+
+    def _learn_payload(self) -> None:
+        assert self.payload is not None
+        if not self.learning:
+            return
+        slipping = np.abs(self.omega) >= 5.0 * self.settings.omega_min
+        friction = self._F_v + self._coulomb if self._slip is not None else self.friction_torque
+        bare = self._unloaded.inverse_dynamics(self.q, self.dq, self.ddq)
+        direction = self._coulomb if self._slip is not None else np.sign(self.omega)
+        self.payload.update(self.q, self.dq, self.ddq, self.rotor_torque - friction - bare, direction, self.omega, slipping)
+        if self.payload.due:
+            self._hold(self.payload.taken())
+
+    def _hold(self, payload: Array) -> None:
+        """Take the payload [M, MX, MY, MZ] into the link model."""
+        assert self.model.parameters is not None
+        parameters = self.model.parameters.copy()
+        last = 14 * (self.n - 1)
+        parameters[last + 6:last + 9] += payload[1:]
+        parameters[last + 9] += payload[0]
+        self.body = self.model.robot.rigid_body(parameters)

@@ -1,0 +1,215 @@
+"""Online torsional stiffness: recursive least squares with directional forgetting and regularisation, RLS-DF* [M3 eq 18].
+
+    τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `recursive`
+
+Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the directions that are excited and leaves the others alone, but "robust in poor
+excitation" [M3] does not reproduce: a standstill under a torque bias destroys the map. Hence our own default beside the thesis's run:
+directions scaled by φ_ref, a stronger forgetting, an excitation gate, and a detector of sudden changes that opens the covariance again.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
+
+Array = NDArray[np.float64]
+# Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more than (1/μ)^CHECK.
+CHECK = 64
+# No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
+LARGEST, LARGEST_TORQUE = 1e3, 1e9
+
+
+class StiffnessEstimator:
+    """Coefficients α_p of the elastic torque of n joints, updated with one (φ, τ_E) per joint and sample.
+
+    joints               n.
+    order                P, number of odd terms.
+    period               sample period, s; only the times below refer to it.
+    scale                φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … are of like size. 1: raw units.
+    memory               s of excited motion after which a sample has lost 1/e of its weight: μ = 1 − period/memory; inf is μ = 1.
+    mu                   μ itself, instead of `memory`.
+    delta                δ ≥ 0, added to every scaled direction of P per update.
+    initial_coefficients α(0), (P,) or (n, P), N·m/rad^{2p−1}; default 0.
+    initial_covariance   diagonal of P(0) in scaled directions, number, (P,) or (n, P); also the bound of P.
+    gate                 rad: no update while |φ| is below; None: 0.2 φ_ref; 0: none.
+    novelty              rad: no update when φ has moved by less than this for `hold` s; None: 0.02 φ_ref; 0: none.
+    change_share         a jump is detected when, over `change_window` s of excited motion, the root mean square of ε/√(1 + r) exceeds this
+                         share of that of the torque and three times its own long-term level. P is then opened for a curve scaled as a
+                         whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
+    noise                N·m, number or (n,): smallest deviation of the torque that is believed.
+
+    What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion since the reset),
+    `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error).
+    """
+
+    def __init__(self, joints: int, order: int = 2, *, period: float = 1e-3, scale: ArrayLike = 1e-3, memory: float = 5.0,
+                 mu: float | None = None, delta: float = 0.0, initial_coefficients: ArrayLike = 0.0,
+                 initial_covariance: ArrayLike = 1e4, gate: ArrayLike | None = None, novelty: ArrayLike | None = None, hold: float = 0.2,
+                 change_share: float = 0.3, change_window: float = 0.3, noise: ArrayLike = 0.1) -> None:
+        self.period = positive('period', period)
+        mu = max(1.0 - self.period / positive('memory', memory), 0.1) if mu is None else float(mu)
+        self._rls = RecursiveLeastSquares(joints, order, initial_covariance=initial_covariance, forgetting=mu, delta=delta)
+        self.joints, self.order, self.mu, self.delta = self._rls.joints, self._rls.order, mu, self._rls.delta
+        self.scale = per_joint('scale', scale, self.joints)
+        # α scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
+        self._unit = self.scale[:, None] ** (2 * np.arange(self.order) + 1)
+        self._alpha0 = np.broadcast_to(np.asarray(initial_coefficients, dtype=float), (self.joints, self.order)) * self._unit
+        self._gate = 0.2 * self.scale if gate is None else per_joint('gate', gate, self.joints, zero=True)
+        self._novelty = 0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True)
+        self._hold = max(int(round(hold / self.period)), 1)
+        self.change_share = positive('change_share', change_share)
+        self._window = max(int(round(positive('change_window', change_window) / self.period)), 1)
+        self._floor = per_joint('noise', noise, self.joints) ** 2
+        self._psi = np.empty((self.joints, self.order))
+        self._per_scale, self._top = 1.0 / self.scale, LARGEST * self.scale
+        self._stride = max(int(round(0.005 / self.period)), 1)
+        self.reset()
+
+    @classmethod
+    def thesis(cls, joints: int = 1, **options: Any) -> StiffnessEstimator:
+        """Return the run of thesis chapter 3: raw units, P(0) = diag(1e9, 1e18), δ = 0.1, μ = 0.99995, α(0) = 0, at 1 kHz; no gate."""
+        return cls(joints, 2, period=1e-3, scale=1.0, mu=0.99995, delta=0.1, initial_covariance=[1e9, 1e18], gate=0.0, novelty=0.0,
+                   change_share=np.inf, **options)
+
+    @classmethod
+    def ordinary(cls, joints: int = 1, order: int = 2, **options: Any) -> StiffnessEstimator:
+        """Return ordinary recursive least squares, that is batch least squares sample by sample: μ = 1, δ = 0, no gate."""
+        return cls(joints, order, **{'mu': 1.0, 'delta': 0.0, 'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf, **options})
+
+    def reset(self, coefficients: ArrayLike | None = None) -> None:
+        """Begin again with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""
+        self._rls.reset(self._alpha0 if coefficients is None else np.asarray(coefficients, dtype=float) * self._unit)
+        self._short, self._level, self._seen = np.zeros((3, self.joints))
+        self._long = self._floor.copy()
+        self._anchor = np.full(self.joints, np.inf)
+        self._still = np.full(self.joints, self._hold)
+        self._fresh = np.ones(self.joints, dtype=bool)
+        self._sums = np.zeros((3, self.joints))
+        self._updates = 0
+        self.excited = np.zeros(self.joints, dtype=bool)
+        self.excitation = np.zeros(self.joints)
+        self.changes = np.zeros(self.joints, dtype=int)
+
+    @property
+    def coefficients(self) -> Array:
+        """α, (n, P), N·m/rad^{2p−1}."""
+        return self._rls.alpha / self._unit
+
+    @property
+    def covariance(self) -> Array:
+        """P, (n, P, P), in the units of α per (N·m)²: times the variance of the torque's noise it is the covariance of α."""
+        return self._rls.P / (self._unit[:, :, None] * self._unit[:, None, :])
+
+    @property
+    def noise(self) -> Array:
+        """Deviation of the prediction error, N·m, (n,)."""
+        return np.sqrt(self._long)
+
+    @property
+    def standard_deviation(self) -> Array:
+        """Deviation of α, (n, P), N·m/rad^{2p−1}, with the prediction error for noise."""
+        return np.sqrt(np.diagonal(self._rls.P, axis1=1, axis2=2) * self._long[:, None]) / self._unit
+
+    def torque(self, deformation: ArrayLike) -> Array:
+        """τ_E(φ), N·m, at φ (…, n) rad, with the present coefficients."""
+        x = np.asarray(deformation, dtype=float) * self._per_scale
+        return x * self._even(x * x, np.ones(self.order))
+
+    def stiffness(self, deformation: ArrayLike) -> Array:
+        """Return k(φ) = dτ_E/dφ, N·m/rad, at φ (…, n) rad."""
+        x = np.asarray(deformation, dtype=float) * self._per_scale
+        slope: Array = self._per_scale * self._even(x * x, 2.0 * np.arange(self.order) + 1.0)
+        return slope
+
+    def variance(self, deformation: Array) -> Array:
+        """Return the variance of τ_E(φ) that the covariance tells, (N·m)², at φ (n,) rad."""
+        x = deformation * self._per_scale
+        square = x * x
+        psi = np.empty((self.joints, self.order, 1))
+        psi[:, 0, 0] = x
+        for p in range(1, self.order):
+            psi[:, p, 0] = psi[:, p - 1, 0] * square
+        return np.einsum('np,np->n', psi[:, :, 0], (self._rls.P @ psi)[:, :, 0]) * self._long
+
+    def _even(self, square: Array, weights: Any) -> Array:
+        alpha = self._rls.alpha
+        total = weights[-1] * alpha[:, -1]
+        for p in range(self.order - 2, -1, -1):
+            total = total * square + weights[p] * alpha[:, p]
+        return total
+
+    def update(self, deformation: ArrayLike, torque: ArrayLike, excited: ArrayLike | None = None) -> Array:
+        """Take φ (n,) rad and the virtual measure of τ_E (n,) N·m; return the prediction error ε (n,) N·m, 0 where there was no update.
+
+        `excited` (n,) bool: joints that may be updated (default all). A joint whose φ or torque is not finite is left alone.
+        """
+        phi, y = np.asarray(deformation, dtype=float), np.asarray(torque, dtype=float)
+        if phi.shape != (self.joints,) or y.shape != (self.joints,):
+            raise JointDynamicsError(f'stiffness: expected deformation and torque of shape ({self.joints},), found {phi.shape} and {y.shape}')
+        if self._updates % self._stride == 0:
+            self._check(phi)
+        self._updates += 1
+        size = np.abs(phi)
+        active = size >= self._gate
+        active &= size < self._top
+        active &= np.abs(y) < LARGEST_TORQUE
+        active &= self._fresh
+        if excited is not None:
+            active &= np.asarray(excited)
+        self.excited = active
+        x, y = np.where(active, phi * self._per_scale, 0.0), np.where(active, y, 0.0)
+        psi = self._psi
+        psi[:, 0] = x
+        square = x * x
+        for p in range(1, self.order):
+            np.multiply(psi[:, p - 1], square, out=psi[:, p])
+        error, weighed = self._rls.step(psi, y, active)
+        self._sums[0] += active
+        self._sums[1] += weighed
+        self._sums[2] += y * y
+        return error
+
+    def _check(self, phi: Array) -> None:
+        """Do what need not be done with every sample: novelty, jumps, the bounds of P."""
+        # A standstill tells one torque over and over, with the friction's error in it: φ must have moved within the last `hold` s.
+        moved = ~(np.abs(phi - self._anchor) < self._novelty)
+        self._anchor = np.where(moved, phi, self._anchor)
+        self._still = np.where(moved, 0, self._still + self._stride)
+        self._fresh = self._still <= self._hold
+        self._detect(*self._sums)
+        self._sums[:] = 0.0
+        if self._updates % CHECK < self._stride:
+            self._rls.bound()
+
+    def _detect(self, samples: Array, squares: Array, level: Array) -> None:
+        """Compare the present prediction error with the torque and with the usual error; open the covariance where it has jumped.
+
+        Sums over the active samples since the last call: their number, ε²/(1 + r), torque². A model error, such as friction 5 % wrong, is
+        always there and grows with the torque: it raises the usual level, but is no jump.
+        """
+        self._seen += samples
+        self.excitation += self.period * samples
+        seen = np.maximum(self._seen, 1.0)
+        share = 1.0 / np.minimum(seen, self._window)
+        self._short += share * (squares - samples * self._short)
+        self._level += share * (level - samples * self._level)
+        # The usual level never learns from a jump: what one sample can add to it is bounded.
+        slow = np.minimum(samples / np.minimum(seen, 20.0 * self._window), 1.0)
+        self._long += slow * (np.clip(self._short, self._floor, 2.0 * self._long) - self._long)
+        if np.isinf(self.change_share):
+            return
+        jumped = (samples > 0) & (self._seen >= self._window) & (self._short > np.maximum(self.change_share ** 2 * self._level, 9.0 * self._long))
+        for joint in np.flatnonzero(jumped):
+            self._open(int(joint))
+
+    def _open(self, joint: int) -> None:
+        """Let the whole curve scale freely and its shape change somewhat; begin to watch for jumps anew."""
+        alpha = self._rls.alpha[joint]
+        self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
+        self._rls.bound()
+        self._short[joint] = self._level[joint] = self._seen[joint] = 0.0
+        self.changes[joint] += 1

@@ -1,0 +1,69 @@
+"""The transmission torque from three sides, and their weights by noise.
+
+link:   τ_J = M q̈ + C q̇ + g;        knows no contact, and is wrong by a share of itself
+spring: τ_J = τ_E(φ) + D φ̇;         needs no friction model, but within the backlash the deformation is not elastic
+motor:  τ_J = K_τ i − B ω̇ − f̂;      wrong by a share of the Coulomb level, and where the joint does not slip by much of it
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.estimation.joint_model import JointModel
+from joint_dynamics.estimation.parts import largest_backlash
+from joint_dynamics.estimation.settings import EstimationSettings
+
+if TYPE_CHECKING:
+    from joint_dynamics.estimation.joint_estimator import JointEstimator
+
+Array = NDArray[np.float64]
+
+
+class TorqueFusion:
+    """Inverse-variance weights of the three estimates, for n joints.
+
+    model JointModel; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated deviations need not
+    be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the motor.
+
+    `spring_deviation` (n,) N·m, that of the spring's torque (of the motor side's, where there is no spring).
+    """
+
+    def __init__(self, model: JointModel, settings: EstimationSettings) -> None:
+        effort = model.robot.limits.effort
+        self._floor = (settings.torque_noise * np.where(np.isfinite(effort), effort, 100.0)) ** 2
+        self._described = model.stiffness is not None
+        self._friction, self._link = settings.friction_noise, settings.link_noise
+        self._per_slip_speed = 0.2 / max(settings.omega_min, 1e-6)
+        self._deformation = settings.deformation_noise ** 2
+        self._backlash = np.maximum(largest_backlash(model), 1e-9)
+        self.spring_deviation = np.full(model.robot.n, 1e6)
+
+    def measured(self, estimate: JointEstimator, level: Array) -> tuple[Array, Array]:
+        """Return the weight of the spring beside the motor side (n,), and the deviation of both together, N·m (n,).
+
+        level: Coulomb level F(τ_J), N·m. That torque is measured, contact or not.
+        """
+        # In slip the model is good to a share; else friction is what holds the joint, anywhere between ±1 of the level.
+        slip = np.minimum(np.abs(estimate.omega) * self._per_slip_speed, 1.0)
+        if estimate.friction_model is not None and estimate.friction_model.maxwell_slip is not None:
+            slip = slip * np.minimum(np.abs(estimate.hysteresis), 1.0)
+        motor = self._floor + ((self._friction + 0.5 * (1.0 - slip)) * level) ** 2
+        if estimate.stiffness is None:
+            self.spring_deviation = np.sqrt(motor)
+            return np.zeros_like(motor), self.spring_deviation
+        phi, stiffness = estimate.deformation, estimate.stiffness
+        lost = self._backlash / (1.0 + (phi / self._backlash) ** 2)
+        # A stiffness that is neither described nor learnt tells nothing.
+        unknown = np.where(self._described | (stiffness.excitation > 1.0), 0.0, 1e12)
+        spring = unknown + self._floor + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost) + stiffness.variance(phi)
+        self.spring_deviation = np.sqrt(spring)
+        weight = motor / (motor + spring)
+        return weight, np.sqrt(weight * spring)
+
+    def link_weight(self, estimate: JointEstimator, deviation: Array) -> Array:
+        """Return the weight of the link model beside the measured torque, (n,): none where there is contact."""
+        square = deviation ** 2
+        variance = self._floor + (self._link * estimate.torque_link) ** 2
+        return np.where(estimate.contact, 0.0, square / (square + variance))
