@@ -16,18 +16,18 @@ def torque_figure(fit: Fit):
     """Return measured and predicted torque of every joint over time, with the residual."""
     from matplotlib import pyplot
     n = len(fit.joint_names)
-    figure, axes = pyplot.subplots(n, 1, figsize=(11, 1.7 * n + 0.6), sharex=True, squeeze=False)
+    figure, axes = pyplot.subplots(n, 1, figsize=(11, 1.8 * n + 0.6), layout='constrained', sharex=True, squeeze=False)
     joints, _ = fit.residual_percent()
     for j, axis in enumerate(axes[:, 0]):
         axis.plot(fit.time, fit.tau[:, j], color=MEASURED, linewidth=2.2, label='measured')
         axis.plot(fit.time, fit.predicted[:, j], color=PREDICTED, linewidth=1.1, label='predicted')
         axis.plot(fit.time, fit.residual[:, j], color=RESIDUAL, linewidth=0.8, label='residual')
         share = '' if not np.isfinite(joints[j]) else f'  {joints[j]:.1f} %'
-        axis.set_ylabel(f'{fit.joint_names[j]}\nN·m', fontsize=8)
-        axis.text(0.995, 0.9, share, transform=axis.transAxes, ha='right', va='top', fontsize=8)
+        axis.set_ylabel('N·m', fontsize=8)
+        axis.set_title(f'{fit.joint_names[j]}{share}', loc='left', fontsize=9, pad=3)
         axis.grid(alpha=0.3)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc='upper center', ncol=3, fontsize=8, frameon=False, bbox_to_anchor=(0.5, 0.93))
+    figure.legend(handles, labels, loc='outside upper right', ncol=3, fontsize=8, frameon=False)
     axes[-1, 0].set_xlabel('time [s]')
     figure.align_ylabels()
     return figure
