@@ -24,7 +24,8 @@ def generate_launch_description():
                  for name, (default, text) in ARGUMENTS.items()]
     trajectory = [LaunchConfiguration('initial_joint_controller'), '/joint_trajectory']
     remappings = {
-        'excitation': [('~/joint_trajectory', trajectory)],
+        'excitation': [('~/joint_trajectory', trajectory),
+                       ('~/follow_joint_trajectory', [LaunchConfiguration('initial_joint_controller'), '/follow_joint_trajectory'])],
         'identifier': [],
         'estimator': [('dynamics_description', 'identifier/dynamics_description')],
         'feedforward': [('dynamics_description', 'identifier/dynamics_description'), ('~/joint_trajectory', trajectory),

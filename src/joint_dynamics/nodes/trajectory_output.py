@@ -45,7 +45,7 @@ class ActionOutput:
             raise JointDynamicsError('output: action needs control_msgs, which is not installed here (it comes with ROS 2 itself)') from None
         self._goal = FollowJointTrajectory.Goal
         self._failure = {FollowJointTrajectory.Result.SUCCESSFUL: None}
-        self._client = ActionClient(node, FollowJointTrajectory, name)
+        self._client = ActionClient(node, FollowJointTrajectory, node.resolve_service_name(name))  # rcl itself does not remap actions
         self._refused = refused
         self._sent = 0
         self.name = node.resolve_service_name(name)
