@@ -91,7 +91,8 @@ class RecursiveLeastSquares:
         wrong = (values[:, 0] < bottom) | (values[:, -1] > top)
         if wrong.any():
             values = np.clip(values[wrong], bottom[wrong, None], top[wrong, None])
-            self.P[wrong] = (vectors[wrong] * values[:, None, :]) @ vectors[wrong].transpose(0, 2, 1) * unit[wrong]
+            bounded = (vectors[wrong] * values[:, None, :]) @ vectors[wrong].transpose(0, 2, 1)
+            self.P[wrong] = 0.5 * (bounded + bounded.transpose(0, 2, 1)) * unit[wrong]
 
 
 def positive(name: str, value: float) -> float:

@@ -176,7 +176,8 @@ class StiffnessEstimator:
     def _check(self, phi: Array) -> None:
         """Do what need not be done with every sample: novelty, jumps, the bounds of P."""
         # A standstill tells one torque over and over, with the friction's error in it: φ must have moved within the last `hold` s.
-        moved = ~(np.abs(phi - self._anchor) < self._novelty)
+        sane = np.abs(phi) < self._top
+        moved = sane & (np.abs(np.where(sane, phi, 0.0) - self._anchor) >= self._novelty)
         self._anchor = np.where(moved, phi, self._anchor)
         self._still = np.where(moved, 0, self._still + self._stride)
         self._fresh = self._still <= self._hold

@@ -1,0 +1,258 @@
+"""Stiffness online: ordinary least squares as a limit, the thesis's experiment, changes, standstill, broken input."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import StiffnessEstimator
+from joint_dynamics.signals.state_estimator import StateEstimator
+
+
+def virtual_torque(joint, friction_error=1.05, window=0.05):
+    """(φ, τ_E) from the measured signals by the motor side [M3 eq 17], friction model 5 % wrong, and the time they belong to."""
+    smoother = StateEstimator(3, joint.period, window=window)
+    pairs = np.full((joint.time.size, 2), np.nan)
+    for k, sample in enumerate(np.stack([joint.q, joint.theta, joint.motor_torque - friction_error * joint.friction], axis=1)):
+        value, first, second = smoother.update(sample)
+        if smoother.ready:
+            pairs[k] = value[1] - value[0], value[2] - joint.inertia * second[1] - joint.damping * (first[1] - first[0])
+    return pairs
+
+
+def run(estimator, pairs, report=()):
+    """Feed one joint; return its coefficients after the samples `report`."""
+    found = {}
+    for k, (phi, torque) in enumerate(pairs):
+        estimator.update([phi], [torque])
+        if k in report:
+            found[k] = estimator.coefficients[0].copy()
+    return found
+
+
+@pytest.fixture(scope='module')
+def pairs(bang_joint):
+    return virtual_torque(bang_joint)
+
+
+@pytest.mark.parametrize(('order', 'prior'), [(1, 1e9), (2, 1e9), (3, 1e4)])
+def test_without_forgetting_it_is_batch_least_squares(order, prior):
+    """Plain least squares to 1e-9 where the prior is as good as none; with three terms that is beyond double precision, so with its prior."""
+    rng = np.random.default_rng(order)
+    n, samples = 4, 3000
+    phi = rng.uniform(-2e-3, 2e-3, (samples, n))
+    torque = 2e4 * phi + 3e9 * phi ** 3 + rng.normal(0, 0.3, phi.shape)
+    estimator = StiffnessEstimator.ordinary(n, order, initial_covariance=prior)
+    for row in zip(phi, torque, strict=True):
+        estimator.update(*row)
+    for j in range(n):
+        W = np.stack([(phi[:, j] / 1e-3) ** (2 * p + 1) for p in range(order)], axis=1)
+        rows, y = (W, torque[:, j]) if order < 3 else (np.vstack([W, np.eye(order) / prior ** 0.5]), np.append(torque[:, j], np.zeros(order)))
+        batch = np.linalg.lstsq(rows, y, rcond=None)[0] / 1e-3 ** (2 * np.arange(order) + 1)
+        assert estimator.coefficients[j] == pytest.approx(batch, rel=1e-9)
+        scaled = np.linalg.inv(rows.T @ rows)
+        unit = 1e-3 ** (2 * np.arange(order) + 1)
+        assert estimator.covariance[j] == pytest.approx(scaled / np.outer(unit, unit), rel=1e-6)
+
+
+def test_it_starts_from_its_prior_exactly():
+    """Ordinary least squares with a prior: α = (P₀⁻¹ + ΨᵀΨ)⁻¹ (P₀⁻¹ α₀ + Ψᵀy)."""
+    rng = np.random.default_rng(5)
+    estimator = StiffnessEstimator.ordinary(1, 2, scale=1.0, initial_covariance=[4.0, 9.0], initial_coefficients=[1.0, -2.0])
+    phi, y = rng.normal(size=20), rng.normal(size=20)
+    for pair in zip(phi, y, strict=True):
+        estimator.update(pair[:1], pair[1:])
+    W = np.stack([phi, phi ** 3], axis=1)
+    A = np.diag([0.25, 1 / 9]) + W.T @ W
+    assert estimator.coefficients[0] == pytest.approx(np.linalg.solve(A, np.array([0.25, -2 / 9]) + W.T @ y), rel=1e-12)
+    assert estimator.covariance[0] == pytest.approx(np.linalg.inv(A), rel=1e-10)
+
+
+def test_update_factor_is_the_printed_one_away_from_its_pole():
+    """c = 1/(1/β + r) [M3 eq 18], where that can be computed; and finite where it cannot."""
+    mu, r = 0.99, 0.5
+    estimator = StiffnessEstimator(1, 1, scale=1.0, mu=mu, initial_covariance=r, gate=0.0, novelty=0.0)
+    estimator.update([1.0], [0.0])
+    beta = mu - (1 - mu) / r
+    assert estimator.covariance[0, 0, 0] == pytest.approx(r - r * r / (1 / beta + r), rel=1e-12)
+    pole = 1 / mu - 1
+    estimator = StiffnessEstimator(1, 1, scale=1.0, mu=mu, initial_covariance=pole, gate=0.0, novelty=0.0)
+    estimator.update([1.0], [0.0])
+    assert estimator.covariance[0, 0, 0] == pytest.approx(pole, rel=1e-12)
+
+
+def test_thesis_experiment(bang_joint, pairs, nrmse):
+    reach = np.abs(bang_joint.phi).max()
+    for estimator in (StiffnessEstimator(1), StiffnessEstimator.thesis()):
+        found = run(estimator, pairs, (9999, 34999))
+        assert nrmse(found[9999], bang_joint.stiffness, reach) >= 95.2
+        assert nrmse(found[34999], bang_joint.stiffness, reach) >= 96.6
+
+
+@pytest.fixture(scope='module')
+def three(joint):
+    """Three seeds of the experiment, as three joints of one robot: the joints and their pairs (N, 3, 2)."""
+    joints = [joint(seed=seed) for seed in range(3)]
+    return joints, np.stack([virtual_torque(one) for one in joints], axis=1)
+
+
+def test_halved_torque_is_detected_and_learnt(three, nrmse):
+    joints, pairs = three
+    pairs = pairs.copy()
+    pairs[10000:, :, 1] *= 0.5
+    estimator = StiffnessEstimator(3)
+    # Five seconds in which the joint moves, waits not counted.
+    after = [10000 + int(np.searchsorted(np.cumsum(np.abs(one.dtheta[10000:]) > 0.01) * one.period, 5.0)) for one in joints]
+    found = []
+    for pair in pairs:
+        estimator.update(pair[:, 0], pair[:, 1])
+        found.append(estimator.coefficients)
+    for j, one in enumerate(joints):
+        reach, half = np.abs(one.phi).max(), tuple(0.5 * k for k in one.stiffness)
+        assert nrmse(found[9999][j], one.stiffness, reach) >= 95.2
+        assert nrmse(found[after[j]][j], half, reach) >= 90.0
+        assert nrmse(found[34999][j], half, reach) >= 94.0
+    assert estimator.changes.tolist() == [1, 1, 1]
+
+
+def test_nothing_is_detected_where_nothing_changes(three):
+    _, pairs = three
+    estimator = StiffnessEstimator(3)
+    for pair in pairs:
+        estimator.update(pair[:, 0], pair[:, 1])
+    assert estimator.changes.tolist() == [0, 0, 0]
+
+
+def test_ten_minutes_of_standstill_change_nothing(bang_joint, pairs, nrmse):
+    """600 s at 100 Hz, with a torque that is wrong: unloaded, loaded and hardly wrong, loaded and wrong; encoders flicker by a count."""
+    estimator = StiffnessEstimator(3, period=1e-2)
+    for phi, torque in pairs[:15000:10]:
+        estimator.update([phi] * 3, [torque] * 3)
+    before = estimator.coefficients
+    rest, bias = np.array([0.0, 8e-4, 8e-4]), np.array([1.0, 0.3, 3.0])
+    k1, k3 = bang_joint.stiffness
+    for noise in np.random.default_rng(1).normal(0, 2e-6, (60000, 3)):
+        estimator.update(rest + noise, k1 * rest + k3 * rest ** 3 + bias)
+    reach = np.abs(bang_joint.phi).max()
+    for j, kept in enumerate((99.9, 99.0, 95.0)):
+        change = nrmse(estimator.coefficients[j], before[j], reach)
+        assert change >= kept, f'joint {j}: {change:.2f} % of the map kept'
+    P = estimator.covariance * np.outer([1e-3, 1e-9], [1e-3, 1e-9])
+    assert np.linalg.eigvalsh(P).min() > 0
+    assert np.linalg.eigvalsh(P).max() <= 1e4
+
+
+def test_gate_is_what_saves_it(bang_joint, pairs, nrmse):
+    """The thesis's run without a gate loses the map in a standstill under 1 N·m of bias, as the methods sheet says."""
+    estimator = StiffnessEstimator(1, mu=0.9995, gate=0.0, novelty=0.0, change_share=np.inf)
+    run(estimator, pairs[:15000])
+    rng = np.random.default_rng(1)
+    for noise in rng.normal(0, 2e-6, 10000):
+        estimator.update([noise + 5e-6], [1.0])
+    assert nrmse(estimator.coefficients[0], bang_joint.stiffness, np.abs(bang_joint.phi).max()) < 90.0
+
+
+def test_joints_do_not_touch_each_other(pairs):
+    both, one = StiffnessEstimator(3), StiffnessEstimator(1)
+    for k, (phi, torque) in enumerate(pairs[:4000]):
+        both.update([0.7 * phi, phi, np.nan if k % 3 else phi], [torque, torque, 2 * torque])
+        one.update([phi], [torque])
+    assert both.coefficients[1] == pytest.approx(one.coefficients[0], rel=1e-12)
+    assert both.covariance[1] == pytest.approx(one.covariance[0], rel=1e-9)
+
+
+KINDS = ('noise', 'constant', 'zero', 'nan', 'huge', 'steps', 'sine', 'alternating', 'tiny', 'mixed')
+
+
+def ugly(kind, rng, samples):
+    """Pairs (samples, 2) of one kind that no robot should give."""
+    noise = rng.normal(size=(samples, 2)) * [1e-3, 20.0]
+    if kind == 'constant':
+        return np.tile(noise[:1], (samples, 1))
+    if kind == 'zero':
+        return np.zeros((samples, 2))
+    if kind == 'nan':
+        noise[rng.random((samples, 2)) < 0.5] = np.nan
+        return noise
+    if kind == 'huge':
+        return noise * 10.0 ** rng.uniform(-12, 300, (samples, 1))
+    if kind == 'steps':
+        return np.repeat(noise[:samples // 500 + 1], 500, axis=0)[:samples]
+    if kind == 'sine':
+        return np.sin(np.arange(samples) * 1e-2)[:, None] * [1e-3, -20.0]
+    if kind == 'alternating':
+        return np.where(np.arange(samples) % 2 == 0, 1.0, -1.0)[:, None] * [1.0, 1e8]
+    if kind == 'tiny':
+        return noise * 1e-200
+    noise[rng.random((samples, 2)) < 0.01] = np.inf
+    noise[samples // 2:] *= 1e-6
+    return noise
+
+
+@pytest.mark.parametrize('make', [StiffnessEstimator, StiffnessEstimator.thesis,
+                                  lambda n: StiffnessEstimator(n, 3, mu=0.9, delta=1e-3, gate=0.0, novelty=0.0)])
+def test_a_million_ugly_samples_leave_it_finite(make):
+    """Ten kinds of input at once on 50 joints, a million joint samples in all: finite, symmetric, positive definite, bounded."""
+    rng = np.random.default_rng(2)
+    samples, copies = 20000 // 3, 5
+    data = np.stack([ugly(kind, rng, samples) for kind in KINDS for _ in range(copies)], axis=1)
+    estimator = make(len(KINDS) * copies)
+    with np.errstate(all='raise', under='ignore'):
+        for row in data:
+            estimator.update(row[:, 0], row[:, 1])
+    assert np.isfinite(estimator.coefficients).all()
+    P = estimator.covariance
+    assert np.isfinite(P).all()
+    assert P == pytest.approx(P.transpose(0, 2, 1), rel=1e-12)
+    root = np.sqrt(np.diagonal(P, axis1=1, axis2=2))
+    assert (root > 0).all()
+    assert np.linalg.eigvalsh(P / (root[:, :, None] * root[:, None, :])).min() > -1e-9
+
+
+@given(mu=st.floats(0.5, 1.0), delta=st.floats(0.0, 10.0), seed=st.integers(0, 1000))
+@settings(max_examples=15, deadline=None)
+def test_any_setting_stays_finite(mu, delta, seed):
+    rng = np.random.default_rng(seed)
+    estimator = StiffnessEstimator(2, 2, mu=mu, delta=delta, gate=0.0, novelty=0.0)
+    for phi, y in zip(rng.normal(0, 1e-3, (400, 2)), rng.normal(0, 30.0, (400, 2)), strict=True):
+        estimator.update(phi, y)
+    assert np.isfinite(estimator.coefficients).all()
+    assert np.isfinite(estimator.covariance).all()
+
+
+@pytest.mark.parametrize('rate', [100, 500])
+def test_other_rates(joint, nrmse, rate):
+    """The same settings at 100 and 500 Hz: everything is in seconds."""
+    simulated = joint(seed=1, period=1.0 / rate)
+    pairs = virtual_torque(simulated, window=0.1 if rate == 100 else 0.05)
+    estimator = StiffnessEstimator(1, period=1.0 / rate)
+    run(estimator, pairs)
+    assert nrmse(estimator.coefficients[0], simulated.stiffness, np.abs(simulated.phi).max()) >= 94.0
+
+
+def test_deviation_and_curves(bang_joint, pairs):
+    estimator = StiffnessEstimator(1)
+    run(estimator, pairs)
+    phi = np.linspace(-1e-3, 1e-3, 11)[:, None]
+    k1, k3 = bang_joint.stiffness
+    assert estimator.torque(phi)[:, 0] == pytest.approx(k1 * phi[:, 0] + k3 * phi[:, 0] ** 3, abs=1.0)
+    step = 1e-7
+    assert estimator.stiffness(phi) == pytest.approx((estimator.torque(phi + step) - estimator.torque(phi - step)) / (2 * step), rel=1e-4)
+    psi = np.array([phi[0, 0], phi[0, 0] ** 3])
+    assert estimator.variance(phi[0]) == pytest.approx(psi @ estimator.covariance[0] @ psi * estimator.noise[0] ** 2, rel=1e-9)
+    assert (estimator.standard_deviation > 0).all()
+    estimator.reset([1e4, 0.0])
+    assert estimator.torque([1e-3]) == pytest.approx([10.0])
+
+
+@pytest.mark.parametrize('bad', [{'joints': 0}, {'joints': 1, 'order': 0}, {'joints': 1, 'mu': 0.0}, {'joints': 1, 'mu': 1.1},
+                                 {'joints': 1, 'delta': -1.0}, {'joints': 2, 'scale': [1.0, 1.0, 1.0]}, {'joints': 1, 'memory': 0.0},
+                                 {'joints': 1, 'initial_covariance': 0.0}])
+def test_bad_settings_are_refused(bad):
+    with pytest.raises(JointDynamicsError):
+        StiffnessEstimator(**bad)
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(JointDynamicsError, match='shape'):
+        StiffnessEstimator(2).update([1e-3], [1.0, 1.0])

@@ -1,0 +1,112 @@
+"""Online state estimation: one delay for every signal, derivatives that belong to the smoothed value."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.signals.state_estimator import StateEstimator, smoothing_kernel
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+def feed(estimator, signals):
+    """All outputs (N, 3, C)."""
+    return np.array([estimator.update(row).copy() for row in signals])
+
+
+@given(half=st.integers(1, 60), degree=st.integers(0, 4), taper=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_smoother_passes_polynomials_of_its_degree(half, degree, taper):
+    kernel = smoothing_kernel(2 * half + 1, degree, taper)
+    x = np.arange(-half, half + 1) / half
+    for power in range(min(degree, 2 * half) + 1):
+        assert kernel @ x ** power == pytest.approx(1.0 if power == 0 else 0.0, abs=1e-9)
+    assert kernel == pytest.approx(kernel[::-1], abs=1e-12)
+
+
+def test_thesis_filter_has_101_samples_and_51_of_delay():
+    estimator = StateEstimator(1, 1e-3, window=0.1, taper=False)
+    assert estimator.samples == 103
+    assert estimator.delay == pytest.approx(0.051)
+
+
+@pytest.mark.parametrize('rate', [100.0, 125.0, 500.0, 1000.0])
+def test_window_is_in_seconds_at_every_rate(rate):
+    estimator = StateEstimator(1, 1.0 / rate, window=0.1)
+    assert estimator.delay == pytest.approx(0.05 + 1.0 / rate, abs=0.5 / rate)
+
+
+@given(seed=st.integers(0, 2 ** 31), taper=st.booleans(), rate=st.sampled_from([100.0, 500.0, 1000.0]))
+@settings(max_examples=25, deadline=None)
+def test_parabola_comes_out_exactly_one_delay_late(seed, taper, rate):
+    a, b, c = np.random.default_rng(seed).normal(size=3)
+    estimator = StateEstimator(2, 1.0 / rate, taper=taper)
+    t = np.arange(estimator.samples + 20) / rate
+    out = feed(estimator, np.stack([a + b * t + c * t ** 2, 3.0 * t], axis=1))[estimator.samples - 1:]
+    then = t[estimator.samples - 1:] - estimator.delay
+    assert out[:, 0, 0] == pytest.approx(a + b * then + c * then ** 2, abs=1e-9)
+    assert out[:, 1, 0] == pytest.approx(b + 2 * c * then, abs=1e-7)
+    assert out[:, 2, 0] == pytest.approx(np.full(then.size, 2 * c), abs=1e-4)
+    assert out[:, 0, 1] == pytest.approx(3.0 * then, abs=1e-9)
+
+
+def test_linear_equations_between_signals_survive(rng):
+    """S commutes with differences: the smoothed torque of an inertia is the inertia times the second derivative."""
+    estimator = StateEstimator(2, 1e-3)
+    position = np.cumsum(np.cumsum(rng.normal(size=600))) * 1e-6
+    torque = 2.5 * (np.append(position[1:], position[-1]) - 2 * position + np.append(position[0], position[:-1])) / 1e-6
+    out = feed(estimator, np.stack([position, torque], axis=1))[200:500]
+    assert out[:, 0, 1] == pytest.approx(2.5 * out[:, 2, 0], rel=1e-6, abs=1e-6)
+
+
+def test_taper_saves_the_second_derivative_from_quantisation(rng):
+    count = 2 * np.pi / 2 ** 20
+    t = np.arange(3000) * 1e-3
+    truth = 0.5 * np.sin(2 * np.pi * 0.5 * t)
+    noise = []
+    for taper in (False, True):
+        estimator = StateEstimator(1, 1e-3, taper=taper)
+        exact = StateEstimator(1, 1e-3, taper=taper)
+        quantised = feed(estimator, np.round(truth / count)[:, None] * count)[150:, 2, 0]
+        noise.append(np.std(quantised - feed(exact, truth[:, None])[150:, 2, 0]))
+    assert noise[1] < 0.1 * noise[0]
+
+
+def test_broken_values_are_held_and_ready_says_when(rng):
+    estimator = StateEstimator(2, 1e-3, window=0.01)
+    rows = rng.normal(size=(200, 2))
+    rows[50, 0] = np.nan
+    rows[60, 1] = np.inf
+    ready = []
+    for row in rows:
+        assert np.isfinite(estimator.update(row)).all()
+        ready.append(estimator.ready)
+    assert ready.index(True) == estimator.samples - 1
+    held = rows.copy()
+    held[50, 0], held[60, 1] = rows[49, 0], rows[59, 1]
+    window = slice(50, 62)
+    assert feed(StateEstimator(2, 1e-3, window=0.01), rows)[window] == pytest.approx(feed(StateEstimator(2, 1e-3, window=0.01), held)[window])
+
+
+def test_reset_forgets():
+    estimator = StateEstimator(1, 1e-3, window=0.01)
+    feed(estimator, np.full((50, 1), 7.0))
+    estimator.reset()
+    assert not estimator.ready
+    assert estimator.update([1.0])[0, 0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(('kwargs', 'word'), [({'channels': 0, 'period': 1e-3}, 'channels'), ({'channels': 1, 'period': 0.0}, 'period'),
+                                              ({'channels': 1, 'period': 1e-3, 'window': -1.0}, 'window')])
+def test_bad_arguments_are_named(kwargs, word):
+    with pytest.raises(JointDynamicsError, match=word):
+        StateEstimator(**kwargs)
+
+
+def test_wrong_shape_is_refused():
+    with pytest.raises(JointDynamicsError, match='shape'):
+        StateEstimator(3, 1e-3).update(np.zeros(2))
