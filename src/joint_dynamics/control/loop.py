@@ -84,8 +84,11 @@ class ControlLoop:
         limits = arm.robot.limits
         speed = np.where(limits.velocity > 0, limits.velocity, np.inf) * settings.velocity_margin
         tracking = np.full(arm.n, settings.tracking)
-        self._low = np.concatenate([limits.lower - settings.position_margin, -tracking, -speed, -speed])
-        self._high = np.concatenate([limits.upper + settings.position_margin, tracking, speed, speed])
+        lower, upper = limits.lower - settings.position_margin, limits.upper + settings.position_margin
+        if 'position' not in self.references:
+            lower, upper = -np.full(arm.n, np.inf), np.full(arm.n, np.inf)
+        self._low = np.concatenate([lower, -tracking, -speed, -speed])
+        self._high = np.concatenate([upper, tracking, speed, speed])
         self._still = np.zeros(arm.n)
         self.doubt = 'not active'
         self.warning = ''
@@ -198,7 +201,9 @@ class ControlLoop:
         if doubt:
             return doubt
         # Everything plausible, by one comparison; which value is not is looked for only then.
-        looked_at = [desired['position'], state['position'] - desired['position']]
+        looked_at = [self._still, self._still]
+        if 'position' in self.references:
+            looked_at = [desired['position'], state['position'] - desired['position']]
         looked_at.append(desired['velocity'] if 'velocity' in self.references else self._still)
         looked_at.append(state['velocity'] if state.fresh('velocity', time) else self._still)
         values = np.concatenate(looked_at)
