@@ -44,7 +44,7 @@ def tell(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run all stages with processes of their own, and end every one of them; return the summary and the results for the report."""
     from joint_dynamics.cli.common import output_folder
     from joint_dynamics.cli.demo_display import Display
-    from joint_dynamics.cli.demo_story import STAGES, Story
+    from joint_dynamics.cli.demo_story import FIRST_HALF, Story
     from joint_dynamics.cli.processes import Processes, terminated_like_interrupted
     from joint_dynamics.cli.ros_domain import own_domain
     from joint_dynamics.nodes.demo_conductor import conductor
@@ -56,7 +56,7 @@ def tell(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     with (terminated_like_interrupted(), own_domain(), Display() as display, Processes(logs) as processes,
           conductor(processes.check) as client):
         story = Story(settings, folder, display, processes, client)
-        for stage in STAGES:
+        for stage in FIRST_HALF:
             stage(story)
     story.summary['seconds'] = {**display.seconds, 'total': time.monotonic() - began}
     return story.summary, story.results

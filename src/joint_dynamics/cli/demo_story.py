@@ -1,4 +1,4 @@
-"""The stages of the demonstration, one after the other: each works through the nodes and leaves its numbers in `Story.summary`."""
+"""The first half of the demonstration: excite, record, identify, compare. Each stage works through the nodes and leaves its numbers in the story."""
 from __future__ import annotations
 
 import json
@@ -6,28 +6,36 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import yaml
 
+from joint_dynamics.cli import demo_motions
 from joint_dynamics.cli.demo_display import Display
 from joint_dynamics.cli.processes import Processes
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.report.demo import compare_parameters
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
 
 if TYPE_CHECKING:
     from joint_dynamics.nodes.demo_conductor import Conductor
     from joint_dynamics.nodes.demo_robot import DemoRobot
 
 NODES = 'joint_dynamics.nodes'
-#: Friction columns beside Coulomb and viscous ones: what a strain-wave gear needs above 1 rad/s.
-FRICTION_TERMS = ('F_T0', 'F_V2', 'F_V3')
+#: Every node hears the robot in the same form.
+INPUTS = {'inputs': ['joint_states', 'motor_states', 'temperatures'], 'joint_states_effort': 'none', 'motor_states_effort': 'current',
+          'reliable_inputs': True}
+#: A tool that loads the wrist: 4 kg, its centre off the axis of the last joint, m in the frame of that joint.
+TOOL = {'payload_mass': 4.0, 'payload_com': [0.12, 0.08, 0.15]}
 
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """How long the demonstration is; times in s (simulated unless stated).
+    """How long the demonstration is; times in s.
 
     seed: of the simulated robot. speed: simulated seconds per second of the wall, at most. budget: of the excitation's search, wall time.
-    period, repeats: of the exciting motion.
+    period, repeats: of the exciting motion. online: whether the robot is worn, warmed, estimated and compensated after it was identified.
     """
 
     seed: int = 0
@@ -35,6 +43,7 @@ class DemoSettings:
     budget: float = 12.0
     period: float = 10.0
     repeats: int = 2
+    online: bool = True
 
 
 @dataclass
@@ -49,6 +58,7 @@ class Story:
     robot: DemoRobot | None = None
     summary: dict[str, Any] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
+    model: RobotModel = field(default_factory=lambda: RobotModel.load(ur5e_urdf()))
 
     @property
     def the_robot(self) -> DemoRobot:
@@ -56,6 +66,13 @@ class Story:
         if self.robot is None:
             raise JointDynamicsError('demo: expected the robot to be started first')
         return self.robot
+
+    @property
+    def work(self) -> MotionSamples:
+        """The motion the robot is there for: one cycle."""
+        if 'work' not in self.results:
+            self.results['work'] = demo_motions.cycle(self.model)
+        return self.results['work']
 
     def node(self, name: str, parameters: dict[str, Any], remap: dict[str, str] | None = None) -> None:
         """Start one node as a process of its own, with parameters by name (nested for per-joint ones); it configures and activates itself."""
@@ -68,51 +85,59 @@ class Story:
 
 
 def start(story: Story) -> None:
-    """Start the robot and the node that identifies it."""
+    """Start the robot, the node that excites it and the node that identifies it."""
     from joint_dynamics.nodes.demo_robot import DemoRobot
+    use = story.settings
     with story.display.stage('Start the nodes') as step:
-        story.node('simulator', {'seed': story.settings.seed, 'real_time_factor': story.settings.speed})
+        first = story.work.q[0]
+        lower, upper = demo_motions.working_range(story.work)
+        config = story.folder / 'logs' / 'excite.yaml'
+        config.write_text(yaml.safe_dump({'excitation': {
+            'posture': first.tolist(), 'limits': {'lower': lower, 'upper': upper},
+            'fourier': {'period': use.period, 'time_budget': use.budget}}}), encoding='utf-8')
+        story.node('simulator', {'seed': use.seed, 'real_time_factor': use.speed, 'position': first.tolist(), **TOOL})
         step(0.2, 'the first run of an installation compiles the plant')
         story.robot = DemoRobot(story.conductor)
         joints, nominal = story.robot.joint_names, story.robot.truth['friction']['nominal_gain']
-        terms = story.folder / 'logs' / 'identification.yaml'
-        terms.write_text(yaml.safe_dump({'identification': {'terms': {joint: [{'friction': name} for name in FRICTION_TERMS]
-                                                                      for joint in joints}}}), encoding='utf-8')
+        story.node('excitation', {'config_file': str(config), 'profile': 'fourier', 'repeats': use.repeats, 'approach_speed': 0.5,
+                                  'use_sim_time': True, 'state_timeout': 5.0, 'tracking_error': 3.0}, {'~/joint_trajectory': '/simulator/joint_trajectory'})
         story.node('identifier', {
-            'inputs': ['joint_states', 'motor_states', 'temperatures'], 'joint_states_effort': 'none', 'motor_states_effort': 'current',
-            'reliable_inputs': True, 'drive_gain': dict(zip(joints, nominal, strict=True)), 'config_file': str(terms),
+            **INPUTS, 'drive_gain': dict(zip(joints, nominal, strict=True)), 'validation_recordings': 1,
             'output_folder': str(story.folder / 'identified')})
         story.conductor.until_active('/identifier')
-        step(1.0, f'a UR5e with {len(joints)} flexible joints, {1 + len(story.processes.pids)} processes')
+        step(1.0, f'a UR5e with {len(joints)} flexible joints and a tool of {TOOL["payload_mass"]:g} kg; the nodes are processes of their own')
 
 
 def excite(story: Story) -> None:
-    """Optimise an exciting motion, play it, and have it recorded."""
-    from joint_dynamics.excitation import ExcitationSettings, optimise
-    from joint_dynamics.robot import RobotModel
-    from joint_dynamics.simulation import ur5e_urdf
-    from joint_dynamics.simulation.robot import HOME
-    use, robot = story.settings, story.the_robot
+    """Have an exciting motion optimised and played, and record it; then a motion at constant speeds."""
+    from joint_dynamics.nodes.demo_robot import StatusOf
+    status = StatusOf(story.conductor, '/excitation')
     with story.display.stage('Optimise the excitation') as step:
-        def watch(progress: Any) -> None:
-            story.processes.check()
-            step(progress.seconds / use.budget, '' if progress.best is None else f'condition number {progress.best:.3g}')
-        result = optimise(RobotModel.load(ur5e_urdf()), ExcitationSettings(period=use.period, repeats=use.repeats, posture=list(HOME),
-                                                                           time_budget=use.budget), watch)
-        motion = result.trajectory.sample(50.0)
-        story.summary['excitation'] = {'condition_number': result.condition_number, 'before': result.before.condition_number,
-                                       'margins': result.margins, 'seconds': result.seconds}
+        status.wait('ready', lambda seconds, words: step(min(1.0, seconds / story.settings.budget), words), story.settings.budget + 60.0)
+    robot = story.the_robot
     with story.display.stage('Play and record it') as step:
         story.conductor.trigger('/identifier/start_recording')
-        over = robot.play(motion.time, motion.q, motion.dq, motion.ddq)
-        robot.wait(over, lambda share: step(share, f'{over:.0f} s of simulated time'))
-        step(1.0, story.conductor.trigger('/identifier/stop_recording'))
+        words = story.conductor.trigger('/excitation/start')
+        length = story.settings.period * story.settings.repeats + 4.0
+        status.wait('done', lambda seconds, _: step(min(1.0, seconds * story.settings.speed / length), words), 300.0)
+        step(1.0, f'{words}; {_counted(story.conductor.trigger("/identifier/stop_recording"))}')
+    with story.display.stage('Constant speeds') as step:
+        motion = demo_motions.constant_speeds(story.work.q[0])
+        story.conductor.trigger('/identifier/start_recording')
+        robot.wait(robot.play(*motion), step)
+        step(1.0, _counted(story.conductor.trigger('/identifier/stop_recording')))
+    story.processes.stop('excitation')
+
+
+def _counted(message: str) -> str:
+    """Shorten `recording 1: 12.2 s, messages: 12141 on joint_states, …`."""
+    found = message.partition('messages: ')[2].split(', ')
+    return f'{found[0]} and {found[1]}' if len(found) > 1 else message
 
 
 def identify(story: Story) -> None:
-    """Let the identifier identify, and compare with the truth."""
-    with story.display.stage('Identify') as step:
-        step(0.1)
+    """Let the identifier identify the robot, and compare with the truth."""
+    with story.display.stage('Identify the robot') as step:
         story.results['truth'] = story.the_robot.truth
         line = story.conductor.trigger('/identifier/identify', 120.0)
         step(1.0, line.partition('; results')[0])
@@ -121,9 +146,26 @@ def identify(story: Story) -> None:
         story.results['parameters'] = comparison
         story.summary['parameter_coverage_percent'] = comparison.coverage_percent
         story.summary['identification'] = {
-            'residual_percent': found['training_overall_percent'], 'condition_number': found['condition_number'],
-            'base_parameters': len(comparison.rows), 'median_error_percent': comparison.median_error_percent,
-            'median_error_deviations': comparison.median_error_deviations}
+            'residual_percent': found['training_overall_percent'], 'validation_residual_percent': found['validation_overall_percent'],
+            'condition_number': found['condition_number'], 'base_parameters': len(comparison.rows),
+            'median_error_percent': comparison.median_error_percent, 'median_error_deviations': comparison.median_error_deviations,
+            'largest_error_deviations': float(np.abs(comparison.deviations).max())}
+    story.conductor.transition('/identifier', 'deactivate')
+    story.processes.stop('identifier')
 
 
-STAGES = (start, excite, identify)
+def identify_joints(story: Story) -> None:
+    """Identify friction, stiffness and kinematic error of the joints from the same recordings."""
+    from joint_dynamics.cli.demo_joints import identify_joints as work
+    folder = story.folder / 'identified'
+    with story.display.stage('Identify the joints') as step:
+        def progress(share: float, words: str) -> None:
+            story.conductor.rest(0.0)
+            step(share, words)
+        description = work(folder, folder / 'recording_1.csv', folder / 'recording_2.csv', progress)
+        description.save(story.folder / 'dynamics.yaml')
+        story.results['description'] = description
+        step(1.0, 'friction over speed and load, hysteresis, stiffness, kinematic error: dynamics.yaml')
+
+
+FIRST_HALF = (start, excite, identify, identify_joints)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,14 +43,14 @@ class DemoRobot:
         """Joints in the robot's order."""
         return tuple(self.truth['joint_names'])
 
-    def play(self, time: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None, effort: NDArray | None = None) -> float:
-        """Send a motion, arrays (points, n), time s from now, and return the simulated time [s] after which it is over.
+    def play(self, times: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None, effort: NDArray | None = None) -> float:
+        """Send a motion, arrays (points, n), times s from now, and return the simulated time [s] after which it is over.
 
         That is counted from the present truth on, with a second for what the truth may be late.
         """
         self._conductor.until(self._publisher.get_subscription_count, 'somebody to take trajectories')
-        self._publisher.publish(trajectory_message(self.joint_names, time, q, dq, ddq, effort))
-        return self.time + 1.0 + float(time[-1])
+        self._publisher.publish(trajectory_message(self.joint_names, times, q, dq, ddq, effort))
+        return self.time + 1.0 + float(times[-1])
 
     def wait(self, until: float, progress: Callable[[float], None] = lambda share: None, timeout: float = 300.0) -> None:
         """Wait until simulated time `until` [s]; `progress` is called with the share that has gone by. timeout: s of the wall."""
@@ -65,15 +66,40 @@ class DemoRobot:
         self._conductor.set_parameters(self.name, **parameters)
 
 
-def trajectory_message(joint_names: Sequence[str], time: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None,
+class StatusOf:
+    """The latched `~/status` of a node, waited for."""
+
+    def __init__(self, conductor: Conductor, node_name: str):
+        self._conductor, self._name, self.text = conductor, node_name, ''
+        conductor.listen(String, f'{node_name}/status', self._take)
+
+    def _take(self, message: String) -> None:
+        self.text = message.data
+
+    def wait(self, word: str, progress: Callable[[float, str], None], timeout: float) -> None:
+        """Wait until the status is `word`; `progress` is called with the seconds gone by and the present status.
+
+        Raises JointDynamicsError with the status when the node has failed or stopped, and after `timeout` s.
+        """
+        began = time.monotonic()
+
+        def reached() -> bool:
+            if self.text.startswith(('failed', 'stopped')):
+                raise JointDynamicsError(f'{self._name}: {self.text}')
+            progress(time.monotonic() - began, self.text)
+            return self.text == word
+        self._conductor.until(reached, f'{self._name} to be {word}', timeout)
+
+
+def trajectory_message(joint_names: Sequence[str], times: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None,
                        effort: NDArray | None = None) -> JointTrajectory:
     """Return the message of a motion (points, n); raise JointDynamicsError where an array does not have one row per point."""
     message = JointTrajectory(joint_names=list(joint_names))
     fields = {'positions': q, 'velocities': dq, 'accelerations': ddq, 'effort': effort}
     for name, array in fields.items():
-        if array is not None and np.shape(array) != (len(time), len(joint_names)):
-            raise JointDynamicsError(f'trajectory: expected {name} of shape ({len(time)}, {len(joint_names)}), found {np.shape(array)}')
-    for k, moment in enumerate(time):
+        if array is not None and np.shape(array) != (len(times), len(joint_names)):
+            raise JointDynamicsError(f'trajectory: expected {name} of shape ({len(times)}, {len(joint_names)}), found {np.shape(array)}')
+    for k, moment in enumerate(times):
         point = JointTrajectoryPoint(**{name: array[k].tolist() for name, array in fields.items() if array is not None})
         seconds, rest = divmod(round(float(moment) * 1e9), 10**9)
         point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(rest)

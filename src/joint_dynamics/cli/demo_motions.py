@@ -1,0 +1,58 @@
+"""The motions of the demonstration: the cycle of the paper, and one short motion from which the friction of all joints is read at once."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.excitation import LimitSettings, MotionSamples
+from joint_dynamics.excitation.profiles import make_profile
+from joint_dynamics.robot import RobotModel
+
+#: Speeds [rad/s] and how long each is held [s]; fast ones need less time to settle, and more room.
+SPEEDS = ((0.02, 1.2), (0.04, 1.2), (0.08, 1.0), (0.15, 0.8), (0.3, 0.8), (0.6, 0.8), (1.0, 0.8), (1.5, 0.8))
+ACCELERATION = 8.0
+#: Joints that go the other way, so that the arm does not fold up.
+DIRECTIONS = (1.0, -1.0, 1.0, -1.0, 1.0, 1.0)
+#: How far beyond the cycle's angles the exciting motion may go, rad.
+ROOM = 0.9
+
+
+class Motion(NamedTuple):
+    """A motion on a time grid: time (P,) s; q rad, dq rad/s, ddq rad/s², (P, n)."""
+
+    time: NDArray
+    q: NDArray
+    dq: NDArray
+    ddq: NDArray
+
+
+def cycle(model: RobotModel, rate: float = 50.0) -> MotionSamples:
+    """Return one cycle through the six waypoints of a UR arm [M6 table 1], from rest to rest."""
+    trajectory, _ = make_profile(model, 'waypoints', {}, LimitSettings(), None)
+    return trajectory.sample(rate)
+
+
+def working_range(samples: MotionSamples) -> tuple[list[float], list[float]]:
+    """Return lower and upper angles [rad] that the exciting motion keeps to: where the robot will work, and some room about it."""
+    return (samples.q.min(axis=0) - ROOM).tolist(), (samples.q.max(axis=0) + ROOM).tolist()
+
+
+def constant_speeds(start: NDArray, rate: float = 200.0) -> Motion:
+    """Return a motion from `start` (n,) rad on which all joints hold each of SPEEDS to and fro at the same time [M4 4.2.1, A §5.3]."""
+    pieces, last = [np.zeros(1)], 0.0
+    for speed, seconds in SPEEDS:
+        for goal in (speed, -speed):
+            pieces += [_ramp(last, goal, rate), np.full(round(seconds * rate), goal)]
+            last = goal
+    pieces += [_ramp(last, 0.0, rate), np.zeros(1)]
+    v = np.concatenate(pieces)
+    x = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1])) / rate])
+    q, dq, ddq = (np.outer(values, DIRECTIONS) for values in (x, v, np.gradient(v, 1.0 / rate)))
+    return Motion(np.arange(v.size) / rate, start + q, dq, ddq)
+
+
+def _ramp(begin: float, end: float, rate: float) -> NDArray:
+    count = max(2, round(abs(end - begin) / ACCELERATION * rate))
+    return np.linspace(begin, end, count + 1)[1:]
