@@ -56,4 +56,4 @@ def test_kr300_one_run_alone_is_not_believed(kr300):
     assert result.solution.condition_number > 300
     assert 'do not excite the robot enough' in result.reasons[0]
     assert len(result.doubtful) >= 3
-    assert result.validation[0].residual_percent()[1] > 25
+    assert result.validation[0].residual_percent()[1] > 20

@@ -1,7 +1,7 @@
 r"""Standard deviations that hold although residuals are correlated in time.
 
 (WᵀW)⁻¹ σ̂² takes every row as independent [G eq 9]. After filtering, neighbours are not, nor are the joints of one sample. With the
-scores g_t = Σ_j w_j(t) ρ_j(t)/σ_j² of sample t, the covariance of χ̂ is the sandwich
+scores g_t = Σ_j w_j(t) ρ_j(t)/σ_j² of sample t (σ_j √m of a row at rest in a stay of m), the covariance of χ̂ is the sandwich
 
     C = (AᵀA)⁻¹ ( Γ_0 + Σ_{l=1..L} (1 − l/(L+1)) (Γ_l + Γ_lᵀ) ) (AᵀA)⁻¹,    Γ_l = Σ_t g_t g_{t−l}ᵀ
 
@@ -10,7 +10,7 @@ removes the bias towards zero that b fitted parameters leave behind.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,20 +34,24 @@ def correlation_length(residuals: NDArray) -> int:
     return max(1, samples // 10)
 
 
-def sandwich(blocks: Iterable[Block], solution: Solution, lags: int, rows: float) -> NDArray:
+def sandwich(blocks: Iterable[Block], solution: Solution, lags: int, rows: float, weights: Sequence[NDArray] | None = None) -> NDArray:
     """Return the covariance (b, b) of `solution.chi`.
 
-    blocks: those it was computed from; lags: L; rows: number of rows in all. The covariance is symmetric and positive semidefinite.
+    blocks: those it was computed from; lags: L; rows: number of rows in all; weights: per block (joints, samples) further factors
+    on the rows. The covariance is symmetric and positive semidefinite.
     """
     b = len(solution.chi)
     meat = np.zeros((b, b))
     tail = np.zeros((b, 0))
     observation = -1
-    for block in blocks:
+    for index, block in enumerate(blocks):
         if block.observation != observation:
             observation, tail = block.observation, np.zeros((b, 0))
         residual = block.tau - np.einsum('jbs,b->js', block.rows, solution.chi, optimize=True)
-        scores = np.einsum('jbs,js->bs', block.rows, residual / solution.sigma[:, None]**2, optimize=True)
+        factor = solution.row_factors(block)
+        if weights is not None:
+            factor = factor * weights[index]
+        scores = np.einsum('jbs,js->bs', block.rows, residual * factor**2, optimize=True)
         joined = np.concatenate([tail, scores], axis=1)
         past = tail.shape[1]
         meat += scores @ scores.T

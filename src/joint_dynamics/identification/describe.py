@@ -8,12 +8,18 @@ import numpy as np
 
 from joint_dynamics import __version__
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification.load_friction import FrictionState
 from joint_dynamics.identification.residuals import together
+from joint_dynamics.identification.terms import Term
+from joint_dynamics.joint import PeriodicMap
+from joint_dynamics.joint.friction_model import PARAMETERS
 from joint_dynamics.robot import INERTIAL, PER_JOINT, mounting_rotation
 
 if TYPE_CHECKING:
     from joint_dynamics.identification.result import IdentificationResult
 
+AT_ONCE = 1e-4
+"""Width of the operator that stands for sgn ω, as a share of the hysteresis' width."""
 FRICTION_NAMES = {'Fc': 'F_C0', 'Fv': 'F_V1', 'off': 'offset'}
 
 
@@ -24,8 +30,10 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
     deviation = dict(zip(result.names, result.deviation, strict=True))
     values = dict(zip(result.names, result.solution.chi, strict=True))
     joints = {name: _joint(k, standard, deviation) for k, name in enumerate(model.joint_names)}
+    names = list(model.joint_names)
     for term in result.problem.terms:
-        _add_term(joints[term.joint], term, values, deviation)
+        _add_term(joints[term.joint], term, values, deviation, result.problem.state, names.index(term.joint))
+    _complete_hysteresis(joints)
     for name, gain in (result.settings.drive_gains or {}).items():
         if name in joints:
             joints[name]['drive_gain'] = {'value': float(gain)}
@@ -54,6 +62,14 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
             'filters': {name: _finite(value) for name, value in vars(result.plan).items()}}})
 
 
+def _complete_hysteresis(joints: dict[str, dict[str, Any]]) -> None:
+    """Every joint needs operators where one has them: those without hysteresis slip at once."""
+    widths = [joint['backlash']['values'][0] for joint in joints.values() if 'maxwell_slip' in joint['friction']]
+    for joint in joints.values():
+        if widths and 'maxwell_slip' not in joint['friction']:
+            _add_hysteresis(joint, widths[0], 0.0)
+
+
 def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
@@ -69,12 +85,29 @@ def _joint(k: int, standard: np.ndarray, deviation: dict[str, float]) -> dict[st
                      'method': 'robot identification'}}
 
 
-def _add_term(joint: dict[str, Any], term: Any, values: dict[str, float], deviation: dict[str, float]) -> None:
-    if 'friction' in term.document:
-        name = term.document['friction']
-        joint['friction']['parameters'][name] = float(values[term.names[0]])
-        joint['friction']['standard_deviations'][name] = float(deviation[term.names[0]])
-        return
-    joint.setdefault('terms', []).append({
-        'document': dict(term.document), 'values': [float(values[name]) for name in term.names],
-        'std': [_finite(deviation[name]) for name in term.names]})
+def _add_term(joint: dict[str, Any], term: Term, values: dict[str, float], deviation: dict[str, float], state: FrictionState, j: int) -> None:
+    """Write a term where it belongs: into the friction document as far as that has a name for it, else among the further terms."""
+    friction, document = joint['friction'], term.document
+    name, value, std = document.get('friction'), float(values[term.names[0]]), _finite(deviation[term.names[0]])
+    if 'stribeck' in document:
+        friction['parameters'].update(F_S=friction['parameters']['F_C0'] + value, **document['stribeck'])
+        friction['standard_deviations']['F_S'] = float(np.hypot(std or 0.0, friction['standard_deviations'].get('F_C0', 0.0)))
+    elif 'hysteresis' in document:
+        _add_hysteresis(joint, document['hysteresis'], 0.0 if state.share is None else float(state.share[j]))
+    elif name in PARAMETERS:
+        friction['parameters'][name] = value
+        if std is not None:
+            friction['standard_deviations'][name] = std
+        if 'T_0' in document:
+            friction['parameters']['T_0'] = document['T_0']
+        if 'load' in term.needs and state.load_limit is not None:
+            friction['parameters']['tau_max'] = float(state.load_limit[j])
+    else:
+        joint.setdefault('terms', []).append({'document': dict(document), 'values': [float(values[name]) for name in term.names],
+                                              'std': [_finite(deviation[name]) for name in term.names]})
+
+
+def _add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
+    """Two operators: one that slips at once, and one, with its share of Coulomb friction, after `width`."""
+    joint['friction']['maxwell_slip'] = {'limits': [AT_ONCE, 1.0], 'stiffness': [(1.0 - share) / AT_ONCE, share], 'operators': 2}
+    joint['backlash'] = PeriodicMap.constant(width).to_dict()

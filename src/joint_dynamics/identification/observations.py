@@ -38,7 +38,7 @@ class FilterPlan:
 class Observation:
     """One recording ready for regression, at its full rate: arrays (samples, joints).
 
-    q, dq, ddq: link side; dtheta, ddtheta: motor side reflected, equal to the link side where it was not measured; tau: torque,
+    q, dq, ddq: link side; theta, dtheta, ddtheta: motor side reflected, equal to the link side where it was not measured; tau: torque,
     unfiltered; temperature [°C] or None; time [s]; decimator: the parallel filter, None when the samples are taken as they are.
     """
 
@@ -47,6 +47,7 @@ class Observation:
     q: NDArray
     dq: NDArray
     ddq: NDArray
+    theta: NDArray
     dtheta: NDArray
     ddtheta: NDArray
     tau: NDArray
@@ -85,10 +86,10 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
     keep = slice(trim, recording.samples - trim)
     q, dq, ddq = _derivatives(recording.q, plan, recording.rate, keep)
     if recording.theta is None:
-        dtheta, ddtheta = dq, ddq
+        theta, dtheta, ddtheta = q, dq, ddq
     else:
-        _, dtheta, ddtheta = _derivatives(recording.theta, plan, recording.rate, keep)
+        theta, dtheta, ddtheta = _derivatives(recording.theta, plan, recording.rate, keep)
     return Observation(
-        recording.name, recording.time[keep], q, dq, ddq, dtheta, ddtheta, tau[keep],
+        recording.name, recording.time[keep], q, dq, ddq, theta, dtheta, ddtheta, tau[keep],
         None if recording.temperature is None else recording.temperature[keep],
         ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, factor))

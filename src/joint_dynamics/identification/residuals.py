@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.identification.problem import Block, Problem
+from joint_dynamics.identification.least_squares import Solution
+from joint_dynamics.identification.observations import Observation
+from joint_dynamics.identification.problem import BLOCK, Block, Problem
+from joint_dynamics.identification.torque import inertial_only, rigid_torque
+from joint_dynamics.robot import INERTIAL, PER_JOINT
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,30 @@ def predict(block: Block, chi: NDArray) -> NDArray:
     return np.einsum('jbs,b->js', block.rows, chi, optimize=True)
 
 
+def full_rate_torque(problem: Problem, observation: Observation, chi: NDArray) -> NDArray:
+    """Return the torque (samples, joints) that parameters chi (b,) predict for every sample of an observation, before any filter."""
+    model, base = problem.model, problem.base
+    standard = base.lift(chi[:base.count])
+    links = inertial_only(model, standard)
+    Ia, Fv, Fc, offset = standard[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)[:, len(INERTIAL):].T[:, :, None]
+    slips, where, extra = problem.slips(observation), problem.joints_of_extra, chi[base.count:]
+    out = np.empty_like(observation.tau)
+    for start in range(0, len(out), BLOCK):
+        part = slice(start, min(start + BLOCK, len(out)))
+        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (
+            observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta))
+        tau = rigid_torque(model, q, dq, ddq, links) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta) + offset
+        if model.coupling is not None:
+            tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard[PER_JOINT * model.n:])
+        if where:
+            np.add.at(tau, where, extra[:, None] * problem.extra_columns(observation, part, slips))
+        out[part] = tau.T
+    return out
+
+
 def raw_residuals(problem: Problem, chi: NDArray) -> list[tuple[NDArray, float]]:
-    """Return per observation (joints,) and overall 100 ‖τ − τ̂‖/‖τ‖ of the unfiltered torque, in one pass at the full rate."""
-    error = np.zeros((len(problem.observations), problem.model.n))
-    size = np.zeros_like(error)
-    for block in problem.raw_blocks():
-        error[block.observation] += ((block.tau - predict(block, chi))**2).sum(axis=1)
-        size[block.observation] += (block.tau**2).sum(axis=1)
-    return [relative_of_squares(*pair) for pair in zip(error, size, strict=True)]
+    """Return per observation (joints,) and overall 100 ‖τ − τ̂‖/‖τ‖ of the unfiltered torque."""
+    return [relative(observation.tau - full_rate_torque(problem, observation, chi), observation.tau) for observation in problem.observations]
 
 
 def fits(problem: Problem, chi: NDArray, moving_speed: float) -> list[Fit]:
@@ -110,6 +130,6 @@ def together(parts: Sequence[Fit], moving: bool = False) -> tuple[NDArray, float
     return relative(residual, tau)
 
 
-def residual_series(parts: Iterable[Fit]) -> NDArray:
-    """Return all residuals end to end, (joints, samples)."""
-    return np.concatenate([part.residual for part in parts]).T
+def weighted_residuals(blocks: Iterable[Block], solution: Solution) -> NDArray:
+    """Return all residuals end to end as the solution weighs them, (joints, samples)."""
+    return np.concatenate([(block.tau - predict(block, solution.chi)) * solution.row_factors(block) for block in blocks], axis=1)

@@ -14,6 +14,7 @@ from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.identification.problem import Problem
 from joint_dynamics.identification.residuals import Fit, together
 from joint_dynamics.identification.settings import IdentificationSettings
+from joint_dynamics.identification.torque import standard_set
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class IdentificationResult:
     solution: chi (b,) and conditioning. covariance: (b, b), robust against correlation in time.
     training, validation: one Fit per recording. reasons: why the result cannot be believed (empty where it can).
     seconds: how long it took. notes: of the recordings and of the method, for the reader. extras: summary entries of single methods.
+    standard: (p,) full standard set, where the method found one.
 
     """
 
@@ -40,6 +42,7 @@ class IdentificationResult:
     seconds: float
     notes: Sequence[str] = ()
     extras: dict[str, Any] = field(default_factory=dict)
+    standard: NDArray | None = None
 
     @property
     def names(self) -> list[str]:
@@ -69,14 +72,9 @@ class IdentificationResult:
     @property
     def standard_parameters(self) -> NDArray:
         """A full standard set (p,) with the torque of the identified one, as near as possible to the URDF's inertials, or to zero."""
-        base = self.problem.base
-        chi = self.solution.chi[:base.count]
-        prior = self.problem.model.parameters
-        if prior is None:
-            standard = np.zeros(len(base.standard_names))
-            standard[base.independent] = chi
-            return standard
-        return base.lift(chi, prior)
+        if self.standard is not None:
+            return self.standard
+        return standard_set(self.problem.base, self.solution.chi[:self.problem.base.count], self.problem.model.parameters)
 
     @property
     def description(self):

@@ -28,6 +28,8 @@ class IdentificationSettings:
     terms: additional regressor columns, see `terms_from_config`.
     condition_limit: above it (columns scaled to norm 1) the recordings do not excite the robot enough. proceed: go on all the same.
     moving_speed: samples count as moving above it [rad/s].
+    rest_speed: joints slower than it [rad/s] rest: their rows have a deviation of their own, one stay counting as one row (0: as all others).
+    selection: try further terms on held-out parts of the training data and keep those that pay (not with `ols`).
     options: further settings of single methods, by name.
 
     """
@@ -43,19 +45,23 @@ class IdentificationSettings:
     condition_limit: float = 300.0
     proceed: bool = False
     moving_speed: float = 0.02
+    rest_speed: float = 0.01
+    selection: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise JointDynamicsError(f'method: expected one of {", ".join(METHODS)}, found {self.method!r}')
-        for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim', 'condition_limit', 'moving_speed'):
+        for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim', 'condition_limit', 'moving_speed', 'rest_speed'):
             value = getattr(self, name)
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value) or value < 0:
                 raise JointDynamicsError(f'{name}: expected a number of 0 or more, found {value!r}')
-            if value == 0 and name not in ('trim', 'moving_speed'):
+            if value == 0 and name not in ('trim', 'moving_speed', 'rest_speed'):
                 raise JointDynamicsError(f'{name}: expected a number above 0, found 0')
+        if not isinstance(self.selection, bool):
+            raise JointDynamicsError(f'selection: expected true or false, found {self.selection!r}')
         if self.decimation is not None and int(self.decimation) != self.decimation:
             raise JointDynamicsError(f'decimation: expected a whole number of samples, found {self.decimation}')
 

@@ -12,6 +12,7 @@ from joint_dynamics.identification.observations import FilterPlan, Observation, 
 from joint_dynamics.identification.residuals import Fit, relative
 from joint_dynamics.identification.settings import IdentificationSettings
 from joint_dynamics.identification.terms import terms_from_config
+from joint_dynamics.identification.torque import inertial_only, load_torque
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 
@@ -19,16 +20,12 @@ from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 def predicted_torque(model: RobotModel, description: DynamicsDescription, observation: Observation) -> NDArray:
     """Return the motor torque on the joint side, (samples, n) [N·m], at the full rate of the observation.
 
-    Friction is the description's model in steady slip (H = sgn ω), its load the torque of the rigid bodies [M6 eq 12-18].
+    Friction is the description's model, its load the torque of the rigid bodies [M6 eq 12-18]; without a Maxwell-slip part in steady slip
+    (H = sgn ω), with one from an undeformed state at the first sample on.
     """
     standard = description.standard_parameters(model, friction=False)
-    tau = np.empty_like(observation.tau)
-    load = np.empty_like(observation.tau)
     rotor = np.array([PER_JOINT * k + len(INERTIAL) for k in range(model.n)])
-    inertial = standard.copy()
-    inertial[rotor] = 0.0
-    for part, rows in model.regressor_blocks(observation.q, observation.dq, observation.ddq):
-        load[part] = np.einsum('jps,p->sj', rows, inertial, optimize=True)
+    load = load_torque(model, observation, inertial_only(model, standard)).T
     tau = load + observation.ddtheta * standard[rotor]
     if model.coupling is not None:
         extra = model.coupling.regressor_rows(observation.dtheta.T, observation.ddtheta.T)
@@ -36,11 +33,17 @@ def predicted_torque(model: RobotModel, description: DynamicsDescription, observ
         values = np.array([coupled.get(name, 0.0) for name in model.coupling.parameter_names])
         tau += np.einsum('jps,p->sj', extra, values)
     if description.has('friction', model.joint_names):
-        tau += description.friction(model.joint_names).static(observation.dtheta, load, observation.temperature)
+        friction = description.friction(model.joint_names)
+        if friction.maxwell_slip is None:
+            tau += friction.static(observation.dtheta, load, observation.temperature)
+        else:
+            tau += friction.run(observation.theta, observation.dtheta, load, observation.temperature)
     for j, name in enumerate(model.joint_names):
         for entry in description.joint(name).get('terms', ()):
             for term in terms_from_config({name: [entry['document']]}):
-                tau[:, j] += np.array(entry['values']) @ term.values(observation.q[:, j], observation.dtheta[:, j])
+                tau[:, j] += np.array(entry['values']) @ term.values(
+                    observation.q[:, j], observation.dtheta[:, j], load=load[:, j],
+                    temperature=None if observation.temperature is None else observation.temperature[:, j])
     return tau
 
 
