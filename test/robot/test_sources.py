@@ -22,6 +22,11 @@ def test_mimic_joints_are_left_out_and_limits_read():
     assert model.parameters is None, 'no inertials: fine for identification'
 
 
+def test_a_robot_of_one_joint():
+    model = RobotModel.from_urdf(ARM, joints=['j1'])
+    assert model.regressor([0.1], [0.2], [0.3]).shape == (1, 14)
+
+
 def test_a_locked_gripper_moves_nothing():
     model = RobotModel.from_urdf(ARM, joints=['j2', 'j1'], locked={'grip': 0.02})
     assert model.joint_names == ('j1', 'j2'), 'the order is that of the chain'

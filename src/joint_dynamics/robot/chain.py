@@ -36,7 +36,7 @@ class Chain:
             if joint.nq != 1 or joint.nv != 1:
                 raise JointDynamicsError(f'robot: expected joints of one axis, found {model.names[j]} ({joint.shortname()})')
             # the joint's own column of its Jacobian in its own frame: the axis, at any position
-            motion = pinocchio.computeJointJacobian(model, data, neutral, j)[:, joint.idx_v]
+            motion = pinocchio.computeJointJacobian(model, data, neutral, j).reshape(6, model.nv)[:, joint.idx_v]
             sliding = np.linalg.norm(motion[:3]) > 0.5
             parent.append(model.parents[j] - 1)
             rotation.append(model.jointPlacements[j].rotation)
