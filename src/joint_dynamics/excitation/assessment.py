@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class Assessment:
     condition_number: of the base regressor with columns of norm one, inf where parameters cannot be told apart.
     log_det: log det (W_bᵀ W_b / samples) in SI units, −inf likewise. base_parameters: their number b.
     margins: per kind of limit the smallest margin as a fraction of the limit, negative where it is broken.
-    samples: how many the figures come from.
+    samples: how many the figures come from. information: W_bᵀ W_b (b, b).
     """
 
     condition_number: float
@@ -33,6 +33,7 @@ class Assessment:
     base_parameters: int
     margins: dict[str, float]
     samples: int
+    information: NDArray = field(repr=False, compare=False)
 
     @property
     def feasible(self) -> bool:
@@ -83,5 +84,5 @@ def assess(model: RobotModel, trajectory: Trajectory, times: NDArray, constraint
         eigenvalues = np.linalg.eigvalsh(G / np.outer(norm, norm))
         if eigenvalues[0] * SINGULAR ** 2 > eigenvalues[-1]:
             log_det = float(np.log(eigenvalues).sum() + 2 * np.log(norm).sum() - len(columns) * np.log(len(times)))
-            return Assessment(float(np.sqrt(eigenvalues[-1] / eigenvalues[0])), log_det, len(columns), margins, len(times))
-    return Assessment(np.inf, -np.inf, len(columns), margins, len(times))
+            return Assessment(float(np.sqrt(eigenvalues[-1] / eigenvalues[0])), log_det, len(columns), margins, len(times), G)
+    return Assessment(np.inf, -np.inf, len(columns), margins, len(times), G)

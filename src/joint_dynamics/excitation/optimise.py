@@ -46,7 +46,7 @@ class ExcitationResult:
     trajectory: the motion, with repeats and ramps. assessment: its worth and margins, at ten times the sampling of the search.
     before: those of the best random motion the searches started from. seconds: wall time.
     finished: starts completed; fewer than settings.starts when the time budget ended the search, and then not reproducible.
-    history: (seconds, merit) each time a better motion was found, merit the condition number (or −log det / b).
+    history: (seconds, merit) each time a better motion was found; the merit is the criterion's own figure (see ExcitationProblem.merit).
     """
 
     trajectory: FourierTrajectory
@@ -181,7 +181,8 @@ def _tell(worker: subprocess.Popen, message: Any) -> None:
 def _result(problem: ExcitationProblem, state: _Search, finished: int) -> ExcitationResult:
     settings = problem.settings
     if state.best is None or state.before is None:
-        reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in state.broken.items())
+        reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in
+                           sorted(state.broken.items(), key=lambda item: item[1]))
         raise JointDynamicsError(f'excitation: expected a motion that keeps every limit, found none within {settings.time_budget:g} s'
                                  + (f'; broken to the last: {reason}' if reason else ''))
     trajectory = state.best.trajectory.repeated(settings.repeats)

@@ -24,6 +24,8 @@ TIGHTER = 0.01
 """Slack the search keeps, so that what happens between its samples still fits."""
 SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
 """Shares of a motion that are tried until one keeps every limit: 1, 0.998, … 0.67."""
+EXACT = 1e4
+"""Sharpness at which the smooth condition number is the condition number."""
 SIGN_SPEED = 0.03
 """Speed [rad/s] over which the Coulomb column changes sign while searching; the result is evaluated with the sign itself."""
 
@@ -137,10 +139,12 @@ class ExcitationProblem:
         return assess(self.model, whole, self.check_times(whole), self.constraints, self.settings.kinds)
 
     def merit(self, assessment: Assessment) -> float:
-        """Return the figure by which motions compare, smaller is better: the condition number, or −log det / b where that is the criterion."""
+        """Return the criterion's own figure, by which motions compare: a condition number, W_1 cond Φ_1 + W_2 cond Φ_2, or −log det / b."""
         if self.settings.criterion == 'log_det':
             return -assessment.log_det / assessment.base_parameters
-        return assessment.condition_number
+        if self.settings.criterion == 'condition_number':
+            return assessment.condition_number
+        return float(np.exp(self._criterion(assessment.information, EXACT)[0]))
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
         """Return the motion, one period of it, shrunk about its posture just enough to keep every limit at ten times the sampling.

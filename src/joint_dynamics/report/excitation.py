@@ -83,7 +83,8 @@ def _worth(report: Report, plan: Plan) -> None:
     if np.all(merits > 0):
         axis.set_yscale('log')
     axis.set_xlabel('time [s]')
-    axis.set_ylabel('condition number' if result.settings.criterion != 'log_det' else '−log det / parameters')
+    axis.set_ylabel({'condition_number': 'condition number', 'weighted_blocks': 'W₁ cond Φ₁ + W₂ cond Φ₂'}.get(
+        result.settings.criterion, '−log det / parameters'))
     axis.grid(alpha=0.3, which='both')
     report.add_figure(figure, 'Best motion that keeps every limit, against time')
 

@@ -1,0 +1,107 @@
+"""`joint-dynamics excite` from the outside: files, tables, exit status."""
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import yaml
+
+from joint_dynamics.cli.main import main
+from joint_dynamics.excitation import load_trajectory
+
+QUICK = {'limits': {'acceleration': 4.0}, 'fourier': {'period': 6.0, 'harmonics': 3, 'starts': 1, 'candidates': 1, 'time_budget': 60}, 'rate': 50}
+
+
+@pytest.fixture
+def excite(tmp_path, make_urdf, monkeypatch):
+    """Run the command on the planar arm in this process; return (status, folder)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, config=None, urdf=None):
+        (tmp_path / 'arm.urdf').write_text(make_urdf() if urdf is None else urdf)
+        if config is not None:
+            (tmp_path / 'config.yaml').write_text(yaml.safe_dump({'excitation': config}))
+            arguments = (*arguments, '--config', 'config.yaml')
+        return main(['excite', '--robot', 'arm.urdf', '--out', 'out', *arguments]), tmp_path / 'out'
+    return run
+
+
+def test_it_writes_trajectory_summary_and_report(excite, capsys):
+    status, folder = excite(config=QUICK)
+    assert status == 0
+    assert sorted(path.name for path in folder.iterdir()) == ['report.html', 'summary.json', 'trajectory.csv', 'trajectory.yaml']
+    summary = json.loads((folder / 'summary.json').read_text())
+    assert {'condition_number', 'log_det', 'seconds', 'margins', 'before', 'profile', 'history', 'trajectory'} <= set(summary)
+    assert {'condition_number', 'log_det', 'margins'} <= set(summary['before'])
+    assert 1 < summary['condition_number'] < summary['before']['condition_number']
+    assert min(summary['margins'].values()) >= 0
+    table = np.genfromtxt(folder / 'trajectory.csv', delimiter=',', names=True)
+    assert table.dtype.names == ('time', *(f'{kind}{k}' for kind in ('q', 'dq', 'ddq') for k in (1, 2, 3)))
+    assert table['time'][-1] == pytest.approx(6.0 * 1.4)
+    assert np.abs(table['ddq1']).max() <= 4.0
+    by_points, by_coefficients = load_trajectory(folder / 'trajectory.yaml'), load_trajectory(folder / 'summary.json')
+    t = np.linspace(0, by_points.duration, 50)
+    np.testing.assert_allclose(by_points.position(t), by_coefficients.position(t), atol=1e-6)
+    report = (folder / 'report.html').read_text()
+    assert report.count('<img') == 6
+    for word in ('Margins', 'clearance', 'End-effector', 'Torque'):
+        assert word in report
+    printed = capsys.readouterr().out
+    assert 'condition number' in printed
+    assert 'margin of torque' in printed
+
+
+def test_a_profile_of_one_joint_needs_no_search(excite):
+    status, folder = excite('--profile', 'slow-reversals', '--joint', 'a', config={'slow_reversals': {'span': 0.5}})
+    assert status == 0
+    summary = json.loads((folder / 'summary.json').read_text())
+    assert summary['profile'] == 'slow_reversals'
+    assert summary['condition_number'] is None
+    assert 'trajectory' not in summary
+    assert 'made for a test of one joint' in (folder / 'report.html').read_text()
+
+
+def test_a_motion_that_tells_too_little_apart_ends_with_3(excite, capsys):
+    status, folder = excite(config={**QUICK, 'condition_limit': 1.5})
+    assert status == 3
+    assert 'not to be believed: condition number' in capsys.readouterr().err
+    assert (folder / 'summary.json').exists()
+
+
+@pytest.mark.parametrize(('config', 'arguments', 'message'), [
+    ({'fourrier': {}}, (), "excitation: expected the keys .*, found 'fourrier'; meant fourier"),
+    ({'fourier': {'perod': 1}}, (), "excitation.fourier: expected the keys .*, found 'perod'; meant period"),
+    ({'limits': {'safety_factor': 2}}, (), 'limits.safety_factor: expected a number > 0 and ≤ 1'),
+    ({'rate': 0}, (), 'excitation.rate: expected a number > 0'),
+    ({}, ('--profile', 'trapezoids'), 'trapezoids.joint: expected one of a, b, c, found none'),
+    ({}, ('--profile', 'trapezoids', '--joint', 'hand'), "joint: expected one of a, b, c, found 'hand'"),
+    ({}, ('--joint', 'a'), 'excitation.fourier: '),
+    ({'fourier': {'starts': 1, 'time_budget': 60}, 'limits': {'height': [5, 6]}}, (), 'expected a motion that keeps every limit'),
+])
+def test_bad_input_ends_with_2_and_one_line(excite, capsys, config, arguments, message):
+    import re
+    status, _ = excite(*arguments, config=config)
+    error = capsys.readouterr().err
+    assert status == 2
+    assert re.search(message, error)
+    assert error.count('\n') == 1
+    assert error.startswith('joint-dynamics excite: ')
+
+
+def test_a_robot_without_inertials_is_refused_until_the_torque_limit_is_off(excite, make_urdf, capsys):
+    urdf = make_urdf(inertials=False)
+    assert excite(urdf=urdf)[0] == 2
+    assert 'set torque_limit: false' in capsys.readouterr().err
+    status, folder = excite('--profile', 'waypoints', urdf=urdf, config={'limits': {'torque_limit': False},
+                                                                       'waypoints': {'waypoints': [[0, 0, 0], [20, -10, 30]]}})
+    assert status == 0
+    assert 'torque' not in json.loads((folder / 'summary.json').read_text())['margins']
+
+
+def test_an_unknown_profile_is_a_usage_error(tmp_path):
+    done = subprocess.run([sys.executable, '-m', 'joint_dynamics.cli.main', 'excite', '--robot', 'x', '--out', 'y', '--profile', 'sines'],
+                          capture_output=True, text=True, env=os.environ, cwd=tmp_path)
+    assert done.returncode == 2
+    assert 'Traceback' not in done.stderr

@@ -1,0 +1,217 @@
+"""The search: better than random, never outside a limit, reproducible, and honest when it cannot be done."""
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import ExcitationSettings, LimitSettings, Payload, optimise
+from joint_dynamics.excitation.collision import Clearance
+from joint_dynamics.excitation.limits import MotionLimits
+from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.problem import ExcitationProblem
+from joint_dynamics.excitation.search import random_trajectory, search
+
+QUICK = ExcitationSettings(period=6.0, harmonics=3, starts=2, candidates=2, processes=2, time_budget=60.0)
+SHORT = replace(QUICK, starts=1, candidates=1)
+TIGHT = LimitSettings(height=[0.0, 1.2], radius=[0.1, 1.1], torque=25.0, payload=Payload(1.0), viscous_friction=0.5, floor=-0.3)
+
+
+def check_every_limit(model, settings, trajectory):
+    """All limits at more than ten times the sampling of the search, by pinocchio one sample at a time and by its geometry."""
+    limits = MotionLimits.of(model, settings)
+    samples = trajectory.sample(10 * 20 * 3 / 6.0 * 1.3)
+    assert np.all((samples.q >= limits.lower) & (samples.q <= limits.upper))
+    assert np.all(np.abs(samples.dq) <= limits.velocity)
+    assert np.all(np.abs(samples.ddq) <= limits.acceleration)
+    frame = model.pinocchio.frames[model.pinocchio.getFrameId('tip')]
+    loaded = model.pinocchio.copy()
+    if settings.payload is not None:
+        loaded.appendBodyToJoint(3, pinocchio.Inertia(settings.payload.mass, np.array(settings.payload.com), np.zeros((3, 3))), frame.placement)
+    data = loaded.createData()
+    for q, dq, ddq in zip(samples.q, samples.dq, samples.ddq, strict=True):
+        torque = pinocchio.rnea(loaded, data, q, dq, ddq) + 0.5 * dq * (settings.viscous_friction > 0)
+        assert np.all(np.abs(torque) <= limits.torque)
+        pinocchio.forwardKinematics(loaded, data, q)
+        tip = data.oMi[3].act(frame.placement.translation)
+        if settings.height is not None:
+            assert 0.0 <= tip[2] <= 1.2
+            assert 0.1 <= np.hypot(tip[0], tip[1]) <= 1.1
+    q = np.ascontiguousarray(samples.q.T)
+    assert Clearance(model, settings).slack(Motion(model, q, 0 * q, 0 * q)).min() >= -1e-6
+    ends = trajectory.states([0.0, trajectory.duration])
+    np.testing.assert_allclose(ends.dq, 0, atol=1e-9)
+    np.testing.assert_allclose(ends.ddq, 0, atol=1e-9)
+
+
+@pytest.fixture(scope='module')
+def result(arm):
+    return optimise(arm, replace(QUICK, limits=TIGHT))
+
+
+def test_the_result_keeps_every_limit(arm, result):
+    check_every_limit(arm, TIGHT, result.trajectory)
+    assert all(margin >= 0 for margin in result.margins.values())
+    assert set(result.margins) == {'position', 'velocity', 'acceleration', 'torque', 'radius', 'height', 'clearance'}
+
+
+def test_its_condition_number_is_that_of_the_base_regressor(arm, result):
+    samples = result.trajectory.states(np.linspace(0, result.trajectory.duration, result.assessment.samples))
+    base = arm.base_parameters()
+    W = arm.regressor(samples.q, samples.dq, samples.ddq).reshape(-1, len(arm.parameter_names))[:, base.independent]
+    assert result.condition_number == pytest.approx(np.linalg.cond(W / np.linalg.norm(W, axis=0)), rel=1e-9)
+    assert result.assessment.log_det == pytest.approx(np.linalg.slogdet(W.T @ W / len(samples.time))[1], rel=1e-9)
+    assert result.assessment.base_parameters == base.count
+
+
+def test_it_is_much_better_than_the_best_random_motion(result):
+    assert result.condition_number < 0.5 * result.before.condition_number
+    assert result.condition_number < 10
+    assert result.before.feasible
+    merits = [merit for _, merit in result.history]
+    assert all(np.diff(merits) < 0)
+    assert merits[-1] == result.condition_number
+    assert result.finished == 2
+
+
+def test_the_same_seed_gives_the_same_motion_on_one_process_or_two(arm, result):
+    again = optimise(arm, replace(QUICK, limits=TIGHT, processes=1))
+    np.testing.assert_array_equal(again.trajectory.coefficients, result.trajectory.coefficients)
+    assert again.condition_number == result.condition_number
+
+
+def test_it_works_from_a_program_without_a_main_guard(tmp_path, make_urdf):
+    (tmp_path / 'arm.urdf').write_text(make_urdf())
+    (tmp_path / 'program.py').write_text(
+        'from joint_dynamics.excitation import ExcitationSettings, optimise\nfrom joint_dynamics.robot import RobotModel\n'
+        'settings = ExcitationSettings(period=6.0, harmonics=3, starts=1, candidates=1, time_budget=60.0)\n'
+        'print(optimise(RobotModel.load("arm.urdf"), settings).condition_number)\n')
+    done = subprocess.run([sys.executable, 'program.py'], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert 1 < float(done.stdout) < 20
+
+
+def test_it_begins_and_ends_at_the_posture_given(arm):
+    posture = {'a': 0.3, 'b': -0.4, 'c': 0.9}
+    trajectory = optimise(arm, replace(SHORT, posture=posture)).trajectory
+    np.testing.assert_allclose(trajectory.position([0.0, trajectory.duration]), np.tile(list(posture.values()), (2, 1)), atol=1e-12)
+    check_every_limit(arm, LimitSettings(), trajectory)
+
+
+@pytest.mark.parametrize('criterion', ['weighted_blocks', 'log_det'])
+def test_other_criteria_improve_what_they_stand_for(arm, criterion):
+    settings = replace(SHORT, criterion=criterion)
+    problem = ExcitationProblem(arm, settings)
+    found = optimise(arm, settings)
+    check_every_limit(arm, LimitSettings(), found.trajectory)
+    if criterion == 'log_det':
+        assert found.assessment.log_det > found.before.log_det + 5
+    else:
+        names = [name.partition('_')[0].removesuffix('R') for name in arm.base_parameters().names]
+        samples = found.trajectory.states(np.linspace(0, found.trajectory.duration, found.assessment.samples))
+        base = arm.base_parameters()
+        W = arm.regressor(samples.q, samples.dq, samples.ddq).reshape(-1, len(arm.parameter_names))[:, base.independent]
+        W = W / np.linalg.norm(W, axis=0)
+        first, second = ([name in family for name in names] for family in (('MX', 'MY', 'MZ', 'M'), ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'Ia')))
+        expected = np.linalg.cond(W[:, first]) + np.linalg.cond(W[:, second])
+        assert found.history[-1][1] == pytest.approx(expected, rel=1e-3)
+        assert found.history[-1][1] == pytest.approx(problem.merit(found.assessment))
+        assert found.history[-1][1] < 0.5 * problem.merit(found.before)
+
+
+def test_repeats_play_the_period_that_was_searched_for(arm):
+    once = ExcitationProblem(arm, QUICK)
+    thrice = ExcitationProblem(arm, replace(QUICK, repeats=3))
+    trajectory = random_trajectory(once, np.random.default_rng(0))
+    assert thrice.assess(trajectory).samples == pytest.approx(once.assess(trajectory).samples * (3 * 6 + 2.4) / (6 + 2.4), abs=2)
+    assert once.assess(trajectory).margins == pytest.approx(thrice.assess(trajectory).margins, abs=2e-3)
+
+
+@pytest.mark.parametrize('settings', [QUICK, replace(QUICK, posture=[0.0, -0.9, 1.8], repeats=2, limits=TIGHT, criterion='log_det'),
+                                      replace(QUICK, criterion='weighted_blocks', kinds=('XX', 'ZZ', 'MX', 'M', 'Fv'))])
+@pytest.mark.parametrize('with_criterion', [True, False])
+def test_the_gradient_of_the_objective_is_its_derivative(arm, settings, with_criterion):
+    problem = ExcitationProblem(arm, settings)
+    rng = np.random.default_rng(0)
+    x, direction = 0.7 * rng.standard_normal((2, problem.size))
+    gradient = problem.objective(x, 4.0, 50.0, with_criterion)[1]
+    slope = sum(sign * problem.objective(x + sign * 1e-6 * direction, 4.0, 50.0, with_criterion)[0] for sign in (1, -1)) / 2e-6
+    assert gradient @ direction == pytest.approx(slope, rel=1e-4)
+
+
+def test_random_motions_keep_every_limit(arm):
+    problem = ExcitationProblem(arm, replace(QUICK, limits=TIGHT))
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        trajectory = random_trajectory(problem, rng)
+        check_every_limit(arm, TIGHT, trajectory)
+
+
+def test_a_narrow_box_is_found_although_no_random_motion_keeps_it(arm):
+    settings = replace(SHORT, limits=LimitSettings(height=[0.75, 0.85], radius=[0.8, 1.0]))
+    assert random_trajectory(ExcitationProblem(arm, settings), np.random.default_rng(0)) is None
+    found = optimise(arm, settings)
+    assert found.assessment.feasible
+    assert found.condition_number < found.before.condition_number
+
+
+def test_what_cannot_be_done_is_said_with_the_limit_that_stands_in_the_way(arm):
+    with pytest.raises(JointDynamicsError, match=r'expected a motion that keeps every limit, found none within 60 s; broken to the last: height'):
+        optimise(arm, replace(SHORT, limits=LimitSettings(height=[3.0, 4.0])))
+
+
+@pytest.mark.parametrize(('change', 'message'), [
+    ({'posture': [0, 0]}, r'posture: expected 3 numbers'), ({'posture': 'home'}, r"posture: expected 3 angles in rad, .* found 'home'"),
+    ({'posture': [0, 2.7, 0]}, r'posture: expected one that keeps every limit, found broken at rest: position'),
+    ({'posture': [0, 2.22, 0.44]}, r'found broken at rest: clearance'),
+])
+def test_a_posture_that_does_not_fit_is_refused(arm, change, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        optimise(arm, replace(QUICK, **change))
+
+
+@pytest.mark.parametrize(('change', 'message'), [
+    ({'period': 0}, 'period: expected a number > 0'), ({'harmonics': 1.5}, 'harmonics: expected an integer ≥ 1'), ({'starts': 0}, 'starts'),
+    ({'criterion': 'best'}, "criterion: expected one of condition_number, weighted_blocks, log_det, found 'best'"),
+    ({'weights': [1]}, 'weights: expected two numbers'), ({'kinds': ['XX', 'FOO']}, "kinds: expected one of .* found 'FOO'"),
+    ({'ramp': -1}, 'ramp'), ({'processes': 0}, 'processes'), ({'limits': {'safety': 1}}, "limits: expected the keys .* found 'safety'; meant safety_factor"),
+])
+def test_settings_are_checked(change, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        ExcitationSettings(**change)
+
+
+class StopHere(Exception):
+    pass
+
+
+def test_progress_is_told_and_may_end_the_search(arm):
+    seen = []
+
+    def on_progress(progress):
+        seen.append(progress)
+        if progress.best is not None:
+            raise StopHere
+
+    with pytest.raises(StopHere):
+        optimise(arm, replace(QUICK, starts=50), on_progress)
+    assert seen[0].best is None
+    assert seen[-1].best > 1
+    assert seen[-1].starts == 50
+
+
+def test_the_deadline_ends_a_search_with_what_it_has(arm):
+    problem = ExcitationProblem(arm, SHORT)
+    found = []
+    search(problem, 0, time.monotonic() - 1.0, found.append)
+    assert found
+    assert all(one.assessment.feasible and one.stage <= 0 for one in found)
+
+
+def test_the_summary_is_plain_json(arm, result):
+    json.dumps(result.assessment.to_dict(), allow_nan=False)

@@ -1,0 +1,183 @@
+"""The test motions of the literature: what each promises, and that none breaks a limit."""
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import PROFILES, LimitSettings, PiecewiseTrajectory, make_profile
+from joint_dynamics.excitation.limits import MotionLimits
+from joint_dynamics.excitation.piecewise import JointPieces
+from joint_dynamics.excitation.profiles import check_times
+from joint_dynamics.excitation.settings import Payload
+
+UPRIGHT = [0.0, -np.pi / 2, 0.0, -np.pi / 2, 0.0, 0.0]
+OPTIONS = {
+    'bang_coast_bang': {'duration': 8.0, 'reach': 0.3}, 'constant_speed': {'joint': 'elbow_joint', 'start': 0.0, 'stop': 1.5}, 'trapezoids': {'joint': 'wrist_1_joint'},
+    'slow_reversals': {'joint': 'shoulder_pan_joint', 'span': 0.6}, 'load_sweep': {'joint': 'shoulder_lift_joint', 'reversals': 2}, 'waypoints': {},
+}
+
+
+@pytest.fixture(params=sorted(PROFILES), scope='module')
+def motion(request, ur5e):
+    return make_profile(ur5e, request.param, OPTIONS[request.param], posture=UPRIGHT)
+
+
+def test_it_is_one_motion_from_rest_to_rest_within_the_limits(motion, ur5e):
+    trajectory, assessment = motion
+    samples = trajectory.states(check_times(trajectory))
+    limits = MotionLimits.of(ur5e, LimitSettings())
+    assert np.all(samples.q >= limits.lower - 1e-6)
+    assert np.all(samples.q <= limits.upper + 1e-6)
+    assert np.all(np.abs(samples.dq) <= limits.velocity * (1 + 1e-6))
+    assert np.all(np.abs(samples.ddq) <= limits.acceleration * (1 + 1e-6))
+    assert np.all(np.abs(ur5e.inverse_dynamics(samples.q, samples.dq, samples.ddq)) <= limits.torque * (1 + 1e-6))
+    assert assessment.feasible
+    assert set(assessment.margins) == {'position', 'velocity', 'acceleration', 'torque', 'clearance'}
+    np.testing.assert_allclose(trajectory.velocity([0.0, trajectory.duration]), 0, atol=1e-9)
+
+
+def test_position_is_the_integral_of_speed_and_that_of_acceleration(motion):
+    trajectory, _ = motion
+    knots = trajectory.knots
+    middle, half = (knots[1:] + knots[:-1]) / 2, (knots[1:] - knots[:-1])[:, None] / 2
+    q, dq = trajectory.position(knots), trajectory.velocity(knots)
+    ddq = trajectory.acceleration(middle)
+    np.testing.assert_allclose(np.diff(dq, axis=0), 2 * half * ddq, atol=1e-9)
+    np.testing.assert_allclose(np.diff(q, axis=0), half * (dq[1:] + dq[:-1]), atol=1e-9)
+
+
+@given(st.floats(-3, 3), st.floats(-3, 3), st.floats(0.05, 3), st.floats(0.1, 10))
+def test_a_move_reaches_its_target_at_the_limits_in_the_time_foretold(start, target, speed, acceleration):
+    pieces = JointPieces(start)
+    pieces.move_to(target, speed, acceleration)
+    trajectory = PiecewiseTrajectory(['a'], [pieces], pieces.time + 0.1)
+    assert trajectory.position(trajectory.duration)[0, 0] == pytest.approx(target, abs=1e-9)
+    assert np.abs(trajectory.velocity(trajectory.knots)).max() <= speed * (1 + 1e-9)
+    assert np.abs(trajectory.acceleration(trajectory.knots)).max() <= acceleration * (1 + 1e-9)
+    assert pieces.time == pytest.approx(JointPieces.time_of_move(target - start, speed, acceleration), abs=1e-9)
+
+
+def test_the_waypoint_cycle_takes_the_time_of_the_paper(ur5e):
+    # 13.25 s by the stated limits; the paper's 13.458 s is in error
+    trajectory, _ = make_profile(ur5e, 'waypoints', limits=LimitSettings(velocity=np.pi, acceleration=10.0))
+    assert trajectory.duration == pytest.approx(13.25, abs=0.005)
+    start = np.deg2rad([-110, 0, 0, -90, 90, 0])
+    np.testing.assert_allclose(trajectory.position([0.0, trajectory.duration]), [start, start], atol=1e-9)
+
+
+def test_waypoints_are_joined_by_straight_lines(ur5e):
+    trajectory, _ = make_profile(ur5e, 'waypoints', {'waypoints': [[0, -90, 0, -90, 0, 0], [40, -70, 30, -90, 20, 10]], 'rest': 0.5, 'cycles': 2})
+    q = trajectory.position(np.linspace(0, trajectory.duration, 300))
+    way = np.deg2rad([40, 20, 30, 0, 20, 10])
+    share = (q - np.deg2rad([0, -90, 0, -90, 0, 0])) @ way / (way @ way)
+    np.testing.assert_allclose(q - q[0], share[:, None] * way, atol=1e-9)
+    assert share.max() == pytest.approx(1)
+
+
+def test_slow_reversals_are_240_a_turn_of_17_minutes_at_rest_each_time(ur5e):
+    trajectory, _ = make_profile(ur5e, 'slow_reversals', {'joint': 'shoulder_pan_joint'}, posture=UPRIGHT)
+    assert trajectory.duration == pytest.approx(17 * 60, rel=1e-3)
+    dq = trajectory.velocity(trajectory.knots)[:, 0]
+    ddq = trajectory.acceleration(trajectory.knots)[:, 0]
+    np.testing.assert_allclose(np.abs(ddq[:-1]), 0.05)
+    rests = trajectory.knots[np.abs(dq) < 1e-9]
+    assert len(rests) == 241
+    q = trajectory.position(rests)[:, 0]
+    np.testing.assert_allclose(q[2::2] - q[:-2:2], np.deg2rad(3.0), atol=1e-9)
+    assert q[-1] - q[0] == pytest.approx(2 * np.pi)
+    signs = np.sign(np.diff(q))
+    np.testing.assert_array_equal(signs, np.tile([1, -1], 120))
+
+
+def test_constant_speed_has_a_plateau_each_way_at_every_speed(ur5e):
+    speeds = [0.05, 0.4, 1.1]
+    trajectory, _ = make_profile(ur5e, 'constant_speed', {'joint': 'elbow_joint', 'start': 0.0, 'stop': 1.0, 'speeds': speeds}, posture=UPRIGHT)
+    t = np.linspace(0, trajectory.duration, 20000)
+    dq, ddq = trajectory.velocity(t)[:, 2], trajectory.acceleration(t)[:, 2]
+    for speed in (*speeds, *(-np.array(speeds))):
+        q = trajectory.position(t)[(np.abs(dq - speed) < 1e-9) & (ddq == 0), 2]
+        assert np.ptp(q) == pytest.approx(1.0 - speed ** 2 / 5.655, abs=0.01)
+    assert not trajectory.velocity(t)[:, [0, 1, 3, 4, 5]].any()
+
+
+def test_trapezoids_hold_their_speed_for_the_time_given(ur5e):
+    trajectory, _ = make_profile(ur5e, 'trapezoids', {'joint': 'elbow_joint', 'speeds': [0.2, 0.6], 'plateau': 0.8}, posture=UPRIGHT)
+    t = np.arange(0, trajectory.duration, 1e-4)
+    dq, ddq = trajectory.velocity(t)[:, 2], trajectory.acceleration(t)[:, 2]
+    for speed in (0.2, -0.2, 0.6, -0.6):
+        held = 1e-4 * np.count_nonzero((np.abs(dq - speed) < 1e-9) & (ddq == 0))
+        assert held == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_load_sweep_goes_from_no_load_to_the_greatest(ur5e):
+    settings = LimitSettings(payload=Payload(3.0))
+    trajectory, _ = make_profile(ur5e, 'load_sweep', {'joint': 'shoulder_lift_joint', 'reversals': 3}, settings, posture=UPRIGHT)
+    t = np.linspace(0, trajectory.duration, 2000)
+    q, dq = trajectory.position(t), trajectory.velocity(t)
+    gravity = ur5e.gravity(q)[:, 1]
+    assert abs(gravity[0]) < 3.0
+    every = np.repeat([UPRIGHT], 721, axis=0)
+    every[:, 1] = np.linspace(-2 * np.pi, 2 * np.pi, 721)
+    assert np.abs(gravity).max() == pytest.approx(np.abs(ur5e.gravity(every)[:, 1]).max(), rel=0.02)
+    assert np.abs(dq).max() == pytest.approx(0.05)
+    moving = np.sign(dq[np.abs(dq[:, 1]) > 0.01, 1])
+    assert np.count_nonzero(np.diff(moving)) == 2 * 3 + 1
+
+
+def test_a_load_sweep_needs_a_joint_that_gravity_loads(ur5e, ur):
+    with pytest.raises(JointDynamicsError, match=r'load_sweep.joint: expected a joint that gravity loads and unloads'):
+        make_profile(ur5e, 'load_sweep', {'joint': 'shoulder_pan_joint'}, posture=UPRIGHT)
+    with pytest.raises(JointDynamicsError, match=r'load_sweep: expected start and stop, or a model with inertials'):
+        make_profile(ur, 'load_sweep', {'joint': 'joint_2'}, LimitSettings(velocity=2.0, torque_limit=False))
+
+
+def test_bang_coast_bang_uses_30_to_100_percent_and_waits_up_to_a_second(arm):
+    limits = MotionLimits.of(arm, LimitSettings())
+    trajectory, _ = make_profile(arm, 'bang_coast_bang', {'duration': 60.0, 'reach': 0.2, 'seed': 3})
+    assert trajectory.duration == 60.0
+    for j in range(3):
+        begin, position, speed, acceleration = trajectory._joints[j]
+        moving = acceleration != 0
+        assert np.all(np.abs(acceleration[moving]) >= 0.3 * limits.acceleration[j] - 1e-12)
+        assert np.all(np.abs(acceleration[moving]) <= limits.acceleration[j] + 1e-12)
+        resting = (acceleration == 0) & (np.abs(speed) < 1e-9)
+        lengths = np.diff(np.append(begin, 60.0))[resting]
+        assert np.all(lengths[:-1] <= 1.0)
+        assert np.any(lengths[:-1] > 0.5)
+        targets = np.abs(position[resting][1:])
+        assert np.all(targets <= 0.2 * limits.upper[j] + 1e-9)
+        assert np.any(targets < 0.15 * limits.upper[j])
+
+
+def test_the_same_seed_is_the_same_motion(arm):
+    t = np.linspace(0, 10, 100)
+    first, second, third = (make_profile(arm, 'bang_coast_bang', {'seed': seed})[0].position(t) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, second)
+    assert np.abs(first - third).max() > 0.1
+
+
+@pytest.mark.parametrize(('name', 'options', 'message'), [
+    ('sines', {}, r'profile: expected one of bang_coast_bang'),
+    ('trapezoids', {}, r'trapezoids.joint: expected one of a, b, c, found none'),
+    ('trapezoids', {'joint': 'd'}, r"joint: expected one of a, b, c, found 'd'"),
+    ('trapezoids', {'joint': 'a', 'plateu': 1}, r"trapezoids: expected the keys .*, found 'plateu'; meant plateau\?"),
+    ('trapezoids', {'joint': 'a', 'speeds': [0.2, 9.0]}, r'profile: expected a motion within the limits, found (velocity|position) exceeded'),
+    ('constant_speed', {'joint': 'a', 'speeds': [3.0], 'start': 0, 'stop': 0.2}, r'constant_speed.speeds: expected speeds reached within 0.2 rad'),
+    ('constant_speed', {'joint': 'a', 'start': 0.2, 'stop': 0.2}, r'constant_speed: expected start ≠ stop'),
+    ('constant_speed', {'joint': 'a', 'start': 0.2, 'stop': 2.7}, r'found position exceeded by'),
+    ('constant_speed', {'joint': 'b', 'start': 1.2, 'stop': 2.5}, r'found clearance exceeded by'),
+    ('slow_reversals', {'joint': 'a'}, r'slow_reversals.span: expected at most .* within the limits of a'),
+    ('slow_reversals', {'joint': 'a', 'cycle': 1.0}, r'slow_reversals.cycle: expected time to reverse, more than 2.047 s'),
+    ('waypoints', {}, r'waypoints.waypoints: expected postures for the 3 joints'),
+    ('waypoints', {'waypoints': [[0, 0, 0]]}, r'waypoints.waypoints: expected at least two postures'),
+    ('bang_coast_bang', {'least': 2}, r'bang_coast_bang.least: expected a number > 0 and ≤ 1, found 2'),
+])
+def test_what_does_not_fit_is_refused(arm, name, options, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        make_profile(arm, name, options, posture=[0, 0, 0.2])
+
+
+def test_a_motion_that_needs_too_much_torque_is_refused(arm):
+    with pytest.raises(JointDynamicsError, match=r'found torque exceeded by'):
+        make_profile(arm, 'trapezoids', {'joint': 'b'}, LimitSettings(torque=10.0))

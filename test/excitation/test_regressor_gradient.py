@@ -1,0 +1,69 @@
+"""The regressor and its reverse pass against the model's own regressor and against differences."""
+import numpy as np
+import pytest
+
+from joint_dynamics.excitation.kinematics import LinkFrames
+from joint_dynamics.excitation.regressor_gradient import RegressorGradient
+from joint_dynamics.robot import RobotModel
+
+ROBOTS = ('ur_table', 'pa10_table', 'scara_table')
+
+
+@pytest.fixture(params=[*ROBOTS, 'coupled', 'arm'])
+def robot(request):
+    found = request.getfixturevalue(request.param)
+    return found if isinstance(found, RobotModel) else RobotModel.from_mdh(found, mounting=[0.3, -0.2, 0.0])
+
+
+def test_rows_are_those_of_the_model(robot, states):
+    q, dq, ddq = states(robot, 9, 1)
+    expected = robot.regressor(q.T, dq.T, ddq.T).transpose(1, 2, 0)
+    np.testing.assert_allclose(RegressorGradient(robot, q, dq, ddq).rows, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_the_reverse_pass_is_the_derivative(robot, states, seed):
+    rng = np.random.default_rng(seed)
+    arrays = states(robot, 5, seed)
+    regressor = RegressorGradient(robot, *arrays, sign_speed=0.5)
+    weight = rng.standard_normal(regressor.rows.shape)
+    weight[:, [k for k, name in enumerate(robot.parameter_names) if name.startswith('Fs')]] = 0.0  # a sign has no slope
+    gradient = regressor.pull_back(weight)
+    for k in range(3):
+        direction = rng.standard_normal(arrays[k].shape)
+        rows = [RegressorGradient(robot, *(array + h * direction * (k == m) for m, array in enumerate(arrays)), sign_speed=0.5).rows
+                for h in (1e-5, -1e-5)]
+        slope = (weight * (rows[0] - rows[1])).sum(axis=(0, 1)) / 2e-5
+        np.testing.assert_allclose((gradient[k] * direction).sum(axis=0), slope, rtol=1e-6, atol=1e-6 * np.abs(slope).max())
+
+
+def test_the_slope_of_the_sign_itself_is_zero(arm, states):
+    arrays = states(arm, 4, 0)
+    regressor = RegressorGradient(arm, *arrays)
+    weight = np.zeros_like(regressor.rows)
+    weight[:, 12::14] = 1.0
+    assert not any(part.any() for part in regressor.pull_back(weight))
+
+
+def test_link_frames_are_those_of_pinocchio(robot, states):
+    import pinocchio
+    q = states(robot, 3, 4)[0]
+    frames = LinkFrames(robot.chain, q)
+    data = robot.pinocchio.createData()
+    for sample in range(q.shape[1]):
+        pinocchio.forwardKinematics(robot.pinocchio, data, q[:, sample].copy())
+        for j in range(robot.n):
+            np.testing.assert_allclose(frames.origin[j][:, sample], data.oMi[j + 1].translation, atol=1e-12)
+            np.testing.assert_allclose(frames.rotation[j][:, :, sample], data.oMi[j + 1].rotation, atol=1e-12)
+
+
+def test_the_gradient_of_a_point_is_its_derivative(robot, states):
+    rng = np.random.default_rng(2)
+    q = states(robot, 4, 2)[0]
+    offset, weight, direction = rng.standard_normal(3), rng.standard_normal((3, 4)), rng.standard_normal(q.shape)
+    frames = LinkFrames(robot.chain, q)
+    link = robot.n - 1
+    gradient = frames.pull_back(link, frames.point(link, offset), weight)
+    slope = sum(sign * (weight * LinkFrames(robot.chain, q + sign * 1e-6 * direction).point(link, offset)).sum() for sign in (1, -1)) / 2e-6
+    assert sum((gradient[j] * direction[j]).sum() for j in gradient) == pytest.approx(slope, rel=1e-6)
+    assert frames.pull_back(-1, frames.point(-1, offset), weight) == {}

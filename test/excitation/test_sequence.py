@@ -1,0 +1,140 @@
+"""Moves, successions, braking on the path, and motions given by points."""
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import Braking, FourierBasis, FourierTrajectory, LimitSettings, Move, Playback, SampledTrajectory, Succession
+from joint_dynamics.excitation.limits import MotionLimits
+from joint_dynamics.excitation.playback import distance_from
+
+
+@pytest.fixture
+def limits(arm):
+    return MotionLimits.of(arm, LimitSettings())
+
+
+@pytest.fixture
+def series(arm):
+    basis = FourierBasis(5.0, 2, 1, 1.0, True)
+    waves = np.array([[0.2, 0.3, 0.1, -0.2, 0.1], [-0.3, 0.2, 0.1, 0.1, 0.1], [0.4, 0.1, -0.2, 0.2, 0.1]])
+    return FourierTrajectory(arm.joint_names, basis, waves)
+
+
+def derivatives_fit(trajectory, tolerance=1e-6):
+    t = np.linspace(1e-3, trajectory.duration - 1e-3, 400)
+    h = 1e-6
+    np.testing.assert_allclose((trajectory.position(t + h) - trajectory.position(t - h)) / (2 * h), trajectory.velocity(t), atol=tolerance)
+    np.testing.assert_allclose((trajectory.velocity(t + h) - trajectory.velocity(t - h)) / (2 * h), trajectory.acceleration(t), atol=100 * tolerance)
+
+
+@pytest.mark.parametrize('way', [0.001, 0.1, 3.0])
+def test_a_move_reaches_the_share_of_one_limit_and_exceeds_none(arm, limits, way):
+    move = Move.within(limits, arm.joint_names, [0, 0.5, 1], [way, 0.5, 1 - way / 2], 0.3)
+    derivatives_fit(move, 1e-5)
+    samples = move.sample(5000 / move.duration)
+    used = max((np.abs(samples.dq) / limits.velocity).max(), (np.abs(samples.ddq) / limits.acceleration).max())
+    assert used == pytest.approx(0.3, rel=1e-3)
+    np.testing.assert_allclose(samples.q[[0, -1]], [[0, 0.5, 1], [way, 0.5, 1 - way / 2]], atol=1e-12)
+
+
+def test_no_way_takes_no_time(arm, limits):
+    assert Move.within(limits, arm.joint_names, [0, 0, 0], [0, 0, 0], 0.2).duration <= 1e-3
+
+
+def test_a_succession_plays_one_after_the_other(arm, limits, series):
+    move = Move.within(limits, arm.joint_names, [0, 0, 0], series.posture, 0.2)
+    both = Succession([move, series])
+    assert both.duration == pytest.approx(move.duration + series.duration)
+    t = np.linspace(0, series.duration, 50)
+    np.testing.assert_allclose(both.position(move.duration + t), series.position(t), atol=1e-9)
+    np.testing.assert_allclose(both.position([0.1]), move.position([0.1]))
+    derivatives_fit(both, 1e-5)
+    with pytest.raises(JointDynamicsError, match=r'expected every motion to begin where the one before ends, found .* rad away'):
+        Succession([series, move])
+
+
+@pytest.mark.parametrize('at', [0.3, 2.7, 4.4, 6.9])
+def test_braking_stays_on_the_path_and_ends_at_rest(limits, series, at):
+    braking = Braking(series, at, limits)
+    before = series.states(at)
+    np.testing.assert_allclose(braking.position(0.0), before.q, atol=1e-12)
+    np.testing.assert_allclose(braking.velocity(0.0), before.dq, atol=1e-12)
+    np.testing.assert_allclose(braking.acceleration(0.0), before.ddq, atol=1e-9)
+    end = braking.states(braking.duration)
+    np.testing.assert_allclose(end.dq, 0, atol=1e-9)
+    np.testing.assert_allclose(end.ddq, 0, atol=1e-6)
+    derivatives_fit(braking, 1e-5)
+    samples = braking.sample(500.0)
+    assert np.all(np.abs(samples.ddq) <= 2.01 * limits.acceleration)
+    path = series.position(np.linspace(at, at + braking.duration / 2, 4000))
+    apart = np.abs(samples.q[:, None] - path[None]).max(axis=2).min(axis=1)
+    assert apart.max() < 1e-3
+
+
+def test_braking_takes_no_longer_than_it_must(limits, series):
+    braking = Braking(series, 2.7, limits)
+    assert braking.duration < 0.6
+    assert Braking(series, 100.0, limits).duration == pytest.approx(0.05)
+
+
+def test_points_give_the_motion_back(series):
+    samples = series.sample(50.0)
+    again = SampledTrajectory(series.joint_names, samples.time, samples.q, samples.dq, samples.ddq)
+    derivatives_fit(again, 1e-4)
+    t = np.linspace(0, series.duration, 777)
+    np.testing.assert_allclose(again.position(t), series.position(t), atol=1e-7)
+    np.testing.assert_allclose(again.acceleration(t), series.acceleration(t), atol=2e-2)
+    np.testing.assert_allclose(again.position(samples.time), samples.q, atol=1e-12)
+
+
+def test_points_that_make_no_motion_are_refused():
+    with pytest.raises(JointDynamicsError, match='increasing times'):
+        SampledTrajectory(['a'], [0, 0], [[0], [1]], [[0], [0]], [[0], [0]])
+    with pytest.raises(JointDynamicsError, match=r'expected finite positions, velocities and accelerations of shape \(2, 1\)'):
+        SampledTrajectory(['a'], [0, 1], [[0], [np.nan]], [[0], [0]], [[0], [0]])
+
+
+def test_playback_goes_to_the_start_and_repeats_the_period(arm, series):
+    playback = Playback(arm, LimitSettings(), series, repeats=3)
+    whole = playback.from_posture([0.1, 0.0, 0.3])
+    approach = whole.duration - (series.duration + 2 * 5.0)
+    assert approach > 0.5
+    np.testing.assert_allclose(whole.position(0.0), [[0.1, 0.0, 0.3]])
+    np.testing.assert_allclose(whole.position(approach + 1.0 + np.array([0.2, 5.2, 10.2])), np.repeat(series.position([1.2]), 3, axis=0), atol=1e-9)
+
+
+def test_playback_takes_joints_in_any_order(arm, series):
+    order = [2, 0, 1]
+    shuffled = FourierTrajectory([arm.joint_names[k] for k in order], series.basis, series.coefficients[order])
+    found = Playback(arm, LimitSettings(), shuffled).trajectory
+    assert found.joint_names == arm.joint_names
+    np.testing.assert_allclose(found.position([1.3]), series.position([1.3]))
+
+
+def test_playback_refuses_what_it_may_not_play(arm, series):
+    def refused(match, trajectory=series, settings=None, **options):
+        with pytest.raises(JointDynamicsError, match=match):
+            Playback(arm, settings or LimitSettings(), trajectory, **options)
+
+    refused(r'trajectory: expected the joints a, b, c, found a, b', FourierTrajectory(['a', 'b'], series.basis, series.coefficients[:2]))
+    refused(r'trajectory: expected one within the limits, found velocity exceeded by', settings=LimitSettings(velocity=0.2, acceleration=10))
+    refused(r'trajectory: expected one within the limits, found height exceeded by', settings=LimitSettings(height=[0.9, 1.0]))
+    samples = series.sample(20.0)
+    part = SampledTrajectory(series.joint_names, *(array[20:80] for array in (samples.time, samples.q, samples.dq, samples.ddq)))
+    refused(r'trajectory: expected one that begins and ends at rest', part)
+    refused(r'expected every motion to begin where the one before ends', Move(arm.joint_names, [0, 0, 0], [0.1, 0, 0], 2.0), repeats=2)
+
+
+def test_playback_refuses_a_start_it_may_not_leave_from(arm, series):
+    playback = Playback(arm, LimitSettings(), series)
+    with pytest.raises(JointDynamicsError, match=r'start: expected b within -2.52 … 2.52 rad, found it at 2.7'):
+        playback.from_posture([0, 2.7, 0])
+    # reaching back, the last sphere is in that of the base
+    with pytest.raises(JointDynamicsError, match=r'way from here to the start of the trajectory: expected one within the limits, found clearance'):
+        playback.from_posture([0, 2.22, 0.44])
+
+
+def test_the_distance_from_a_motion_forgives_a_delay(series):
+    late = series.position(2.0 - 0.15)[0]
+    assert distance_from(series, 2.0, late).max() < 1e-9
+    assert distance_from(series, 2.0, late + np.array([0, 0.5, 0])).max() == pytest.approx(0.5, abs=0.2)
