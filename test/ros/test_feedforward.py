@@ -2,9 +2,11 @@
 import array
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
@@ -16,7 +18,8 @@ from sensor_msgs.msg import JointState, Temperature  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from joint_dynamics.control import ArmModel, Controller, ControlLoop, InterfaceConfiguration, Path, create, registry  # noqa: E402
+from joint_dynamics.control import ArmModel, Controller, ControlLoop, InterfaceConfiguration, create, registry  # noqa: E402
+from joint_dynamics.control import Path as Motion  # noqa: E402
 from joint_dynamics.description import DynamicsDescription  # noqa: E402
 from joint_dynamics.nodes.feedforward import FeedforwardNode  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
@@ -269,7 +272,7 @@ def test_trajectory_mode_fills_in_what_the_law_says(ros, start, robot, model, de
     arm = ArmModel.from_description(model, DynamicsDescription.load(description))
     loop = ControlLoop(create('adaptive_friction'), arm)
     loop.activate()
-    path = Path([0.0, 1.5], [HOME, goal], np.zeros((2, 6)))
+    path = Motion([0.0, 1.5], [HOME, goal], np.zeros((2, 6)))
     for time_, effort in ((t, loop.law_along(path.at(t), 0.0, 0.002)) for t in np.linspace(0, 1.5, 751)):
         line = [np.interp(time_, times, rows['effort'][:, j]) for j in range(6)]
         np.testing.assert_allclose(line, effort, atol=0.35)
@@ -405,3 +408,15 @@ def test_without_control_msgs_that_is_said(ros, description, monkeypatch):
     node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(description), mode='streaming', reference='controller_state')
     assert not ros.transition(NODE, 'configure')
     assert 'control_msgs' in node.diagnostics.message('state')
+
+
+@pytest.mark.parametrize('path', sorted(Path(__file__).parents[2].glob('config/feedforward/*.yaml')), ids=lambda path: path.stem)
+def test_the_wirings_can_be_configured(ros, description, path):
+    section = yaml.safe_load(path.read_text(encoding='utf-8'))['/**/feedforward']['ros__parameters']
+    values = {}
+    for name, value in section.items():
+        values.update({f'{name}__{joint}': item for joint, item in value.items()} if isinstance(value, dict) else {name: value})
+    node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(description), **values)
+    assert not node.parameters.unknown() or all('.' in name for name in node.parameters.unknown())
+    assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
+    assert not node.parameters.unknown()
