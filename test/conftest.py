@@ -5,8 +5,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pinocchio
 import pytest
 
+from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 HALF = np.pi / 2
@@ -38,6 +40,34 @@ def scara_table():
 @pytest.fixture(scope='session')
 def ur(ur_table):
     return RobotModel.from_mdh(ur_table)
+
+
+@pytest.fixture(scope='session')
+def moving_arm(ur):
+    """t, q, tau of a smooth, exciting motion of the UR5e, 8 s at 200 Hz; torques from pinocchio under known masses, friction added here."""
+    rng = np.random.default_rng(3)
+    t = np.arange(0, 8, 1 / 200)
+    k = 2 * np.pi * 0.25 * np.arange(1, 5)
+    a, b = rng.normal(size=(2, 4, 6)) * 0.5
+    sine, cosine = np.sin(np.outer(t, k)), np.cos(np.outer(t, k))
+    q = sine @ (a / k[:, None]) + cosine @ (b / k[:, None])
+    dq = cosine @ a - sine @ b
+    ddq = -sine @ (a * k[:, None]) - cosine @ (b * k[:, None])
+    body = ur.pinocchio.copy()
+    for j, mass in enumerate((3.7, 8.4, 2.3, 1.2, 1.2, 0.3)):
+        body.inertias[j + 1] = pinocchio.Inertia(mass, rng.normal(scale=0.1, size=3), np.diag([0.05, 0.06, 0.04]))
+    workspace = body.createData()
+    tau = np.array([pinocchio.rnea(body, workspace, *state) for state in zip(q, dq, ddq, strict=True)]) + 3 * np.sign(dq) + 5 * dq
+    return t, q, tau + rng.normal(scale=0.2, size=tau.shape)
+
+
+@pytest.fixture(scope='session')
+def true_arm_csv(moving_arm, tmp_path_factory):
+    """That motion as the text of a CSV file."""
+    t, q, tau = moving_arm
+    path = tmp_path_factory.mktemp('recording') / 'run.csv'
+    Recording(tuple(f'joint_{k}' for k in range(1, 7)), t, q, tau=tau).save_csv(path)
+    return path.read_text()
 
 
 @pytest.fixture(scope='session')

@@ -40,25 +40,10 @@ def arm_file(tmp_path, ur_table):
     return path
 
 
-@pytest.fixture(scope='session')
-def motion(ur):
-    """q, tau of a smooth, exciting motion of 8 s at 200 Hz, torques from pinocchio under known masses."""
-    import numpy as np
-    import pinocchio
-    rng = np.random.default_rng(3)
-    t = np.arange(0, 8, 1 / 200)
-    k = 2 * np.pi * 0.25 * np.arange(1, 5)
-    a, b = rng.normal(size=(2, 4, 6)) * 0.5
-    sine, cosine = np.sin(np.outer(t, k)), np.cos(np.outer(t, k))
-    q = sine @ (a / k[:, None]) + cosine @ (b / k[:, None])
-    dq = cosine @ a - sine @ b
-    ddq = -sine @ (a * k[:, None]) - cosine @ (b * k[:, None])
-    body = ur.pinocchio.copy()
-    for j, mass in enumerate((3.7, 8.4, 2.3, 1.2, 1.2, 0.3)):
-        body.inertias[j + 1] = pinocchio.Inertia(mass, rng.normal(scale=0.1, size=3), np.diag([0.05, 0.06, 0.04]))
-    workspace = body.createData()
-    tau = np.array([pinocchio.rnea(body, workspace, *state) for state in zip(q, dq, ddq, strict=True)]) + 3 * np.sign(dq) + 5 * dq
-    return t, q, tau + rng.normal(scale=0.2, size=tau.shape)
+@pytest.fixture
+def motion(moving_arm):
+    """t, q, tau of a smooth, exciting motion."""
+    return moving_arm
 
 
 @pytest.fixture
