@@ -203,7 +203,7 @@ def test_a_million_ugly_samples_leave_it_finite(make):
     assert np.isfinite(estimator.coefficients).all()
     P = estimator.covariance
     assert np.isfinite(P).all()
-    assert P == pytest.approx(P.transpose(0, 2, 1), rel=1e-12)
+    assert pytest.approx(P.transpose(0, 2, 1), rel=1e-12) == P
     root = np.sqrt(np.diagonal(P, axis1=1, axis2=2))
     assert (root > 0).all()
     assert np.linalg.eigvalsh(P / (root[:, :, None] * root[:, None, :])).min() > -1e-9

@@ -1,0 +1,238 @@
+"""Samples of several topics, in any order of joints and arrival, as whole samples on one uniform grid, one after the other.
+
+A filter needs equally spaced samples of all signals of one instant; topics give stamped values of some joints, late, twice, out of order or not at
+all. Each source (one quantity of one list of joints) keeps a short history; a grid point is given out as soon as every needed source has
+reached it, interpolated linearly between neighbours where no sample lies within a twentieth of a period. A hole longer than `max_gap` is not
+bridged, and time that goes back is a new beginning: the caller is told, and forgets what depends on time.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.recursive import positive
+from joint_dynamics.signals.alignment import sample_period
+
+Array = NDArray[np.float64]
+NS = 1e-9
+# A source keeps so many samples while it waits for another one, and there are never more sources than this.
+HISTORY, SOURCES = 4096, 64
+# So many samples in a row must be of the past before time is taken to have gone back; a publisher that lags behind another one is no new time.
+CONVINCED = 5
+# A joint's source is replaced by another one of the same joint when it has been silent for so long, s.
+GIVEN_UP = 0.5
+# A sample counts as one of the grid within this share of a period.
+COINCIDENT = 0.05
+
+
+class _Source:
+    """One quantity of one list of joints: its history, oldest first."""
+
+    def __init__(self, row: int, joints: list[int], columns: list[int]) -> None:
+        self.row, self.joints, self.columns = row, np.array(joints), np.array(columns)
+        self.foreign: list[int] = []
+        self.stamps: deque[int] = deque(maxlen=HISTORY)
+        self.values: deque[Array] = deque(maxlen=HISTORY)
+        self.past, self.past_stamp = 0, 0
+
+    def clear(self) -> None:
+        self.stamps.clear()
+        self.values.clear()
+        self.past = 0
+
+    def trim(self, time: float) -> None:
+        """Forget what lies before the last sample at or before `time` (ns)."""
+        stamps = self.stamps
+        while len(stamps) > 1 and stamps[1] <= time:
+            stamps.popleft()
+            self.values.popleft()
+
+
+class Timeline:
+    """From stamped samples to whole samples on a uniform grid.
+
+    joint_names  the n joints, order of all arrays given out.
+    quantities   what belongs to a whole sample, e.g. ('q', 'current', 'theta'); others are passed over.
+    period       s; None: from the stamps of the first `learn` samples.
+    max_gap      s: longest hole that is bridged.
+
+    `add` takes a sample, `samples()` yields what is complete. `restarts`: number of gaps and jumps; when it has changed, the next sample does not
+    follow the last one. Counters: `given` samples; `bridged`, those interpolated over a lost one; `late` (out of order, dropped), `broken` (not
+    finite, dropped), `gaps`, `jumps` (time back). `error` s: largest distance of a given sample from a measured one; may be set to 0.
+    `duplicates`: joints that several sources give; the first one counts as long as it lasts.
+    """
+
+    def __init__(self, joint_names: Sequence[str], quantities: Sequence[str], period: float | None = None, *, max_gap: float = 0.1,
+                 learn: int = 100) -> None:
+        self.joint_names, self.quantities = tuple(joint_names), tuple(quantities)
+        if not self.joint_names or not self.quantities or len(set(self.joint_names)) != len(self.joint_names):
+            raise JointDynamicsError(f'timeline: expected joints, each once, and quantities, found {self.joint_names} and {self.quantities}')
+        self.period = None if period is None else positive('period', period)
+        self.max_gap = positive('max_gap', max_gap)
+        self._gap_ns = self.max_gap / NS
+        self._learn = max(int(learn), 2)
+        self._index = {name: k for k, name in enumerate(self.joint_names)}
+        self._rows = {name: k for k, name in enumerate(self.quantities)}
+        self.given = self.bridged = self.late = self.broken = self.gaps = self.jumps = 0
+        self.error = 0.0
+        self.reset()
+
+    @property
+    def restarts(self) -> int:
+        """Number of gaps and jumps so far."""
+        return self.gaps + self.jumps
+
+    def reset(self) -> None:
+        """Forget all samples and sources; the period and the counters stay."""
+        self._sources: dict[tuple[str, tuple[str, ...]], _Source | None] = {}
+        # The source of every joint, per quantity; and those that any joint needs.
+        self._of: list[list[_Source | None]] = [[None] * len(self.joint_names) for _ in self.quantities]
+        self._needed: list[_Source] = []
+        self._whole = False
+        self._next: float | None = None
+        self.duplicates: set[str] = set()
+
+    def missing(self) -> dict[str, list[str]]:
+        """Return the joints that no source gave yet, by quantity; empty when everything was there once."""
+        found = {name: [self.joint_names[k] for k, source in enumerate(self._of[row]) if source is None] for name, row in self._rows.items()}
+        return {name: joints for name, joints in found.items() if joints}
+
+    def silent(self) -> dict[str, float]:
+        """Return what holds the others up by more than the longest gap: quantity and joints, with how far behind they are, s."""
+        newest = max((source.stamps[-1] for source in self._needed if source.stamps), default=0)
+        found = {}
+        for source in self._needed:
+            behind = (newest - source.stamps[-1]) * NS if source.stamps else np.inf
+            if behind > self.max_gap:
+                wanted = [self.joint_names[k] for k in source.joints if self._of[source.row][k] is source]
+                found[f'{self.quantities[source.row]} of {", ".join(wanted)}'] = float(behind)
+        return found
+
+    def add(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
+        """Take one sample of the joints `names`, stamp in ns; joints and quantities that are not wanted are passed over."""
+        key = (quantity, tuple(names))
+        source = self._sources[key] if key in self._sources else self._open(key)
+        if source is None:
+            return
+        given = np.asarray(values, dtype=float)[source.columns]
+        total = float(given.sum())
+        if total - total != 0.0:
+            self.broken += 1
+            return
+        if source.stamps:
+            step = stamp - source.stamps[-1]
+            if step <= 0:
+                if not self._is_new_time(source, stamp):
+                    self.late += 1
+                    return
+                self.jumps += 1
+                self._begin_again()
+            elif step > self._gap_ns:
+                # The others may have gone on; what they have of the hole is forgotten with the next grid.
+                self.gaps += 1
+                source.clear()
+                self._next = None
+        source.past = 0
+        source.stamps.append(stamp)
+        source.values.append(given)
+        if source.foreign:
+            self._take_over(source, stamp)
+        if self.period is None and source is self._needed[0] and len(source.stamps) >= self._learn:
+            self.period = sample_period((np.array(source.stamps) - source.stamps[0]) * NS)
+
+    def samples(self) -> Iterator[tuple[int, dict[str, Array]]]:
+        """Yield (stamp in ns, {quantity: (n,)}) of every grid point that is complete, oldest first."""
+        if self.period is None or not self._whole:
+            return
+        period = self.period / NS
+        tolerance = COINCIDENT * period
+        needed = self._needed
+        while True:
+            for source in needed:
+                if not source.stamps or (self._next is not None and source.stamps[-1] < self._next - tolerance):
+                    return
+            if self._next is None:
+                self._next = float(max(source.stamps[0] for source in needed))
+                continue
+            time = self._next
+            arrays = {name: np.empty(len(self.joint_names)) for name in self.quantities}
+            following = time + period
+            for source in needed:
+                source.trim(time + tolerance)
+                value = self._at(source, time, tolerance)
+                arrays[self.quantities[source.row]][source.joints] = value
+                if source is needed[0] and abs(source.stamps[0] - time) <= tolerance:
+                    # In step with the first source: the grid does not drift against it.
+                    following = source.stamps[0] + period
+            self._next = following
+            self.given += 1
+            yield round(time), arrays
+
+    def _at(self, source: _Source, time: float, tolerance: float) -> Array:
+        before, value = source.stamps[0], source.values[0]
+        if before >= time - tolerance:
+            return value
+        after = source.stamps[1]
+        self.error = max(self.error, min(time - before, after - time) * NS)
+        if after - before > 1.5 * (self.period or 0.0) / NS and source is self._needed[0]:
+            self.bridged += 1
+        share = (time - before) / (after - before)
+        result: Array = value + share * (source.values[1] - value)
+        return result
+
+    def _is_new_time(self, source: _Source, stamp: int) -> bool:
+        """Whether samples of the past are a new time: several in a row, themselves in order, and none of the old time between them."""
+        source.past = source.past + 1 if source.past and stamp > source.past_stamp else 1
+        source.past_stamp = stamp
+        return source.past >= CONVINCED
+
+    def _begin_again(self) -> None:
+        for source in self._sources.values():
+            if source is not None:
+                source.clear()
+        self._next = None
+
+    def _open(self, key: tuple[str, tuple[str, ...]]) -> _Source | None:
+        if len(self._sources) >= SOURCES:
+            self.gaps += 1
+            self.reset()
+        quantity, names = key
+        row = self._rows.get(quantity)
+        pairs = [(self._index[name], column) for column, name in enumerate(names) if name in self._index]
+        source = None
+        if row is not None and pairs:
+            source = self._sources[key] = _Source(row, [joint for joint, _ in pairs], [column for _, column in pairs])
+            for joint, _ in pairs:
+                if self._of[row][joint] is None:
+                    self._of[row][joint] = source
+                else:
+                    self.duplicates.add(self.joint_names[joint])
+            self._settle()
+        else:
+            self._sources[key] = None
+        return source
+
+    def _settle(self) -> None:
+        """Note which sources are needed now; the grid begins anew when they change."""
+        needed = list(dict.fromkeys(source for row in self._of for source in row if source is not None))
+        if needed != self._needed:
+            self._needed, self._next = needed, None
+        self._whole = all(source is not None for row in self._of for source in row)
+        for source in self._needed:
+            source.foreign = []
+        for source in (*self._needed, *(item for item in self._sources.values() if item is not None)):
+            source.foreign = [int(k) for k in source.joints if self._of[source.row][k] is not source]
+
+    def _take_over(self, source: _Source, stamp: int) -> None:
+        """Give the source those of its joints whose own source has been silent."""
+        row = self._of[source.row]
+        lost = [k for k in source.foreign if not (other := row[k]) or not other.stamps or (stamp - other.stamps[-1]) * NS > GIVEN_UP]
+        if lost:
+            for k in lost:
+                row[k] = source
+            self.gaps += 1
+            self._settle()

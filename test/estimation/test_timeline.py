@@ -1,0 +1,233 @@
+"""Whole samples on a uniform grid out of disordered topics."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.timeline import Timeline
+
+NAMES = ('a', 'b', 'c')
+MS = 1_000_000
+
+
+def line(t):
+    """Signals that are linear in time, so that linear interpolation is exact: (3,)."""
+    return np.array([1.0, 2.0, -3.0]) * t * 1e-9
+
+
+def send(timeline, stamps, quantity='q', names=NAMES, order=(0, 1, 2)):
+    for stamp in stamps:
+        timeline.add(quantity, int(stamp), names, line(stamp)[list(order)])
+
+
+def take(timeline):
+    out = list(timeline.samples())
+    return np.array([stamp for stamp, _ in out]), [arrays for _, arrays in out]
+
+
+def check(stamps, arrays, *quantities, within=1e-12):
+    """The signals of these times; a sample within a twentieth of a period counts as one of the grid."""
+    for quantity in quantities:
+        assert np.array([sample[quantity] for sample in arrays]) == pytest.approx(np.array([line(t) for t in stamps]), rel=1e-12, abs=within)
+
+
+def test_samples_in_order_come_out_as_they_are():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    send(timeline, np.arange(10) * MS)
+    stamps, arrays = take(timeline)
+    assert stamps.tolist() == (np.arange(10) * MS).tolist()
+    check(stamps, arrays, 'q')
+    assert timeline.error == 0.0
+
+
+@given(seed=st.integers(0, 10000))
+@settings(max_examples=15, deadline=None)
+def test_any_joint_order_and_split_gives_the_same(seed):
+    rng = np.random.default_rng(seed)
+    timeline = Timeline(NAMES, ('q', 'current'), 1e-3)
+    order = rng.permutation(3)
+    for k in range(20):
+        for quantity in ('q', 'current'):
+            if quantity == 'q':
+                send(timeline, [k * MS], 'q', tuple(np.array(NAMES)[order]), order)
+            else:
+                send(timeline, [k * MS], 'current', ('b', 'x'), (1, 0))
+                send(timeline, [k * MS], 'current', ('c', 'a'), (2, 0))
+    stamps, arrays = take(timeline)
+    assert len(stamps) == 20
+    check(stamps, arrays, 'q', 'current')
+    assert timeline.missing() == {}
+    assert timeline.silent() == {}
+
+
+@given(seed=st.integers(0, 10000), loss=st.floats(0.0, 0.2))
+@settings(max_examples=15, deadline=None)
+def test_lost_and_jittered_samples_are_interpolated(seed, loss):
+    rng = np.random.default_rng(seed)
+    timeline = Timeline(NAMES, ('q', 'theta'), 2e-3)
+    for quantity in ('q', 'theta'):
+        stamps = (np.arange(100) * 2 + rng.uniform(-0.3, 0.3, 100)) * MS
+        kept = rng.random(100) >= loss
+        kept[[0, -1]] = True
+        send(timeline, stamps[kept].round(), quantity)
+    stamps, arrays = take(timeline)
+    check(stamps, arrays, 'q', 'theta', within=3 * 0.051 * 2e-3)
+    assert timeline.restarts == 0
+    assert np.diff(stamps).max() <= 2.2 * MS
+    assert len(stamps) == pytest.approx(99, abs=2)
+
+
+def test_motor_samples_that_come_late_hold_up_but_lose_nothing():
+    timeline = Timeline(NAMES, ('q', 'theta'), 1e-3)
+    out = []
+    for k in range(200):
+        send(timeline, [k * MS], 'q')
+        if k >= 10:
+            send(timeline, [(k - 10) * MS], 'theta')
+        out += list(timeline.samples())
+        assert len(out) == max(0, k - 9)
+    assert timeline.late == timeline.gaps == 0
+    check(np.array([stamp for stamp, _ in out]), [arrays for _, arrays in out], 'q', 'theta')
+
+
+def test_period_is_found_from_the_stamps():
+    timeline = Timeline(NAMES, ('q',), learn=50)
+    stamps = np.arange(200) * 8 * MS
+    send(timeline, np.delete(stamps, [7, 20, 21]))
+    assert timeline.period == pytest.approx(8e-3, rel=1e-6)
+    assert len(take(timeline)[0]) == 200
+    assert timeline.bridged == 3
+
+
+def test_grid_keeps_in_step_with_a_clock_that_is_slightly_off():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    send(timeline, np.arange(4000) * 1.002 * MS)
+    stamps, arrays = take(timeline)
+    assert len(stamps) == 4000
+    check(stamps, arrays, 'q', within=3 * 0.051 * 1e-3)
+
+
+def test_a_long_hole_is_not_bridged():
+    timeline = Timeline(NAMES, ('q',), 1e-3, max_gap=0.05)
+    send(timeline, np.arange(100) * MS)
+    first, _ = take(timeline)
+    assert timeline.restarts == 0
+    send(timeline, (1000 + np.arange(100)) * MS)
+    stamps, _ = take(timeline)
+    assert timeline.gaps == 1
+    assert first[-1] == 99 * MS
+    assert stamps[0] == 1000 * MS
+
+
+def test_a_hole_in_one_topic_restarts_after_it():
+    timeline = Timeline(NAMES, ('q', 'theta'), 1e-3, max_gap=0.05)
+    for k in range(400):
+        send(timeline, [k * MS], 'q')
+        if not 100 <= k < 300:
+            send(timeline, [k * MS], 'theta')
+        elif k == 250:
+            assert list(timeline.silent()) == ['theta of a, b, c']
+    stamps, arrays = take(timeline)
+    assert stamps.tolist() == [k * MS for k in (*range(300, 400),)] or stamps[0] == 0
+    check(stamps, arrays, 'q', 'theta')
+    assert timeline.gaps == 1
+
+
+@pytest.mark.parametrize('back', [1, 50, 10_000])
+def test_time_that_goes_back_begins_again(back):
+    timeline = Timeline(NAMES, ('q', 'theta'), 1e-3)
+    for k in range(100):
+        send(timeline, [(20_000 + k) * MS], 'q')
+        send(timeline, [(20_000 + k) * MS], 'theta')
+    take(timeline)
+    start = 20_100 - back
+    out = []
+    for k in range(200):
+        send(timeline, [(start + k) * MS], 'q')
+        send(timeline, [(start + k) * MS], 'theta')
+        out += list(timeline.samples())
+    if back > 5:
+        assert timeline.jumps == 1
+        assert out[0][0] <= (start + 6) * MS
+    assert out[-1][0] == (start + 199) * MS
+
+
+def test_a_second_publisher_that_lags_is_dropped_not_taken_for_a_new_time():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    for k in range(500):
+        send(timeline, [(1000 + k) * MS])
+        send(timeline, [(k + 500) * MS])
+    stamps, arrays = take(timeline)
+    assert timeline.jumps == 0
+    assert timeline.late == 500
+    assert len(stamps) == 500
+    check(stamps, arrays, 'q')
+
+
+def test_two_publishers_with_other_joints_are_merged_and_doubles_are_named():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    for k in range(50):
+        send(timeline, [k * MS], names=('a', 'b'), order=(0, 1))
+        send(timeline, [k * MS + 300_000], names=('c', 'b'), order=(2, 1))
+    stamps, arrays = take(timeline)
+    check(stamps, arrays, 'q')
+    assert timeline.duplicates == {'b'}
+
+
+def test_a_joint_that_leaves_is_named_and_its_return_is_enough():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    t = 0
+    for phase, names, order in ((100, NAMES, (0, 1, 2)), (1000, ('a', 'b'), (0, 1)), (1000, NAMES, (0, 1, 2))):
+        last = []
+        for _ in range(phase):
+            t += 1
+            send(timeline, [t * MS], names=names, order=order)
+            last += list(timeline.samples())
+        if names != NAMES:
+            assert last == []
+            assert list(timeline.silent()) == ['q of c']
+    assert timeline.silent() == {}
+    assert last[-1][0] == t * MS
+    check(np.array([stamp for stamp, _ in last]), [arrays for _, arrays in last], 'q')
+
+
+def test_values_that_are_no_numbers_are_lost_samples():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    for k in range(100):
+        timeline.add('q', k * MS, NAMES, line(k * MS) * (np.nan if k % 10 == 5 else 1.0))
+    stamps, arrays = take(timeline)
+    assert timeline.broken == timeline.bridged == 10
+    check(stamps, arrays, 'q')
+
+
+def test_a_stamp_far_ahead_does_not_block_for_ever():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    send(timeline, np.arange(100) * MS)
+    send(timeline, [10 ** 18])
+    send(timeline, np.arange(100, 300) * MS)
+    stamps, _ = take(timeline)
+    assert stamps[-1] == 299 * MS
+
+
+def test_unwanted_joints_and_quantities_are_passed_over():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    timeline.add('temperature', 0, NAMES, [1, 2, 3])
+    timeline.add('q', 0, ('finger',), [1.0])
+    assert timeline.missing() == {'q': ['a', 'b', 'c']}
+    assert take(timeline)[1] == []
+
+
+def test_memory_is_bounded():
+    timeline = Timeline(NAMES, ('q', 'theta'), 1e-3)
+    send(timeline, np.arange(20000) * MS)
+    for k in range(200):
+        timeline.add('q', k, ('a', f'x{k}'), [0.0, 0.0])
+    assert len(timeline._sources) <= 64
+    assert max(len(source.stamps) for source in timeline._sources.values() if source) <= 4096
+
+
+@pytest.mark.parametrize('bad', [((), ('q',)), (('a', 'a'), ('q',)), (('a',), ())])
+def test_bad_arguments_are_refused(bad):
+    with pytest.raises(JointDynamicsError):
+        Timeline(*bad)
