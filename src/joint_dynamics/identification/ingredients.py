@@ -26,7 +26,7 @@ WIDTHS = (1e-3, 3e-3)
 """Widths [rad] over which Coulomb friction builds up after a reversal."""
 WARMING = 3.0
 """Rise of temperature [K] within the recordings below which its effect cannot be told from that of anything else."""
-SURE, MUCH = 4.0, 0.05
+SURE, MUCH = 5.0, 0.05
 """What a term of a single joint has to reach: standard errors, and fraction of the loss."""
 BLOCK_TIME = 0.8
 """Length of a block of time, in periods of f_dyn: longer than what residuals remember of themselves, short enough to leave the motion's variety."""

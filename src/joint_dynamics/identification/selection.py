@@ -6,7 +6,7 @@ every joint. A group enters, the best one first, when the loss of the held-out r
 - by more than `TIMES` standard errors of its mean over blocks (a group that changes nothing does so by chance once in fifty), and
 - by at least `LEAST` of the loss,
 
-at the ridge among `RIDGES` that serves it best: few data, more reluctance. Rows are weighted as in the solution without candidates (so
+at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance. Rows are weighted as in the solution without candidates (so
 rows at rest hardly count), and the loss is Huber's, so that one spike decides nothing. Validation recordings are never looked at.
 
 With the base columns B solved for in each fold, y' = y − B χ̂ and C' = C − B (BᵀB)⁻¹BᵀC of the held-out rows are formed once (the Gram
@@ -25,7 +25,7 @@ FOLDS = 10
 DEALS = 4
 TIMES = 2.0
 LEAST = 0.03
-RIDGES = (0.1, 0.3)
+RIDGES = (0.03, 0.1, 0.3)
 HUBER = 2.0
 JITTER = 1e-10
 
@@ -154,6 +154,18 @@ def _gain(before: NDArray, after: NDArray) -> tuple[float, float, float]:
     return total, total / float(before.sum(axis=1).mean()), total / error if error > 0 else 0.0
 
 
+def _best_ridge(held_out: HeldOut, current: NDArray, chosen: dict[int, float], candidate: Candidate,
+                ridges: Sequence[float]) -> tuple[float, float, NDArray, float, float]:
+    """Return (gain, ridge, loss, fraction, standard errors) at the largest ridge that is not worse than the best by a standard error."""
+    losses = {ridge: held_out.loss({**chosen, **dict.fromkeys(candidate.columns, ridge)}) for ridge in ridges}
+    best = min(losses.values(), key=lambda loss: float(loss.sum()))
+    for ridge in sorted(ridges, reverse=True):
+        if _gain(losses[ridge], best)[2] <= 1.0:
+            break
+    total, fraction, errors = _gain(current, losses[ridge])
+    return total, ridge, losses[ridge], fraction, errors
+
+
 def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[float] = RIDGES) -> Choice:
     """Choose groups of columns, the best one first, until none is worth it."""
     chosen: dict[int, float] = {}
@@ -165,13 +177,8 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
     while left:
         best: tuple[float, Candidate, float, NDArray, float, float] | None = None
         for candidate in left:
-            tests = []
-            for ridge in ridges:
-                after = held_out.loss({**chosen, **dict.fromkeys(candidate.columns, ridge)})
-                total, fraction, errors = _gain(current, after)
-                worth = errors >= (candidate.times or TIMES) and fraction >= (candidate.least or LEAST)
-                tests.append((worth, total, ridge, after, fraction, errors))
-            worth, total, ridge, after, fraction, errors = max(tests, key=lambda test: test[:2])
+            total, ridge, after, fraction, errors = _best_ridge(held_out, current, chosen, candidate, ridges)
+            worth = errors >= (candidate.times or TIMES) and fraction >= (candidate.least or LEAST)
             tried[candidate.name] = Step(candidate.name, ridge, 100 * fraction, errors, False)
             if worth and (best is None or total > best[0]):
                 best = (total, candidate, ridge, after, fraction, errors)
