@@ -26,7 +26,8 @@ def run(args: argparse.Namespace) -> int:
     """Run all stages, print the table, write; return 0."""
     from joint_dynamics.cli.common import output_folder, show_table, write_summary
     from joint_dynamics.cli.demo_story import DemoSettings
-    from joint_dynamics.report.demo import demo_report, headlines
+    from joint_dynamics.report.demo import headlines
+    from joint_dynamics.report.demo_report import demo_report
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise JointDynamicsError(f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
@@ -44,6 +45,7 @@ def tell(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run all stages with processes of their own, and end every one of them; return the summary and the results for the report."""
     from joint_dynamics.cli.common import output_folder
     from joint_dynamics.cli.demo_display import Display
+    from joint_dynamics.cli.demo_online import SECOND_HALF
     from joint_dynamics.cli.demo_story import FIRST_HALF, Story
     from joint_dynamics.cli.processes import Processes, terminated_like_interrupted
     from joint_dynamics.cli.ros_domain import own_domain
@@ -56,7 +58,7 @@ def tell(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     with (terminated_like_interrupted(), own_domain(), Display() as display, Processes(logs) as processes,
           conductor(processes.check) as client):
         story = Story(settings, folder, display, processes, client)
-        for stage in FIRST_HALF:
+        for stage in (*FIRST_HALF, *(SECOND_HALF if settings.online else ())):
             stage(story)
     story.summary['seconds'] = {**display.seconds, 'total': time.monotonic() - began}
     return story.summary, story.results

@@ -100,7 +100,8 @@ def start(story: Story) -> None:
         story.robot = DemoRobot(story.conductor)
         joints, nominal = story.robot.joint_names, story.robot.truth['friction']['nominal_gain']
         story.node('excitation', {'config_file': str(config), 'profile': 'fourier', 'repeats': use.repeats, 'approach_speed': 0.5,
-                                  'use_sim_time': True, 'state_timeout': 5.0, 'tracking_error': 3.0}, {'~/joint_trajectory': '/simulator/joint_trajectory'})
+                                  'use_sim_time': True, 'state_timeout': 5.0, 'tracking_error': 3.0},
+                   {'~/joint_trajectory': '/simulator/joint_trajectory'})
         story.node('identifier', {
             **INPUTS, 'drive_gain': dict(zip(joints, nominal, strict=True)), 'validation_recordings': 1,
             'output_folder': str(story.folder / 'identified')})

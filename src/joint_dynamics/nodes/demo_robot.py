@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.qos import QoSProfile
-from std_msgs.msg import String
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.demo_conductor import Conductor
+from joint_dynamics.nodes.topics import RELIABLE_SENSOR
+
+#: Simulated time 0 has this stamp, s (see the simulator node).
+EPOCH = 1.0
 
 
 class DemoRobot:
@@ -52,6 +58,24 @@ class DemoRobot:
         self._publisher.publish(trajectory_message(self.joint_names, times, q, dq, ddq, effort))
         return self.time + 1.0 + float(times[-1])
 
+    def refer(self, topic: str, start: float, times: NDArray, q: NDArray, dq: NDArray, ddq: NDArray) -> JointTrajectory:
+        """Send a motion to the feedforward's reference, to begin at simulated time `start` [s]; return what it makes of it for the robot."""
+        node = self._conductor.node
+        answers: list[JointTrajectory] = []
+        publisher = node.create_publisher(JointTrajectory, topic, QoSProfile(depth=10))
+        listener = self._conductor.listen(JointTrajectory, f'{self.name}/joint_trajectory', answers.append, QoSProfile(depth=10))
+        try:
+            self._conductor.until(lambda: publisher.get_subscription_count() and listener.get_publisher_count(), f'somebody to take {topic}')
+            message = trajectory_message(self.joint_names, times, q, dq, ddq)
+            seconds, rest = divmod(round((start + EPOCH) * 1e9), 10**9)
+            message.header.stamp.sec, message.header.stamp.nanosec = int(seconds), int(rest)
+            publisher.publish(message)
+            self._conductor.until(lambda: answers, f'a trajectory in answer to {topic} (the log of the feedforward says why there is none)')
+            return answers[0]
+        finally:
+            node.destroy_publisher(publisher)
+            self._conductor.silence(listener)
+
     def wait(self, until: float, progress: Callable[[float], None] = lambda share: None, timeout: float = 300.0) -> None:
         """Wait until simulated time `until` [s]; `progress` is called with the share that has gone by. timeout: s of the wall."""
         start = self.time
@@ -89,6 +113,47 @@ class StatusOf:
             progress(time.monotonic() - began, self.text)
             return self.text == word
         self._conductor.until(reached, f'{self._name} to be {word}', timeout)
+
+
+class Table:
+    """A latest-value `Float64MultiArray` of a node, one row per joint; `history` holds (simulated time [s], values (n, columns))."""
+
+    def __init__(self, conductor: Conductor, robot: DemoRobot, topic: str):
+        self._robot = robot
+        self.history: list[tuple[float, NDArray]] = []
+        conductor.listen(Float64MultiArray, topic, self._take, QoSProfile(depth=10))
+
+    def _take(self, message: Float64MultiArray) -> None:
+        self.history.append((self._robot.time, np.array(message.data).reshape(len(self._robot.joint_names), -1)))
+
+    @property
+    def last(self) -> NDArray:
+        """The last values (n, columns); raises JointDynamicsError where none came."""
+        if not self.history:
+            raise JointDynamicsError('expected the parameters of the estimator, found none published')
+        return self.history[-1][1]
+
+
+class StateRecorder:
+    """Records joint_states as they come, every sample; `stop` gives arrays. Bytes are kept, reading them waits until the end."""
+
+    def __init__(self, conductor: Conductor, topic: str = '/joint_states'):
+        self._conductor = conductor
+        self._bytes: list[bytes] = []
+        self._subscription = conductor.listen(JointState, topic, self._bytes.append, RELIABLE_SENSOR, raw=True)
+
+    def stop(self) -> tuple[NDArray, NDArray, NDArray]:
+        """Return simulated time (N,) s, position (N, n) rad and effort (N, n)."""
+        self._conductor.silence(self._subscription)
+        messages = [deserialize_message(data, JointState) for data in self._bytes]
+        stamps = np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in messages])
+        return stamps - EPOCH, np.array([message.position for message in messages]), np.array([message.effort for message in messages])
+
+
+def efforts_of(message: JointTrajectory) -> tuple[NDArray, NDArray]:
+    """Return times (P,) s from its start and efforts (P, n) N·m of a trajectory."""
+    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
+    return np.array(times), np.array([point.effort for point in message.points])
 
 
 def trajectory_message(joint_names: Sequence[str], times: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None,

@@ -1,4 +1,4 @@
-"""What the demonstration found beside the truth of the simulated robot: comparison and report."""
+"""What the demonstration found beside the truth of the simulated robot: the numbers (`demo_report` draws them)."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicHermiteSpline
 
-from joint_dynamics.report.html import Report
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.excitation import MotionSamples
+from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import ur5e_urdf
+from joint_dynamics.simulation import FlexibleJointRobot, ur5e_urdf
 
 #: Friction of a joint is a function of speed, load and temperature; its linear stand-ins have no true value.
 FRICTION = ('Fv_', 'Fc_', 'off_')
 DEVIATIONS = 2.0
+#: Speeds at which friction is compared, rad/s.
+SPEEDS = np.linspace(0.1, 1.5, 29)
 
 
 @dataclass(frozen=True)
@@ -26,12 +32,12 @@ class Comparison:
     rows: tuple[tuple[str, str, float, float, float], ...]
 
     @property
-    def errors(self) -> np.ndarray:
+    def errors(self) -> NDArray:
         """Identified minus true (b,)."""
         return np.array([row[2] - row[4] for row in self.rows])
 
     @property
-    def deviations(self) -> np.ndarray:
+    def deviations(self) -> NDArray:
         """Errors in stated standard deviations (b,)."""
         return self.errors / np.array([row[3] for row in self.rows])
 
@@ -63,20 +69,80 @@ def compare_parameters(identified: Sequence[Mapping[str, Any]], truth: Mapping[s
                             for row in identified if row['name'] in true and not row['name'].startswith(FRICTION)))
 
 
-def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Report:
-    """Return the report of one demonstration."""
-    report = Report('joint_dynamics: the demonstration', 'A simulated UR5e with flexible joints, over DDS, every node its own process')
-    report.add_section('In short')
-    report.add_table(['', 'here', 'published'], headlines(summary))
-    report.add_section('Base parameters')
-    comparison = results['parameters']
-    report.add_table(['parameter', 'identified', 'std', 'true', 'error in std', 'made of'],
-                     [[name, value, std, true, (value - true) / std, expression] for name, expression, value, std, true in comparison.rows],
-                     'SI units, joint side; rigid bodies and rotors')
-    return report
+def map_nrmse(found: NDArray, true: NDArray, model: RobotModel, motion: MotionSamples, truth: Mapping[str, Any]) -> NDArray:
+    """Return how well torque maps α (n, ≥ 2) agree with the true ones (n, 2) over the deformations of a motion, NRMSE in percent (n,) [M3 eq 15].
+
+    The range of each joint is the largest deformation that the true robot has on the motion, to both sides.
+    """
+    parameters = np.array(truth['parameters']).reshape(model.n, -1)
+    parameters[:, 10:] = 0.0
+    torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, parameters.ravel())).max(axis=0)
+    reach = TorsionalStiffness(true).deformation(torque)
+    phi = np.linspace(-1.0, 1.0, 201)[:, None] * reach
+    y, estimate = TorsionalStiffness(true).torque(phi), TorsionalStiffness(found[:, :2]).torque(phi)
+    return 100.0 * (1.0 - np.linalg.norm(y - estimate, axis=0) / np.linalg.norm(y, axis=0))
+
+
+def friction_errors(description: DynamicsDescription, alpha: NDArray, truth: Mapping[str, Any], seed: int) -> dict[str, NDArray]:
+    """Return friction (speeds, n) [N·m] over SPEEDS without load: `friction_true`, `friction_identified`, `friction_adapted`.
+
+    Beside them the relative errors (n,) in percent, ‖f̂ − f‖/‖f‖, before and after adaptation. The truth is that of the simulator with this seed,
+    at the wear and the temperature of `truth`, mean of both directions.
+    """
+    names = truth['joint_names']
+    robot = FlexibleJointRobot(seed=seed)
+    robot.set_wear(truth['wear'])
+    robot.step()
+    omega = np.tile(SPEEDS[:, None], len(names))
+    temperature = np.array(truth['temperature'])
+    true = 0.5 * (robot.truth.friction(omega, 0.0, temperature) - robot.truth.friction(-omega, 0.0, temperature))
+    model = description.friction(names)
+    known = 0.5 * (model.speed_part(1.0, omega) - model.speed_part(-1.0, -omega))
+    found = {'identified': model.level(0.0) + known, 'adapted': alpha[:, 0] * model.level(0.0) + alpha[:, 1] * omega + known}
+    errors = {f'friction_error_{key}_percent': 100.0 * np.linalg.norm(value - true, axis=0) / np.linalg.norm(true, axis=0)
+              for key, value in found.items()}
+    return {'friction_true': true, **{f'friction_{key}': value for key, value in found.items()}, **errors}
+
+
+def mean_squares(time: NDArray, q: NDArray, torque: NDArray, motion: MotionSamples, times: NDArray, effort: NDArray) -> dict[str, NDArray]:
+    """Return how well a recorded run kept to its motion, over the time of the motion.
+
+    time (N,) s from its start, q (N, n) rad, torque (N, n) N·m: measured; times (P,), effort (P, n): the feedforward, linear in between. Mean squares
+    (n,) of the position error and of the torque that the feedforward left to the controller, with their series.
+    """
+    rows = (time >= 0.0) & (time <= motion.time[-1])
+    inside = time[rows]
+    n = q.shape[1]
+    desired = CubicHermiteSpline(motion.time, motion.q, motion.dq)(inside)
+    fed = np.column_stack([np.interp(inside, times, effort[:, j]) for j in range(n)])
+    off, missing = q[rows] - desired, torque[rows] - fed
+    return {'time': inside, 'position_error': off, 'torque_error': missing, 'torque': torque[rows], 'feedforward': fed,
+            'tracking_mse': np.mean(off**2, axis=0), 'torque_mse': np.mean(missing**2, axis=0)}
+
+
+def reductions(before: NDArray, after: NDArray) -> dict[str, float]:
+    """Return by how much a mean square (n,) fell, in percent: the mean over joints of their ratios, and the ratio of the means."""
+    return {'mean_of_ratios_percent': float(100.0 * (1.0 - np.mean(after / before))),
+            'ratio_of_means_percent': float(100.0 * (1.0 - np.mean(after) / np.mean(before)))}
 
 
 def headlines(summary: Mapping[str, Any]) -> list[list[Any]]:
-    """Return the rows of the table at the end."""
-    rows: list[list[Any]] = [['base parameters within two stated deviations of the truth, %', summary.get('parameter_coverage_percent'), None]]
+    """Return the rows of the table at the end: what, here, published."""
+    found = summary.get('identification', {})
+    rows: list[list[Any]] = [
+        ['base parameters within two stated deviations of the truth, %', summary.get('parameter_coverage_percent'), '–'],
+        ['median error of a base parameter, %', found.get('median_error_percent'), '–'],
+        ['torque residual of the identification, % (validation)', found.get('validation_residual_percent'), '–']]
+    if 'stiffness_map_nrmse' in summary:
+        states, feed = summary['estimates'], summary['feedforward']
+        rows += [
+            ['stiffness map, new robot, NRMSE % (mean of joints)', summary['stiffness_map_nrmse_new'], '95.2 after 10 s [M3]'],
+            ['stiffness map, worn robot, NRMSE %', summary['stiffness_map_nrmse'], '94.0, 25 s after a change [M3]'],
+            ['friction of the worn robot as identified when new, error %', np.mean(states['worn']['friction_error_identified_percent']), '–'],
+            ['the same, adapted, error %', np.mean(states['worn']['friction_error_adapted_percent']), '–']]
+        for words, key, published in (('plain to adaptive', 'plain_to_adaptive', ('–', '–')),
+                                      ('hysteresis instead of sgn', 'plain_to_nominal', ('52 (2.1 times) [M6]', '33 (1.5 times) [M6]')),
+                                      ('adaptation alone', 'nominal_to_adaptive', ('84 [M6]', '20 [M6]'))):
+            for quantity, figure in zip(('torque', 'tracking'), published, strict=True):
+                rows.append([f'{quantity} MSE less by, {words}, %', feed[key][quantity]['mean_of_ratios_percent'], figure])
     return rows
