@@ -10,7 +10,7 @@ from joint_dynamics.identification.observations import FilterPlan, observe
 from joint_dynamics.identification.payload import identify_payload
 from joint_dynamics.identification.problem import Problem
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 
 HALF = np.pi / 2
 TX40 = [(0, 0, 0, 0), (-HALF, 0, 0, 0), (0, 0.225, 0.035, 0), (HALF, 0, 0.225, 0), (-HALF, 0, 0, 0), (HALF, 0, 0, np.pi)]
@@ -27,13 +27,13 @@ class Robot:
     def __init__(self, seed=40):
         rng = np.random.default_rng(seed)
         names = ('alpha', 'a', 'd', 'theta')
-        self.model = RobotModel.from_mdh({'joints': [dict(zip(names, row)) for row in TX40], 'position_coupling_R': GEARS})
+        self.model = RobotModel.from_mdh({'joints': [dict(zip(names, row, strict=True)) for row in TX40], 'position_coupling_R': GEARS})
         self.coupling = np.eye(6)
         self.coupling[5, 4] = 1.0
         masses = (7.0, 6.0, 4.5, 1.5, 1.0, 0.3)
         self.standard = np.zeros((6, PER_JOINT))
-        for k, (mass, size) in enumerate(zip(masses, (0.1, 0.13, 0.12, 0.06, 0.05, 0.03))):
-            centre = rng.normal(scale=0.4 * size, size=3) + (0.1 * (k == 1), 0, 0)
+        for k, (mass, size) in enumerate(zip(masses, (0.1, 0.13, 0.12, 0.06, 0.05, 0.03), strict=True)):
+            centre = rng.normal(scale=0.4 * size, size=3) + np.array([0.1 * (k == 1), 0, 0])
             tensor = mass * (size**2 * np.diag((0.6, 0.8, 0.7)) + centre @ centre * np.eye(3) - np.outer(centre, centre))
             self.standard[k, :10] = (*tensor[np.triu_indices(3)], *(mass * centre), mass)
         # rotor inertia, viscous and Coulomb friction, offset of the motors, joint side
@@ -49,7 +49,7 @@ class Robot:
         for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(links):
             model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
         data = model.createData()
-        rigid = np.array([pinocchio.rnea(model, data, *state) for state in zip(q, dq, ddq)])
+        rigid = np.array([pinocchio.rnea(model, data, *state) for state in zip(q, dq, ddq, strict=True)])
         Ia, Fv, Fc, off = self.drives.T
         speed, acceleration = dq @ self.coupling.T, ddq @ self.coupling.T
         return rigid @ np.linalg.inv(self.coupling) + Ia * acceleration + Fv * speed + Fc * np.sign(speed) + off
@@ -81,9 +81,10 @@ PLAN = FilterPlan(10.0, 50.0, 20.0, 8, 0.1)
 def run(robot, seed, noise, colour, known):
     """Errors [%] of gains by way, stated deviation in % and payload mass errors [%] of two other recordings."""
     names = robot.model.joint_names
-    prior = dict(zip(names, GAINS * OFF))
+    prior = dict(zip(names, GAINS * OFF, strict=True))
     options = {'noise': noise, 'colour': colour}
-    found = identify_drive_gains(robot.model, [robot.record(4 * seed, **options)], [robot.record(4 * seed + 1, PAYLOAD, **options)], known, PLAN, prior=prior)
+    unloaded, loaded = robot.record(4 * seed, **options), robot.record(4 * seed + 1, PAYLOAD, **options)
+    found = identify_drive_gains(robot.model, [unloaded], [loaded], known, PLAN, prior=prior)
     masses = []
     for other, body in ((4 * seed + 2, PAYLOAD), (4 * seed + 3, SMALL)):
         torque = with_torque(robot.model, robot.record(other, body, **options), found.by_joint)
@@ -102,7 +103,7 @@ def main():
     arguments = parser.parse_args()
     robot = Robot()
     assert np.allclose(coupling_matrix(robot.model), robot.coupling)
-    for known, label in (({'M': PAYLOAD[-1]}, 'weighed mass'), (dict(zip(('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'MX', 'MY', 'MZ', 'M'), PAYLOAD)), 'all ten')):
+    for known, label in (({'M': PAYLOAD[-1]}, 'weighed mass'), (dict(zip(INERTIAL, PAYLOAD, strict=True)), 'all ten')):
         for noise in arguments.noise:
             started = time.perf_counter()
             results = [run(robot, seed, noise, arguments.colour, known) for seed in range(arguments.runs)]

@@ -29,13 +29,16 @@ from joint_dynamics.identification.residuals import weighted_residuals
 
 WAYS = ('mixed', 'tls', 'wls')
 ITERATIONS = 50
-CONVERGED = 1e-10
+CONVERGED = 1e-9
 
 
 @dataclass(frozen=True)
 class GainSolution:
-    """x (n + b + u,) = [g; χ; χ_uL] and its covariance; sigma (n,) deviation of each motor's rows [N·m]; condition_number: columns of norm 1;
-    inflation: as `Solution.inflation`; inverse: as `Solution.inverse`; iterations."""
+    """Solution of the system of currents.
+
+    x (n + b + u,) = [g; χ; χ_uL] and its covariance; sigma (n,) deviation of each motor's rows [N·m]; condition_number: columns of norm 1;
+    inflation and inverse: as in `Solution`; iterations.
+    """
 
     x: NDArray
     covariance: NDArray
@@ -147,8 +150,28 @@ def total_least_squares(triangles: Triangles, start: Solution) -> tuple[NDArray,
     return x[:-1], covariance
 
 
+def _noise_power(triangles: Triangles, start: Solution) -> NDArray:
+    """Return the noise in each weighted current column (n,), squared and summed: what regression of a current on its own motor's columns leaves.
+
+    That regression has no gain in it, so that nothing attenuates.
+    """
+    power = np.zeros(len(triangles.counts))
+    for m, factor in enumerate(triangles.factors):
+        others = factor[:, 1:]
+        scale = np.linalg.norm(others, axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        fit, _, rank, _ = np.linalg.lstsq(others / scale, factor[:, 0], rcond=RANK)
+        residual = np.concatenate([[1.0], -fit / scale])
+        count = triangles.counts[m]
+        square = np.linalg.norm(factor @ residual)**2 * count / max(count - rank, 1.0)
+        power[m] = max(square, (1e-9 * np.linalg.norm(factor[:, 0]))**2) / start.sigma[m]**2
+        if triangles.resting is not None and start.rest_sigma is not None:
+            power[m] += np.linalg.norm(triangles.resting.factors[m] @ residual)**2 / start.rest_sigma[m]**2
+    return np.where(power > 0, power, 1.0)
+
+
 def mixed_start(triangles: Triangles, start: Solution) -> NDArray:
-    """Return x by mixed LS-TLS in closed form, the noise of current m taken as σ_m/|g_m| of the WLS solution `start`."""
+    """Return x by mixed LS-TLS in closed form, rows weighted as in the WLS solution `start`."""
     n = len(triangles.counts)
     whole = homogeneous(triangles)
     W = _stacked(whole, start.sigma, start.rest_sigma)
@@ -159,10 +182,8 @@ def mixed_start(triangles: Triangles, start: Solution) -> NDArray:
     good = s > RANK * s[0]
     inside = U[:, good].T @ V
     remaining = V - U[:, good] @ inside
-    rows = triangles.counts + (0.0 if triangles.resting is None else triangles.resting.counts)
-    gains = np.where(start.chi[:n] != 0, start.chi[:n], 1.0)
-    # scaled so that the noise of every current column has power 1
-    noise = np.sqrt(np.maximum(rows, 1.0)) / np.abs(gains)
+    # every current column scaled so that its noise has power 1
+    noise = np.sqrt(_noise_power(triangles, start))
     g = np.linalg.svd(remaining / noise, full_matrices=False)[2][-1] / noise
     z = -(Qt[good].T / s[good]) @ (inside @ g) / scale
     # the last exact column is the known torque y on the right side: V g − W z = y means [z; −1] there
@@ -179,25 +200,22 @@ def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional:
     """
     n = len(triangles.counts)
     x = mixed_start(triangles, start)
-    solution = None
     for iteration in range(1, ITERATIONS + 1):
         tangent = linearised(triangles, x)
-        solution = solve(tangent, *_order(tangent, x, optional))
+        sigma, rest = deviations(tangent, x)
+        solution = solve(tangent, sigma, optional, rest)
         step = solution.chi[:n] / x[:n] - 1
         # a gain never changes its sign on the way
         share = min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
         x = x + share * (solution.chi - x)
         if np.abs(step).max() < CONVERGED:
-            break
-    else:
-        raise JointDynamicsError(f'drive gains: no convergence after {ITERATIONS} iterations; the motions do not tell gains and payload apart')
-    tangent = linearised(triangles, x)
+            return _with_deviations(triangles, blocks, x, solution, iteration)
+    raise JointDynamicsError(f'drive gains: no convergence after {ITERATIONS} iterations; the motions do not tell gains and payload apart')
+
+
+def _with_deviations(triangles: Triangles, blocks: Callable[[], Iterable[Block]], x: NDArray, solution: Solution, iterations: int) -> GainSolution:
+    n = len(triangles.counts)
     solution = replace(solution, chi=x)
     lags = correlation_length(weighted_residuals(linearised_blocks(blocks(), x, n), solution))
-    covariance = sandwich(linearised_blocks(blocks(), x, n), solution, lags, tangent.rows)
-    return GainSolution(x, covariance, solution.sigma * np.abs(x[:n]), solution.condition_number, solution.inflation, solution.inverse, iteration)
-
-
-def _order(tangent: Triangles, x: NDArray, optional: NDArray) -> tuple[NDArray, NDArray, NDArray | None]:
-    sigma, rest = deviations(tangent, x)
-    return sigma, optional, rest
+    covariance = sandwich(linearised_blocks(blocks(), x, n), solution, lags, triangles.rows)
+    return GainSolution(x, covariance, solution.sigma * np.abs(x[:n]), solution.condition_number, solution.inflation, solution.inverse, iterations)
