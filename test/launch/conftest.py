@@ -45,8 +45,10 @@ def exits():
 
 
 @pytest.fixture
-def description_of(launch_file, installed, ros_domain, exits):
+def description_of(launch_file, installed, ros_domain, exits, tmp_path, monkeypatch):
     """A launch description for a test: one of our files with arguments, its processes' ends noted in `exits`."""
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
+
     def describe(name, **arguments):
         from launch import LaunchDescription
         from launch.actions import IncludeLaunchDescription, RegisterEventHandler
