@@ -73,6 +73,15 @@ def test_joint_torque_feedback_is_feedforward_where_the_torque_is_as_desired(mak
     np.testing.assert_allclose(loop._law(time, 1e-3), u + 0.3 * loop.arm.effort_limit, atol=1e-9)
 
 
+def test_the_set_point_of_the_torque_loop_includes_what_the_pid_asks_for(make_loop, path, feed):
+    motion = path.at(1.1)
+    state = {'position': motion[0] + 1e-3, 'torque': make_loop().arm.rigid.inverse_dynamics(*motion[:3])}
+    gains = {'feedback': True, 'kp': 400.0, 'kd': 40.0}
+    plain, pid = (along(make_loop('flexible_joint', **options), path, feed, [1.1], **state)[0] for options in ({}, gains))
+    loop = make_loop('joint_torque_feedback', torque_source='interface', torque_gain=0.3, **gains)
+    np.testing.assert_allclose(along(loop, path, feed, [1.1], **state)[0] - plain, 1.3 * (pid - plain), atol=1e-9)
+
+
 def test_torque_from_deformation_is_that_of_the_transmission(make_loop, arm, path, feed):
     loop = make_loop('joint_torque_feedback')
     motion = path.at(1.0)

@@ -102,9 +102,7 @@ class TorqueLaw(Controller):
         tau = self.feedforward(self._motion)
         if not self._gravity:
             tau -= self.arm.rigid.gravity(self._motion[0])
-        if self._feedback:
-            tau += self._pid(self._motion, period)
-        self.command[self._output] = tau * self._scale
+        self.command[self._output] = (tau + self.feedback(self._motion, period)) * self._scale
 
     @abstractmethod
     def feedforward(self, motion: NDArray) -> NDArray:
@@ -113,6 +111,10 @@ class TorqueLaw(Controller):
     def tracking_error(self, motion: NDArray) -> tuple[NDArray, NDArray]:
         """Return e = q − q_d (n,) rad and ė rad/s, what the PID takes off."""
         return self.state['position'] - motion[0], self.state['velocity'] - motion[1]
+
+    def feedback(self, motion: NDArray, period: float) -> NDArray:
+        """Return u_FB (n,) N·m: the PID, or nothing."""
+        return self._pid(motion, period) if self._feedback else np.zeros(self.arm.n)
 
     def _pid(self, motion: NDArray, period: float) -> NDArray:
         error, rate = self.tracking_error(motion)
