@@ -34,9 +34,15 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
     for term in result.problem.terms:
         _add_term(joints[term.joint], term, values, deviation, result.problem.state, names.index(term.joint))
     _complete_hysteresis(joints)
+    if result.rotor is not None:
+        for k, name in enumerate(names):
+            own = standard[PER_JOINT * k + len(INERTIAL):PER_JOINT * (k + 1)]
+            joints[name] |= result.rotor.document_of(name, dict(zip(('Ia', 'Fv', 'Fc', 'off'), map(float, own), strict=True)))
+    identified = result.extras.get('drive_gains', {})
     for name, gain in (result.settings.drive_gains or {}).items():
         if name in joints:
-            joints[name]['drive_gain'] = {'value': float(gain)}
+            more = {key: identified[name][key] for key in ('std', 'prior') if identified.get(name, {}).get(key) is not None}
+            joints[name]['drive_gain'] = {'value': float(gain), **more}
     inertial: dict[str, Any] = {
         'standard': {name: {parameter: float(standard[PER_JOINT * k + i]) for i, parameter in enumerate(INERTIAL)}
                      for k, name in enumerate(model.joint_names)},
@@ -45,7 +51,8 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
     if model.coupling is not None:
         inertial['coupling'] = {name: float(value) for name, value in zip(
             model.parameter_names[PER_JOINT * model.n:], standard[PER_JOINT * model.n:], strict=True)}
-    return DynamicsDescription({
+    document: dict[str, Any] = {} if 'payload' not in result.extras else {'payload': _payload(result.extras['payload'])}
+    return DynamicsDescription(document | {
         'robot': {'name': model.pinocchio.name, 'joint_names': list(model.joint_names), **model.kinematics()},
         'inertial': inertial,
         'joints': joints,
@@ -60,6 +67,15 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
             'condition_number': _finite(result.solution.condition_number),
             'believable': not result.reasons,
             'filters': {name: _finite(value) for name, value in vars(result.plan).items()}}})
+
+
+def _payload(found: dict[str, Any]) -> dict[str, Any]:
+    """Payload in the last joint's frame; std in the order mass, first moments, inertia."""
+    mass, first, inertia = ('M',), ('MX', 'MY', 'MZ'), ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
+    std = found['M']['std']
+    return {'mass': {'value': found['M']['value']} | ({} if std is None else {'std': std}),
+            'first_moments': [found[name]['value'] for name in first], 'inertia': [found[name]['value'] for name in inertia],
+            'std': [found[name]['std'] for name in (*mass, *first, *inertia)]}
 
 
 def _complete_hysteresis(joints: dict[str, dict[str, Any]]) -> None:

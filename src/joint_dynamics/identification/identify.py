@@ -6,33 +6,35 @@ sides filtered and decimated alike.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.belief import reasons_for_doubt
-from joint_dynamics.identification.covariance import correlation_length, sandwich
-from joint_dynamics.identification.ingredients import choose, summary_of
-from joint_dynamics.identification.least_squares import Solution, ols, triangulate, wls
-from joint_dynamics.identification.observations import filter_plan, observe
+from joint_dynamics.identification.diagnostics import diagnose
+from joint_dynamics.identification.drive_gains import identify_drive_gains, with_torque
+from joint_dynamics.identification.methods import Progress, Solved, solve_by_method
+from joint_dynamics.identification.observations import FilterPlan, filter_plan, observe
+from joint_dynamics.identification.payload import identify_payload
 from joint_dynamics.identification.problem import Problem
-from joint_dynamics.identification.residuals import fits, weighted_residuals
+from joint_dynamics.identification.residuals import fits
 from joint_dynamics.identification.result import IdentificationResult
+from joint_dynamics.identification.rotor import RotorSide
 from joint_dynamics.identification.settings import IdentificationSettings
-from joint_dynamics.identification.settle import settled, without_state
 from joint_dynamics.recording import Recording
+from joint_dynamics.recording.recording import per_joint
 from joint_dynamics.robot import RobotModel
-
-Progress = Callable[[str], None]
 
 
 def identify(model: RobotModel, recordings: Sequence[Recording], validation: Sequence[Recording] = (),
-             settings: IdentificationSettings | None = None, progress: Progress | None = None) -> IdentificationResult:
+             settings: IdentificationSettings | None = None, progress: Progress | None = None, *,
+             loaded: Sequence[Recording] = ()) -> IdentificationResult:
     """Identify the base parameters of `model` from `recordings`, and predict the torque of the `validation` recordings.
 
-    recordings: joints by name, in any order; torques in N·m, or currents with `settings.drive_gains`. progress: called with a line of
-    text as each step begins.
+    recordings: joints by name, in any order; torques in N·m, or currents with `settings.drive_gains` (which method `tls` identifies itself).
+    loaded: recordings with a payload at the last link: its parameters are identified, those of `settings.payload` known. progress: called
+    with a line of text as each step begins.
 
     The result says by `reasons` whether it can be believed; it is returned in either case. Raises JointDynamicsError where recordings
     and robot do not fit together or a recording is too short for the filters.
@@ -42,47 +44,57 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     say = progress or (lambda line: None)
     if not recordings:
         raise JointDynamicsError('identify: expected at least one recording, found none')
-    recordings = [recording.select(model.joint_names) for recording in recordings]
-    validation = [recording.select(model.joint_names) for recording in validation]
+    recordings, validation, loaded = ([recording.select(model.joint_names) for recording in group] for group in (recordings, validation, loaded))
     plan = filter_plan(recordings, settings)
+    extras: dict[str, Any] = {}
+    if settings.method == 'tls':
+        say('drive gains by total least squares')
+        gains, extras = _drive_gains(model, recordings, loaded, plan, settings)
+        recordings, validation, loaded = ([_in_torque(model, recording, gains, settings.drive_gains) for recording in group]
+                                          for group in (recordings, validation, loaded))
+        settings = replace(settings, drive_gains=gains)
+    elif model.coupling is not None and settings.drive_gains:
+        recordings, validation, loaded = ([recording if recording.current is None else with_torque(model, recording, settings.drive_gains)
+                                           for recording in group] for group in (recordings, validation, loaded))
     say(f'filtering {len(recordings)} recording(s) at {plan.position_cutoff:.3g} Hz')
-    problem = Problem(model, [observe(recording, plan, settings.drive_gains) for recording in recordings], settings.terms,
-                      rest_speed=0.0 if settings.method == 'ols' else settings.rest_speed)
-    say(f'solving for {problem.columns} parameters by {settings.method}')
-    problem, solution, extras = solve_linear(problem, settings, plan.f_dyn, say)
+    rotor = RotorSide.load(settings.rotor, model) if settings.rotor is not None else None
+
+    def observed(group: Sequence[Recording]) -> list:
+        found = [observe(recording, plan, None if settings.method == 'tls' else settings.drive_gains) for recording in group]
+        return found if rotor is None else [rotor.compensate(observation) for observation in found]
+
+    problem = Problem(model, observed(recordings), settings.terms, rest_speed=0.0 if settings.method == 'ols' else settings.rest_speed)
+    solved = solve_by_method(problem, settings, plan.f_dyn, say)
+    problem, solution = solved.problem, solved.solution
     training = fits(problem, solution.chi, settings.moving_speed)
-    say('estimating deviations')
-    lags = correlation_length(weighted_residuals(problem.blocks(), solution))
-    covariance = sandwich(problem.blocks(), solution, lags, solution.rows)
     say('validating')
-    checked = fits(problem.on([observe(recording, plan, settings.drive_gains) for recording in validation]), solution.chi,
-                   settings.moving_speed) if validation else []
-    notes = [f'{recording.name}: {note}' for recording in (*recordings, *validation) for note in recording.notes]
-    return IdentificationResult(problem, settings, plan, solution, np.asarray(covariance), training, checked,
-                                reasons_for_doubt(problem.names, solution, settings.condition_limit), time.perf_counter() - started, notes, extras)
+    checked = fits(problem.on(observed(validation)), solution.chi, settings.moving_speed) if validation else []
+    if loaded and 'payload' not in extras:
+        say('payload')
+        extras['payload'] = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, solved.covariance).summary()
+    extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)}
+    notes = [f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes]
+    return IdentificationResult(problem, settings, plan, solution, solved.covariance, training, checked,
+                                _reasons(solved, settings), time.perf_counter() - started, notes, extras, solved.standard, rotor)
 
 
-def least_squares(problem: Problem, method: str) -> Solution:
-    """Solve a problem by OLS or WLS; raise JointDynamicsError where it has fewer rows than parameters."""
-    triangles = triangulate(problem.blocks())
-    if triangles.rows <= problem.columns:
-        raise JointDynamicsError(f'identify: expected more rows than the {problem.columns} parameters, found {int(triangles.rows)}')
-    return ols(triangles, problem.optional) if method == 'ols' else wls(triangles, problem.optional, problem.selected)
+def _reasons(solved: Solved, settings: IdentificationSettings) -> list[str]:
+    return reasons_for_doubt(solved.problem.names, solved.solution, settings.condition_limit)
 
 
-def solve_linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> tuple[Problem, Solution, dict]:
-    """Solve by least squares, with the further terms that held-out data ask for; return problem, solution and summary entries."""
-    prior = problem.model.parameters
+def _drive_gains(model: RobotModel, recordings: Sequence[Recording], loaded: Sequence[Recording], plan: FilterPlan,
+                 settings: IdentificationSettings) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return identified gains {joint: N·m/A} and the summary entries of gains and payload."""
+    if not settings.known_payload:
+        raise JointDynamicsError('tls: expected the weighed mass of the payload (--payload-mass, or payload.mass in the configuration), found none')
+    found = identify_drive_gains(model, recordings, loaded, settings.known_payload, plan, prior=settings.drive_gains, terms=settings.terms,
+                                 rest_speed=settings.rest_speed, **settings.options)
+    return found.by_joint, {'drive_gains': found.summary(), 'payload': found.payload.summary()}
 
-    def solver(trial: Problem) -> Solution:
-        return least_squares(trial, settings.method)
 
-    plain = without_state(problem)
-    problem, solution = settled(problem, [], solver, solver(plain), prior)
-    if not settings.selection or settings.method == 'ols':
-        return problem, solution, {}
-    say('trying further terms on held-out data')
-    terms, choice = choose(problem, solution, f_dyn, prior)
-    if terms:
-        problem, solution = settled(problem, terms, solver, solution, prior)
-    return problem, solution, {'selection': summary_of(choice)}
+def _in_torque(model: RobotModel, recording: Recording, gains: Mapping[str, float], prior: Mapping[str, float] | None) -> Recording:
+    """Return a recording in N·m by identified gains; one that came in N·m has the prior gains in it, which they replace."""
+    if recording.current is None and prior is not None:
+        before = per_joint(prior, model.joint_names, 'drive_gains')
+        gains = {name: gains[name] / before[j] for j, name in enumerate(model.joint_names)}
+    return with_torque(model, recording, gains)

@@ -13,6 +13,7 @@ from joint_dynamics.identification.least_squares import Solution
 from joint_dynamics.identification.observations import FilterPlan
 from joint_dynamics.identification.problem import Problem
 from joint_dynamics.identification.residuals import Fit, together
+from joint_dynamics.identification.rotor import RotorSide
 from joint_dynamics.identification.settings import IdentificationSettings
 from joint_dynamics.identification.torque import standard_set
 
@@ -27,7 +28,7 @@ class IdentificationResult:
     solution: chi (b,) and conditioning. covariance: (b, b), robust against correlation in time.
     training, validation: one Fit per recording. reasons: why the result cannot be believed (empty where it can).
     seconds: how long it took. notes: of the recordings and of the method, for the reader. extras: summary entries of single methods.
-    standard: (p,) full standard set, where the method found one.
+    standard: (p,) full standard set, where the method found one. rotor: what was compensated before, None where nothing was.
 
     """
 
@@ -43,6 +44,7 @@ class IdentificationResult:
     notes: Sequence[str] = ()
     extras: dict[str, Any] = field(default_factory=dict)
     standard: NDArray | None = None
+    rotor: RotorSide | None = None
 
     @property
     def names(self) -> list[str]:

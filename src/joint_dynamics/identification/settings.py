@@ -30,7 +30,10 @@ class IdentificationSettings:
     moving_speed: samples count as moving above it [rad/s].
     rest_speed: joints slower than it [rad/s] rest: their rows have a deviation of their own, one stay counting as one row (0: as all others).
     selection: try further terms on held-out parts of the training data and keep those that pay (not with `ols`).
-    options: further settings of single methods, by name.
+    payload: what is known of a payload, {mass: kg, known: {MX: …}} in the last joint's frame, inertia about its origin.
+    physical: move the estimate into the set of physical parameters (needs cvxpy), true or {pull, mass}. essential: drop parameters by `ratio`
+    (true) or `f`, and say what it costs. rotor: description (file) whose rotor inertia and friction are taken off the torque before.
+    options: further settings of the method, checked by it.
 
     """
 
@@ -47,6 +50,10 @@ class IdentificationSettings:
     moving_speed: float = 0.02
     rest_speed: float = 0.01
     selection: bool = True
+    payload: Mapping[str, Any] | None = None
+    physical: bool | Mapping[str, Any] = False
+    essential: bool | str = False
+    rotor: Any = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -60,10 +67,21 @@ class IdentificationSettings:
                 raise JointDynamicsError(f'{name}: expected a number of 0 or more, found {value!r}')
             if value == 0 and name not in ('trim', 'moving_speed', 'rest_speed'):
                 raise JointDynamicsError(f'{name}: expected a number above 0, found 0')
+        for name in self.payload or {}:
+            if name not in ('mass', 'known'):
+                raise JointDynamicsError(f'payload.{name}: expected mass or known')
+        if self.essential not in (True, False, 'ratio', 'f'):
+            raise JointDynamicsError(f'essential: expected true, ratio or f, found {self.essential!r}')
         if not isinstance(self.selection, bool):
             raise JointDynamicsError(f'selection: expected true or false, found {self.selection!r}')
         if self.decimation is not None and int(self.decimation) != self.decimation:
             raise JointDynamicsError(f'decimation: expected a whole number of samples, found {self.decimation}')
+
+    @property
+    def known_payload(self) -> dict[str, float]:
+        """What is known of the payload: {M, MX, …: value}."""
+        payload = self.payload or {}
+        return ({'M': payload['mass']} if payload.get('mass') is not None else {}) | dict(payload.get('known') or {})
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> IdentificationSettings:
