@@ -101,7 +101,7 @@ def test_adaptation_scales_coulomb_and_viscous_friction_within_bounds(make_loop,
                         'half': {'friction_scale': np.full(6, 0.5), 'viscous_excess': np.full(6, 0.02)},
                         'least': {'friction_scale': np.full(6, 0.4), 'viscous_excess': np.full(6, 0.05)},
                         'beyond': {'friction_scale': np.full(6, -9.0), 'viscous_excess': np.full(6, np.inf)}}.items():
-        loop = make_loop('adaptive_friction')
+        loop = make_loop('adaptive_friction', viscous_share=0.0)
         along(loop, path, feed, np.arange(0.9, time, 0.001))
         loops[name] = along(loop, path, feed, [time], **state)[0]
     np.testing.assert_array_equal(loops['nan'], loops['nominal'])
@@ -112,6 +112,13 @@ def test_adaptation_scales_coulomb_and_viscous_friction_within_bounds(make_loop,
     expected = -0.5 * level * np.sign(motion[1]) + 0.02 * motion[1]
     np.testing.assert_allclose((loops['half'] - loops['nominal'])[moving], expected[moving], rtol=1e-9)
     assert moving.sum() > 3
+
+
+def test_the_region_of_the_viscous_part_grows_with_the_viscous_friction(make_loop, path, feed):
+    wide = make_loop('adaptive_friction')
+    along(wide, path, feed, [1.1], friction_scale=np.ones(6), viscous_excess=np.array([9, 1.0, 0.5, -0.5, -1.0, -9]))
+    # 6 N·m·s/rad in the model, a share of 0.2.
+    np.testing.assert_allclose(wide.controller.friction.alpha[:, 1], [1.2, 1.0, 0.5, -0.5, -1.0, -1.2])
 
 
 def test_temperature_is_bounded_and_a_missing_one_is_the_last(make_loop, path, feed):

@@ -30,6 +30,8 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
         ControllerParameter('friction_smoothing', 0.0, 'speed over which the sign of the static map is smoothed; 0: not', 'rad/s', 0.0, 1.0),
         ControllerParameter('alpha_lower', list(ALPHA_BOUNDS[0]), 'lower bounds of α1 and of α2 in N·m·s/rad'),
         ControllerParameter('alpha_upper', list(ALPHA_BOUNDS[1]), 'upper bounds of α1 and of α2 in N·m·s/rad'),
+        ControllerParameter('viscous_share', 0.2, 'α2 may also be within this share of the viscous friction at 1 rad/s, as in the estimator', '',
+                            0.0, 10.0),
     )
 
 
@@ -40,7 +42,7 @@ class FrictionCompensation:
     """
 
     def __init__(self, arm: ArmModel, kind: Kind, *, gain: ArrayLike = 1.0, smoothing: float = 0.0,
-                 alpha_bounds: tuple[ArrayLike, ArrayLike] = ALPHA_BOUNDS):
+                 alpha_bounds: tuple[ArrayLike, ArrayLike] = ALPHA_BOUNDS, viscous_share: float = 0.0):
         if kind != 'none' and arm.friction is None:
             raise JointDynamicsError(f'friction: expected a friction model in the dynamics description for {kind!r}, found none')
         if kind == 'hysteresis' and (arm.friction is None or arm.friction.maxwell_slip is None):
@@ -49,9 +51,14 @@ class FrictionCompensation:
         self.kind = kind
         self.gain = np.broadcast_to(np.asarray(gain, dtype=float), (arm.n,)).copy()
         self.smoothing = smoothing
-        self._lower, self._upper = (np.asarray(bound, dtype=float) for bound in alpha_bounds)
-        if self._lower.shape != (2,) or self._upper.shape != (2,) or not np.all(self._lower <= self._upper):
-            raise JointDynamicsError(f'alpha bounds: expected two numbers each, lower <= upper, found {self._lower} and {self._upper}')
+        lower, upper = (np.asarray(bound, dtype=float) for bound in alpha_bounds)
+        if lower.shape != (2,) or upper.shape != (2,) or not np.all(lower <= upper):
+            raise JointDynamicsError(f'alpha bounds: expected two numbers each, lower <= upper, found {lower} and {upper}')
+        self._lower, self._upper = np.tile(lower, (arm.n, 1)), np.tile(upper, (arm.n, 1))
+        if arm.friction is not None:
+            # The paper's ±0.05 N·m·s/rad is half a percent of the viscous friction of a shoulder.
+            viscous = viscous_share * np.abs(arm.friction.static_part.viscous(np.ones(arm.n)))
+            self._lower[:, 1], self._upper[:, 1] = np.minimum(self._lower[:, 1], -viscous), np.maximum(self._upper[:, 1], viscous)
         self._model = None if arm.friction is None else arm.friction.copy()
         self._nominal = np.clip(arm.friction_scale, self._lower, self._upper)
         # Load beyond what the joint is built for is a defect of the reference; infinite where the URDF states no limit.
@@ -70,7 +77,7 @@ class FrictionCompensation:
     def adapt(self, scale: NDArray, excess: NDArray) -> None:
         """Take α of the estimator, (n,) each, into its region; what is not a number leaves the last one."""
         for column, given in enumerate((scale, excess)):
-            bounded = np.minimum(np.maximum(given, self._lower[column]), self._upper[column])
+            bounded = np.minimum(np.maximum(given, self._lower[:, column]), self._upper[:, column])
             np.copyto(self.alpha[:, column], bounded, where=bounded == bounded)
 
     def warm(self, temperature: NDArray) -> None:

@@ -58,7 +58,8 @@ class TorqueLaw(Controller):
         self.transmission = Transmission(arm)
         values = setup.parameters
         self.friction = FrictionCompensation(arm, values['friction'], gain=values['friction_gain'], smoothing=values['friction_smoothing'],
-                                             alpha_bounds=(values['alpha_lower'], values['alpha_upper']))
+                                             alpha_bounds=(values['alpha_lower'], values['alpha_upper']),
+                                             viscous_share=values['viscous_share'])
         self._gravity = bool(values['gravity'])
         self._output = values['output']
         self._scale: NDArray = np.ones(arm.n)
