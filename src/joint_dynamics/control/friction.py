@@ -30,7 +30,8 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
         ControllerParameter('friction_smoothing', 0.0, 'speed over which the sign of the static map is smoothed; 0: not', 'rad/s', 0.0, 1.0),
         ControllerParameter('alpha_lower', list(ALPHA_BOUNDS[0]), 'lower bounds of α1 and of α2 in N·m·s/rad'),
         ControllerParameter('alpha_upper', list(ALPHA_BOUNDS[1]), 'upper bounds of α1 and of α2 in N·m·s/rad'),
-        ControllerParameter('viscous_share', 0.2, 'α2 may also be within this share of the viscous friction at 1 rad/s, as in the estimator', '',
+        ControllerParameter('viscous_share', 0.2, 'α2 may also be within this share of the viscous friction at 1 rad/s, as in the '
+                            'estimator; no matter where its bounds are equal', '',
                             0.0, 10.0),
     )
 
@@ -55,7 +56,7 @@ class FrictionCompensation:
         if lower.shape != (2,) or upper.shape != (2,) or not np.all(lower <= upper):
             raise JointDynamicsError(f'alpha bounds: expected two numbers each, lower <= upper, found {lower} and {upper}')
         self._lower, self._upper = np.tile(lower, (arm.n, 1)), np.tile(upper, (arm.n, 1))
-        if arm.friction is not None:
+        if arm.friction is not None and lower[1] < upper[1]:
             # The paper's ±0.05 N·m·s/rad is half a percent of the viscous friction of a shoulder.
             viscous = viscous_share * np.abs(arm.friction.static_part.viscous(np.ones(arm.n)))
             self._lower[:, 1], self._upper[:, 1] = np.minimum(self._lower[:, 1], -viscous), np.maximum(self._upper[:, 1], viscous)
