@@ -75,7 +75,8 @@ def main():
         ours, floor = median_seconds(identify, model, data, runs=runs), median_seconds(pinocchio_loop, model, data, runs=runs)
         del data
         print(f'{samples:>10} {ours:>26.3f} {floor:>30.3f} {memory_above_data(samples):>24.1f}', flush=True)
-    help_seconds = median_seconds(lambda: subprocess.run([sys.executable, '-m', 'joint_dynamics.cli.main', '--help'], capture_output=True, check=True))
+    help_seconds = median_seconds(
+        lambda: subprocess.run([sys.executable, '-m', 'joint_dynamics.cli.main', '--help'], capture_output=True, check=True))
     floor = median_seconds(lambda: subprocess.run([sys.executable, '-c', 'pass'], check=True))
     print(f'joint-dynamics --help: {help_seconds:.3f} s (an empty Python: {floor:.3f} s; goal 0.5 s)')
     print('goal at 100,000 samples: at most 1 s and 100 MB; ten times the samples, ten times the time and no more memory')

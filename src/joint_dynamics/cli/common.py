@@ -11,7 +11,7 @@ import yaml
 
 from joint_dynamics.description import prepare_folder, write_atomically
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording import Recording
+from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 
@@ -53,7 +53,7 @@ def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
 def load_recordings(specs: Iterable[str], config: Mapping[str, Any], joint_names: Sequence[str] | None) -> list[Recording]:
     """Read recordings by the `recording` section, joints by name."""
     settings = RecordingSettings.from_mapping(config.get('recording', {}))
-    return [Recording.load(spec, settings, joint_names) for spec in specs]
+    return [load_recording(spec, settings, joint_names) for spec in specs]
 
 
 def output_folder(path: str) -> Path:
