@@ -93,3 +93,86 @@ def map_nrmse(coefficients, stiffness, reach):
 def nrmse():
     """Return `map_nrmse`, the measure of a stiffness map."""
     return map_nrmse
+
+
+# A simulated robot. Its physics is the simulation's own; here the estimator gets a model of it made from the truth, as identification would.
+
+WAYPOINTS = np.deg2rad([[-110, 0, 0, -90, 90, 0], [-70, -30, -90, -130, 50, 120], [-140, -10, -130, -40, 125, 10],
+                        [-45, -55, 100, -90, 45, 150], [-45, -90, 0, -90, 0, 0], [-220, -90, 0, -90, 0, 0]])
+
+
+def waypoint_motion(cycles, dwell=0.0, spacing=0.004, speed=np.pi, acceleration=2 * np.pi / 3):
+    """Cycle of [M6 table 1] as (time, q): straight in joint space, at rest at every waypoint, for `dwell` s."""
+    pieces, now = [], WAYPOINTS[0]
+    for goal in [*WAYPOINTS[1:], WAYPOINTS[0]] * cycles:
+        way = np.abs(goal - now).max()
+        peak = min(speed, np.sqrt(way * acceleration))
+        ramp = peak / acceleration
+        total = way / peak + ramp
+        t = np.arange(int(round(total / spacing))) * spacing
+        share = np.select([t < ramp, t < total - ramp], [0.5 * acceleration * t ** 2, peak * (t - ramp / 2)],
+                          way - 0.5 * acceleration * (total - t) ** 2) / way
+        pieces += [now + share[:, None] * (goal - now), np.repeat(goal[None], int(dwell / spacing), axis=0)]
+        now = goal
+    q = np.concatenate([*pieces, now[None]])
+    w = np.hanning(23)[1:-1] / np.hanning(23).sum()
+    padded = np.pad(q, ((10, 10), (0, 0)), mode='edge')
+    q = np.stack([np.convolve(padded[:, j], w, 'valid') for j in range(q.shape[1])], axis=1)
+    return np.arange(len(q)) * spacing, q
+
+
+def described(robot, model=None):
+    """A dynamics description of a simulated robot from its truth: what a perfect identification of a new robot would have written."""
+    from joint_dynamics.description import DynamicsDescription
+    from joint_dynamics.robot import INERTIAL
+    truth, drives, names = robot.truth, robot.drives, robot.joint_names
+    parameters = truth.parameters.reshape(robot.n, -1)
+    angle = np.repeat(np.linspace(0, 2 * np.pi, 360, endpoint=False)[:, None], robot.n, axis=1)
+    maps = {'backlash': truth.backlash(angle), 'kinematic_error': truth.kinematic_error(angle)}
+    constants = {'F_C0': 'coulomb', 'F_C1': 'coulomb_load', 'F_Cl': 'load_linear', 'F_S': 'static', 'V_S': 'stribeck_speed', 'mu': 'stribeck_shape',
+                 'F_V1': 'viscous', 'F_V2': 'viscous_square', 'F_V3': 'viscous_cubic', 'F_T1': 'temperature_linear', 'F_T2': 'temperature_cubic'}
+    joints = {}
+    for j, name in enumerate(names):
+        friction = {key: float(getattr(drives, value)[j]) for key, value in constants.items()}
+        friction |= {'T_0': float(drives.reference_temperature[0]), 'T_min': 10.0, 'T_max': 80.0}
+        joints[name] = {
+            'drive_gain': {'value': float(truth.drive_gains[j])}, 'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
+            'damping': {'value': float(truth.damping[j])}, 'friction': {'parameters': friction, 'maxwell_slip': {'operators': 4}},
+            'stiffness': {'coefficients': truth.stiffness[j].tolist()},
+            **{key: {'type': 'table', 'values': table[:, j].tolist()} for key, table in maps.items()}}
+    return DynamicsDescription({
+        'robot': {'joint_names': list(names)}, 'joints': joints,
+        'inertial': {'standard': {name: dict(zip(INERTIAL, row[:10].tolist(), strict=True)) for name, row in zip(names, parameters, strict=True)}}})
+
+
+def changed(description, **parts):
+    """A copy of a description with fields of every joint's part replaced; None: taken out; a function: of the old value."""
+    import copy
+
+    from joint_dynamics.description import DynamicsDescription
+    document = copy.deepcopy(description.document)
+    for joint in document['joints'].values():
+        for key, value in parts.items():
+            if value is None:
+                joint.pop(key, None)
+            else:
+                joint[key] = value(joint.get(key)) if callable(value) else value
+    return DynamicsDescription(document)
+
+
+@pytest.fixture(scope='session')
+def tools():
+    """The helpers above, for tests that simulate a robot."""
+    return SimpleNamespace(waypoint_motion=waypoint_motion, described=described, changed=changed, waypoints=WAYPOINTS)
+
+
+@pytest.fixture(scope='session')
+def waypoint_run():
+    """Seven waypoint cycles of a simulated UR5e with 7.5 kg at 500 Hz, all model errors on: robot, samples, description, 93 s."""
+    from joint_dynamics.simulation import FlexibleJointRobot, Payload, Trajectory, play
+    robot = FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0)
+    robot.attach_payload(Payload(7.5, (0.0, 0.0, 0.08)))
+    description = described(robot)
+    time, q = waypoint_motion(7)
+    samples = play(robot, Trajectory(time, q, np.gradient(q, time, axis=0)))
+    return SimpleNamespace(robot=robot, samples=samples, description=description)

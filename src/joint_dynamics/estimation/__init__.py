@@ -7,10 +7,12 @@ from joint_dynamics.estimation.joint_model import JointModel
 from joint_dynamics.estimation.observers import FrictionObserver, MomentumObserver
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares
+from joint_dynamics.estimation.session import EstimationSession
 from joint_dynamics.estimation.settings import EstimationSettings
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
+from joint_dynamics.estimation.timeline import Timeline
 from joint_dynamics.estimation.torques import TorqueFusion
 
-__all__ = ['ContactDetector', 'CoulombViscousEstimator', 'EstimationSettings', 'FrictionEstimator', 'FrictionObserver', 'HealthMonitor',
-           'HealthThresholds', 'JointEstimator', 'JointHealth', 'JointModel', 'MomentumObserver', 'PayloadEstimator', 'RecursiveLeastSquares',
-           'StiffnessEstimator', 'TorqueFusion', 'trend']
+__all__ = ['ContactDetector', 'CoulombViscousEstimator', 'EstimationSession', 'EstimationSettings', 'FrictionEstimator',
+           'FrictionObserver', 'HealthMonitor', 'HealthThresholds', 'JointEstimator', 'JointHealth', 'JointModel', 'MomentumObserver',
+           'PayloadEstimator', 'RecursiveLeastSquares', 'StiffnessEstimator', 'Timeline', 'TorqueFusion', 'trend']

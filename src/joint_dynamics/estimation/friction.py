@@ -173,7 +173,7 @@ class CoulombViscousEstimator:
     deviation of the initial values per noise of 1 N·m, (2,): P(0) is its square, and bounds P for ever.
     omega_min rad/s: slower samples are left out, sgn ω means nothing there.
 
-    `update(friction, omega)`, `parameters` (n, 2), `covariance` (n, 2, 2) = P per (N·m)².
+    `update(friction, omega)`, `parameters` (n, 2), `covariance` (n, 2, 2) = P per (N·m)², `seen` (n,) updates since the reset.
     """
 
     def __init__(self, joints: int, period: float = 1e-3, *, memory: float = 10.0, initial: ArrayLike = 0.0,
@@ -190,6 +190,7 @@ class CoulombViscousEstimator:
         """Begin again at `parameters`, default the initial ones."""
         self._rls.reset(self._initial if parameters is None else parameters)
         self._updates = 0
+        self.seen = np.zeros(self.joints)
         self.excited = np.zeros(self.joints, dtype=bool)
 
     @property
@@ -216,6 +217,7 @@ class CoulombViscousEstimator:
         self._psi[:, 0] = np.where(active, np.sign(speed), 0.0)
         self._psi[:, 1] = np.where(active, speed, 0.0)
         error, _ = self._rls.step(self._psi, np.where(active, f, 0.0), active)
+        self.seen += active
         self._updates += 1
         if self._updates % 16 == 0:
             self._rls.bound()

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.joint import TorsionalStiffness
+
+if TYPE_CHECKING:
+    from joint_dynamics.estimation.joint_estimator import JointEstimator
 
 Array = NDArray[np.float64]
 OK, WARNING, ERROR, UNKNOWN = 'ok', 'warning', 'error', 'unknown'
@@ -70,6 +75,21 @@ class HealthMonitor:
         phi = np.broadcast_to(np.asarray(self.working_range, dtype=float), (n,)) * np.linspace(0.05, 1.0, 20)[:, None]
         known = self.reference.torque(phi)
         return np.sum(TorsionalStiffness(coefficients).torque(phi) * known, axis=0) / np.maximum(np.sum(known * known, axis=0), 1e-300)
+
+    def of(self, estimator: JointEstimator) -> list[JointHealth]:
+        """Return the health of every joint of a running estimation."""
+        stiffness, friction = estimator.stiffness, estimator.friction
+        given: dict[str, Any] = {}
+        n = estimator.n
+        if stiffness is not None:
+            reach = np.broadcast_to(np.asarray(self.working_range, dtype=float), (n,))
+            torque = np.maximum(np.abs(stiffness.torque(reach)), 1e-12)
+            given = {'stiffness': stiffness.coefficients, 'stiffness_deviation': np.sqrt(stiffness.variance(reach)) / torque,
+                     'stiffness_excitation': stiffness.excitation}
+        if isinstance(friction, FrictionEstimator):
+            given |= {'friction': friction.parameters[:, 0], 'friction_deviation': np.sqrt(friction.covariance[:, 0, 0]),
+                      'friction_excitation': friction.excitation}
+        return self.judge(**given) if given else [JointHealth(UNKNOWN, 'neither stiffness nor a described friction')] * n
 
     def judge(self, *, stiffness: Array | None = None, stiffness_deviation: Array | None = None, stiffness_excitation: Array | None = None,
               friction: Array | None = None, friction_deviation: Array | None = None,

@@ -94,6 +94,19 @@ class JointEstimator:
         """Time by which every estimate is late, s."""
         return self.filter.delay + self._lag * self.period
 
+    def friction_scale(self) -> tuple[Array, Array]:
+        """Return α (n, 2) against the described friction and its covariance (n, 2, 2); [F_C, F_V] and theirs where none is described."""
+        friction, described = self.friction, self.model.friction
+        if friction is None:
+            return self.model.scale.copy(), np.zeros((self.n, 2, 2))
+        parameters, covariance = friction.parameters, friction.covariance
+        if isinstance(friction, CoulombViscousEstimator) and described is not None:
+            F_C0 = np.maximum(described.parameters['F_C0'], 1e-6)
+            unit = np.stack([1.0 / F_C0, np.ones(self.n)], axis=1)
+            parameters = (parameters - np.stack([np.zeros(self.n), described.parameters['F_V1']], axis=1)) * unit
+            covariance = covariance * unit[:, :, None] * unit[:, None, :]
+        return parameters, covariance
+
     def reset_signals(self) -> None:
         """Forget the signals and the hysteresis (after a gap or a jump of time); what was learnt stays."""
         n = self.n

@@ -26,7 +26,8 @@ class JointModel:
     damping          D of the transmission, (n,) N·m·s/rad.
     friction         FrictionModel, with a Maxwell-slip part where it is known; None: nothing known.
     scale            α to start from, (n, 2).
-    stiffness        TorsionalStiffness, the reference of the health and the start of the estimate; None: unknown.
+    stiffness        TorsionalStiffness to start from; None: unknown.
+    reference        TorsionalStiffness of the joints when new, which the health is judged by; None: `stiffness`.
     kinematic_error  θ̃(θ), or None.
     """
 
@@ -40,6 +41,7 @@ class JointModel:
     scale: Any = (1.0, 0.0)
     stiffness: TorsionalStiffness | None = None
     kinematic_error: PeriodicMap | None = None
+    reference: TorsionalStiffness | None = None
     joint_names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +63,7 @@ class JointModel:
             part = getattr(self, name)
             if part is not None and part.joints != n:
                 raise JointDynamicsError(f'joint model: expected a {name} of {n} joints, found {part.joints}')
+        self.reference = self.stiffness if self.reference is None else self.reference
         if self.stiffness is not None and np.atleast_2d(self.stiffness.coefficients).shape[0] != n:
             raise JointDynamicsError(f'joint model: expected a stiffness of {n} joints, found shape {self.stiffness.coefficients.shape}')
 
@@ -79,4 +82,13 @@ class JointModel:
                    description.values('rotor_inertia', names, 0.0), description.values('damping', names, 0.0),
                    description.friction(names) if has['friction'] else None, description.scale(names),
                    description.stiffness(names) if has['stiffness'] else None,
-                   description.kinematic_error(names) if any('kinematic_error' in description.joint(name) for name in names) else None)
+                   description.kinematic_error(names) if any('kinematic_error' in description.joint(name) for name in names) else None,
+                   _reference(description, names))
+
+
+def _reference(description: DynamicsDescription, names: tuple[str, ...]) -> TorsionalStiffness | None:
+    """Return the stiffness that an adapted description keeps as its reference, None where it keeps none."""
+    kept = description.document.get('provenance', {}).get('estimator', {}).get('reference', {})
+    if not all('stiffness' in kept.get(name, {}) for name in names):
+        return None
+    return TorsionalStiffness.stack([TorsionalStiffness(kept[name]['stiffness']) for name in names])

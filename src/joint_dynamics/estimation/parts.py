@@ -20,7 +20,8 @@ def make_friction(model: JointModel, use: EstimationSettings, period: float) -> 
     if use.friction == 'coulomb_viscous':
         start = np.zeros((n, 2))
         if model.friction is not None:
-            start = np.stack([model.friction.parameters['F_C0'], model.friction.parameters['F_V1']], axis=1)
+            described = model.friction.parameters
+            start = np.stack([described['F_C0'] * model.scale[:, 0], described['F_V1'] + model.scale[:, 1]], axis=1)
         return CoulombViscousEstimator(n, period, memory=use.friction_memory, initial=start, omega_min=use.omega_min)
     if use.friction == 'none' or model.friction is None:
         return None

@@ -1,0 +1,93 @@
+"""The adapted dynamics description: what was learnt, written into a copy of the one that the estimation started from.
+
+Changed are per joint `friction.scale` (α), `stiffness.coefficients`, and `payload`; a joint without friction gets what was learnt of it. All that
+is needed to go on after a restart stands in `provenance.estimator`: of which description this is the adapted copy, the stiffness when new (the
+reference of the health), and one line of ratios per run for the trend.
+"""
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.estimation.friction import CoulombViscousEstimator
+from joint_dynamics.estimation.health import JointHealth
+from joint_dynamics.estimation.joint_estimator import JointEstimator
+
+# Runs that are kept for the trend, and s of excited motion before a stiffness is worth writing down.
+RUNS, ENOUGH = 200, 2.0
+
+
+def fingerprint(description: DynamicsDescription) -> str:
+    """Return what identifies a description, its provenance aside."""
+    document = {key: value for key, value in description.document.items() if key != 'provenance'}
+    return hashlib.sha256(DynamicsDescription(document).to_yaml().encode()).hexdigest()[:16]
+
+
+def notes_of(description: DynamicsDescription | None) -> dict[str, Any]:
+    """Return `provenance.estimator` of an adapted description, {} where there is none."""
+    if description is None:
+        return {}
+    provenance = description.document.get('provenance')
+    notes = provenance.get('estimator') if isinstance(provenance, Mapping) else None
+    return dict(notes) if isinstance(notes, Mapping) else {}
+
+
+def goes_on_from(saved: DynamicsDescription, description: DynamicsDescription) -> bool:
+    """Whether `saved` is an adapted copy of `description`."""
+    return notes_of(saved).get('base') == fingerprint(description)
+
+
+def adapted(description: DynamicsDescription, estimator: JointEstimator, *, base: str, date: str, health: list[JointHealth],
+            history: list[Any]) -> DynamicsDescription:
+    """Return the adapted copy of `description`.
+
+    base: `fingerprint` of the description that was described, not adapted; date: of the run, ISO 8601; history: the runs before this one.
+    """
+    document = copy.deepcopy(description.document)
+    names = estimator.model.joint_names
+    reference: dict[str, Any] = {}
+    for j, name in enumerate(names):
+        part = document['joints'][name]
+        _write_friction(part, estimator, j)
+        known = estimator.model.reference
+        if known is not None:
+            reference[name] = {'stiffness': _plain(np.atleast_2d(known.coefficients)[j])}
+        stiffness = estimator.stiffness
+        if stiffness is not None and stiffness.excitation[j] >= ENOUGH:
+            coefficients = stiffness.coefficients[j]
+            if np.isfinite(coefficients).all() and coefficients[0] > 0:
+                part['stiffness'] = {**part.get('stiffness', {}), 'coefficients': _plain(coefficients),
+                                     'standard_deviations': _plain(stiffness.standard_deviation[j]), 'method': 'online'}
+                # The first stiffness that was learnt is what later ones are compared with.
+                reference.setdefault(name, {'stiffness': _plain(coefficients)})
+    payload = estimator.payload
+    if payload is not None and payload.known:
+        deviations = np.sqrt(np.diag(payload.covariance))
+        document['payload'] = {'mass': {'value': payload.mass, 'std': float(deviations[0])}, 'first_moments': _plain(payload.first_moments),
+                               'std': _plain(deviations)}
+    run = {'date': date, 'joints': {name: {'stiffness': item.stiffness_ratio, 'friction': item.friction_ratio}
+                                    for name, item in zip(names, health, strict=True)}}
+    provenance = document.get('provenance')
+    document['provenance'] = {**(provenance if isinstance(provenance, Mapping) else {}), 'estimator': {
+        'base': base, 'date': date, 'reference': reference, 'runs': [*history, run][-RUNS:]}}
+    return DynamicsDescription(document)
+
+
+def _write_friction(part: dict[str, Any], estimator: JointEstimator, j: int) -> None:
+    friction = estimator.friction
+    if friction is None or (isinstance(friction, CoulombViscousEstimator) and friction.seen[j] == 0):
+        return
+    first, second = _plain(estimator.friction_scale()[0][j])
+    if 'friction' in part:
+        part['friction'] = {**part['friction'], 'scale': [first, second]}
+    else:
+        part['friction'] = {'parameters': {'F_C0': max(first, 0.0), 'F_V1': second}, 'method': 'online'}
+
+
+def _plain(values: Any) -> list[float]:
+    return [float(value) for value in values]

@@ -1,0 +1,164 @@
+"""What there is to say about a running estimation: per topic a level, one line, and values; a node puts them into its diagnostics."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.estimation.friction import CoulombViscousEstimator
+from joint_dynamics.estimation.health import ERROR, OK, WARNING
+
+if TYPE_CHECKING:
+    from joint_dynamics.estimation.session import EstimationSession
+
+
+class Condition(NamedTuple):
+    """One thing to say: level `ok`, `warning` or `error`; message; values to show beside it."""
+
+    level: str
+    message: str
+    values: dict[str, Any]
+
+
+def _joints(names: Sequence[str], mask: NDArray) -> str:
+    return ', '.join(name for name, value in zip(names, mask, strict=True) if value)
+
+
+def _by_joint(names: Sequence[str], values: NDArray, form: str = '.4g') -> dict[str, str]:
+    return {name: ' '.join(format(number, form) for number in np.atleast_1d(row)) for name, row in zip(names, values, strict=True)}
+
+
+def conditions(session: EstimationSession) -> dict[str, Condition]:
+    """Return the conditions of a session, by name."""
+    found = {'samples': _samples(session)}
+    if session.estimator is None:
+        return found
+    found['friction'] = _friction(session)
+    found['temperature'] = _temperature(session)
+    if session.estimator.stiffness is not None:
+        found['stiffness'] = _stiffness(session)
+    found['contact'] = _contact(session)
+    if session.estimator.payload is not None:
+        found['payload'] = _payload(session)
+    found['health'] = _health(session)
+    return found
+
+
+def _samples(session: EstimationSession) -> Condition:
+    line = session.timeline
+    values: dict[str, Any] = {'period_s': line.period or 0.0, 'given': line.given, 'bridged': line.bridged, 'out_of_order': line.late,
+                              'not_finite': line.broken, 'gaps': line.gaps, 'time_jumps': line.jumps, 'alignment_error_s': line.error,
+                              'step_us': 1e6 * session.seconds / max(session.steps, 1)}
+    line.error = 0.0
+    missing, silent = line.missing(), line.silent()
+    if missing:
+        text = '; '.join(f'{quantity} of {", ".join(joints)}' for quantity, joints in missing.items())
+        return Condition(ERROR, f'nothing yet of {text}', values)
+    if silent:
+        return Condition(ERROR, f'waiting for {"; ".join(silent)}', values)
+    if line.period is None:
+        return Condition(WARNING, 'finding the sample period', values)
+    estimator = session.estimator
+    if estimator is None or not estimator.filter.ready:
+        return Condition(WARNING, 'filling the filters', values)
+    if line.duplicates:
+        return Condition(WARNING, f'several publishers give {", ".join(sorted(line.duplicates))}', values)
+    if line.late > 0.01 * line.given + 10:
+        return Condition(WARNING, 'samples out of order, dropped: several publishers, or clocks that differ', values)
+    if line.bridged > 0.01 * line.given + 10:
+        return Condition(WARNING, 'samples are lost on the way, and bridged', values)
+    return Condition(OK, 'aligned', values)
+
+
+def _friction(session: EstimationSession) -> Condition:
+    estimator = session.estimator
+    assert estimator is not None
+    names, friction = estimator.model.joint_names, estimator.friction
+    if friction is None:
+        return Condition(OK, 'as described, not adapted', {})
+    values = _by_joint(names, friction.parameters)
+    if not estimator.learning:
+        return Condition(WARNING, 'not adapting: switched off', values)
+    if isinstance(friction, CoulombViscousEstimator):
+        waiting = friction.seen == 0
+        return Condition(WARNING, f'not excited yet: {_joints(names, waiting)}', values) if waiting.any() else Condition(OK, 'adapting', values)
+    if friction.saturated.any():
+        return Condition(WARNING, f'saturated, at a bound of its parameters: {_joints(names, np.any(friction.saturated, axis=1))}', values)
+    waiting = friction.excitation < 1.0
+    if waiting.any():
+        return Condition(WARNING, f'not excited yet: {_joints(names, waiting)}', values)
+    stuck = friction.moving & ~friction.informative
+    if stuck.any():
+        return Condition(WARNING, f'not excited, motion tells Coulomb from viscous friction too little: {_joints(names, stuck)}', values)
+    return Condition(OK, 'adapting' if friction.moving.any() else 'at rest', values)
+
+
+def _temperature(session: EstimationSession) -> Condition:
+    estimator = session.estimator
+    assert estimator is not None
+    names, present, model = estimator.model.joint_names, estimator.temperature, estimator.friction_model
+    values = _by_joint(names, present, '.1f')
+    unknown = np.isnan(present)
+    if model is None or not session.reads_temperature:
+        return Condition(OK, 'not measured' if not session.reads_temperature else 'not used', values)
+    if unknown.any():
+        return Condition(WARNING, f'nothing yet of {_joints(names, unknown)}', values)
+    outside = (present < model.parameters['T_min']) | (present > model.parameters['T_max'])
+    if outside.any():
+        return Condition(WARNING, f'out of the range of the friction model, bounded: {_joints(names, outside)}', values)
+    return Condition(OK, 'in range', values)
+
+
+def _stiffness(session: EstimationSession) -> Condition:
+    estimator = session.estimator
+    assert estimator is not None
+    assert estimator.stiffness is not None
+    names, stiffness = estimator.model.joint_names, estimator.stiffness
+    values = _by_joint(names, stiffness.coefficients)
+    waiting = stiffness.excitation < 1.0
+    changed = stiffness.changes > 0
+    text = f'; changed suddenly: {_joints(names, changed)}' if changed.any() else ''
+    if waiting.any():
+        return Condition(WARNING if waiting.all() else OK, f'not excited yet: {_joints(names, waiting)}{text}', values)
+    return Condition(OK, f'learnt{text}', values)
+
+
+def _contact(session: EstimationSession) -> Condition:
+    estimator = session.estimator
+    assert estimator is not None
+    names, detector = estimator.model.joint_names, estimator.detector
+    values = _by_joint(names, estimator.external, '.2f')
+    if detector.lasting.any():
+        return Condition(WARNING, f'a load that the model does not have: {_joints(names, detector.lasting)}', values)
+    if estimator.contact.any():
+        return Condition(WARNING, f'contact: {_joints(names, estimator.contact)}', values)
+    if not detector.armed.all():
+        return Condition(OK, f'learning what is usual: {_joints(names, ~detector.armed)}', values)
+    return Condition(OK, 'none', values)
+
+
+def _payload(session: EstimationSession) -> Condition:
+    estimator = session.estimator
+    assert estimator is not None
+    assert estimator.payload is not None
+    payload = estimator.payload
+    values = {'mass_kg': payload.mass, 'deviation_kg': payload.mass_deviation,
+              'first_moments_kgm': ' '.join(f'{v:.4g}' for v in payload.first_moments)}
+    return Condition(OK, 'known', values) if payload.known else Condition(WARNING, 'not known yet: move the arm', values)
+
+
+def _health(session: EstimationSession) -> Condition:
+    estimator = session.estimator
+    assert estimator is not None
+    health = session.health()
+    names = estimator.model.joint_names
+    values = {name: item.reason for name, item in zip(names, health, strict=True)}
+    for level in (ERROR, WARNING):
+        worn = [name for name, item in zip(names, health, strict=True) if item.status == level]
+        if worn:
+            return Condition(level, f'worn: {", ".join(f"{name} ({values[name]})" for name in worn)}', values)
+    judged = any(item.status == OK for item in health)
+    return Condition(OK, 'as the reference' if judged else 'not judged yet', values)
+

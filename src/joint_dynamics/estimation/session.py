@@ -1,0 +1,207 @@
+"""One robot's online estimation from stamped samples to estimates, conditions and the adapted description, without ROS.
+
+Between topics and `JointEstimator`: alignment on one grid, the motor side reflected, temperatures, what to do after gaps and jumps of time.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.adapted import adapted, fingerprint, goes_on_from, notes_of
+from joint_dynamics.estimation.conditions import Condition, conditions
+from joint_dynamics.estimation.friction import FrictionEstimator
+from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
+from joint_dynamics.estimation.joint_estimator import JointEstimator
+from joint_dynamics.estimation.joint_model import JointModel
+from joint_dynamics.estimation.settings import EstimationSettings
+from joint_dynamics.estimation.timeline import NS, Timeline
+from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.robot import RobotModel
+
+Array = NDArray[np.float64]
+# Motor torque: the first of these that the inputs offer.
+EFFORTS = ('current', 'tau', 'motor_torque')
+MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
+
+
+class EstimationSession:
+    """Samples in, estimates out.
+
+    robot, description  RobotModel and DynamicsDescription of its joints (parts may be missing: they are then not used, or learnt).
+    offered     quantities that the inputs may give (those of Recording, and motor_position, motor_torque).
+    settings    EstimationSettings; friction `adaptive` falls back on `coulomb_viscous` where no hysteresis is described, which `remarks` says.
+    period      s; None: from the stamps. max_gap s: longest hole bridged.
+    motor_side  MotorSide, how motor signals are reflected.
+    saved       adapted description of an earlier run; used when it is one of `description`, else passed over, which `remarks` says.
+    thresholds  HealthThresholds; working_range rad: deformation over which stiffnesses are compared.
+
+    `estimator` is None until the period is known. `remarks`: what is worth saying once.
+    """
+
+    def __init__(self, robot: RobotModel, description: DynamicsDescription, offered: Sequence[str], settings: EstimationSettings | None = None,
+                 *, period: float | None = None, max_gap: float = 0.1, motor_side: MotorSide | None = None,
+                 saved: DynamicsDescription | None = None, thresholds: HealthThresholds | None = None, working_range: float = 1e-3) -> None:
+        self.remarks: list[str] = []
+        self.robot, self.described = robot, description
+        self.base = fingerprint(description)
+        self.history: list[Any] = []
+        if saved is not None and goes_on_from(saved, description):
+            description = saved
+            self.history = list(notes_of(saved).get('runs', []))
+            self.remarks.append('goes on from the saved estimates')
+        elif saved is not None:
+            self.remarks.append('the saved estimates belong to another dynamics description and are not used')
+        self.description = description
+        self.model = JointModel.from_description(description, robot)
+        self.settings = self._fitting(settings or EstimationSettings())
+        effort = next((name for name in EFFORTS if name in offered and (name != 'current' or self.model.drive_gain is not None)), None)
+        if effort is None:
+            raise JointDynamicsError('estimator: expected motor torque, or motor current and drive gains in the dynamics description, found '
+                                     f'{", ".join(offered) or "no input"}')
+        if effort != 'current':
+            self.model.drive_gain = None
+        self.effort = MOTOR.get(effort, effort)
+        self._effort_source = effort
+        self.two_sides = 'theta' in offered or 'motor_position' in offered
+        if not self.two_sides:
+            self.remarks.append('no motor-side encoder: no stiffness, and friction with the angle of the link')
+        if 'temperature' not in offered:
+            self.remarks.append('no temperature: its part of the friction stays as it is')
+        self.reads_temperature = 'temperature' in offered
+        self._side = motor_side or MotorSide()
+        self._reflection: dict[tuple[str, ...], tuple[Array, Array]] = {}
+        quantities = ('q', self.effort, 'theta') if self.two_sides else ('q', self.effort)
+        self.timeline = Timeline(robot.joint_names, quantities, period, max_gap=max_gap)
+        self.monitor = HealthMonitor(self.model.reference, working_range, thresholds or HealthThresholds())
+        self.estimator: JointEstimator | None = None
+        self.steps, self.seconds = 0, 0.0
+        self._restarts = 0
+        self._temperatures = np.full(robot.n, np.nan)
+        self._learning = True
+
+    def _fitting(self, settings: EstimationSettings) -> EstimationSettings:
+        friction = self.model.friction
+        if settings.friction == 'adaptive' and (friction is None or friction.maxwell_slip is None):
+            self.remarks.append('no hysteresis in the dynamics description: friction as Coulomb and viscous')
+            return settings.replaced(friction='coulomb_viscous')
+        return settings
+
+    @property
+    def learning(self) -> bool:
+        """Whether parameters adapt; settable."""
+        return self._learning
+
+    @learning.setter
+    def learning(self, value: bool) -> None:
+        self._learning = bool(value)
+        if self.estimator is not None:
+            self.estimator.learning = self._learning
+
+    def retune(self, settings: EstimationSettings) -> None:
+        """Go on with other settings: what was learnt of friction and stiffness stays, the signals begin anew."""
+        self.settings = self._fitting(settings)
+        old = self.estimator
+        if old is None:
+            return
+        self._build(old.period)
+        assert self.estimator is not None
+        if isinstance(old.friction, FrictionEstimator) and isinstance(self.estimator.friction, FrictionEstimator):
+            self.estimator.friction.reset(old.friction.parameters)
+        if old.stiffness is not None and self.estimator.stiffness is not None and old.stiffness.order == self.estimator.stiffness.order:
+            self.estimator.stiffness.reset(old.stiffness.coefficients)
+
+    def _build(self, period: float) -> None:
+        self.estimator = JointEstimator(self.model, period, self.settings, motor_side=self.two_sides)
+        self.estimator.learning = self._learning
+        self.estimator.set_temperature(self._temperatures)
+
+    def take(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
+        """Take one sample of an input: stamp in ns, values of the joints `names` in the quantity's unit."""
+        if quantity == 'temperature':
+            self._warm(names, values)
+        elif quantity in MOTOR and quantity in ('motor_position', self._effort_source):
+            self.timeline.add(MOTOR[quantity], stamp, names, self._reflected(quantity, names, values))
+        elif quantity == self._effort_source or quantity in ('q', 'theta'):
+            self.timeline.add(quantity, stamp, names, values)
+
+    def _warm(self, names: Sequence[str], values: ArrayLike) -> None:
+        for name, value in zip(names, np.atleast_1d(np.asarray(values, dtype=float)), strict=True):
+            if name in self.robot.joint_names:
+                self._temperatures[self.robot.joint_names.index(name)] = value
+        if self.estimator is not None:
+            self.estimator.set_temperature(self._temperatures)
+
+    def _reflected(self, quantity: str, names: Sequence[str], values: ArrayLike) -> Array:
+        """Motor-side values (of `names`) on the joint side: affine, with a matrix that is diagonal unless drives are coupled."""
+        key = (quantity, *names)
+        if key not in self._reflection:
+            whole = list(self.robot.joint_names)
+            known = [k for k, name in enumerate(names) if name in whole]
+            joints = [whole.index(names[k]) for k in known]
+            if self._side.coupled and len(joints) != len(whole):
+                raise JointDynamicsError(f'{quantity}: expected all motors of coupled drives in one message, found {", ".join(names)}')
+            reflect = self._side.position if quantity == 'motor_position' else self._side.torque
+            zero = reflect(np.zeros((1, len(whole))), whole)[0]
+            response = (reflect(np.eye(len(whole)), whole) - zero).T
+            matrix, offset = np.zeros((len(names), len(names))), np.zeros(len(names))
+            matrix[np.ix_(known, known)] = response[np.ix_(joints, joints)]
+            offset[known] = zero[joints]
+            self._reflection[key] = matrix, offset
+        matrix, offset = self._reflection[key]
+        result: Array = matrix @ np.asarray(values, dtype=float) + offset
+        return result
+
+    def run(self) -> Iterator[int]:
+        """Do the steps that are complete; yield for each that gave estimates the stamp (ns) they belong to, the delay taken off."""
+        for stamp, arrays in self.timeline.samples():
+            begin = time.perf_counter()
+            if self.estimator is None:
+                assert self.timeline.period is not None
+                self._build(self.timeline.period)
+            assert self.estimator is not None
+            if self.timeline.restarts != self._restarts:
+                self._restarts = self.timeline.restarts
+                self.estimator.reset_signals()
+            ready = self.estimator.update(arrays['q'], arrays[self.effort], arrays.get('theta'))
+            self.steps += 1
+            self.seconds += time.perf_counter() - begin
+            if ready:
+                yield stamp - round(self.estimator.delay / NS)
+
+    def forget_time(self) -> None:
+        """Begin anew with the signals: the clock has jumped, or the robot was not listened to; what was learnt stays."""
+        self.timeline.reset()
+        if self.estimator is not None:
+            self.estimator.reset_signals()
+
+    def reset(self) -> None:
+        """Begin anew from the description as it was identified: nothing that was learnt stays."""
+        self.description = self.described
+        self.model = JointModel.from_description(self.described, self.robot)
+        if self.effort != 'current':
+            self.model.drive_gain = None
+        self.history = []
+        self.monitor.reference = self.model.reference
+        self.timeline.reset()
+        if self.estimator is not None:
+            self._build(self.estimator.period)
+
+    def health(self) -> list[JointHealth]:
+        """Return the health of every joint; empty before there is an estimator."""
+        return [] if self.estimator is None else self.monitor.of(self.estimator)
+
+    def conditions(self) -> dict[str, Condition]:
+        """Return what there is to say about samples, friction, stiffness, temperature, contact, payload and health, by name."""
+        return conditions(self)
+
+    def adapted(self, date: str) -> DynamicsDescription:
+        """Return the adapted description; `date` of this run, ISO 8601."""
+        if self.estimator is None:
+            return self.description
+        return adapted(self.description, self.estimator, base=self.base, date=date, health=self.health(), history=self.history)
