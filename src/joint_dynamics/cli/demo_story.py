@@ -95,7 +95,8 @@ def start(story: Story) -> None:
         config.write_text(yaml.safe_dump({'excitation': {
             'posture': first.tolist(), 'limits': {'lower': lower, 'upper': upper},
             'fourier': {'period': use.period, 'time_budget': use.budget}}}), encoding='utf-8')
-        story.node('simulator', {'seed': use.seed, 'real_time_factor': use.speed, 'position': first.tolist(), **TOOL})
+        story.node('simulator', {'seed': use.seed, 'real_time_factor': use.speed, 'position': first.tolist(),
+                                 'follow_topics': ['/estimator/joint_torques'], 'max_lead': 0.5, **TOOL})
         step(0.2, 'the first run of an installation compiles the plant')
         story.robot = DemoRobot(story.conductor)
         joints, nominal = story.robot.joint_names, story.robot.truth['friction']['nominal_gain']
