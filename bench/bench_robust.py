@@ -1,0 +1,58 @@
+"""Price of physical consistency on recordings of real robots, and what IRLS and I-IRLS gain there over WLS."""
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.observations import observe
+from joint_dynamics.identification.physical import physical, pseudo_inertias
+from joint_dynamics.identification.residuals import fits, together
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+GOAL = 1.05
+
+
+def sets(data):
+    """Yield (name, model, training, validation)."""
+    model, path = RobotModel.load(data / 'tx40' / 'mdh.yaml'), data / 'tx40' / 'exciting_traj'
+    yield 'TX40', model, [Recording.load(f'{path}@0:3')], [Recording.load(f'{path}@3:4.48')]
+    model = RobotModel.load(data / 'kr300' / 'kr300.urdf')
+    both = [Recording.load(data / 'kr300' / name) for name in ('FF_A', 'FF_B')]
+    yield 'KR300', model, both, []
+    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
+    runs = sorted(path for path in (data / 'gen3').iterdir() if path.is_dir() and path.name != 'opti_traj_testing1')
+    yield 'Gen3', model, [Recording.load(run) for run in runs], [Recording.load(data / 'gen3' / 'opti_traj_testing1')]
+
+
+def percent(found):
+    return together(found)[1] if found else float('nan')
+
+
+def main(methods=('wls', 'irls', 'i-irls')):
+    data = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
+    if not data.is_dir():
+        print(f'real recordings are not at {data}; set JOINT_DYNAMICS_DATA')
+        return
+    print(f'{"robot":<6} {"method":<7} {"training %":>10} {"unseen %":>9} {"s":>6} | {"physical %":>10} {"ratio":>6} {"(goal":>5} {GOAL:g}) '
+          f'{"unseen %":>8} {"smallest eigenvalue":>20} {"s":>6}')
+    for name, model, training, validation in sets(data):
+        for method in methods:
+            result = identify(model, training, validation, IdentificationSettings(method=method))
+            started = time.perf_counter()
+            estimate = physical(result.problem, result.solution)
+            seconds = time.perf_counter() - started
+            bound = percent(fits(result.problem, estimate.solution.chi, 0.02))
+            unseen = [observe(recording.select(model.joint_names), result.plan) for recording in validation]
+            unseen = percent(fits(result.problem.on(unseen), estimate.solution.chi, 0.02)) if unseen else float('nan')
+            smallest = np.linalg.eigvalsh(pseudo_inertias(estimate.standard, model.n)).min()
+            free = percent(result.training)
+            print(f'{name:<6} {method:<7} {free:>10.3f} {percent(result.validation):>9.3f} {result.seconds:>6.1f} | {bound:>10.3f} {bound / free:>6.4f} '
+                  f'{"":>11} {unseen:>8.3f} {smallest:>20.2e} {seconds:>6.2f}', flush=True)
+
+
+if __name__ == '__main__':
+    main(*([tuple(sys.argv[1:])] if len(sys.argv) > 1 else []))

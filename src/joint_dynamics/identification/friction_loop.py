@@ -1,0 +1,132 @@
+r"""Loop 3 of I-IRLS: the friction of each joint, nonlinear in its speed, within bounds [L eq 15-16].
+
+    f(ω, τ_l, T) = (f_c + f_v |ω|^α + f_L τ_l²) sgn ω + f_o + f_T(ω, T)   fitted to   τ − W_D θ_D
+
+Given α this is linear, so the best other parameters are found exactly and only α is searched for: from many starts over its whole range, then
+around the best one (variable projection). Both sides are filtered alike; rows left out and joints at rest do not count.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
+
+from joint_dynamics.identification.problem import Problem
+from joint_dynamics.identification.terms import Term, function_term
+
+EXPONENTS = (0.2, 2.0)
+"""Bounds of α."""
+STARTS = 10
+REFINEMENTS = 12
+SIGNED = ('F_T1', 'F_T2')
+"""Friction terms whose parameters may have either sign: the change with temperature."""
+
+
+@dataclass(frozen=True)
+class JointRows:
+    """Rows of one joint: columns (c, K) of its friction other than the power of speed, target (K,) τ − W_D θ_D; those left out are not in it."""
+
+    columns: NDArray
+    target: NDArray
+    keep: NDArray
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Friction of one joint: linear (c,) the parameters of the columns given, power f_v, exponent α."""
+
+    linear: NDArray
+    power: float
+    exponent: float
+
+
+def power_term(joint: str, exponent: float) -> Term:
+    """Return f_v sgn(ω)|ω|^α as a term of a description."""
+    term = function_term(joint, f'sign(dq) * abs(dq)**{float(exponent)!r}')
+    return Term(joint, (f'f_v_{joint}',), term.columns, term.document, ridge=0.0)
+
+
+def power_columns(problem: Problem, exponents: NDArray) -> NDArray:
+    """Return sgn(ω)|ω|^α (n, K) of all joints on the kept samples, exponents (n,)."""
+    parts = []
+    for observation in problem.observations:
+        values = np.sign(observation.dtheta) * np.abs(observation.dtheta)**exponents
+        parts.append(values if observation.decimator is None else observation.decimator.apply(values))
+    return np.concatenate(parts).T
+
+
+def gather(problem: Problem, chi: NDArray, friction: list[list[int]], power: list[int], weights: list[NDArray]) -> list[JointRows]:
+    """Return the rows of every joint; friction, power: column indices. The target is what the columns other than these leave of the torque."""
+    n = problem.model.n
+    parts: list[list[tuple[NDArray, NDArray, NDArray]]] = [[] for _ in range(n)]
+    for block, weight in zip(problem.blocks(), weights, strict=True):
+        for j in range(n):
+            others = chi.copy()
+            others[friction[j] + power[j:j + 1]] = 0.0
+            moving = np.ones(block.tau.shape[1], dtype=bool) if block.resting is None else ~block.resting[j]
+            parts[j].append((block.rows[j, friction[j]], block.tau[j] - others @ block.rows[j], (weight[j] > 0) & moving))
+    found = []
+    for part in parts:
+        columns, target, keep = (np.concatenate(arrays, axis=-1) for arrays in zip(*part, strict=True))
+        found.append(JointRows(columns[:, keep], target[keep], keep))
+    return found
+
+
+def bounded_fit(columns: NDArray, target: NDArray, lower: NDArray) -> tuple[NDArray, float]:
+    """Return the parameters (c,) at or above `lower` with the least squares, and their sum of squared residuals."""
+    both = np.concatenate([columns, target[None]]).T
+    R = np.linalg.qr(both, mode='r')
+    scale = np.linalg.norm(R[:, :-1], axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    A, y = R[:, :-1] / scale, R[:, -1]
+    # a column without influence stays at zero instead of anywhere
+    A = np.concatenate([A, 1e-6 * np.eye(A.shape[1])])
+    found = lsq_linear(A, np.concatenate([y, np.zeros(A.shape[1])]), bounds=(lower * scale, np.inf), method='bvls')
+    return found.x / scale, 2 * float(found.cost)
+
+
+def fit_friction(problem: Problem, rows: list[JointRows], lower: list[NDArray], exponents: NDArray | None, search: bool) -> list[JointFriction]:
+    """Fit the friction of all joints.
+
+    lower: per joint the bounds of the columns of `rows`. exponents: (n,) the last α, None where these columns hold the speed. search: look for
+    better ones.
+    """
+    n = len(rows)
+    if exponents is None:
+        return [JointFriction(bounded_fit(part.columns, part.target, bound)[0], 0.0, 1.0) for part, bound in zip(rows, lower, strict=True)]
+    cost = np.full(n, np.inf)
+    best = [JointFriction(np.zeros(0), 0.0, 1.0)] * n
+
+    def attempt(trial: NDArray) -> NDArray:
+        power = power_columns(problem, trial)
+        costs = np.empty(n)
+        for j, part in enumerate(rows):
+            values, costs[j] = bounded_fit(np.concatenate([part.columns, power[j, part.keep][None]]), part.target, np.append(lower[j], 0.0))
+            if costs[j] < cost[j]:
+                cost[j] = costs[j]
+                best[j] = JointFriction(values[:-1], float(values[-1]), float(trial[j]))
+        return costs
+
+    attempt(exponents)
+    if not search:
+        return best
+    starts = np.geomspace(*EXPONENTS, STARTS)
+    for start in starts:
+        attempt(np.full(n, start))
+    # golden sections of the interval around the best start, for all joints side by side
+    ratio = (np.sqrt(5) - 1) / 2
+    step = starts[1] / starts[0]
+    centre = np.array([friction.exponent for friction in best])
+    low, high = np.maximum(centre / step, EXPONENTS[0]), np.minimum(centre * step, EXPONENTS[1])
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = attempt(left), attempt(right)
+    for _ in range(REFINEMENTS):
+        smaller = at_left < at_right
+        low, high = np.where(smaller, low, left), np.where(smaller, right, high)
+        fresh = np.where(smaller, high - ratio * (high - low), low + ratio * (high - low))
+        left, right = np.where(smaller, fresh, right), np.where(smaller, left, fresh)
+        found = attempt(fresh)
+        at_left, at_right = np.where(smaller, found, at_right), np.where(smaller, at_left, found)
+    return best
