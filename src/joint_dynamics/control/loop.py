@@ -140,17 +140,18 @@ class ControlLoop:
         self.doubt = self.gate.failure or self.doubt
         return out
 
-    def law_along(self, motion: NDArray, time: float, period: float) -> NDArray:
+    def law_along(self, motion: NDArray, time: float, period: float, *, load: bool = True) -> NDArray:
         """Return the law's command (n,) at one instant of a desired motion (5, n) that is tracked perfectly; nothing goes through the gate.
 
-        Temperature and α are those last written, their age taken at `time` s. Raises JointDynamicsError when the law fails, or needs to
-        measure.
+        Temperature and α are those last written, their age taken at `time` s; `load` False: those of the call before. Raises
+        JointDynamicsError when the law fails, or needs to measure.
         """
         if not self.controller.OPEN_LOOP:
             raise JointDynamicsError(f'{type(self.controller).__name__}: expected a law that needs no measurement for a trajectory, found one '
                                      'that does (use it in streaming mode)')
         state, reference = self._loaned
-        self._load_state(time)
+        if load:
+            self._load_state(time)
         for quantity, row in zip(REFERENCES, motion, strict=True):
             reference[quantity] = row
         for quantity, row in zip(('position', 'velocity'), motion, strict=False):

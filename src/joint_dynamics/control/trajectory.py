@@ -53,20 +53,13 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
     time = _instants(path, period)
     motion = path.sample(time)
     limits = loop.arm.robot.limits
-    names = loop.arm.joint_names
     speed = np.where(limits.velocity > 0, limits.velocity, np.inf)
     try:
-        for k in range(len(time)):
-            wrong = (beyond(names, motion[k, 0], limits.lower - 1e-9, limits.upper + 1e-9, 'position')
-                     or beyond(names, motion[k, 1], -speed * (1 + 1e-9), speed * (1 + 1e-9), 'speed'))
-            if wrong:
-                raise JointDynamicsError(f'trajectory: at {time[k] - path.start:.3f} s {wrong}')
+        _within(loop, time - path.start, motion[:, 0], limits.lower - 1e-9, limits.upper + 1e-9, 'position')
+        _within(loop, time - path.start, motion[:, 1], -speed * (1 + 1e-9), speed * (1 + 1e-9), 'speed')
         steps = np.diff(time, prepend=time[0] - period)
-        effort = np.array([loop.law_along(motion[k], now, steps[k]) for k in range(len(time))])
-        for k in range(len(time)):
-            wrong = beyond(names, effort[k], -loop.gate.limit, loop.gate.limit, 'torque')
-            if wrong:
-                raise JointDynamicsError(f'trajectory: at {time[k] - path.start:.3f} s {wrong}')
+        effort = np.array([loop.law_along(motion[k], now, steps[k], load=k == 0) for k in range(len(time))])
+        _within(loop, time - path.start, effort, -loop.gate.limit, loop.gate.limit, 'torque')
     except JointDynamicsError:
         loop.controller.on_activate()
         raise
@@ -92,6 +85,14 @@ def _motor_side(loop: ControlLoop, motion: NDArray, time: NDArray, offset: NDArr
     first = moves[0, 0] - motion[0, 0] - offset
     left = np.array([[1.0, 0.0, 0.0]]) - np.array([step.at(t)[:DERIVATIVES - 2, 0] for t in time])
     return moves - left[:, :, None] * first
+
+
+def _within(loop: ControlLoop, time: NDArray, values: NDArray, low: NDArray, high: NDArray, what: str) -> None:
+    """Raise JointDynamicsError for the first instant at which values (N, n) leave [low, high]."""
+    outside = ~((values >= low) & (values <= high)).all(axis=1)
+    if outside.any():
+        k = int(np.argmax(outside))
+        raise JointDynamicsError(f'trajectory: at {time[k]:.3f} s {beyond(loop.arm.joint_names, values[k], low, high, what)}')
 
 
 def check_motion(loop: ControlLoop, path: Path) -> None:
