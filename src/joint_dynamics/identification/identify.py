@@ -74,6 +74,8 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         extras['payload'] = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, solved.covariance).summary()
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)}
     notes = [f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes]
+    if rotor is not None:
+        notes.append('residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before')
     return IdentificationResult(problem, settings, plan, solution, solved.covariance, training, checked,
                                 _reasons(solved, settings), time.perf_counter() - started, notes, extras, solved.standard, rotor)
 

@@ -8,6 +8,7 @@ import numpy as np
 from joint_dynamics.identification import IdentificationResult
 from joint_dynamics.identification.residuals import Fit
 from joint_dynamics.report.html import Report
+from joint_dynamics.report.identification_extra import add_sections
 
 MEASURED, PREDICTED, RESIDUAL = '#9aa7b5', '#0b6fb8', '#c4543a'
 
@@ -79,6 +80,7 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
                 result.names, result.solution.chi, result.deviation, relative, result.solution.inflation, result.expressions, strict=True)]
     report.add_table(['parameter', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'], rows,
                      'SI units, joint side; std allows for residuals correlated in time')
+    add_sections(report, result)
     report.add_section('Filters')
     report.add_table(['setting', 'value'], [[name, value] for name, value in vars(result.plan).items()],
                      'Hz, samples and s; None: from the rate of each recording')
