@@ -47,11 +47,12 @@ def exits():
 @pytest.fixture
 def description_of(launch_file, installed, ros_domain, exits, tmp_path, monkeypatch):
     """A launch description for a test: one of our files with arguments, its processes' ends noted in `exits`."""
+    monkeypatch.setenv('ROS_HOME', str(tmp_path / 'ros'))
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
 
     def describe(name, **arguments):
         from launch import LaunchDescription
-        from launch.actions import IncludeLaunchDescription, RegisterEventHandler
+        from launch.actions import IncludeLaunchDescription, RegisterEventHandler, SetLaunchConfiguration
         from launch.event_handlers import OnProcessExit
         from launch.launch_description_sources import PythonLaunchDescriptionSource
         from launch_pytest.actions import ReadyToTest
@@ -61,6 +62,8 @@ def description_of(launch_file, installed, ros_domain, exits, tmp_path, monkeypa
         # Ready first: a launch file that raises must fail the test, not keep it waiting for ever.
         return LaunchDescription([
             ReadyToTest(), RegisterEventHandler(OnProcessExit(on_exit=note)),
+            # A busy machine may take long; what counts is that SIGINT is enough.
+            SetLaunchConfiguration('sigterm_timeout', '120'),
             IncludeLaunchDescription(PythonLaunchDescriptionSource(launch_file(name)), launch_arguments=arguments.items())])
     return describe
 
