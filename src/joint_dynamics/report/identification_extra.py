@@ -27,8 +27,8 @@ def _selection(report: Report, entry: dict[str, Any]) -> None:
     report.add_section('Further terms, chosen by held-out data')
     before, after = entry['held_out_loss']['without'], entry['held_out_loss']['with']
     report.add_text('Blocks of the training data were left out in turn and predicted, validation recordings not looked at. Loss per held-out '
-                    f'row (1: as large as the residual of training): {before:.3g} with Coulomb and viscous friction alone, {after:.3g} with the terms '
-                    'chosen.')
+                    f'row (1: as large as the residual of training): {before:.3g} with Coulomb and viscous friction alone, {after:.3g} with the '
+                    'terms chosen.')
     rows = [[step['term'], step['gain_percent'], step['standard_errors'], step['ridge'], 'chosen'] for step in entry['chosen']]
     rows += [[step['term'], step['gain_percent'], step['standard_errors'], step['ridge'], 'left out'] for step in entry['left_out']]
     report.add_table(['term', 'held-out loss falls by %', 'in standard errors', 'ridge', ''], rows,
