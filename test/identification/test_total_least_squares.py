@@ -232,7 +232,7 @@ def test_payload_along_with_the_robot(robot):
     assert covariance.shape == (len(solution.chi),) * 2
 
 
-@pytest.mark.parametrize('known, message', [
+@pytest.mark.parametrize(('known', 'message'), [
     ({}, 'weighed mass'), ({'MX': 0.0}, 'weighed mass'), ({'M': -1.0}, 'mass above 0 kg'), ({'mass': 1.0}, 'XX, XY')])
 def test_what_is_known_must_set_the_scale(robot, clean, known, message):
     with pytest.raises(JointDynamicsError, match=message):

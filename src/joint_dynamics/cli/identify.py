@@ -15,6 +15,7 @@ from joint_dynamics.cli.common import (
     show_table,
     write_summary,
 )
+from joint_dynamics.errors import JointDynamicsError
 
 RECORDING_HELP = 'rosbag2 folder or CSV file, optionally with a window PATH@t0:t1 in seconds from its start'
 
@@ -42,12 +43,20 @@ def run(args: argparse.Namespace) -> int:
     settings = IdentificationSettings.from_config(config.get('identification', {}))
     if args.method:
         settings = dataclasses.replace(settings, method=args.method)
+    if args.payload_mass is not None:
+        settings = dataclasses.replace(settings, payload={**(settings.payload or {}), 'mass': args.payload_mass})
+    if settings.method == 'tls' and not (args.loaded and settings.known_payload):
+        raise JointDynamicsError('--method tls: expected --loaded RECORDING and --payload-mass KG, found '
+                                 f'{"no loaded recording" if not args.loaded else "no known mass"}')
+    if args.payload_mass is not None and not args.loaded:
+        raise JointDynamicsError('--payload-mass: expected --loaded RECORDING beside it, found none')
     model = load_robot(args.robot, config)
     folder = output_folder(args.out)
     recordings = load_recordings(args.recordings, config, model.joint_names)
     validation = load_recordings([spec for group in args.validate for spec in group], config, model.joint_names)
+    loaded = load_recordings([spec for group in args.loaded for spec in group], config, model.joint_names)
     with progress_display() as progress:
-        result = identify(model, recordings, validation, settings, progress=progress)
+        result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
     for reason in result.reasons:
         print(f'NOT TO BE BELIEVED: {reason}')
     write(result, folder)
@@ -88,6 +97,14 @@ def show(result: Any) -> None:
     show_table('Trained on', residual_headers(joint_names), residual_rows(result.training))
     if result.validation:
         show_table('Validated on', residual_headers(joint_names), residual_rows(result.validation))
+    if 'drive_gains' in result.extras:
+        show_table('Drive gains (N·m/A, joint side)', ['joint', 'gain', 'std', 'a priori', 'change %', 'by TLS', 'by WLS'],
+                   [[name, *(gain[key] for key in ('value', 'std', 'prior', 'change_percent', 'tls', 'wls'))]
+                    for name, gain in result.extras['drive_gains'].items()])
+    if 'payload' in result.extras:
+        show_table('Payload (SI, frame of the last joint)', ['parameter', 'value', 'std', ''],
+                   [[name, entry['value'], entry['std'], 'known' if entry['known'] else '']
+                    for name, entry in result.extras['payload'].items() if isinstance(entry, dict)])
     doubtful = set(result.doubtful)
     rows = [[name, value, deviation, 100 * deviation / abs(value) if value else None, 'not told apart' if name in doubtful else '', expression]
             for name, value, deviation, expression in zip(result.names, result.solution.chi, result.deviation, result.expressions, strict=True)]

@@ -14,6 +14,7 @@ from joint_dynamics.identification.loaded import COUNT, Payload, known_payload, 
 from joint_dynamics.identification.observations import FilterPlan, Observation, observe
 from joint_dynamics.identification.problem import Block, Problem
 from joint_dynamics.identification.rest import find_rest
+from joint_dynamics.identification.settle import without_state
 from joint_dynamics.identification.total_least_squares import (
     WAYS,
     GainSolution,
@@ -141,7 +142,8 @@ def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loa
 
     recordings, loaded: joints in the model's order, with `current` [A] (of motors, where drives are coupled), or with `tau`: then the gains
     are those that `prior` has to be replaced by (without prior: factors on the torque). known: the payload's known parameters in the last
-    joint's frame, such as {'M': 4.59}. way: one of `WAYS`, see total_least_squares.
+    joint's frame, such as {'M': 4.59}. terms: those that depend on a solution (load, hysteresis) are left out here. way: one of `WAYS`,
+    see total_least_squares.
 
     Raises JointDynamicsError without loaded recordings or a known parameter, for recordings partly with currents and partly with torques,
     and where the motion does not tell gains and payload apart.
@@ -153,7 +155,8 @@ def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loa
     if len({recording.current is not None for recording in (*recordings, *loaded)}) > 1:
         raise JointDynamicsError('drive gains: expected currents in all recordings or in none, found both')
     before = None if prior is None else per_joint(prior, model.joint_names, 'drive_gains')
-    robot = Problem(model, current_observations(model, recordings, plan, before), terms)
+    # terms that need a load torque or a share of Coulomb friction need torques first: they come in once the gains are there
+    robot = without_state(Problem(model, current_observations(model, recordings, plan, before), terms))
     system = CurrentSystem(robot, loaded_problem(robot, current_observations(model, loaded, plan, before)), known, rest_speed)
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
