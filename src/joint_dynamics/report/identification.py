@@ -70,7 +70,7 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
         report.add_table(residual_headers(model.joint_names), residual_rows(result.validation), 'Validated on, not used in training')
     report.add_section('Measured and predicted torque')
     for fit in fits:
-        role = 'validation' if fit in result.validation else 'training'
+        role = 'validation' if any(fit is other for other in result.validation) else 'training'
         report.add_figure(torque_figure(fit), f'{fit.name} ({role}): filtered torque and what the identified model predicts')
     report.add_section('Parameters')
     relative = 100 * result.deviation / np.maximum(np.abs(result.solution.chi), 1e-300)
