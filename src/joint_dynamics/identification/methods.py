@@ -47,7 +47,8 @@ def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say
     def solver(trial: Problem) -> Solution:
         return least_squares(trial, settings.method)
 
-    problem, solution = settled(problem, [], solver, solver(without_state(problem)), prior)
+    plain = without_state(problem)
+    problem, solution = settled(problem, [], solver, solver(plain), prior, plain)
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
         return problem, solution, {}
     say('trying further terms on held-out data')

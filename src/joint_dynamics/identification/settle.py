@@ -65,13 +65,17 @@ def _within_coulomb(problem: Problem, solution: Solution) -> list[Term]:
     return kept
 
 
-def settled(problem: Problem, terms: Sequence[Term], solver: Solver, first: Solution, prior: NDArray | None) -> tuple[Problem, Solution]:
-    """Return the problem with `terms` added, in the state that its solution has, and that solution; first: a solution without `terms`."""
+def settled(problem: Problem, terms: Sequence[Term], solver: Solver, first: Solution, prior: NDArray | None,
+            start: Problem | None = None) -> tuple[Problem, Solution]:
+    """Return the problem with `terms` added, in the state that its solution has, and that solution.
+
+    first: a solution of `start`, a problem with fewer terms (default: `problem`).
+    """
     terms = [*problem.terms, *terms]
     if not any('load' in term.needs or term.width is not None for term in terms):
         found = problem if len(terms) == len(problem.terms) else problem.with_terms(terms)
-        return found, first if found is problem else solver(found)
-    state = state_from(problem, first, prior)
+        return found, first if found is (start or problem) else solver(found)
+    state = state_from(start or problem, first, prior)
     for _ in range(SWEEPS):
         trial = problem.with_terms(terms, state)
         solution = solver(trial)
