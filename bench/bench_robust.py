@@ -50,8 +50,8 @@ def main(methods=('wls', 'irls', 'i-irls')):
             unseen = percent(fits(result.problem.on(unseen), estimate.solution.chi, 0.02)) if unseen else float('nan')
             smallest = np.linalg.eigvalsh(pseudo_inertias(estimate.standard, model.n)).min()
             free = percent(result.training)
-            print(f'{name:<6} {method:<7} {free:>10.3f} {percent(result.validation):>9.3f} {result.seconds:>6.1f} | {bound:>10.3f} {bound / free:>6.4f} '
-                  f'{"":>11} {unseen:>8.3f} {smallest:>20.2e} {seconds:>6.2f}', flush=True)
+            print(f'{name:<6} {method:<7} {free:>10.3f} {percent(result.validation):>9.3f} {result.seconds:>6.1f} | '
+                  f'{bound:>10.3f} {bound / free:>6.4f} {"":>11} {unseen:>8.3f} {smallest:>20.2e} {seconds:>6.2f}', flush=True)
 
 
 if __name__ == '__main__':

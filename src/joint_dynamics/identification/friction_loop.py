@@ -20,6 +20,7 @@ EXPONENTS = (0.2, 2.0)
 """Bounds of α."""
 STARTS = 10
 REFINEMENTS = 12
+NEAR = 1.1
 SIGNED = ('F_T1', 'F_T2')
 """Friction terms whose parameters may have either sign: the change with temperature."""
 
@@ -69,7 +70,7 @@ def gather(problem: Problem, chi: NDArray, friction: list[list[int]], power: lis
             parts[j].append((block.rows[j, friction[j]], block.tau[j] - others @ block.rows[j], (weight[j] > 0) & moving))
     found = []
     for part in parts:
-        columns, target, keep = (np.concatenate(arrays, axis=-1) for arrays in zip(*part, strict=True))
+        columns, target, keep = (np.concatenate([entry[k] for entry in part], axis=-1) for k in range(3))
         found.append(JointRows(columns[:, keep], target[keep], keep))
     return found
 
@@ -77,7 +78,7 @@ def gather(problem: Problem, chi: NDArray, friction: list[list[int]], power: lis
 def bounded_fit(columns: NDArray, target: NDArray, lower: NDArray) -> tuple[NDArray, float]:
     """Return the parameters (c,) at or above `lower` with the least squares, and their sum of squared residuals."""
     both = np.concatenate([columns, target[None]]).T
-    R = np.linalg.qr(both, mode='r')
+    R = np.asarray(np.linalg.qr(both, mode='r'))
     scale = np.linalg.norm(R[:, :-1], axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     A, y = R[:, :-1] / scale, R[:, -1]
@@ -87,11 +88,11 @@ def bounded_fit(columns: NDArray, target: NDArray, lower: NDArray) -> tuple[NDAr
     return found.x / scale, 2 * float(found.cost)
 
 
-def fit_friction(problem: Problem, rows: list[JointRows], lower: list[NDArray], exponents: NDArray | None, search: bool) -> list[JointFriction]:
+def fit_friction(problem: Problem, rows: list[JointRows], lower: list[NDArray], exponents: NDArray | None, search: str) -> list[JointFriction]:
     """Fit the friction of all joints.
 
-    lower: per joint the bounds of the columns of `rows`. exponents: (n,) the last α, None where these columns hold the speed. search: look for
-    better ones.
+    lower: per joint the bounds of the columns of `rows`. exponents: (n,) the last α, None where these columns hold the speed. search: for better
+    ones `everywhere`, `near` the last ones, or `nowhere`.
     """
     n = len(rows)
     if exponents is None:
@@ -110,19 +111,21 @@ def fit_friction(problem: Problem, rows: list[JointRows], lower: list[NDArray], 
         return costs
 
     attempt(exponents)
-    if not search:
+    if search == 'nowhere':
         return best
-    starts = np.geomspace(*EXPONENTS, STARTS)
-    for start in starts:
-        attempt(np.full(n, start))
+    step = NEAR
+    if search == 'everywhere':
+        starts = np.geomspace(*EXPONENTS, STARTS)
+        step = starts[1] / starts[0]
+        for start in starts:
+            attempt(np.full(n, start))
     # golden sections of the interval around the best start, for all joints side by side
     ratio = (np.sqrt(5) - 1) / 2
-    step = starts[1] / starts[0]
     centre = np.array([friction.exponent for friction in best])
     low, high = np.maximum(centre / step, EXPONENTS[0]), np.minimum(centre * step, EXPONENTS[1])
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = attempt(left), attempt(right)
-    for _ in range(REFINEMENTS):
+    for _ in range(REFINEMENTS if search == 'everywhere' else REFINEMENTS // 2):
         smaller = at_left < at_right
         low, high = np.where(smaller, low, left), np.where(smaller, right, high)
         fresh = np.where(smaller, high - ratio * (high - low), low + ratio * (high - low))

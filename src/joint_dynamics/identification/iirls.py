@@ -38,7 +38,8 @@ TOLERANCE = 0.05
 class FrictionOptions:
     """What I-IRLS takes friction to depend on.
 
-    load: f_L; temperature: f_T, None: where the recordings warm up; exponent: α, None: searched for, 1: that of the plain regressor; decoupled: ID-IRLS; threshold: T.
+    load: f_L; temperature: f_T, None: where the recordings warm up; exponent: α, None: searched for, 1: that of the plain regressor;
+    decoupled: ID-IRLS; threshold: T.
     """
 
     load: bool = True
@@ -138,11 +139,12 @@ def iirls(problem: Problem, first: Solution, options: FrictionOptions | None = N
     converged = False
     for outer in range(OUTER):
         before_outer = chi
-        for _ in range(INNER):
+        for inner in range(INNER):
             before = chi.copy()
+            where = 'nowhere' if not search else 'everywhere' if inner == 0 else 'near'
             rows = gather(trial, chi, columns.friction, columns.power, found.weights)
             chi = chi.copy()
-            for j, values in enumerate(fit := fit_friction(trial, rows, columns.lower, exponents if powered else None, search)):
+            for j, values in enumerate(fit := fit_friction(trial, rows, columns.lower, exponents if powered else None, where)):
                 chi[columns.friction[j]] = values.linear
                 if powered:
                     chi[columns.power[j]] = values.power
@@ -179,5 +181,6 @@ def _all_columns(found: Weighted, absent: NDArray) -> Weighted:
     problem, chi = found.problem, found.solution.chi
     triangles = compensated(triangulate(whitened(problem.blocks(), found.noise), found.weights), absent, chi)
     full = solve(triangles, np.ones(problem.model.n), problem.optional, None, problem.selected | absent)
-    return replace(found, solution=replace(full, chi=chi, inflation=np.where(absent, 1.0, full.inflation), sigma=found.noise.sigma,
-                                           rest_sigma=found.noise.rest_sigma, rows=triangles.rows))
+    return replace(found, solution=replace(
+        full, chi=chi, inflation=np.where(absent, 1.0, full.inflation), inverse=np.where(absent | absent[:, None], 0.0, full.inverse),
+        sigma=found.noise.sigma, rest_sigma=found.noise.rest_sigma, rows=triangles.rows))

@@ -143,10 +143,8 @@ def _noise(problem: Problem, solution: Solution, first: Solution, weights: list[
 
 def _weights(problem: Problem, chi: NDArray, noise: Noise, threshold: float) -> list[NDArray]:
     """Return the hard weights (n, samples) per block: 1 where the normalised residual is at most the threshold."""
-    found = []
-    for block in whitened((replace(block, rows=block.rows[:, :0], tau=block.tau - predict(block, chi), scale=None) for block in problem.blocks()), noise):
-        found.append((np.abs(block.tau) <= threshold).astype(float))
-    return found
+    residuals = (replace(block, rows=block.rows[:, :0], tau=block.tau - predict(block, chi), scale=None) for block in problem.blocks())
+    return [(np.abs(block.tau) <= threshold).astype(float) for block in whitened(residuals, noise)]
 
 
 def compensated(triangles: Triangles, fixed: NDArray, values: NDArray) -> Triangles:
@@ -161,7 +159,8 @@ def reweight(problem: Problem, first: Solution, threshold: float = THRESHOLD, fi
              start: Weighted | None = None) -> Weighted:
     """Run loops 1 and 2 of [L] from a first solution until the weights stand.
 
-    fixed: (b,) bool columns that keep the value they have in `first`. start: weights and noise to begin with. Deviations in the result are those of all columns that are not fixed.
+    fixed: (b,) bool columns that keep the value they have in `first`; deviations in the result are those of the other columns. start: weights
+    and noise to begin with.
     """
     solution, weights, noise = first, None if start is None else start.weights, None if start is None else start.noise
     ones = np.ones(problem.model.n)

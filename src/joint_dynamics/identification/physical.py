@@ -121,7 +121,8 @@ def prior_bodies(model: RobotModel, solution_base: NDArray, prior: NDArray | Non
         return np.array(found)
     base = model.base_parameters()
     reach = sum(float(np.linalg.norm(placement.translation)) for placement in model.pinocchio.jointPlacements[1:]) or 1.0
-    moments = [abs(value) for value, column in zip(solution_base, base.independent, strict=True) if base.standard_names[column].partition('_')[0] in _FIRST]
+    moments = [abs(value) for value, column in zip(solution_base, base.independent, strict=True)
+               if base.standard_names[column].partition('_')[0] in _FIRST]
     mass = max(max(moments, default=1.0) / (0.25 * reach), 0.1) / n
     radius = max(0.25 * reach / n, 0.02)
     return np.repeat(np.diag([mass * (radius / LENGTH)**2] * 3 + [mass])[None], n, axis=0)
@@ -147,47 +148,67 @@ def physical(problem: Problem, solution: Solution, options: PhysicalOptions | No
     options = options or PhysicalOptions()
     model, base = problem.model, problem.base
     n, p = model.n, len(base.standard_names)
-    prior = model.parameters if prior is None else prior
-    bodies = prior_bodies(model, solution.chi[:base.count], prior)
-    unscale = np.linalg.inv(_SCALE)
-    # each body as a variable in the coordinates of its prior, where it is near 1: P = F Z Fᵀ
-    factors = np.linalg.cholesky(bodies)
+    bodies = prior_bodies(model, solution.chi[:base.count], model.parameters if prior is None else prior)
+    # each body in the coordinates of its prior, in which that is the identity: P = F Z Fᵀ
+    factors = np.linalg.inv(_SCALE) @ np.linalg.cholesky(bodies)
     Z = [cp.Variable((4, 4), symmetric=True) for _ in range(n)]
     others = [k for k in range(p) if k >= PER_JOINT * n or k % PER_JOINT >= len(INERTIAL)]
     drive = cp.Variable(len(others))
     extra = cp.Variable(problem.columns - base.count) if problem.columns > base.count else None
-    # χ as a linear map of what is solved for; vec in column order, the matrices are symmetric
-    pieces = []
     read = np.linalg.pinv(_BASIS.reshape(len(INERTIAL), 16).T)
+    chi = base.matrix[:, others] @ drive
     for k in range(n):
-        first = PER_JOINT * k
-        to_standard = read @ np.kron(unscale @ factors[k], unscale @ factors[k])
-        pieces.append((base.matrix[:, first:first + len(INERTIAL)] @ to_standard) @ cp.vec(Z[k], order='F'))
-    chi_base = sum(pieces) + base.matrix[:, others] @ drive
-    chi = chi_base if extra is None else cp.hstack([chi_base, extra])
-    A = information_root(solution)
+        columns = slice(PER_JOINT * k, PER_JOINT * k + len(INERTIAL))
+        chi = chi + base.matrix[:, columns] @ read @ np.kron(factors[k], factors[k]) @ cp.vec(Z[k], order='F')
+    chi = chi if extra is None else cp.hstack([chi, extra])
     rows = max(solution.rows, 1.0)
-    A = A / np.sqrt(rows)
-    floor = [MARGIN * np.linalg.inv(factor) @ np.linalg.inv(factor).T for factor in factors]
-    divergence = sum(cp.trace(body) - cp.log_det(body) for body in Z)
-    constraints = [body >> 0.5 * (low + low.T) for body, low in zip(Z, floor, strict=True)]
-    positive = [i for i, k in enumerate(others) if base.standard_names[k].partition('_')[0] != 'off']
-    constraints.append(drive[_not_free(problem, others, positive)] >= 0)
-    for matrix in dissipation_rows(problem):
-        columns = np.array([others.index(k) for k in matrix.standard])
-        rest = matrix.rows_standard @ drive[columns] + matrix.rows_extra @ extra
-        constraints.append(rest >= 0)
-    # what no row speaks of keeps its value: a column that another one stands for, such as Fv beside a fitted power of speed
-    blind = np.diag(solution.inverse) <= 0
-    for k in np.flatnonzero(blind[:base.count]):
-        if base.independent[k] in others and np.count_nonzero(base.matrix[k]) == 1:
-            constraints.append(drive[others.index(base.independent[k])] == solution.chi[k])
-    if extra is not None and blind[base.count:].any():
-        constraints.append(extra[np.flatnonzero(blind[base.count:])] == solution.chi[base.count:][blind[base.count:]])
+    A = information_root(solution) / np.sqrt(rows)
+    constraints = []
+    for body, factor in zip(Z, factors, strict=True):
+        inverse = np.linalg.inv(_SCALE @ factor)
+        constraints.append(body >> MARGIN * inverse @ inverse.T)
+    positive = _positive(problem, others)
+    constraints.append(drive[positive] >= 0)
+    constraints += [part.rows_standard @ drive[[others.index(k) for k in part.standard]] + part.rows_extra @ extra >= 0
+                    for part in dissipation_rows(problem)]
+    constraints += _kept(problem, solution, others, drive, extra)
     if options.mass is not None:
-        total = sum((factors[k][3] @ Z[k] @ factors[k][3]) for k in range(n))
+        total = sum(factor[3] @ body @ factor[3] for factor, body in zip(factors, Z, strict=True))
         constraints += [total >= options.mass[0], total <= options.mass[1]]
-    programme = cp.Problem(cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints)
+    divergence = sum(cp.trace(body) - cp.log_det(body) for body in Z)
+    _solve(cp, cp.Problem(cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints), options)
+    standard = np.zeros(p)
+    for k in range(n):
+        standard[PER_JOINT * k:PER_JOINT * k + len(INERTIAL)] = read @ (factors[k] @ Z[k].value @ factors[k].T).ravel()
+    values = np.array(drive.value)
+    values[positive] = np.maximum(values[positive], 0.0)
+    standard[others] = values
+    smallest = np.linalg.eigvalsh(_SCALE @ pseudo_inertias(standard, n) @ _SCALE)[:, 0]
+    if np.any(smallest <= 0):
+        raise JointDynamicsError(f'physical: expected every pseudo-inertia positive definite, found the smallest eigenvalue {smallest.min():.3g} kg')
+    moved = np.concatenate([base.regroup(standard), np.zeros(0) if extra is None else extra.value])
+    return PhysicalEstimate(replace(solution, chi=moved), standard, float(rows * np.sum((A @ (moved - solution.chi))**2)))
+
+
+def _positive(problem: Problem, others: list[int]) -> NDArray:
+    """Return which drive parameters have to be 0 or more: all but offsets, and the viscous ones that further terms complement."""
+    names = problem.base.standard_names
+    complemented = {k for part in dissipation_rows(problem) for k in part.standard if names[k].startswith('Fv_')}
+    return np.array([i for i, k in enumerate(others) if not names[k].startswith('off_') and k not in complemented], dtype=int)
+
+
+def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, extra: Any) -> list[Any]:
+    """Return the constraints that keep what no row speaks of: a column that another one stands for, such as Fv beside a fitted power of speed."""
+    base = problem.base
+    blind = np.diag(solution.inverse) <= 0
+    found = [drive[others.index(base.independent[k])] == solution.chi[k] for k in np.flatnonzero(blind[:base.count])
+             if base.independent[k] in others and np.count_nonzero(base.matrix[k]) == 1]
+    hidden = np.flatnonzero(blind[base.count:])
+    return found if extra is None or not len(hidden) else [*found, extra[hidden] == solution.chi[base.count:][hidden]]
+
+
+def _solve(cp: Any, programme: Any, options: PhysicalOptions) -> None:
+    """Solve; raise JointDynamicsError where there is no solution."""
     try:
         programme.solve(solver=cp.CLARABEL)
     except cp.error.SolverError as error:
@@ -195,25 +216,6 @@ def physical(problem: Problem, solution: Solution, options: PhysicalOptions | No
     if programme.status not in ('optimal', 'optimal_inaccurate'):
         bounds = '' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'
         raise JointDynamicsError(f'physical: expected a physical robot near the estimate, found the programme {programme.status}{bounds}')
-    standard = np.zeros(p)
-    for k in range(n):
-        body = unscale @ factors[k] @ Z[k].value @ factors[k].T @ unscale
-        standard[PER_JOINT * k:PER_JOINT * k + len(INERTIAL)] = read @ body.ravel()
-    standard[others] = drive.value
-    sign = np.array([base.standard_names[k].partition('_')[0] != 'off' for k in others])
-    clipped = np.array(others)[np.intersect1d(np.flatnonzero(sign), _not_free(problem, others, positive))]
-    standard[clipped] = np.maximum(standard[clipped], 0.0)
-    moved = base.regroup(standard) if extra is None else np.concatenate([base.regroup(standard), extra.value])
-    smallest = np.linalg.eigvalsh(_SCALE @ pseudo_inertias(standard, n) @ _SCALE)[:, 0]
-    if np.any(smallest <= 0):
-        raise JointDynamicsError(f'physical: expected every pseudo-inertia positive definite, found the smallest eigenvalue {smallest.min():.3g} kg')
-    return PhysicalEstimate(replace(solution, chi=moved), standard, float(rows * np.sum((A @ (moved - solution.chi))**2)))
-
-
-def _not_free(problem: Problem, others: list[int], positive: list[int]) -> NDArray:
-    """Return which of the drive parameters have to be 0 or more: all but offsets, and the viscous ones that further terms complement."""
-    complemented = {k for rows in dissipation_rows(problem) for k in rows.standard if problem.base.standard_names[k].startswith('Fv_')}
-    return np.array([i for i in positive if others[i] not in complemented], dtype=int)
 
 
 def _cvxpy() -> Any:
