@@ -128,7 +128,7 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
     recording = simulated(RobotModel.load(robot_file), 5.0)
     out = tmp_path / 'out'
     ros.process('joint_dynamics.nodes.identifier', namespace='/cell/left', parameters={
-        'autostart': 'true', 'executor': executor, 'joint_states_effort': 'current', 'reliable_inputs': 'true', 'output_folder': out, 'robot_file': robot_file,
+        'autostart': 'true', 'executor': executor, 'joint_states_effort': 'current', 'reliable_inputs': 'true', 'output_folder': out, 'robot_file': robot_file, 'selection': 'false',
         **{f'drive_gain.{name}': gain for name, gain in GAINS.items()}})
     status = ros.listen(String, '/cell/left/identifier/status', LATCHED)
     descriptions = ros.listen(String, '/cell/left/identifier/dynamics_description', LATCHED)
@@ -143,7 +143,7 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
     ros.until(lambda: descriptions and status[-1].data.startswith('done'))
     assert any('identifying: solving' in message.data for message in status)
 
-    result = identify(RobotModel.load(robot_file), [recording], settings=IdentificationSettings(drive_gains=GAINS))
+    result = identify(RobotModel.load(robot_file), [recording], settings=IdentificationSettings(drive_gains=GAINS, selection=False))
     summary = json.loads((out / 'summary.json').read_text())
     assert [p['name'] for p in summary['parameters']] == result.names
     np.testing.assert_allclose([p['value'] for p in summary['parameters']], result.solution.chi, rtol=1e-6, atol=1e-9)
@@ -165,7 +165,7 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
 def identifier(ros, robot_file, tmp_path):
     def start(**parameters):
         return ros.node(Identifier, '/x', **{'robot_file': str(robot_file), 'autostart': True, 'output_folder': str(tmp_path / 'out'),
-                                             'save_recordings': False, **parameters})
+                                             'save_recordings': False, 'selection': False, **parameters})
     return start
 
 
@@ -247,6 +247,31 @@ def test_motion_that_does_not_excite_is_not_believed_unless_told(ros, identifier
     ros.until(lambda: descriptions)
 
 
+def test_a_loaded_recording_gives_the_payload(ros, identifier, robot_file, tmp_path):
+    node = identifier(payload_mass=2.0, joint_states_effort='torque')
+    ros.until(lambda: node.is_active)
+    model = RobotModel.load(robot_file)
+    free, again = simulated(model, 6.0), simulated(model, 6.0, seed=5)
+    # A point mass at the origin of the last joint's frame, known to weigh 2 kg.
+    column = model.parameter_names.index('M_3')
+    with_mass = model.parameters.copy()
+    with_mass[column] += 2.0
+    time_, q, dq, ddq = motion(6.0, seed=5)
+    more = model.inverse_dynamics(q, dq, ddq, with_mass) - model.inverse_dynamics(q, dq, ddq, model.parameters)
+    gains = [GAINS[name] for name in JOINTS]
+    record(ros, node, Recording(JOINTS, free.time, free.q, dq=free.dq, tau=free.current * gains))
+    assert ros.set_parameter('/x/identifier', 'loaded', True).successful
+    assert ros.trigger('/x/identifier/start_recording').success
+    feed(node, Recording(JOINTS, time_, q, dq=dq, tau=again.current * gains + more))
+    assert 'loaded' in ros.trigger('/x/identifier/stop_recording').message
+    answer = ros.trigger('/x/identifier/identify')
+    assert answer.success, answer.message
+    payload = json.loads((tmp_path / 'out' / 'summary.json').read_text())['payload']
+    assert payload['M'] == {'value': 2.0, 'std': 0.0, 'known': True}
+    for name in ('MX', 'MY', 'MZ'):
+        assert abs(payload[name]['value']) < 3 * payload[name]['std'] + 0.02
+
+
 def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file):
     node = identifier()
     ros.until(lambda: node.is_active)
@@ -298,14 +323,14 @@ def test_a_real_recording_played_over_dds(ros, play, tmp_path):
     recording = recording.window(0, 2)
     ros.process('joint_dynamics.nodes.identifier', namespace='/real', parameters={
         'autostart': 'true', 'reliable_inputs': 'true', 'output_folder': tmp_path / 'out', 'robot_file': DATA / 'gen3' / 'gen3.urdf',
-        'f_dyn': '15.0', 'proceed': 'true', 'save_recordings': 'false'})
+        'f_dyn': '15.0', 'proceed': 'true', 'selection': 'false', 'save_recordings': 'false'})
     ros.until_state('/real/identifier', 'active')
     assert ros.trigger('/real/identifier/start_recording').success
     play(recording, '/real', DATA / 'gen3' / 'gen3.urdf')
     assert f'{recording.samples} on joint_states' in ros.trigger('/real/identifier/stop_recording').message
     answer = ros.trigger('/real/identifier/identify')
     assert answer.success, answer.message
-    result = identify(model, [recording], settings=IdentificationSettings(f_dyn=15.0, proceed=True))
+    result = identify(model, [recording], settings=IdentificationSettings(f_dyn=15.0, proceed=True, selection=False))
     summary = json.loads((tmp_path / 'out' / 'summary.json').read_text())
     assert summary['training_overall_percent'] == pytest.approx(result.summary()['training_overall_percent'], rel=1e-4)
     np.testing.assert_allclose([p['value'] for p in summary['parameters']], result.solution.chi, rtol=1e-3, atol=1e-6)

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 from rclpy.task import Future
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -26,6 +27,7 @@ from joint_dynamics.nodes.topics import LATCHED, TopicRow
 from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import RecordingBuilder
 
+HEARD_EVERY = 20
 _FROM_DATA = '; 0: from the data'
 
 
@@ -42,6 +44,13 @@ class Identifier(DynamicsNode):
         ParameterRow('position_cutoff', 0.0, 'zero-phase filter on positions; 0: 5 f_dyn', 'Hz', 0, 10000, applies='at once'),
         ParameterRow('parallel_cutoff', 0.0, 'filter on torque and regressor; 0: 2 f_dyn', 'Hz', 0, 10000, applies='at once'),
         ParameterRow('decimation', 0, 'keep every n-th filtered sample' + _FROM_DATA, '', 0, 10000, applies='at once'),
+        ParameterRow('selection', True, 'try further friction terms on held-out parts of the data and keep those that pay', applies='at once'),
+        ParameterRow('rest_speed', 0.01, 'a joint slower than this rests, and its friction is not known', 'rad/s', 0, 1, applies='at once'),
+        ParameterRow('physical', False, 'move the estimate into the set of physical parameters (needs cvxpy)', applies='at once'),
+        ParameterRow('essential', 'none', 'drop parameters that the data does not need, by relative deviation or by F-statistic',
+                     choices=('none', 'ratio', 'f'), applies='at once'),
+        ParameterRow('loaded', False, 'recordings begun from now on are with a payload at the last link', applies='at once'),
+        ParameterRow('payload_mass', 0.0, 'weighed mass of that payload; 0: not known', 'kg', 0, 1000, applies='at once'),
         ParameterRow('drive_gain', 0.0, 'torque per current on the joint side of the gear; 0: not known', 'N·m/A', 0, 10000, per_joint=True,
                      applies='at once'),
         ParameterRow('condition_limit', 300.0, 'above this condition number a recording does not excite the robot enough', '', 1, 1e12,
@@ -59,6 +68,8 @@ class Identifier(DynamicsNode):
         TopicRow('~/dynamics_description', 'std_msgs/String', 'publishes', 'the identified dynamics description (YAML), latched'),
         TopicRow('~/status', 'std_msgs/String', 'publishes', 'what the node does: idle, recording, identifying (with the step), done, failed '
                  '(with the reason); latched'),
+        TopicRow('~/heard', 'sensor_msgs/JointState', 'publishes', 'stamp of the joint states worked through, every twentieth: a simulator that '
+                 'follows it (`follow_topics`) never runs ahead of what is recorded'),
         TopicRow('~/start_recording', 'std_srvs/Trigger', 'service', 'begin a recording of the inputs'),
         TopicRow('~/stop_recording', 'std_srvs/Trigger', 'service', 'end it; it is kept for identify'),
         TopicRow('~/clear', 'std_srvs/Trigger', 'service', 'forget all recordings'),
@@ -73,13 +84,16 @@ class Identifier(DynamicsNode):
         self._recording: RecordingBuilder | None = None
         self._started = 0.0
         self._recordings: list[tuple[str, RecordingBuilder]] = []
+        self._loaded: list[tuple[str, RecordingBuilder]] = []
         self._count = 0
+        self._is_loaded = False
         self._worker: Worker | None = None
         self._answer: Future | None = None
         self._inputs = InputSet(self, settings, on_message=self._take)
         self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self._status_publisher = self.advertise(String, '~/status', LATCHED, when_inactive=True)
         self._status = ''
+        self._heard, self._hearings = self.advertise(JointState, '~/heard', when_inactive=True), 0
         self.serve('~/start_recording', self._start_recording)
         self.serve('~/stop_recording', self._stop_recording)
         self.serve('~/clear', self._clear)
@@ -95,7 +109,7 @@ class Identifier(DynamicsNode):
 
     def cleanup(self) -> None:
         """Forget the recordings."""
-        self._recordings.clear()
+        self._clear()
 
     def on_time_jump(self, delta: float) -> None:
         """End a recording whose stamps would run backwards."""
@@ -111,6 +125,7 @@ class Identifier(DynamicsNode):
         self._recording = copy.deepcopy(self._builder)
         self._started = self._now()
         self._count += 1
+        self._is_loaded = self.parameters['loaded']
         self._say(f'recording {self._count}')
         return f'recording {self._count} started'
 
@@ -119,14 +134,15 @@ class Identifier(DynamicsNode):
             raise JointDynamicsError('stop_recording: no recording is going on')
         builder, self._recording = self._recording, None
         seconds = self._now() - self._started
-        self._recordings.append((f'recording_{self._count}', builder))
+        (self._loaded if self._is_loaded else self._recordings).append((f'recording_{self._count}', builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
         self._say('idle')
-        return f'recording {self._count}: {seconds:.2f} s, messages: {messages}'
+        return f'recording {self._count}{", loaded" * self._is_loaded}: {seconds:.2f} s, messages: {messages}'
 
     def _clear(self) -> str:
-        forgotten = len(self._recordings)
+        forgotten = len(self._recordings) + len(self._loaded)
         self._recordings.clear()
+        self._loaded.clear()
         return f'{forgotten} recordings forgotten'
 
     def _take(self, topic: str, message: Any, received: int) -> None:
@@ -134,6 +150,10 @@ class Identifier(DynamicsNode):
             self._builder.add_message(topic, message, received)
         if self._recording is not None:
             self._recording.add_message(topic, message, received)
+        if topic == 'joint_states':
+            self._hearings += 1
+            if self._hearings % HEARD_EVERY == 0:
+                self._heard.publish(JointState(header=message.header))
 
     def _identify(self) -> Future:
         self._must_be_active()
@@ -143,9 +163,10 @@ class Identifier(DynamicsNode):
             raise JointDynamicsError('identify: stop the recording first')
         validation = self.parameters['validation_recordings']
         if len(self._recordings) <= validation:
-            raise JointDynamicsError(f'identify: expected more recordings than the {validation} for validation, found {len(self._recordings)}')
+            raise JointDynamicsError(f'identify: expected more recordings without load than the {validation} for validation, '
+                                     f'found {len(self._recordings)}')
         job = Job(self.parameters['robot_file'] or self.robot.urdf or '', tuple(self.parameters['joints']), tuple(self.parameters['mounting']),
-                  tuple(self._recordings), validation, self._identification_settings(), str(self._folder()),
+                  tuple(self._recordings), tuple(self._loaded), validation, self._identification_settings(), str(self._folder()),
                   self.parameters['save_recordings'])
         with tempfile.NamedTemporaryFile(prefix='joint_dynamics_job_', delete=False) as file:
             pickle.dump(job, file, protocol=pickle.HIGHEST_PROTOCOL)
@@ -234,6 +255,8 @@ class Identifier(DynamicsNode):
         gains = dict(zip(self.robot.joint_names, self.parameters.per_joint('drive_gain'), strict=True))
         if any(gains.values()):
             settings['drive_gains'] = {joint: gain for joint, gain in gains.items() if gain}
+        if self.parameters['payload_mass']:
+            settings['payload'] = {**(settings.get('payload') or {}), 'mass': self.parameters['payload_mass']}
         IdentificationSettings.from_config(settings)
         return settings
 

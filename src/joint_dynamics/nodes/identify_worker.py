@@ -25,7 +25,8 @@ class Job:
 
     Attributes:
         robot: path or text of the robot; joints, mounting: as RobotModel.load takes them.
-        recordings: (name, filled builder) in the order recorded; validation: how many of the last ones only validate.
+        recordings: (name, filled builder) in the order recorded; validation: how many of the last ones only validate; loaded: those
+            with a payload.
         settings: of the identification, as IdentificationSettings.from_config takes them.
         folder: where the results go; save_recordings: whether the recordings are written there too, as CSV.
 
@@ -35,6 +36,7 @@ class Job:
     joints: tuple[str, ...]
     mounting: tuple[float, ...]
     recordings: tuple[tuple[str, RecordingBuilder], ...]
+    loaded: tuple[tuple[str, RecordingBuilder], ...]
     validation: int
     settings: dict[str, Any]
     folder: str
@@ -55,15 +57,16 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     settings = IdentificationSettings.from_config(job.settings)
     model = RobotModel.load(job.robot, joints=list(job.joints) or None, mounting=list(job.mounting) or None)
     recordings = []
-    for name, builder in job.recordings:
+    for name, builder in (*job.recordings, *job.loaded):
         say(f'aligning {name}')
         recordings.append(builder.build(name).select(model.joint_names))
         if job.save_recordings:
             part = folder / f'.{name}.csv.part'
             recordings[-1].save_csv(part)
             part.replace(folder / f'{name}.csv')
-    split = len(recordings) - job.validation
-    result = identify(model, recordings[:split], recordings[split:], settings, progress=say)
+    count = len(job.recordings)
+    split = count - job.validation
+    result = identify(model, recordings[:split], recordings[split:count], settings, progress=say, loaded=recordings[count:])
     say('writing the results')
     summary = result.summary()
     believable = not result.reasons or settings.proceed
