@@ -1,4 +1,6 @@
 """Drive gains of a simulated TX40-like robot from an unloaded and a loaded run; motion, torque and drives are pinocchio's and this file's."""
+from dataclasses import replace
+
 import numpy as np
 import pinocchio
 import pytest
@@ -120,11 +122,13 @@ def test_gains_from_the_weighed_mass(runs):
 
 
 def test_least_squares_attenuates_the_gains_and_total_least_squares_does_not(runs):
-    ways, _, _ = runs
-    wls, mixed_mean = ways['wls'].mean(axis=0), ways['mixed'].mean(axis=0)
-    assert (wls < -2.0).all()
-    assert (wls + 5 * ways['wls'].std(axis=0) / np.sqrt(RUNS) < 0.0).all() or (wls < 10 * mixed_mean).all()
-    assert np.abs(ways['tls'].mean(axis=0)).max() < 0.25 * np.abs(wls).min()
+    ways = runs[0]
+    mean, uncertainty = ({way: function(errors) for way, errors in ways.items()} for function in (
+        lambda errors: errors.mean(axis=0), lambda errors: errors.std(axis=0) / np.sqrt(RUNS)))
+    assert (mean['wls'] + 5 * uncertainty['wls'] < 0.0).all()
+    assert (mean['wls'] < -2.0).all()
+    for way in ('tls', 'mixed'):
+        assert (np.abs(mean[way]) < 0.1 * np.abs(mean['wls'])).all()
 
 
 def test_stated_deviations_are_those_of_twenty_runs(runs):
@@ -135,8 +139,7 @@ def test_stated_deviations_are_those_of_twenty_runs(runs):
 
 def test_payload_masses_of_other_recordings(runs):
     errors = np.abs(runs[2])
-    assert errors.mean(axis=0).max() < 1.0
-    assert errors[:, 0].max() < 1.0
+    assert errors.max() < 1.0
 
 
 def test_without_noise_all_ways_find_the_gains(robot, clean):
@@ -180,7 +183,6 @@ def solutions(system, blocks):
 @given(st.lists(st.floats(-3, 3), min_size=6, max_size=6), st.integers(0, 10_000))
 def test_units_do_not_matter(triangles, decades, seed):
     """Currents in mA, parameters in other units: every solution is the same in its new units, deviations too."""
-    from dataclasses import replace
     system, blocks = triangles
     scale = 10.0 ** np.array(decades)
     columns = 10.0 ** np.random.default_rng(seed).uniform(-3, 3, blocks[0].rows.shape[1] - 1)
