@@ -1,5 +1,6 @@
 """Drive gains by WLS, TLS and mixed LS-TLS on a simulated TX40-like robot: errors, stated deviations and payload masses against noise."""
 import argparse
+import sys
 import time
 
 import numpy as np
@@ -94,13 +95,13 @@ def run(robot, seed, noise, colour, known):
     return errors, 100 * found.deviation / np.abs(found.gains), masses, found
 
 
-def main():
+def main(command_line=()):
     """Print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--noise', type=float, nargs='+', default=[0.02, 0.05, 0.12])
     parser.add_argument('--colour', type=float, default=0.0, help='correlation time of the noise [s]; 0: white below 20 Hz')
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(list(command_line))
     robot = Robot()
     assert np.allclose(coupling_matrix(robot.model), robot.coupling)
     for known, label in (({'M': PAYLOAD[-1]}, 'weighed mass'), (dict(zip(INERTIAL, PAYLOAD, strict=True)), 'all ten')):
@@ -122,4 +123,4 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    main(sys.argv[1:])
