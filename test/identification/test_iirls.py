@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.friction_loop import bounded_fit
+from joint_dynamics.identification.friction_loop import PowerColumns, bounded_fit
 from joint_dynamics.identification.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.irls import irls
 from joint_dynamics.identification.least_squares import ols, triangulate, wls
@@ -137,3 +137,10 @@ def test_options_that_make_no_sense(options, message):
 def test_temperature_needs_temperatures(ur, true_robot):
     with pytest.raises(JointDynamicsError, match='found none'):
         identify(ur, [true_robot.record(1, duration=15.0)], settings=IdentificationSettings(method='i-irls', options={'temperature': True}))
+
+
+def test_columns_between_nodes_are_those_of_the_filter(problem):
+    exponents = np.array([0.2, 0.333, 0.5, 1.0, 1.37, 2.0])
+    found = PowerColumns(problem).at(exponents)
+    exact = np.concatenate([part.decimator.apply(np.sign(part.dtheta) * np.abs(part.dtheta)**exponents) for part in problem.observations]).T
+    np.testing.assert_allclose(found, exact, atol=1e-5)

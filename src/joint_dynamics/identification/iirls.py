@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.friction_loop import SIGNED, fit_friction, gather, power_term
+from joint_dynamics.identification.friction_loop import EXPONENTS, SIGNED, PowerColumns, fit_friction, gather, power_term
 from joint_dynamics.identification.ingredients import WARMING, temperature_range
 from joint_dynamics.identification.irls import THRESHOLD, Weighted, change_in_deviations, compensated, irls, reweight, whitened
 from joint_dynamics.identification.least_squares import Solution, solve, triangulate
@@ -61,6 +61,8 @@ class FrictionOptions:
                 if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value) or value <= 0:
                     raise JointDynamicsError(f'{where}.{key}: expected a number above 0, found {value!r}')
                 value = float(value)
+                if key == 'exponent' and not EXPONENTS[0] <= value <= EXPONENTS[1]:
+                    raise JointDynamicsError(f'{where}.exponent: expected {EXPONENTS[0]:g} to {EXPONENTS[1]:g}, found {value:g}')
             elif not isinstance(value, bool):
                 raise JointDynamicsError(f'{where}.{key}: expected true or false, found {value!r}')
             values[key] = value
@@ -135,6 +137,7 @@ def iirls(problem: Problem, first: Solution, options: FrictionOptions | None = N
     if powered:
         viscous = [trial.names.index(f'Fv_{j + 1}') for j in range(n)]
         chi[columns.power], chi[viscous] = chi[viscous], 0.0
+    table = PowerColumns(problem) if powered else None
     trace: list[dict[str, Any]] = []
     converged = False
     for outer in range(OUTER):
@@ -144,13 +147,13 @@ def iirls(problem: Problem, first: Solution, options: FrictionOptions | None = N
             where = 'nowhere' if not search else 'everywhere' if inner == 0 else 'near'
             rows = gather(trial, chi, columns.friction, columns.power, found.weights)
             chi = chi.copy()
-            for j, values in enumerate(fit := fit_friction(trial, rows, columns.lower, exponents if powered else None, where)):
+            for j, values in enumerate(fit := fit_friction(table, rows, columns.lower, exponents if powered else None, where)):
                 chi[columns.friction[j]] = values.linear
                 if powered:
                     chi[columns.power[j]] = values.power
             exponents = np.array([values.exponent for values in fit])
-            if search:
-                trial = trial.with_terms(terms(), state)
+            if search and table is not None:
+                trial = trial.with_columns(terms(), {trial.names[k]: column for k, column in zip(columns.power, table.at(exponents), strict=True)})
             found = reweight(trial, replace(first, chi=chi), options.threshold, columns.fixed, found)
             chi = found.solution.chi
             change = _change(found.solution, before, columns.fixed)

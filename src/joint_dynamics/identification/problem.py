@@ -162,6 +162,18 @@ class Problem:
         other._rest, other._torque = self._rest, self._torque
         return other
 
+    def with_columns(self, terms: Sequence[Term], columns: dict[str, NDArray]) -> Problem:
+        """Return the same problem with terms of which only the named columns differ; these are given at the kept samples, (K,) end to end."""
+        other = self.with_terms(terms)
+        first = 0
+        for index, observation in enumerate(self.observations):
+            kept = slice(first, first + len(observation.kept))
+            first = kept.stop
+            other._extra[index] = self.extra(index).copy()
+            for name, values in columns.items():
+                other._extra[index][self.names.index(name) - self.base.count] = values[kept]
+        return other
+
     def with_torque(self, torque: Sequence[NDArray]) -> Problem:
         """Return the same problem for other torques: one array (samples, joints) [N·m] per observation, at the full rate."""
         other = self.with_terms(self.terms)
