@@ -11,6 +11,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains import (
     CurrentSystem,
     current_observations,
+    doubtful_gains,
     identify_drive_gains,
     motor_currents,
     with_torque,
@@ -232,6 +233,14 @@ def test_payload_along_with_the_robot(robot):
     assert np.abs((payload.values - LIGHT) / payload.deviation).max() < 4.0
     assert payload.mass == pytest.approx(LIGHT[-1], rel=0.02)
     assert covariance.shape == (len(solution.chi),) * 2
+
+
+@pytest.mark.parametrize(('share', 'doubtful'), [(1.0, 0), (0.003, 6)])
+def test_a_payload_too_light_to_calibrate_with_is_said_to_be(robot, share, doubtful):
+    found = identify_drive_gains(robot.model, [robot.record(31)], [robot.record(32, share * HEAVY)], {'M': share * 4.59}, PLAN)
+    reasons = doubtful_gains(found.summary())
+    assert len(reasons) == doubtful
+    assert all('joint_' in reason and 'expected at most 10 %' in reason for reason in reasons)
 
 
 @pytest.mark.parametrize(('known', 'message'), [

@@ -26,6 +26,9 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.recording.recording import per_joint
 from joint_dynamics.robot import RobotModel
 
+DOUBTFUL = 10.0
+"""Deviation of a gain [%] above which it is worth no more than the manufacturer's [G III.A]."""
+
 
 @dataclass(frozen=True)
 class DriveGains:
@@ -81,6 +84,13 @@ def motor_currents(model: RobotModel, recording: Recording, prior: NDArray | Non
         raise JointDynamicsError(f'{recording.name}: holds neither torque nor current, only {", ".join(recording.quantities)}')
     motor = np.linalg.solve(coupling_matrix(model).T, recording.tau.T).T
     return motor if prior is None else motor / prior
+
+
+def doubtful_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return why gains cannot be believed, one line each, from `DriveGains.summary`."""
+    return [f'the loaded recording does not show the drive gain of {name}: deviation '
+            + ('infinite' if gain['std'] is None else f'{100 * gain["std"] / abs(gain["value"]):.3g} %') + f', expected at most {DOUBTFUL:g} %'
+            for name, gain in summary.items() if gain['std'] is None or 100 * gain['std'] > DOUBTFUL * abs(gain['value'])]
 
 
 class CurrentSystem:

@@ -13,7 +13,7 @@ from typing import Any
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.belief import reasons_for_doubt
 from joint_dynamics.identification.diagnostics import diagnose
-from joint_dynamics.identification.drive_gains import identify_drive_gains, with_torque
+from joint_dynamics.identification.drive_gains import doubtful_gains, identify_drive_gains, with_torque
 from joint_dynamics.identification.methods import Progress, Solved, solve_by_method
 from joint_dynamics.identification.observations import FilterPlan, filter_plan, observe
 from joint_dynamics.identification.payload import identify_payload
@@ -77,7 +77,8 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     if rotor is not None:
         notes.append('residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before')
     return IdentificationResult(problem, settings, plan, solution, solved.covariance, training, checked,
-                                _reasons(solved, settings), time.perf_counter() - started, notes, extras, solved.standard, rotor)
+                                _reasons(solved, settings) + doubtful_gains(extras.get('drive_gains', {})), time.perf_counter() - started, notes, extras,
+                                solved.standard, rotor)
 
 
 def _reasons(solved: Solved, settings: IdentificationSettings) -> list[str]:
