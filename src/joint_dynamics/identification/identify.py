@@ -77,8 +77,8 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     if rotor is not None:
         notes.append('residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before')
     return IdentificationResult(problem, settings, plan, solution, solved.covariance, training, checked,
-                                _reasons(solved, settings) + doubtful_gains(extras.get('drive_gains', {})), time.perf_counter() - started, notes, extras,
-                                solved.standard, rotor)
+                                _reasons(solved, settings) + doubtful_gains(extras.get('drive_gains', {})), time.perf_counter() - started,
+                                notes, extras, solved.standard, rotor)
 
 
 def _reasons(solved: Solved, settings: IdentificationSettings) -> list[str]:
