@@ -10,10 +10,11 @@ from joint_dynamics.cli.demo_story import INPUTS, Story
 from joint_dynamics.report.demo import friction_errors, map_nrmse, mean_squares, reductions
 
 WEAR = 0.8
-#: Heat brought in from outside, W for a joint of 150 N·m: a third of a degree per second.
-HEATING = 350.0
-#: Simulated seconds between sending a motion and its start: the feedforward works through all of it before.
-LEAD = 5.0
+#: Heat brought in from outside, W for a joint of 150 N·m: half a degree per second.
+HEATING = 500.0
+#: Simulated seconds between sending a motion and its start. The feedforward works through all of it before; so that this holds on a busy machine
+#: as well, simulated time all but stands meanwhile.
+LEAD, STANDING = 3.0, 0.02
 #: α that the estimator may find and the feedforward may use: a worn joint is beyond the region of [M6 eq 27].
 ALPHA_LOWER, ALPHA_UPPER = [0.4, -5.0], [2.5, 5.0]
 #: Deformation that teaches stiffness, rad: the shoulder pan is hardly loaded, and under load there is no lost motion that could mislead.
@@ -94,8 +95,10 @@ def _run(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict
         conductor.transition('/feedforward', verb)
     # The feedforward must have heard where the robot stands.
     robot.wait(robot.time + 0.5)
+    robot.command(real_time_factor=STANDING)
     begin = robot.time + LEAD
     sent = robot.refer('/feedforward/reference', begin, motion.time, motion.q, motion.dq, motion.ddq)
+    robot.command(real_time_factor=story.settings.speed)
     times, effort = efforts_of(sent)
     recorder = StateRecorder(conductor)
     robot.wait(begin + float(motion.time[-1]) + 1.0, step)

@@ -96,7 +96,7 @@ def start(story: Story) -> None:
             'posture': first.tolist(), 'limits': {'lower': lower, 'upper': upper},
             'fourier': {'period': use.period, 'time_budget': use.budget}}}), encoding='utf-8')
         story.node('simulator', {'seed': use.seed, 'real_time_factor': use.speed, 'position': first.tolist(),
-                                 'follow_topics': ['/estimator/joint_torques'], 'max_lead': 0.5, **TOOL})
+                                 'follow_topics': ['/identifier/heard', '/estimator/joint_torques'], 'max_lead': 0.5, **TOOL})
         step(0.2, 'the first run of an installation compiles the plant')
         story.robot = DemoRobot(story.conductor)
         joints, nominal = story.robot.joint_names, story.robot.truth['friction']['nominal_gain']
@@ -111,7 +111,7 @@ def start(story: Story) -> None:
 
 
 def excite(story: Story) -> None:
-    """Have an exciting motion optimised and played, and record it; then a motion at constant speeds."""
+    """Have an exciting motion optimised and played, and record it; then constant speeds, and the work, which only validates."""
     from joint_dynamics.nodes.demo_robot import StatusOf
     status = StatusOf(story.conductor, '/excitation')
     with story.display.stage('Optimise the excitation') as step:
@@ -127,6 +127,10 @@ def excite(story: Story) -> None:
         motion = demo_motions.constant_speeds(story.work.q[0])
         story.conductor.trigger('/identifier/start_recording')
         robot.wait(robot.play(*motion), step)
+        step(1.0, _counted(story.conductor.trigger('/identifier/stop_recording')))
+    with story.display.stage('Work, to validate') as step:
+        story.conductor.trigger('/identifier/start_recording')
+        robot.wait(robot.play(story.work.time, story.work.q, story.work.dq, story.work.ddq), step)
         step(1.0, _counted(story.conductor.trigger('/identifier/stop_recording')))
     story.processes.stop('excitation')
 
