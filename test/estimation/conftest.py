@@ -176,3 +176,16 @@ def waypoint_run():
     time, q = waypoint_motion(7)
     samples = play(robot, Trajectory(time, q, np.gradient(q, time, axis=0)))
     return SimpleNamespace(robot=robot, samples=samples, description=description)
+
+
+@pytest.fixture(scope='session')
+def short_run():
+    """Two waypoint cycles of a simulated UR5e with 5 kg at 250 Hz, 27 s: robot, samples, description."""
+    from joint_dynamics.simulation import FlexibleJointRobot, Payload, Trajectory, play
+    robot = FlexibleJointRobot(seed=3, rate=500.0, temperature=35.0)
+    robot.attach_payload(Payload(5.0, (0.0, 0.0, 0.08)))
+    description = described(robot)
+    time, q = waypoint_motion(2, spacing=0.008)
+    played = play(robot, Trajectory(time, q, np.gradient(q, time, axis=0)))
+    samples = SimpleNamespace(**{name: getattr(played, name)[::2] for name in ('time', 'q', 'theta', 'current', 'temperature')})
+    return SimpleNamespace(robot=robot, samples=samples, description=description, period=4e-3)

@@ -141,8 +141,7 @@ def test_without_a_friction_model(waypoint_run, tools):
     estimator, _ = estimate(waypoint_run, bare, EstimationSettings(friction='coulomb_viscous'), keep=())
     speed = np.full(6, 1.0)
     truth = waypoint_run.robot.truth.friction(speed, 0.0)
-    F_C, F_V = estimator.friction.parameters.T
-    assert F_C + F_V == pytest.approx(truth, rel=0.25)
+    assert estimator.friction.parameters.sum(axis=1) == pytest.approx(truth, rel=0.25)
 
 
 def test_torque_instead_of_current(waypoint_run, worn_start, tools):

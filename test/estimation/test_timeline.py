@@ -172,7 +172,7 @@ def test_two_publishers_with_other_joints_are_merged_and_doubles_are_named():
         send(timeline, [k * MS + 300_000], names=('c', 'b'), order=(2, 1))
     stamps, arrays = take(timeline)
     check(stamps, arrays, 'q')
-    assert timeline.duplicates == {'b'}
+    assert timeline.duplicates() == ['b']
 
 
 def test_a_joint_that_leaves_is_named_and_its_return_is_enough():

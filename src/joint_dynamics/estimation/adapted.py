@@ -18,8 +18,8 @@ from joint_dynamics.estimation.friction import CoulombViscousEstimator
 from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 
-# Runs that are kept for the trend, and s of excited motion before a stiffness is worth writing down.
-RUNS, ENOUGH = 200, 2.0
+# Runs that are kept for the trend.
+RUNS = 200
 
 
 def fingerprint(description: DynamicsDescription) -> str:
@@ -58,13 +58,12 @@ def adapted(description: DynamicsDescription, estimator: JointEstimator, *, base
         if known is not None:
             reference[name] = {'stiffness': _plain(np.atleast_2d(known.coefficients)[j])}
         stiffness = estimator.stiffness
-        if stiffness is not None and stiffness.excitation[j] >= ENOUGH:
-            coefficients = stiffness.coefficients[j]
-            if np.isfinite(coefficients).all() and coefficients[0] > 0:
-                part['stiffness'] = {**part.get('stiffness', {}), 'coefficients': _plain(coefficients),
-                                     'standard_deviations': _plain(stiffness.standard_deviation[j]), 'method': 'online'}
-                # The first stiffness that was learnt is what later ones are compared with.
-                reference.setdefault(name, {'stiffness': _plain(coefficients)})
+        if stiffness is not None and stiffness.believed[j]:
+            coefficients = _plain(stiffness.coefficients[j])
+            part['stiffness'] = {**part.get('stiffness', {}), 'coefficients': coefficients,
+                                 'standard_deviations': _plain(stiffness.standard_deviation[j]), 'method': 'online'}
+            # The first stiffness that was learnt is what later ones are compared with.
+            reference.setdefault(name, {'stiffness': coefficients})
     payload = estimator.payload
     if payload is not None and payload.known:
         deviations = np.sqrt(np.diag(payload.covariance))

@@ -63,8 +63,9 @@ def _samples(session: EstimationSession) -> Condition:
     estimator = session.estimator
     if estimator is None or not estimator.filter.ready:
         return Condition(WARNING, 'filling the filters', values)
-    if line.duplicates:
-        return Condition(WARNING, f'several publishers give {", ".join(sorted(line.duplicates))}', values)
+    double = line.duplicates()
+    if double:
+        return Condition(WARNING, f'several publishers give {", ".join(double)}', values)
     if line.late > 0.01 * line.given + 10:
         return Condition(WARNING, 'samples out of order, dropped: several publishers, or clocks that differ', values)
     if line.bridged > 0.01 * line.given + 10:
@@ -84,14 +85,12 @@ def _friction(session: EstimationSession) -> Condition:
     if isinstance(friction, CoulombViscousEstimator):
         waiting = friction.seen == 0
         return Condition(WARNING, f'not excited yet: {_joints(names, waiting)}', values) if waiting.any() else Condition(OK, 'adapting', values)
-    if friction.saturated.any():
-        return Condition(WARNING, f'saturated, at a bound of its parameters: {_joints(names, np.any(friction.saturated, axis=1))}', values)
-    waiting = friction.excitation < 1.0
-    if waiting.any():
-        return Condition(WARNING, f'not excited yet: {_joints(names, waiting)}', values)
-    stuck = friction.moving & ~friction.informative
-    if stuck.any():
-        return Condition(WARNING, f'not excited, motion tells Coulomb from viscous friction too little: {_joints(names, stuck)}', values)
+    begun = friction.excitation >= 1.0
+    reasons = {'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1), 'not excited yet': ~begun,
+               'not excited, motion tells Coulomb from viscous friction too little': friction.moving & ~friction.informative & begun}
+    said = [f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any()]
+    if said:
+        return Condition(WARNING, '; '.join(said), values)
     return Condition(OK, 'adapting' if friction.moving.any() else 'at rest', values)
 
 
@@ -117,12 +116,11 @@ def _stiffness(session: EstimationSession) -> Condition:
     assert estimator.stiffness is not None
     names, stiffness = estimator.model.joint_names, estimator.stiffness
     values = _by_joint(names, stiffness.coefficients)
-    waiting = stiffness.excitation < 1.0
     changed = stiffness.changes > 0
-    text = f'; changed suddenly: {_joints(names, changed)}' if changed.any() else ''
-    if waiting.any():
-        return Condition(WARNING if waiting.all() else OK, f'not excited yet: {_joints(names, waiting)}{text}', values)
-    return Condition(OK, f'learnt{text}', values)
+    reasons = {'not excited yet': stiffness.excitation < 1.0, 'torque and deformation do not fit, nothing learnt': ~stiffness.believed &
+               (stiffness.excitation >= 5.0), 'changed suddenly': changed}
+    said = '; '.join(f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any())
+    return Condition(OK if stiffness.believed.any() else WARNING, said or 'learnt', values)
 
 
 def _contact(session: EstimationSession) -> Condition:

@@ -30,7 +30,7 @@ class FrictionEstimator:
     omega_min, hold  rad/s and s: no adaptation when |ω| stayed below omega_min for that long [M6 eq 28].
     information  smallest eigenvalue of the correlation matrix of Y, 1 − |corr(Y₁, Y₂)|, that is needed; 0: the paper's condition only.
     memory       s of motion over which mean(Y Yᵀ) and the noise are taken.
-    floor        smallest mean(Y_i²) divided by: (N·m)² and (rad/s)², (2,).
+    floor        smallest mean(Y_i²) that is divided by, (N·m)² and (rad/s)², (2,) or (n, 2): the gains before much is known of the motion.
 
     `parameters` (n, 2); `covariance` (n, 2, 2); `moving`, `informative`, `excited` (n,) bool; `saturated` (n, 2) bool, at a bound;
     `excitation` (n,) s of adaptation since the reset; `noise` (n,) N·m, deviation of f − f̂.
@@ -38,7 +38,7 @@ class FrictionEstimator:
 
     def __init__(self, joints: int, period: float = 1e-3, *, rate: ArrayLike = 1.0, initial: ArrayLike = (1.0, 0.0),
                  lower: ArrayLike = (0.4, -0.05), upper: ArrayLike = (1.5, 0.05), omega_min: float = 0.01, hold: float = 0.05,
-                 information: float = 0.02, memory: float = 10.0, floor: ArrayLike = (1e-4, 1e-4)) -> None:
+                 information: float = 0.02, memory: float = 10.0, floor: ArrayLike = (1e-4, 0.04)) -> None:
         if joints < 1:
             raise JointDynamicsError(f'friction: expected joints >= 1, found {joints}')
         self.joints, self.period = int(joints), positive('period', period)
@@ -54,7 +54,7 @@ class FrictionEstimator:
         self._length = max(positive('memory', memory) / self.period, 1.0)
         # The law waits for so many samples of motion before it trusts mean(Y Yᵀ).
         self._enough = min(0.3 / self.period, self._length)
-        self._floor = np.asarray(floor, dtype=float)
+        self._floor = np.broadcast_to(np.asarray(floor, dtype=float), shape).T.copy()
         self.reset()
 
     def reset(self, parameters: ArrayLike | None = None) -> None:
@@ -160,7 +160,7 @@ class FrictionEstimator:
         self._updates += 1
         if self._updates % 10 == 1:
             first, second, cross, _ = self._means
-            self._step[:] = self.period * self.rate.T / np.maximum(self._means[:2], self._floor[:, None])
+            self._step[:] = self.period * self.rate.T / np.maximum(self._means[:2], self._floor)
             correlation = np.abs(cross) / np.sqrt(np.maximum(first * second, 1e-300))
             self.informative = (self._seen >= self._enough) & (1.0 - correlation >= self.information) & (first > 0) & (second > 0)
 

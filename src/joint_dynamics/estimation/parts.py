@@ -28,8 +28,10 @@ def make_friction(model: JointModel, use: EstimationSettings, period: float) -> 
     lower, upper = (np.tile(bound, (n, 1)) for bound in (use.friction_lower, use.friction_upper))
     viscous = use.viscous_share * np.abs(model.friction.static_part.viscous(np.ones(n)))
     lower[:, 1], upper[:, 1] = np.minimum(lower[:, 1], -viscous), np.maximum(upper[:, 1], viscous)
+    coulomb = np.maximum(0.3 * model.friction.parameters['F_C0'], 1e-2)
+    floor = np.stack([coulomb ** 2, np.full(n, 0.04)], axis=1)
     return FrictionEstimator(n, period, rate=use.friction_rate, initial=model.scale, lower=lower, upper=upper, omega_min=use.omega_min,
-                             hold=use.hold, information=use.information, memory=use.friction_memory)
+                             hold=use.hold, information=use.information, memory=use.friction_memory, floor=floor)
 
 
 def largest_backlash(model: JointModel) -> Array:

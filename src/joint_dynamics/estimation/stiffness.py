@@ -19,6 +19,8 @@ from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint
 Array = NDArray[np.float64]
 # Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more than (1/μ)^CHECK.
 CHECK = 64
+# s of excited motion before a stiffness may be believed.
+ENOUGH = 2.0
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST, LARGEST_TORQUE = 1e3, 1e9
 
@@ -43,7 +45,7 @@ class StiffnessEstimator:
     noise                N·m, number or (n,): smallest deviation of the torque that is believed.
 
     What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion since the reset),
-    `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error).
+    `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error), `believed` (bool).
     """
 
     def __init__(self, joints: int, order: int = 2, *, period: float = 1e-3, scale: ArrayLike = 1e-3, memory: float = 5.0,
@@ -85,6 +87,7 @@ class StiffnessEstimator:
         self._rls.reset(self._alpha0 if coefficients is None else np.asarray(coefficients, dtype=float) * self._unit)
         self._short, self._level, self._seen = np.zeros((3, self.joints))
         self._long = self._floor.copy()
+        self._usual = np.zeros(self.joints)
         self._anchor = np.full(self.joints, np.inf)
         self._still = np.full(self.joints, self._hold)
         self._fresh = np.ones(self.joints, dtype=bool)
@@ -108,6 +111,12 @@ class StiffnessEstimator:
     def noise(self) -> Array:
         """Deviation of the prediction error, N·m, (n,)."""
         return np.sqrt(self._long)
+
+    @property
+    def believed(self) -> NDArray[np.bool_]:
+        """Whether there is a stiffness to rely on, (n,): excited for 2 s, explaining 80 % of the torque, growing with the deformation."""
+        rising = (self._rls.alpha[:, 0] > 0) & (self.stiffness(self.scale) > 0)
+        return (self.excitation >= ENOUGH) & (self._long <= 0.2 * self._usual) & rising
 
     @property
     def standard_deviation(self) -> Array:
@@ -200,6 +209,7 @@ class StiffnessEstimator:
         self._level += share * (level - samples * self._level)
         # The usual level never learns from a jump: what one sample can add to it is bounded.
         slow = np.minimum(samples / np.minimum(seen, 20.0 * self._window), 1.0)
+        self._usual += slow * (self._level - self._usual)
         self._long += slow * (np.clip(self._short, self._floor, 2.0 * self._long) - self._long)
         if np.isinf(self.change_share):
             return

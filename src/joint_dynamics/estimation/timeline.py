@@ -63,7 +63,6 @@ class Timeline:
     `add` takes a sample, `samples()` yields what is complete. `restarts`: number of gaps and jumps; when it has changed, the next sample does not
     follow the last one. Counters: `given` samples; `bridged`, those interpolated over a lost one; `late` (out of order, dropped), `broken` (not
     finite, dropped), `gaps`, `jumps` (time back). `error` s: largest distance of a given sample from a measured one; may be set to 0.
-    `duplicates`: joints that several sources give; the first one counts as long as it lasts.
     """
 
     def __init__(self, joint_names: Sequence[str], quantities: Sequence[str], period: float | None = None, *, max_gap: float = 0.1,
@@ -94,7 +93,6 @@ class Timeline:
         self._needed: list[_Source] = []
         self._whole = False
         self._next: float | None = None
-        self.duplicates: set[str] = set()
 
     def missing(self) -> dict[str, list[str]]:
         """Return the joints that no source gave yet, by quantity; empty when everything was there once."""
@@ -111,6 +109,17 @@ class Timeline:
                 wanted = [self.joint_names[k] for k in source.joints if self._of[source.row][k] is source]
                 found[f'{self.quantities[source.row]} of {", ".join(wanted)}'] = float(behind)
         return found
+
+    def duplicates(self) -> list[str]:
+        """Return the joints that several living sources give; the first one counts as long as it lasts."""
+        living = [source for source in self._sources.values() if source is not None and source.stamps]
+        newest = max((source.stamps[-1] for source in living), default=0)
+        living = [source for source in living if (newest - source.stamps[-1]) * NS < GIVEN_UP]
+        count: dict[tuple[int, int], int] = {}
+        for source in living:
+            for joint in source.joints:
+                count[source.row, int(joint)] = count.get((source.row, int(joint)), 0) + 1
+        return sorted({self.joint_names[joint] for (_, joint), sources in count.items() if sources > 1})
 
     def add(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
         """Take one sample of the joints `names`, stamp in ns; joints and quantities that are not wanted are passed over."""
@@ -207,10 +216,7 @@ class Timeline:
         if row is not None and pairs:
             source = self._sources[key] = _Source(row, [joint for joint, _ in pairs], [column for _, column in pairs])
             for joint, _ in pairs:
-                if self._of[row][joint] is None:
-                    self._of[row][joint] = source
-                else:
-                    self.duplicates.add(self.joint_names[joint])
+                self._of[row][joint] = self._of[row][joint] or source
             self._settle()
         else:
             self._sources[key] = None

@@ -56,7 +56,7 @@ class TorqueFusion:
         phi, stiffness = estimate.deformation, estimate.stiffness
         lost = self._backlash / (1.0 + (phi / self._backlash) ** 2)
         # A stiffness that is neither described nor learnt tells nothing.
-        unknown = np.where(self._described | (stiffness.excitation > 1.0), 0.0, 1e12)
+        unknown = np.where(self._described | stiffness.believed, 0.0, 1e12)
         spring = unknown + self._floor + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost) + stiffness.variance(phi)
         self.spring_deviation = np.sqrt(spring)
         weight = motor / (motor + spring)

@@ -1,0 +1,269 @@
+"""The estimator node over DDS: it gives what the same samples give in this process, says what is wrong, saves and goes on."""
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from sensor_msgs.msg import JointState, Temperature
+from std_msgs.msg import Float64MultiArray, String
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.estimation import EstimationSession
+from joint_dynamics.nodes.estimator import EstimatorNode
+from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.robot import INERTIAL
+from joint_dynamics.simulation import FlexibleJointRobot, Trajectory, play, ur5e_urdf
+
+START = 1_700_000_000_000_000_000
+RATE = 500.0
+
+
+def description_of(robot):
+    """What identification would know of the simulated robot, from its truth."""
+    truth, drives = robot.truth, robot.drives
+    angle = np.repeat(np.linspace(0, 2 * np.pi, 240, endpoint=False)[:, None], robot.n, axis=1)
+    error, backlash = truth.kinematic_error(angle), truth.backlash(angle)
+    constants = {'F_C0': 'coulomb', 'F_C1': 'coulomb_load', 'F_S': 'static', 'V_S': 'stribeck_speed', 'mu': 'stribeck_shape', 'F_V1': 'viscous',
+                 'F_V2': 'viscous_square', 'F_V3': 'viscous_cubic', 'F_T1': 'temperature_linear', 'F_T2': 'temperature_cubic'}
+    parameters = truth.parameters.reshape(robot.n, -1)
+    return DynamicsDescription({
+        'robot': {'joint_names': list(robot.joint_names)},
+        'joints': {name: {
+            'drive_gain': {'value': float(truth.drive_gains[j])}, 'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
+            'damping': {'value': float(truth.damping[j])}, 'stiffness': {'coefficients': truth.stiffness[j].tolist()},
+            'friction': {'parameters': {**{key: float(getattr(drives, value)[j]) for key, value in constants.items()}, 'T_0': 35.0, 'T_min': 10.0},
+                         'maxwell_slip': {'operators': 4}, 'scale': [0.6, 0.0]},
+            'kinematic_error': {'values': error[:, j].tolist()}, 'backlash': {'values': backlash[:, j].tolist()}}
+            for j, name in enumerate(robot.joint_names)},
+        'inertial': {'standard': {name: dict(zip(INERTIAL, row[:10].tolist(), strict=True))
+                                  for name, row in zip(robot.joint_names, parameters, strict=True)}}})
+
+
+@pytest.fixture(scope='module')
+def arm():
+    """Eight seconds of all joints swinging, at 500 Hz."""
+    robot = FlexibleJointRobot(seed=2, rate=RATE, temperature=30.0)
+    t = np.arange(0.0, 8.0, 0.01)
+    home = robot.truth.position
+    swing = np.array([0.6, 0.4, 0.5, 0.7, 0.8, 0.9]) * np.sin(np.outer(t, 2 * np.pi * np.array([0.31, 0.37, 0.41, 0.43, 0.47, 0.53])))
+    q = home + swing * np.minimum(t, 1.0)[:, None] ** 2
+    samples = play(robot, Trajectory(t, q, np.gradient(q, t, axis=0)))
+    return SimpleNamespace(robot=robot, samples=samples, description=description_of(robot))
+
+
+class Publisher:
+    """Publishes samples of the arm as a driver would: joints in reverse order, motor side apart, one temperature per joint."""
+
+    def __init__(self, ros, arm):
+        self.ros, self.arm, self.names = ros, arm, arm.robot.joint_names[::-1]
+        self.link, self.motor = (ros.probe.create_publisher(JointState, name, 20000) for name in ('joint_states', 'motor_states'))
+        self.warm = [ros.probe.create_publisher(Temperature, f'{name}/temperature', 100) for name in self.names]
+
+    def ready(self, node='estimator'):
+        self.ros.until(lambda: self.link.get_subscription_count() and self.motor.get_subscription_count()
+                       and all(item.get_subscription_count() for item in self.warm), what='subscriptions')
+
+    def send(self, k, shift=0, names=None, motor=True):
+        names = self.names if names is None else names
+        stamp = START + round(self.arm.samples.time[k] * 1e9) + shift
+        order = [self.arm.robot.joint_names.index(name) for name in names]
+        samples = self.arm.samples
+        message = JointState(name=list(names), position=samples.q[k, order].tolist(), effort=[0.0] * len(names))
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10 ** 9)
+        self.link.publish(message)
+        if motor:
+            message = JointState(name=list(names), position=samples.theta[k, order].tolist(), effort=samples.current[k, order].tolist())
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10 ** 9)
+            self.motor.publish(message)
+        if k % 500 == 0:
+            for publisher, j in zip(self.warm, [self.arm.robot.joint_names.index(name) for name in self.names], strict=True):
+                publisher.publish(Temperature(temperature=float(samples.temperature[k, j])))
+
+    def play(self, start, end, **options):
+        """Send samples, spinning in between so that nothing piles up."""
+        for k in range(start, end):
+            self.send(k, **options)
+            self.ros.executor.spin_once(timeout_sec=0.0)
+            self.ros.executor.spin_once(timeout_sec=0.0)
+
+
+@pytest.fixture
+def start(ros, arm, tmp_path):
+    """A function that starts the node on the arm's description and returns it, active, with a publisher."""
+    path = tmp_path / 'described.yaml'
+    arm.description.save(path)
+
+    def begin(**parameters):
+        options = {'robot_file': str(ur5e_urdf()), 'description_file': str(path), 'inputs': ['joint_states', 'motor_states', 'temperatures'],
+                   'joint_states_effort': 'none', 'reliable_inputs': True, 'output_folder': str(tmp_path / 'out'), 'save_period': 0.0, **parameters}
+        node = ros.node(EstimatorNode, **options)
+        assert ros.transition('estimator', 'configure'), node.diagnostics.message('state')
+        assert ros.transition('estimator', 'activate')
+        publisher = Publisher(ros, arm)
+        publisher.ready()
+        return node, publisher
+    return begin
+
+
+def given(node):
+    return node.session.timeline.given
+
+
+def until_given(ros, node, samples):
+    ros.until(lambda: given(node) >= samples, what=f'{samples} samples')
+
+
+def status(ros, messages, name):
+    """The newest status of one condition, waited for."""
+    def find():
+        for message in reversed(messages):
+            for item in message.status:
+                if item.name.endswith(f': {name}'):
+                    return item
+        return None
+    return ros.until(find, what=name)
+
+
+def test_it_gives_what_the_same_samples_give_here(ros, arm, start, assert_documented):
+    node, publisher = start(sample_rate=RATE)
+    assert_documented(node)
+    torques = ros.listen(JointState, 'estimator/joint_torques')
+    external = ros.listen(JointState, 'estimator/external_torques')
+    parameters = ros.listen(Float64MultiArray, 'estimator/friction_parameters')
+    covariance = ros.listen(Float64MultiArray, 'estimator/stiffness_covariance')
+    samples = 3000
+    publisher.play(0, samples)
+    until_given(ros, node, samples)
+    here = EstimationSession(arm.robot.model, arm.description, ('q', 'current', 'theta', 'temperature'), period=1 / RATE)
+    kept = {}
+    for k in range(samples):
+        stamp = START + round(arm.samples.time[k] * 1e9)
+        if k % 500 == 0:
+            here.take('temperature', stamp, arm.robot.joint_names, arm.samples.temperature[k])
+        for quantity in ('q', 'theta', 'current'):
+            here.take(quantity, stamp, arm.robot.joint_names, getattr(arm.samples, quantity)[k])
+        for when in here.run():
+            kept[when] = here.estimator.torque.copy(), here.estimator.external.copy()
+    assert given(node) == samples
+    assert node.session.estimator.friction.parameters == pytest.approx(here.estimator.friction.parameters, abs=0.05)
+    assert node.session.estimator.friction.parameters[:, 0] == pytest.approx(np.ones(6), abs=0.25)
+    # The torques on the topics are those of their stamps, at 100 Hz.
+    ros.until(lambda: len(torques) >= samples / 5 - 15 and len(external) >= samples / 5 - 15, what='torques')
+    for message in torques[100:]:
+        stamp = message.header.stamp.sec * 10 ** 9 + message.header.stamp.nanosec
+        assert message.name == list(arm.robot.joint_names)
+        assert np.array(message.effort) == pytest.approx(kept[stamp][0], abs=0.2)
+    ros.until(lambda: parameters and covariance, what='parameters')
+    ros.until(lambda: np.allclose(np.reshape(parameters[-1].data, (6, 2)), here.estimator.friction.parameters, atol=0.05), what='last parameters')
+    assert [dim.size for dim in parameters[-1].layout.dim] == [6, 2]
+    assert [dim.size for dim in covariance[-1].layout.dim] == [6, 2, 2]
+    blocks = np.reshape(covariance[-1].data, (6, 2, 2))
+    assert np.linalg.eigvalsh(blocks / np.sqrt(np.einsum('jaa,jbb->jab', blocks, blocks))).min() > 0
+
+
+def test_save_restart_and_reset(ros, arm, start, tmp_path):
+    node, publisher = start()
+    descriptions = ros.listen(String, 'estimator/dynamics_description', LATCHED)
+    refused = ros.trigger('estimator/save')
+    assert not refused.success
+    assert 'samples' in refused.message
+    publisher.play(0, 2500)
+    until_given(ros, node, 2300)
+    answer = ros.trigger('estimator/save')
+    assert answer.success
+    path = tmp_path / 'out' / 'dynamics.yaml'
+    assert answer.message == str(path)
+    saved = DynamicsDescription.load(path)
+    alpha = node.session.estimator.friction.parameters
+    assert saved.scale() == pytest.approx(alpha, abs=0.05)
+    assert alpha[:, 0] == pytest.approx(np.ones(6), abs=0.25)
+    ros.until(lambda: descriptions and DynamicsDescription.from_yaml(descriptions[-1].data).scale() == pytest.approx(saved.scale()), what='description')
+    # Shutting down writes as well; the next one goes on from there, and a reset goes back to the description.
+    path.unlink()
+    assert ros.transition('estimator', 'deactivate')
+    assert path.exists()
+    assert ros.transition('estimator', 'cleanup')
+    assert ros.transition('estimator', 'configure')
+    assert ros.transition('estimator', 'activate')
+    assert 'goes on' in node.diagnostics.message('setup')
+    assert node.session.model.scale == pytest.approx(DynamicsDescription.load(path).scale())
+    assert node.session.model.scale == pytest.approx(alpha, abs=0.05)
+    assert ros.trigger('estimator/reset').success
+    assert node.session.model.scale[:, 0] == pytest.approx(np.full(6, 0.6))
+    assert json.dumps(node.session.adapted('now').document)
+
+
+def test_diagnostics_and_recovery_over_dds(ros, arm, start):
+    """Nothing yet, running, a joint that leaves, samples of the past: each has its words, and passes by itself."""
+    node, publisher = start(sample_rate=RATE)
+    messages = ros.listen(DiagnosticArray, '/diagnostics')
+
+    def until_said(name, words, level):
+        ros.until(lambda: (item := status(ros, messages, name)).level == level and words in item.message, what=f'{name}: {words}')
+
+    until_said('samples', 'nothing yet of q', DiagnosticStatus.ERROR)
+    publisher.play(0, 600)
+    until_said('samples', 'aligned', DiagnosticStatus.OK)
+    names = arm.robot.joint_names
+    publisher.play(600, 1200, names=names[:5])
+    until_said('samples', f'q of {names[5]}', DiagnosticStatus.ERROR)
+    publisher.play(1200, 1800)
+    until_said('samples', 'aligned', DiagnosticStatus.OK)
+    # A bag that loops.
+    publisher.play(0, 600)
+    until_said('samples', 'aligned', DiagnosticStatus.OK)
+    assert node.session.timeline.jumps >= 1
+    assert np.isfinite(node.session.estimator.external).all()
+
+
+def test_parameters_that_take_effect_at_once(ros, start):
+    node, publisher = start()
+    publisher.play(0, 1200)
+    until_given(ros, node, 1000)
+    alpha = node.session.estimator.friction.parameters
+    assert ros.set_parameter('estimator', 'learn', False).successful
+    publisher.play(1200, 1800)
+    until_given(ros, node, 1600)
+    assert node.session.estimator.friction.parameters[:, 0] == pytest.approx(alpha[:, 0], abs=0.1)
+    before = node.session.estimator.friction.parameters
+    publisher.play(1800, 2000)
+    until_given(ros, node, 1800)
+    assert node.session.estimator.friction.parameters == pytest.approx(before)
+    assert ros.set_parameter('estimator', 'contact_deviations', 9.0).successful
+    assert node.session.settings.contact_deviations == 9.0
+    refused = ros.set_parameter('estimator', 'friction_rate', [1.0])
+    assert not refused.successful
+    assert '2 numbers' in refused.reason
+    assert not ros.set_parameter('estimator', 'omega_min', -1.0).successful
+    # Bounds that contradict each other are refused by the estimation, which goes on as before.
+    assert ros.set_parameter('estimator', 'friction_lower', [2.0, -0.05]).successful
+    assert 'friction_lower' in node.diagnostics.message('settings')
+
+
+def test_inactive_it_listens_to_nothing(ros, start):
+    node, publisher = start()
+    assert ros.transition('estimator', 'deactivate')
+    publisher.play(0, 200)
+    assert given(node) == 0
+
+
+def test_without_description_it_says_so(ros):
+    ros.node(EstimatorNode, robot_file=str(ur5e_urdf()), description_timeout=0.1)
+    assert not ros.transition('estimator', 'configure')
+
+
+def test_process_ends_cleanly(ros, arm, tmp_path):
+    path = tmp_path / 'described.yaml'
+    arm.description.save(path)
+    messages = ros.listen(DiagnosticArray, '/diagnostics')
+    process = ros.process('joint_dynamics.nodes.estimator', parameters={
+        'robot_file': str(ur5e_urdf()), 'description_file': str(path), 'autostart': 'true', 'output_folder': str(tmp_path / 'out'),
+        'joint_states_effort': 'current'})
+    ros.until(lambda: status(ros, messages, 'state').message == 'active', what='active')
+    status_, output = ros.stop(process)
+    assert status_ == 0, output
