@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.drive_gains import (
     CurrentSystem,
     current_observations,
@@ -22,6 +23,7 @@ from joint_dynamics.identification.observations import FilterPlan, observe
 from joint_dynamics.identification.payload import identify_payload, identify_together
 from joint_dynamics.identification.problem import Problem
 from joint_dynamics.identification.total_least_squares import mixed, total_least_squares, weighted_least_squares
+from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, RobotModel
 
@@ -223,6 +225,17 @@ def test_torque_of_coupled_drives_takes_the_power_of_the_motors(robot):
     tau = with_torque(robot.model, recording, dict(zip(robot.model.joint_names, GAINS, strict=True))).tau
     motor = motor_currents(robot.model, recording, None) * GAINS
     assert np.allclose((tau * dq).sum(axis=1), (motor * (dq @ robot.coupling.T)).sum(axis=1))
+
+
+def test_currents_of_coupled_drives_from_identification_to_validation(robot):
+    """identify by `tls` and validate from its description read the same currents as the same joint torques."""
+    unloaded, loaded, other = robot.record(41), robot.record(42, HEAVY), robot.record(43)
+    result = identify(robot.model, [unloaded], [other], IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False),
+                      loaded=[loaded])
+    assert np.allclose([result.settings.drive_gains[name] for name in robot.model.joint_names], GAINS, rtol=0.03)
+    again = validate_description(result.description, [other])[0]
+    assert result.validation[0].residual_percent()[1] < 4.0
+    assert again.residual_percent()[1] == pytest.approx(result.validation[0].residual_percent()[1], rel=0.05)
 
 
 def test_payload_along_with_the_robot(robot):

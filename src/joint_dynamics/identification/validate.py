@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.drive_gains import with_torque
 from joint_dynamics.identification.observations import FilterPlan, Observation, filter_plan, observe
 from joint_dynamics.identification.residuals import Fit, relative
 from joint_dynamics.identification.settings import IdentificationSettings
@@ -72,6 +73,8 @@ def validate_description(description: DynamicsDescription, recordings: Sequence[
     gains = drive_gains or settings.drive_gains
     if gains is None and description.has('drive_gain', model.joint_names):
         gains = dict(zip(model.joint_names, description.values('drive_gain', model.joint_names), strict=True))
+    if model.coupling is not None and gains is not None:
+        recordings = [recording if recording.current is None else with_torque(model, recording, gains) for recording in recordings]
     plan = _plan(description, recordings, settings)
     return [validation_fit(model, description, observe(recording, plan, gains), settings.moving_speed) for recording in recordings]
 
