@@ -1,0 +1,251 @@
+"""The feedforward node over DDS: delay beside a node that echoes at once, and what it is worth on the simulated UR5e, every node a process."""
+import importlib.util
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import rclpy
+import yaml
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from joint_dynamics.cli.processes import Processes
+from joint_dynamics.cli.ros_domain import own_domain
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.joint import FrictionModel
+from joint_dynamics.nodes.demo_conductor import conductor
+from joint_dynamics.nodes.demo_robot import DemoRobot, StateRecorder, efforts_of
+from joint_dynamics.nodes.topics import SENSOR
+from joint_dynamics.robot import INERTIAL, PER_JOINT
+from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, ur5e_urdf
+
+_spec = importlib.util.spec_from_file_location('bench_control', Path(__file__).with_name('bench_control.py'))
+control = importlib.util.module_from_spec(_spec)
+sys.modules['bench_control'] = control
+_spec.loader.exec_module(control)
+
+INPUTS = {'inputs': ['joint_states', 'motor_states', 'temperatures'], 'joint_states_effort': 'none', 'motor_states_effort': 'current',
+          'reliable_inputs': True}
+LEAD = 3.0
+
+
+def document_of(robot, alpha, gains):
+    """The dynamics description of a simulated robot: truth in the structure of the model, friction scaled wrong by α."""
+    arm, truth, joints = control.truth_of(robot), robot.truth, {}
+    for k, name in enumerate(robot.joint_names):
+        friction = FrictionModel({key: value[k] for key, value in arm.friction.parameters.items()}).to_dict()
+        joints[name] = {
+            'drive_gain': {'value': float(gains[k])}, 'rotor_inertia': {'value': float(arm.rotor_inertia[k])},
+            'damping': {'value': float(arm.damping[k])}, 'stiffness': {'coefficients': truth.stiffness[k].tolist()},
+            'friction': {**friction, 'maxwell_slip': {'operators': 4}, 'scale': list(alpha)},
+            'backlash': arm.friction.maxwell_slip.backlash.to_dict(k), 'kinematic_error': arm.kinematic_error.to_dict(k)}
+    links = truth.parameters.reshape(-1, PER_JOINT)[:, :len(INERTIAL)]
+    standard = {name: dict(zip(INERTIAL, row.tolist(), strict=True)) for name, row in zip(robot.joint_names, links, strict=True)}
+    return DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints})
+
+
+class Stage:
+    """Processes with parameters, a client, and the simulated robot."""
+
+    def __init__(self, processes, client, folder):
+        self.processes, self.client, self.folder = processes, client, folder
+
+    def node(self, name, parameters, remap=None, module=None):
+        """Start a node as a process."""
+        path = self.folder / f'{name}.yaml'
+        path.write_text(yaml.safe_dump({f'/{name}': {'ros__parameters': parameters}}), encoding='utf-8')
+        arguments = ['--ros-args', '--params-file', str(path)]
+        for source, target in (remap or {}).items():
+            arguments += ['-r', f'{source}:={target}']
+        self.processes.start(name, module or f'joint_dynamics.nodes.{name}', arguments)
+
+    def law(self, **parameters):
+        """Set the feedforward up anew."""
+        if self.client.state('/feedforward') == 'active':
+            self.client.transition('/feedforward', 'deactivate')
+            self.client.transition('/feedforward', 'cleanup')
+        self.client.set_parameters('/feedforward', **parameters)
+        for verb in ('configure', 'activate'):
+            self.client.transition('/feedforward', verb)
+        self.robot.wait(self.robot.time + 0.5)
+
+    def play(self, path, gain, law=None, **parameters):
+        """Play a path once, through the feedforward with a law or straight; return tracking [rad²] and torque [(N·m)²] MSE, (n,)."""
+        robot, topic = self.robot, '/simulator/joint_trajectory'
+        if law is not None:
+            topic = '/feedforward/reference'
+            self.law(law=law, **parameters)
+        values = path.sample(path.times)
+        # Simulated time runs slowly while the feedforward works through the motion, or it would come too late.
+        robot.command(real_time_factor=0.1)
+        begin = robot.time + LEAD
+        times, effort = efforts_of(robot.refer(topic, begin, path.times, values[:, 0], values[:, 1], values[:, 2]))
+        robot.command(real_time_factor=0.0)
+        recorder = StateRecorder(self.client)
+        robot.wait(begin + path.end + 1.0, timeout=900.0)
+        stamps, q, current = recorder.stop()
+        t = stamps - begin
+        rows = (t >= 0) & (t <= path.end)
+        desired = path.sample(t[rows])[:, 0]
+        fed = np.stack([np.interp(t[rows], times, effort[:, j]) for j in range(6)], axis=1) if effort.size else 0.0
+        return np.mean((q[rows] - desired) ** 2, axis=0), np.mean((current[rows] * gain - fed) ** 2, axis=0)
+
+
+def scene(folder, processes, client, simulator, alpha=(1.0, 0.0), payload=control.PAYLOAD, position=None):
+    """Start simulator, estimator and feedforward with descriptions of the truth; return the stage and the nominal drive gains."""
+    twin = FlexibleJointRobot(seed=0, errors=ModelErrors(), rate=500.0)
+    if payload:
+        twin.attach_payload(Payload(*payload))
+    true, nominal = twin.truth.drive_gains, twin.nominal_gains
+    document_of(twin, alpha, true).save(folder / 'estimator.dynamics.yaml')
+    # The robot takes efforts in its own N·m: torque over true gain, times the gain the drive believes in.
+    document_of(twin, alpha, true / nominal).save(folder / 'feedforward.dynamics.yaml')
+    stage = Stage(processes, client, folder)
+    stage.node('simulator', {
+        'autostart': True, 'seed': 0, 'rate': 500.0, 'real_time_factor': 0.0, 'follow_topics': ['/estimator/joint_torques'], 'max_lead': 0.3,
+        **({'payload_mass': payload[0], 'payload_com': list(payload[1])} if payload else {}), 'position': [float(x) for x in position],
+        **simulator})
+    stage.robot = DemoRobot(client)
+    stage.node('estimator', {**INPUTS, 'autostart': True, 'use_sim_time': True, 'description_file': str(folder / 'estimator.dynamics.yaml'),
+                             'save_period': 0.0, 'resume': False, 'output_folder': str(folder / 'estimated')})
+    stage.node('feedforward', {
+        **INPUTS, 'use_sim_time': True, 'description_file': str(folder / 'feedforward.dynamics.yaml'), 'mode': 'trajectory',
+        'timeout': 5.0, 'slow_timeout': 3600.0, 'output': 'current', 'check_compensation': False},
+        {'~/joint_trajectory': '/simulator/joint_trajectory', 'friction_parameters': '/estimator/friction_parameters'})
+    client.until_active('/estimator')
+    return stage, nominal
+
+
+def adaptation(folder, processes, client):
+    one, two = control.cycle(1), control.cycle(2)
+    stage, gain = scene(folder, processes, client, {}, control.START, position=one.at(0.0)[0])
+    print(f'waypoint cycle with 7.5 kg over DDS, friction α = {control.START} at the start, two cycles each; joint PID and …', flush=True)
+    held = {'alpha_lower': list(control.START), 'alpha_upper': list(control.START)}
+    free = {'alpha_lower': [0.4, -0.05], 'alpha_upper': [1.5, 0.05]}
+    results = {}
+    for name, law, parameters in (('nothing', None, {}), ('computed torque', 'computed_torque', free),
+                                  ('adaptive friction, not adapting', 'adaptive_friction', held), ('adaptive friction', 'adaptive_friction', free)):
+        results[name] = stage.play(two, gain, law, **parameters)
+        print(f'  {name:<34} tracking MSE {results[name][0].mean():.3g} rad², torque MSE {results[name][1].mean():.3g} (N·m)²', flush=True)
+    before, after = results['adaptive friction, not adapting'], results['adaptive friction']
+    for what, paper, k in (('torque', 84, 1), ('tracking', 20, 0)):
+        mean, ratio = control.reduction(before[k], after[k])
+        print(f'  {what} MSE by adaptation −{mean:.1f} % (mean of ratios), −{ratio:.1f} % (ratio of means); the paper −{paper} %', flush=True)
+
+
+def reversals(folder, processes, client):
+    path = control.reversals()
+    stage, gain = scene(folder, processes, client, {}, position=path.at(0.0)[0])
+    held = {'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}
+    rows = [stage.play(path, gain, 'adaptive_friction', friction=kind, **held) for kind in ('static', 'hysteresis')]
+    (e0, t0), (e1, t1) = rows
+    print(f'reversals under load over DDS: sgn-based → hysteresis, shoulder tracking × {e0[1] / e1[1]:.2f}, torque × {t0[1] / t1[1]:.2f}; all '
+          f'joints tracking × {e0.mean() / e1.mean():.2f}, torque × {t0.mean() / t1.mean():.2f}', flush=True)
+
+
+def motor_side(folder, processes, client):
+    path = control.fast_move()
+    stage, gain = scene(folder, processes, client, {'feedback': 'motor'}, payload=None, position=path.at(0.0)[0])
+    fixed = {'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}
+    stage.play(path, gain, 'flexible_joint', trajectory_side='link', **fixed)
+    rows = [stage.play(path, gain, law, trajectory_side=side, **fixed)[0]
+            for law, side in (('adaptive_friction', 'link'), ('flexible_joint', 'motor'))]
+    print(f'fast move over DDS, the robot\'s loop on the motor side: rigid law {1e3 * np.sqrt(rows[0].mean()):.2f} mrad, flexible_joint '
+          f'{1e3 * np.sqrt(rows[1].mean()):.2f} mrad', flush=True)
+
+
+ECHO = '''
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from joint_dynamics.nodes.topics import SENSOR, STATE
+rclpy.init()
+node = rclpy.create_node('echo')
+publisher = node.create_publisher(Float64MultiArray, '/feedforward/commands', STATE)
+node.create_subscription(JointState, 'joint_states', lambda m: publisher.publish(Float64MultiArray(data=m.position)), SENSOR)
+executor = SingleThreadedExecutor()
+executor.add_node(node)
+try:
+    executor.spin()
+except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+    pass
+'''
+NAMES = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
+
+
+def delays(client, samples=3000, rate=500.0, reference=None):
+    """From a joint state that goes out to the command that comes back, µs, at `rate` Hz; a few first ones are not counted."""
+    arrived, node = [], client.node
+    subscription = node.create_subscription(Float64MultiArray, '/feedforward/commands', lambda m: arrived.append(time.perf_counter()), SENSOR)
+    publisher = node.create_publisher(JointState, 'joint_states', 10)
+    client.until(publisher.get_subscription_count, 'a listener')
+    message = JointState(name=list(NAMES), position=[0.0, -1.2, 1.4, -1.7, -1.5, 0.3], velocity=[0.0] * 6, effort=[0.0] * 6)
+    found, executor = [], client._executor
+    due = time.perf_counter()
+    for k in range(samples + 500):
+        due = max(due + 1 / rate, time.perf_counter())
+        while time.perf_counter() < due:
+            executor.spin_once(timeout_sec=max(due - time.perf_counter(), 0.0))
+        message.header.stamp = node.get_clock().now().to_msg()
+        if reference is not None and k == 100:
+            reference()
+        arrived.clear()
+        sent = time.perf_counter()
+        publisher.publish(message)
+        while not arrived and time.perf_counter() - sent < 0.1:
+            executor.spin_once(timeout_sec=0.01)
+        if arrived and k >= 500:
+            found.append((arrived[0] - sent) * 1e6)
+    node.destroy_subscription(subscription)
+    node.destroy_publisher(publisher)
+    return np.array(found), samples
+
+
+def latency(folder, processes, client):
+    twin = FlexibleJointRobot(seed=0, errors=ModelErrors(), rate=500.0)
+    document_of(twin, (1.0, 0.0), twin.truth.drive_gains).save(folder / 'dynamics.yaml')
+    print(f'{"streaming at 500 Hz, joint state in to command out":<52} {"median [µs]":>12} {"99 % [µs]":>10} {"lost":>5}')
+    references = client.node.create_publisher(JointTrajectory, '/feedforward/reference', 10)
+
+    def move():
+        point = JointTrajectoryPoint(positions=[0.001, -1.2, 1.4, -1.7, -1.5, 0.3])
+        point.time_from_start.sec = 30
+        references.publish(JointTrajectory(joint_names=list(NAMES), points=[point]))
+    cases = [('echo', None), *((law, {'law': law}) for law in ('computed_torque', 'adaptive_friction', 'flexible_joint')),
+             ('adaptive_friction, events executor', {'law': 'adaptive_friction', 'executor': 'events'})]
+    for name, parameters in cases:
+        if parameters is None:
+            (folder / 'echo_node.py').write_text(ECHO, encoding='utf-8')
+            os.environ['PYTHONPATH'] = os.pathsep.join([str(folder), *filter(None, [os.environ.get('PYTHONPATH')])])
+            processes.start('echo', 'echo_node')
+        else:
+            processes.start('feedforward', 'joint_dynamics.nodes.feedforward', [
+                '--ros-args', '-p', 'autostart:=true', '-p', 'mode:=streaming', '-p', f'robot_file:={ur5e_urdf()}', '-p',
+                f'description_file:={folder / "dynamics.yaml"}', '-p', 'joint_states_effort:=none',
+                *(word for key, value in parameters.items() for word in ('-p', f'{key}:={value}'))])
+            client.until_active('/feedforward')
+        found, sent = delays(client, reference=None if parameters is None else move)
+        processes.stop('echo' if parameters is None else 'feedforward')
+        print(f'{name:<52} {np.median(found):>12.0f} {np.percentile(found, 99):>10.0f} {sent - len(found):>5}', flush=True)
+
+
+def main():
+    parts = {'latency': latency, 'adaptation': adaptation, 'reversals': reversals, 'motor_side': motor_side}
+    for name in [word for word in sys.argv[1:] if word in parts] or parts:
+        with (tempfile.TemporaryDirectory() as folder, own_domain(), Processes(Path(folder)) as processes, conductor(processes.check) as client):
+            try:
+                parts[name](Path(folder), processes, client)
+            except Exception:
+                for log in sorted(Path(folder).glob('*.log')):
+                    print(f'-- {log.name}\n{log.read_text(encoding="utf-8")[-1500:]}', file=sys.stderr)
+                raise
+
+
+if __name__ == '__main__':
+    rclpy.try_shutdown()
+    main()
