@@ -111,11 +111,12 @@ def bounded_fit(columns: NDArray, target: NDArray, lower: NDArray) -> tuple[NDAr
     return found.x / scale, 2 * float(found.cost)
 
 
-def fit_friction(powers: PowerColumns | None, rows: list[JointRows], lower: list[NDArray], exponents: NDArray | None, search: str) -> list[JointFriction]:
+def fit_friction(powers: PowerColumns | None, rows: list[JointRows], lower: list[NDArray], exponents: NDArray | None,
+                 search: str) -> list[JointFriction]:
     """Fit the friction of all joints.
 
-    powers: of the same samples as `rows`. lower: per joint the bounds of their columns. exponents: (n,) the last α, None where these columns hold the speed. search: for better
-    ones `everywhere`, `near` the last ones, or `nowhere`.
+    powers: of the same samples as `rows`. lower: per joint the bounds of their columns. exponents: (n,) the last α, None where these columns
+    hold the speed. search: for better ones `everywhere`, `near` the last ones, or `nowhere`.
     """
     n = len(rows)
     if exponents is None or powers is None:
