@@ -40,7 +40,8 @@ def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
         factor = solution.row_factors(block)
         weighted = block.rows * factor[:, None]
         shares[block.observation] += np.einsum('jbs,bc,jcs->', weighted, solution.inverse, weighted, optimize=True)
-    return {f'{index + 1}: {observation.name}': float(share) for index, (observation, share) in enumerate(zip(problem.observations, shares, strict=True))}
+    names = [f'{index + 1}: {observation.name}' for index, observation in enumerate(problem.observations)]
+    return dict(zip(names, map(float, shares), strict=True))
 
 
 def moving_parts(fits: Sequence[Fit], j: int) -> tuple[NDArray, NDArray]:

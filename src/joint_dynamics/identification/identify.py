@@ -45,6 +45,9 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     if not recordings:
         raise JointDynamicsError('identify: expected at least one recording, found none')
     recordings, validation, loaded = ([recording.select(model.joint_names) for recording in group] for group in (recordings, validation, loaded))
+    if any(recording.temperature is None for recording in validation):
+        # what is chosen has to be predictable there, too
+        recordings = [replace(recording, temperature=None) for recording in recordings]
     plan = filter_plan(recordings, settings)
     extras: dict[str, Any] = {}
     if settings.method == 'tls':

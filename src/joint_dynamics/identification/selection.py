@@ -6,8 +6,9 @@ every joint. A group enters, the best one first, when the loss of the held-out r
 - by more than `TIMES` standard errors of its mean over blocks (a group that changes nothing does so by chance once in fifty), and
 - by at least `LEAST` of the loss,
 
-at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance. Rows are weighted as in the solution without candidates (so
-rows at rest hardly count), and the loss is Huber's, so that one spike decides nothing. Validation recordings are never looked at.
+at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance. Rows are weighted as in
+the solution without candidates (so rows at rest hardly count), and the loss is Huber's, so that one spike decides nothing. Validation
+recordings are never looked at.
 
 With the base columns B solved for in each fold, y' = y − B χ̂ and C' = C − B (BᵀB)⁻¹BᵀC of the held-out rows are formed once (the Gram
 matrices without the fold), and every choice of columns is a small problem: r = y' − C' x.
