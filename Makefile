@@ -25,7 +25,8 @@ demo: env
 	$(BIN)/joint-dynamics demo --out out/demo
 
 test: env
-	$(BIN)/python -m pytest -n 2 --dist worksteal test
+	# two workers already fill two cores; threads inside numpy would only get in each other's way
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal test
 
 lint: env
 	$(BIN)/ruff check .
