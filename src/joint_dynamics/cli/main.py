@@ -42,6 +42,8 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status."""
+    # Many small matrices: threads of the linear algebra library wait for each other longer than they work, above all on a busy machine.
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     command = next((argument for argument in arguments if argument in COMMANDS), None)
     args = build_parser(command).parse_args(arguments)
