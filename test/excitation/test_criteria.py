@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.excitation.criteria import log_condition, make_criterion, negative_log_det, weighted_blocks
+from joint_dynamics.excitation.criteria import log_condition, make_criterion, negative_log_det, weighted_blocks, with_information
 
 NAMES = ['XX_2', 'ZZR_1', 'MXR_2', 'MY_2', 'M_3', 'Fv_1', 'off_1']
 
@@ -19,8 +19,9 @@ def scaled_condition(W):
 
 @pytest.mark.parametrize('name', ['condition_number', 'weighted_blocks', 'log_det'])
 @pytest.mark.parametrize('sharpness', [1.0, 8.0, 64.0])
-def test_gradients_are_derivatives(W, name, sharpness):
-    criterion = make_criterion(name, (2.0, 0.5), NAMES)
+@pytest.mark.parametrize('information', [0.0, 0.3])
+def test_gradients_are_derivatives(W, name, sharpness, information):
+    criterion = with_information(make_criterion(name, (2.0, 0.5), NAMES), information)
     G = W.T @ W
     direction = np.random.default_rng(1).standard_normal(G.shape)
     direction = (direction + direction.T) * 1e-3 * np.sqrt(np.outer(np.diag(G), np.diag(G)))

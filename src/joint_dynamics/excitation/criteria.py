@@ -61,6 +61,17 @@ def negative_log_det(G: NDArray, sharpness: float) -> tuple[float, NDArray]:
     return -float(np.log(eigenvalues).mean()), -(U / eigenvalues) @ U.T / len(G)
 
 
+def with_information(criterion: Criterion, weight: float) -> Criterion:
+    """Return criterion + weight · (−log det G / b): of motions of like condition that with the stronger signals."""
+    if weight == 0:
+        return criterion
+
+    def evaluate(G: NDArray, sharpness: float) -> tuple[float, NDArray]:
+        (value, gradient), (information, by_information) = criterion(G, sharpness), negative_log_det(G, sharpness)
+        return value + weight * information, gradient + weight * by_information
+    return evaluate
+
+
 def make_criterion(name: str, weights: Sequence[float], base_names: Sequence[str]) -> Criterion:
     """Return the criterion `name` of settings.CRITERIA for base parameters named `base_names` (b,)."""
     if name == 'condition_number':

@@ -22,16 +22,16 @@ from joint_dynamics.excitation.search import Found
 from joint_dynamics.excitation.settings import ExcitationSettings
 from joint_dynamics.robot import RobotModel
 
-RESERVE = 0.5
+RESERVE = 1.0
 """Seconds before the end of the budget at which the searches stop and make feasible what they have."""
-GRACE = 2.0
+GRACE = 1.0
 """Seconds after it at which a search that has not come back is ended."""
 TICK = 0.2
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How a search stands: seconds since the call, the best merit so far (None: none yet), starts finished, starts in all."""
+    """How a search stands: seconds since the call, the criterion's figure of the best motion (None: none yet), starts finished, in all."""
 
     seconds: float
     best: float | None
@@ -46,7 +46,7 @@ class ExcitationResult:
     trajectory: the motion, with repeats and ramps. assessment: its worth and margins, at ten times the sampling of the search.
     before: those of the best random motion the searches started from. seconds: wall time.
     finished: starts completed; fewer than settings.starts when the time budget ended the search, and then not reproducible.
-    history: (seconds, merit) each time a better motion was found; the merit is the criterion's own figure (see ExcitationProblem.merit).
+    history: (seconds, value) each time a better motion was found; the value is the criterion's own figure (ExcitationProblem.value).
     """
 
     trajectory: FourierTrajectory
@@ -83,7 +83,7 @@ class _Search:
             self.before = found
         if self.best is None or _order(found) < _order(self.best):
             self.best = found
-            self.history.append((time.monotonic() - self.began, found.merit))
+            self.history.append((time.monotonic() - self.began, found.value))
 
 
 def _order(found: Found) -> tuple[float, int, int]:
@@ -120,7 +120,7 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
         busy = len(workers)
         while busy and time.monotonic() - began < settings.time_budget + GRACE:
             if on_progress is not None:
-                on_progress(Progress(time.monotonic() - began, None if state.best is None else state.best.merit, finished, settings.starts))
+                on_progress(Progress(time.monotonic() - began, None if state.best is None else state.best.value, finished, settings.starts))
             try:
                 number, message = inbox.get(timeout=TICK)
             except queue.Empty:

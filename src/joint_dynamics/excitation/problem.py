@@ -11,7 +11,7 @@ from joint_dynamics.excitation.assessment import Assessment, assess, keeps, marg
 from joint_dynamics.excitation.checks import per_joint
 from joint_dynamics.excitation.collision import Clearance
 from joint_dynamics.excitation.constraints import Constraint, make_constraints
-from joint_dynamics.excitation.criteria import make_criterion
+from joint_dynamics.excitation.criteria import make_criterion, with_information
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.excitation.limits import MotionLimits
@@ -57,7 +57,8 @@ class ExcitationProblem:
         self.constraints = all_constraints(model, settings.limits)
         base = model.base_parameters(settings.kinds)
         self._columns = model.columns(settings.kinds)[base.independent]
-        self._criterion = make_criterion(settings.criterion, settings.weights, base.names)
+        self._own = make_criterion(settings.criterion, settings.weights, base.names)
+        self._criterion = with_information(self._own, 0.0 if settings.criterion == 'log_det' else settings.information_weight)
         self.posture = self._posture(settings.posture)
         self.basis = FourierBasis(settings.period, settings.harmonics, 1, settings.ramp_time, self.posture is None)
         self.times = np.linspace(0.0, self.basis.duration, self._count(1) + 1)
@@ -138,13 +139,20 @@ class ExcitationProblem:
         whole = trajectory.repeated(self.settings.repeats)
         return assess(self.model, whole, self.check_times(whole), self.constraints, self.settings.kinds)
 
-    def merit(self, assessment: Assessment) -> float:
-        """Return the criterion's own figure, by which motions compare: a condition number, W_1 cond Φ_1 + W_2 cond Φ_2, or −log det / b."""
+    def value(self, assessment: Assessment) -> float:
+        """Return the criterion's own figure: the condition number, W_1 cond Φ_1 + W_2 cond Φ_2, or −log det / b."""
         if self.settings.criterion == 'log_det':
             return -assessment.log_det / assessment.base_parameters
         if self.settings.criterion == 'condition_number':
             return assessment.condition_number
-        return float(np.exp(self._criterion(assessment.information, EXACT)[0]))
+        return float(np.exp(self._own(assessment.information, EXACT)[0]))
+
+    def merit(self, assessment: Assessment) -> float:
+        """Return what motions are chosen by, smaller is better: the log of `value` with the information's share, or −log det / b."""
+        value = self.value(assessment)
+        if self.settings.criterion == 'log_det':
+            return value
+        return float(np.log(value)) - self.settings.information_weight * assessment.log_det / assessment.base_parameters
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
         """Return the motion, one period of it, shrunk about its posture just enough to keep every limit at ten times the sampling.

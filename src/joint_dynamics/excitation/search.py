@@ -38,12 +38,16 @@ class NoMotionFound(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """A motion that keeps every limit, what it is worth, and where it came from: `start` counts the searches, `stage` −1 is a random motion."""
+    """A motion that keeps every limit, what it is worth, and where it came from: `start` counts the searches, `stage` −1 is a random motion.
+
+    `value` and `merit`: see ExcitationProblem.
+    """
 
     start: int
     stage: int
     trajectory: FourierTrajectory
     assessment: Assessment
+    value: float
     merit: float
 
 
@@ -120,7 +124,7 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
 
 def _found(problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory) -> Found:
     assessment = problem.assess(trajectory)
-    return Found(start, stage, trajectory, assessment, problem.merit(assessment))
+    return Found(start, stage, trajectory, assessment, problem.value(assessment), problem.merit(assessment))
 
 
 def _report_feasible(problem: ExcitationProblem, start: int, stage: int, x: NDArray, report: Callable[[Found], None]) -> None:

@@ -97,7 +97,8 @@ class ExcitationSettings:
     each end; None: a fifth of the period. posture [rad]: where the motion starts and ends, a list or {joint: angle}; None: at the
     mean posture of the series, which is then searched for as well.
     criterion: `condition_number` of the scaled base regressor, `weighted_blocks` (Li's `weights`[0] cond Φ1 + `weights`[1] cond Φ2, first
-    moments and inertias), or `log_det` (−log det of the information matrix). kinds: the kinds of parameters the regressor has.
+    moments and inertias), or `log_det` (−log det of the information matrix). information_weight: of −log det / b beside the log of the first
+    two, which do not tell large signals from small ones; 0: not at all. kinds: the kinds of parameters the regressor has.
     starts: searches, each going on with the best of `candidates` random motions; the same seed gives the same result unless the time
     budget [s] ends the search first. processes: None for one per core. samples_per_cycle: of the highest harmonic, while
     searching; the result is checked at ten times that.
@@ -110,6 +111,7 @@ class ExcitationSettings:
     posture: Any = None
     criterion: str = 'condition_number'
     weights: Sequence[float] = (1.0, 1.0)
+    information_weight: float = 0.2
     kinds: Sequence[str] = (*INERTIAL, *JOINT)
     starts: int = 8
     candidates: int = 6
@@ -131,6 +133,7 @@ class ExcitationSettings:
         if self.processes is not None:
             check_integer(self.processes, 'processes', 1)
         check_choice(self.criterion, 'criterion', CRITERIA)
+        check_number(self.information_weight, 'information_weight', least=0)
         if isinstance(self.weights, str) or len(self.weights) != 2:
             raise JointDynamicsError(f'weights: expected two numbers, found {self.weights!r}')
         for weight in self.weights:

@@ -78,9 +78,9 @@ def _worth(report: Report, plan: Plan) -> None:
                      f'finished, seed {result.settings.seed}')
     from matplotlib import pyplot
     figure, axis = pyplot.subplots(figsize=(8, 3))
-    seconds, merits = np.array(result.history).T
-    axis.step([*seconds, result.seconds], [*merits, merits[-1]], where='post', color=LINE)
-    if np.all(merits > 0):
+    seconds, values = np.array(result.history).T
+    axis.step([*seconds, result.seconds], [*values, values[-1]], where='post', color=LINE)
+    if np.all(values > 0):
         axis.set_yscale('log')
     axis.set_xlabel('time [s]')
     axis.set_ylabel({'condition_number': 'condition number', 'weighted_blocks': 'W₁ cond Φ₁ + W₂ cond Φ₂'}.get(
