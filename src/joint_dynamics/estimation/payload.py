@@ -95,12 +95,13 @@ class PayloadEstimator:
         if self._solved is None:
             # Torque errors of samples a tenth of a second apart are nearly the same: they count as one.
             share = min(self.period / 0.1, 1.0)
-            A = share * self._information[:-1, :-1] + self._prior
-            covariance = np.linalg.inv(A)
-            solution = covariance @ (share * self._information[:-1, -1])
-            rest = self._information[-1, -1] - 2.0 * solution @ self._information[:-1, -1] + solution @ self._information[:-1, :-1] @ solution
-            variance = max(rest / max(self._weight * self.body.n, 1.0), 1e-6)
-            self._solved = solution, covariance * max(variance, 0.0)
+            W, y = share * self._information[:-1, :-1], share * self._information[:-1, -1]
+            solution = np.linalg.solve(W + self._prior, y)
+            rest = share * self._information[-1, -1] - 2.0 * solution @ y + solution @ W @ solution
+            # Mean square of what is left, in units of `noise`; one until there is something to go by.
+            rows = share * self._weight * self.body.n
+            variance = (max(rest, 0.0) + 10.0) / (rows + 10.0)
+            self._solved = solution, np.linalg.inv(W / variance + self._prior)
         return self._solved
 
     @property

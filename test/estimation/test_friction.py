@@ -1,0 +1,165 @@
+"""The adaptive law and its alternative: no gain can make it unstable, and it adapts only to what the motion tells."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import CoulombViscousEstimator, FrictionEstimator
+
+PERIOD = 1e-3
+
+
+def regressor(seconds, level=6.0, speed=1.5, seed=0):
+    """(N, 2) of F H and ω of a joint that goes to and fro with changing speed: H by a soft sign, with its hysteresis left out."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(int(seconds / PERIOD)) * PERIOD
+    omega = speed * sum(rng.uniform(0.3, 1) * np.sin(2 * np.pi * f * t + rng.uniform(0, 6)) for f in (0.21, 0.37, 0.53))
+    return np.stack([level * np.tanh(omega / 0.02), omega], axis=1)
+
+
+def run(estimator, Y, truth, noise=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    f = Y @ truth + rng.normal(0, noise, len(Y)) if noise else Y @ truth
+    return np.array([estimator.update(f[k:k + 1], Y[k, :1], Y[k, 1:])[0] for k in range(len(Y))])
+
+
+@pytest.mark.parametrize('truth', [[1.2, 0.03], [0.8, -0.04], [1.0, 0.0]])
+def test_it_finds_wear_and_excess_viscous_friction(truth):
+    estimator = FrictionEstimator(1, initial=[0.47, 0.04])
+    run(estimator, regressor(30.0), np.array(truth), noise=0.3)
+    assert estimator.parameters[0] == pytest.approx(truth, abs=0.02)
+    deviation = np.sqrt(np.diag(estimator.covariance[0]))
+    assert np.all(np.abs(estimator.parameters[0] - truth) < 5 * deviation + 0.02)
+    assert not estimator.saturated.any()
+
+
+@given(rate=st.floats(0.0, 1e9), scale=st.floats(1e-3, 1e3), seed=st.integers(0, 100))
+@settings(max_examples=25, deadline=None)
+def test_no_gain_makes_it_unstable(rate, scale, seed):
+    """Without noise, the prediction error after a step has the sign of the one before, and is smaller: it never overshoots."""
+    estimator = FrictionEstimator(1, rate=rate, initial=[0.6, 0.0], lower=[-9.0, -9.0], upper=[9.0, 9.0], information=0.0)
+    Y = regressor(1.5, level=6.0 * scale, speed=scale, seed=seed)
+    truth = np.array([1.2, 0.3])
+    for first, second in Y:
+        f = np.array([first * truth[0] + second * truth[1]])
+        before = estimator.update(f, [first], [second])[0]
+        after = (f - estimator.predict(np.array([first]), np.array([second])))[0]
+        assert abs(after) <= abs(before) * (1 + 1e-9) + 1e-12
+        assert after * before >= -1e-12 * scale ** 2
+    assert np.isfinite(estimator.parameters).all()
+
+
+def test_projection_keeps_it_within_its_bounds():
+    estimator = FrictionEstimator(1, rate=1e6)
+    Y = regressor(5.0)
+    for k, (first, second) in enumerate(Y):
+        estimator.update([1e3 * (-1) ** (k // 700)], [first], [second])
+        assert np.all(estimator.parameters >= estimator.lower)
+        assert np.all(estimator.parameters <= estimator.upper)
+    assert estimator.saturated.any()
+
+
+def test_standstill_does_not_adapt():
+    estimator = FrictionEstimator(2)
+    for row in regressor(5.0):
+        estimator.update(row[:1].repeat(2), row[:1].repeat(2), row[1:].repeat(2))
+    before = estimator.parameters
+    for _ in range(5000):
+        estimator.update([5.0, -5.0], [3.0, 6.0], [0.0, 0.005])
+    # The first 0.05 s still count as motion [M6 eq 28].
+    assert estimator.parameters == pytest.approx(before, abs=0.1)
+    held = estimator.parameters
+    for _ in range(600):
+        estimator.update([5.0, -5.0], [3.0, 6.0], [0.0, 0.005])
+    assert np.array_equal(estimator.parameters, held)
+    assert not estimator.moving.any()
+
+
+def test_constant_speed_passes_the_published_condition_but_not_ours():
+    """A joint that only ever turns at one speed, viscous friction 2 N·m·s/rad more: α cannot be told, so nothing may move."""
+    ours = FrictionEstimator(1, upper=[1.5, 5.0])
+    published = FrictionEstimator(1, upper=[1.5, 5.0], information=0.0)
+    for _ in range(8000):
+        for estimator in (ours, published):
+            estimator.update([6.0 + 2.0], [6.0], [1.0])
+    assert ours.parameters[0] == pytest.approx([1.0, 0.0])
+    assert not ours.excited.any()
+    # The published one explains the torque, with the wrong parameters.
+    assert published.predict(np.array([6.0]), np.array([1.0]))[0] == pytest.approx(8.0, abs=0.01)
+    assert abs(published.parameters[0, 1] - 2.0) > 0.2
+    # With motion that tells them apart, ours finds it.
+    run(ours, regressor(30.0), np.array([1.0, 2.0]))
+    assert ours.parameters[0] == pytest.approx([1.0, 2.0], abs=0.02)
+
+
+def test_a_late_signal_costs_gain_but_not_stability():
+    """Friction measured 50 ms late, at a high rate: bounded (the reason why every signal has the same delay)."""
+    estimator = FrictionEstimator(1, rate=100.0, upper=[3.0, 5.0], lower=[-3.0, -5.0])
+    Y = regressor(10.0)
+    f = Y @ np.array([1.1, 0.0])
+    for k in range(50, len(Y)):
+        estimator.update(f[k - 50:k - 49], Y[k, :1], Y[k, 1:])
+    assert np.isfinite(estimator.parameters).all()
+
+
+def test_broken_values_leave_their_joint_alone():
+    estimator = FrictionEstimator(3)
+    for row in regressor(3.0):
+        estimator.update(np.repeat(row[0], 3), np.repeat(row[0], 3), np.repeat(row[1], 3))
+    before = estimator.parameters
+    with np.errstate(all='raise', under='ignore'):
+        for bad in (np.nan, np.inf, -np.inf, 1e300):
+            estimator.update([bad, 6.0, 6.0], [6.0, 6.0, 6.0], [1.0, 1.0, 1.0])
+    assert estimator.parameters[0] == pytest.approx(before[0])
+    assert np.isfinite(estimator.parameters).all()
+    assert np.isfinite(estimator.covariance).all()
+
+
+def test_covariance_shrinks_with_what_is_seen():
+    estimator = FrictionEstimator(1)
+    prior = estimator.covariance[0]
+    assert np.sqrt(np.diag(prior)) == pytest.approx(np.array([1.1, 0.1]) / np.sqrt(12))
+    run(estimator, regressor(20.0), np.array([1.0, 0.0]), noise=0.5)
+    assert np.all(np.linalg.eigvalsh(prior - estimator.covariance[0]) > 0)
+    assert np.linalg.eigvalsh(estimator.covariance[0]).min() > 0
+
+
+def test_least_squares_alternative_equals_batch_without_forgetting():
+    Y = regressor(3.0)
+    Y = Y[np.abs(Y[:, 1]) > 0.02]
+    rng = np.random.default_rng(3)
+    f = 7.0 * np.sign(Y[:, 1]) + 3.0 * Y[:, 1] + rng.normal(0, 0.5, len(Y))
+    estimator = CoulombViscousEstimator(1, PERIOD, memory=np.inf, deviation=(1e4, 1e4))
+    for k in range(len(Y)):
+        estimator.update(f[k:k + 1], Y[k, 1:])
+    W = np.stack([np.sign(Y[:, 1]), Y[:, 1]], axis=1)
+    assert estimator.parameters[0] == pytest.approx(np.linalg.lstsq(W, f, rcond=None)[0], rel=1e-7)
+    assert estimator.predict(np.array([0.5]))[0] == pytest.approx(estimator.parameters[0] @ [1.0, 0.5])
+
+
+def test_least_squares_alternative_forgets_and_stays_bounded():
+    estimator = CoulombViscousEstimator(1, PERIOD, memory=3.0)
+    Y = regressor(30.0)
+    for k, omega in enumerate(Y[:, 1]):
+        F_C = 6.0 if k < len(Y) // 2 else 9.0
+        estimator.update([F_C * np.sign(omega) + 2.0 * omega], [omega])
+    assert estimator.parameters[0] == pytest.approx([9.0, 2.0], abs=0.05)
+    for _ in range(8000):
+        estimator.update([5.0], [1.0])
+        estimator.update([np.nan], [np.nan])
+    assert np.isfinite(estimator.covariance).all()
+    assert np.linalg.eigvalsh(estimator.covariance[0]).max() <= 1e4 * (1 + 1e-9)
+    assert np.linalg.eigvalsh(estimator.covariance[0]).min() > 0
+
+
+@pytest.mark.parametrize('bad', [{'joints': 0}, {'joints': 1, 'rate': -1.0}, {'joints': 1, 'lower': [2.0, 0.0]}, {'joints': 1, 'memory': 0.0},
+                                 {'joints': 1, 'period': 0.0}])
+def test_bad_settings_are_refused(bad):
+    with pytest.raises(JointDynamicsError):
+        FrictionEstimator(**bad)
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(JointDynamicsError, match='shape'):
+        FrictionEstimator(2).update([1.0], [1.0, 1.0], [1.0, 1.0])

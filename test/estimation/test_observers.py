@@ -1,0 +1,82 @@
+"""Observers: the friction observer finds the friction, the momentum observer the push, with the signs of the equations."""
+import numpy as np
+import pinocchio
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.estimation import FrictionObserver, MomentumObserver
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+
+@given(gain=st.floats(0.1, 1e5), period=st.floats(1e-4, 0.1), inertia=st.floats(0.01, 10.0))
+@settings(max_examples=25, deadline=None)
+def test_friction_observer_is_stable_and_right_for_every_gain(gain, period, inertia):
+    assume(gain * period > 3e-3)
+    observer = FrictionObserver(1, period, inertia, gain)
+    friction, omega = 4.0, 0.3
+    for _ in range(int(15 * (1 + 1 / (gain * period)))):
+        motor = 10.0
+        observer.update([motor], [2.0], [omega])
+        # B ω̇ = K_τ i − τ_J − f
+        omega += period * (motor - 2.0 - friction) / inertia
+        if abs(omega) > 1e6:
+            break
+    assert observer.friction[0] == pytest.approx(friction, rel=1e-3)
+
+
+def test_friction_observer_follows_with_its_time_constant():
+    observer = FrictionObserver(1, 1e-3, 1.0, 20.0)
+    omega, seen = 0.0, []
+    for k in range(400):
+        friction = 0.0 if k < 100 else 5.0
+        observer.update([0.0], [0.0], [omega])
+        seen.append(observer.friction[0])
+        omega -= 1e-3 * friction
+    assert seen[150] == pytest.approx(5.0 * (1 - np.exp(-50e-3 * 20)), rel=0.03)
+
+
+def test_friction_observer_holds_on_broken_values():
+    observer = FrictionObserver(2, 1e-3, 1.0)
+    for _ in range(500):
+        observer.update([3.0, 3.0], [0.0, 0.0], [0.0, 0.0])
+    before = observer.friction.copy()
+    observer.update([np.nan, 3.0], [0.0, 0.0], [0.0, 0.0])
+    assert observer.friction[0] == before[0]
+    assert np.isfinite(observer.friction).all()
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return RobotModel.load(ur5e_urdf())
+
+
+def falling(arm, push, seconds=1.0, period=1e-3):
+    """A frictionless arm moved by torques (gravity and a swing), pushed in the middle by `push` (n,) N·m in the direction of q."""
+    body, data = arm.pinocchio, arm.pinocchio.createData()
+    q, dq = np.array([0.2, -1.2, 1.0, -1.0, -1.3, 0.2]), np.zeros(6)
+    for k in range(int(seconds / period)):
+        tau = pinocchio.computeGeneralizedGravity(body, data, q) + np.array([3.0, 2.0, 1.0, 0.3, 0.2, 0.1]) * np.sin(6 * k * period)
+        yield tau, q, dq
+        outside = push if k > seconds / period / 2 else 0.0
+        ddq = pinocchio.aba(body, data, q, dq, tau + outside)
+        dq = dq + period * ddq
+        q = q + period * dq
+
+
+def test_momentum_observer_sees_a_push_and_nothing_else(arm):
+    push = np.array([4.0, -6.0, 3.0, 0.5, -0.4, 0.2])
+    observer = MomentumObserver(arm.rigid_body(), 1e-3, 40.0)
+    seen = np.array([observer.update(tau, q, dq).copy() for tau, q, dq in falling(arm, push, 0.7)])
+    assert np.abs(seen[:350]).max() < 0.1
+    # τ_ext is what the links give to their surroundings: a push in the direction of q is negative.
+    assert seen[450] == pytest.approx(-push * (1 - np.exp(-0.1 * 40)), abs=0.25)
+    assert seen[640] == pytest.approx(-push, abs=0.25)
+
+
+def test_momentum_observer_keeps_going_over_broken_values(arm):
+    observer = MomentumObserver(arm.rigid_body(), 1e-3)
+    for k, (tau, q, dq) in enumerate(falling(arm, np.zeros(6), 0.2)):
+        observer.update(np.full(6, np.nan) if k == 50 else tau, q, dq)
+    assert np.abs(observer.external).max() < 0.5
