@@ -17,8 +17,6 @@ HEATING = 500.0
 LEAD, STANDING = 3.0, 0.02
 #: α that the estimator may find and the feedforward may use: a worn joint is beyond the region of [M6 eq 27].
 ALPHA_LOWER, ALPHA_UPPER = [0.4, -5.0], [2.5, 5.0]
-#: Deformation that teaches stiffness, rad: the shoulder pan is hardly loaded, and under load there is no lost motion that could mislead.
-GATE = 5e-4
 PLAIN = {'law': 'computed_torque', 'friction': 'static', 'friction_smoothing': 0.02}
 NOMINAL = {'law': 'adaptive_friction', 'friction': 'default', 'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}
 ADAPTIVE = {'law': 'adaptive_friction', 'friction': 'default', 'alpha_lower': ALPHA_LOWER, 'alpha_upper': ALPHA_UPPER}
@@ -30,7 +28,7 @@ def watch(story: Story) -> None:
     with story.display.stage('Start the estimator') as step:
         description = str(story.folder / 'dynamics.yaml')
         story.node('estimator', {**INPUTS, 'use_sim_time': True, 'description_file': description, 'friction_lower': ALPHA_LOWER,
-                                 'friction_upper': ALPHA_UPPER, 'stiffness_gate': GATE, 'torque_rate': 50.0, 'save_period': 0.0, 'resume': False,
+                                 'friction_upper': ALPHA_UPPER, 'torque_rate': 50.0, 'save_period': 0.0, 'resume': False,
                                  'output_folder': str(story.folder / 'estimated')})
         story.node('feedforward', {
             **INPUTS, 'use_sim_time': True, 'autostart': False, 'description_file': description, 'mode': 'trajectory', 'timeout': 5.0,
