@@ -101,7 +101,8 @@ class PayloadEstimator:
             # Mean square of what is left, in units of `noise`; one until there is something to go by.
             rows = share * self._weight * self.body.n
             variance = (max(rest, 0.0) + 10.0) / (rows + 10.0)
-            self._solved = solution, np.linalg.inv(W / variance + self._prior)
+            self._solved = solved = np.asarray(solution), np.asarray(np.linalg.inv(W / variance + self._prior))
+            return solved
         return self._solved
 
     @property
