@@ -59,6 +59,8 @@ def test_a_profile_of_one_joint_needs_no_search(excite):
     summary = json.loads((folder / 'summary.json').read_text())
     assert summary['profile'] == 'slow_reversals'
     assert summary['condition_number'] is None
+    assert summary['before'] is None
+    assert summary['seconds'] > 0
     assert 'trajectory' not in summary
     assert 'made for a test of one joint' in (folder / 'report.html').read_text()
 

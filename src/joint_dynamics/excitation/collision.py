@@ -6,7 +6,7 @@ import pinocchio
 from numpy.typing import NDArray
 
 from joint_dynamics.excitation.constraints import Constraint
-from joint_dynamics.excitation.geometry import CollisionBodies
+from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import Motion, Sensitivity
 from joint_dynamics.excitation.settings import LimitSettings
@@ -16,6 +16,8 @@ UNIT = 0.03
 """Distance [m] that counts as much as a whole limit of the other kinds while searching."""
 NEAR = 0.01
 """Distance [m] beyond the clearance above which a lower bound of the distance will do."""
+TOUCH = 1e-6
+"""Distance [m] too small to tell a direction by."""
 POSTURES = 200
 STRIDE = 10
 
@@ -80,8 +82,25 @@ class Clearance(Constraint):
                 result = pinocchio.computeDistance(geometry, data, k)
                 distances[k, sample] = distance = result.min_distance
                 if distance < beyond:
-                    points = np.array([result.getNearestPoint1(), result.getNearestPoint2(), result.normal])  # copies: they are views
-                    nearest.setdefault(k, []).append((sample, *points))
+                    first, second = np.array([result.getNearestPoint1(), result.getNearestPoint2()])  # a copy: they are views
+                    nearest.setdefault(k, []).append((sample, first, second, self._normal(k, distance, second - first, result.normal)))
+
+    def _normal(self, pair: int, distance: float, gap: NDArray, given: NDArray) -> NDArray:
+        """Return the direction from body 1 to body 2 in which their distance grows.
+
+        It lies between the nearest points, which the library's release 2 does not tell where bodies overlap, nor always the normal.
+        """
+        if abs(distance) > TOUCH and np.linalg.norm(gap) > TOUCH:
+            return gap / distance
+        if np.all(np.isfinite(given)):
+            return np.array(given)
+        i, k = self._pairs[pair]
+        if self._bodies.links[k] == FLOOR:
+            return np.array([0.0, 0.0, -1.0])
+        centres = [self._geometry_data.oMg[body].translation for body in (i, k)]
+        apart = np.linalg.norm(centres[1] - centres[0])
+        # bodies with a common centre: no direction is better than another
+        return (centres[1] - centres[0]) / apart if apart > TOUCH else np.zeros(3)
 
     def slack(self, motion: Motion) -> NDArray:
         """Return the slack (pairs, samples)."""
@@ -111,9 +130,7 @@ class Clearance(Constraint):
         for k, entries in self._last[1].items():
             samples = np.array([entry[0] for entry in entries])
             points = [np.array([entry[side] for entry in entries]).T for side in (1, 2)]
-            # bodies with a common centre have no normal: no direction is better than another
-            normal = np.nan_to_num(np.array([entry[3] for entry in entries]).T)
-            push = normal * (weight[k, samples] / UNIT)
+            push = np.array([entry[3] for entry in entries]).T * (weight[k, samples] / UNIT)
             for body, sign, point in zip(self._pairs[k], (-1.0, 1.0), points, strict=True):
                 for j, gradient in motion.frames.pull_back(self._bodies.joints[body], point, sign * push, samples).items():
                     sensitivity.q[j, samples] += gradient

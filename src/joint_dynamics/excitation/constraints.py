@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.checks import check_range
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.load import end_effector_frame, loaded_parameters
+from joint_dynamics.excitation.load import end_effector_frame, loaded_parameters, parent_joint
 from joint_dynamics.excitation.motion import Motion, Sensitivity
 from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.robot import RobotModel
@@ -136,11 +136,11 @@ def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constra
         found.append(TorqueBound(parameters, limits.torque))
     if settings.radius is not None or settings.height is not None:
         frame = end_effector_frame(model, settings.end_effector)
-        if frame.parentJoint == 0:
+        if parent_joint(frame) == 0:
             raise JointDynamicsError(f'limits.end_effector: expected a frame that moves, found {frame.name!r}')
         for kind in ('radius', 'height'):
             bounds = getattr(settings, kind)
             if bounds is not None:
-                found.append(EndEffectorBound(kind, check_range(bounds, f'limits.{kind}'), frame.parentJoint - 1,
+                found.append(EndEffectorBound(kind, check_range(bounds, f'limits.{kind}'), parent_joint(frame) - 1,
                                               np.array(frame.placement.translation), reach(model)))
     return found

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.limits import MotionLimits
+from joint_dynamics.excitation.load import parent_joint
 from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.robot import RobotModel
 
@@ -68,13 +69,15 @@ class CollisionBodies:
             # the joints kept in `model` may be fewer: a body keeps its place in its link's frame, which both models have
             link = full.frames[body.parentFrame]
             frame = model.pinocchio.frames[model.pinocchio.getFrameId(link.name, pinocchio.FrameType.BODY)]
-            self._add(link.name, frame.parentJoint, frame.placement * link.placement.actInv(body.placement), _convex(body.geometry))
+            self._add(link.name, parent_joint(frame), frame.placement * link.placement.actInv(body.placement), _convex(body.geometry))
         if settings.floor is not None:
             half_space = coal.Halfspace(np.array([0.0, 0.0, 1.0]), float(settings.floor))
             self._add(FLOOR, 0, pinocchio.SE3.Identity(), half_space)
 
     def _add(self, link: str, joint: int, placement: pinocchio.SE3, shape: Any) -> None:
-        self.geometry.addGeometryObject(pinocchio.GeometryObject(f'{len(self.links)} {link}', joint, placement, shape))
+        # by keyword: the order changed with pinocchio 3
+        self.geometry.addGeometryObject(pinocchio.GeometryObject(name=f'{len(self.links)} {link}', parent_joint=joint, placement=placement,
+                                                                 collision_geometry=shape))
         self.links.append(link)
         self.joints.append(joint - 1)
         shape.computeLocalAABB()

@@ -11,11 +11,16 @@ from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.robot import PER_JOINT, RobotModel
 
 
+def parent_joint(frame: pinocchio.Frame) -> int:
+    """Return the joint that moves a frame, 0 for none; the attribute has another name before pinocchio 3."""
+    return frame.parentJoint if hasattr(frame, 'parentJoint') else frame.parent
+
+
 def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
     """Return the frame `name`, by default the last one that moves with the last joint; raise JointDynamicsError if it is not there."""
     frames = model.pinocchio.frames
     if name is None:
-        return [frame for frame in frames if frame.parentJoint == model.n][-1]
+        return [frame for frame in frames if parent_joint(frame) == model.n][-1]
     found = [frame for frame in frames if frame.name == name]
     if not found:
         names = dict.fromkeys(frame.name for frame in frames if frame.name != 'universe')
@@ -33,11 +38,11 @@ def loaded_parameters(model: RobotModel, settings: LimitSettings) -> NDArray | N
     joint[:, 12] += per_joint(settings.coulomb_friction, model.joint_names, 'limits.coulomb_friction', least=0)
     if settings.payload is not None:
         frame = end_effector_frame(model, settings.end_effector)
-        if frame.parentJoint == 0:
+        if parent_joint(frame) == 0:
             raise JointDynamicsError(f'limits.end_effector: expected a frame that moves, found {frame.name!r}')
         xx, xy, xz, yy, yz, zz = settings.payload.inertia
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         body = frame.placement.act(pinocchio.Inertia(settings.payload.mass, np.array(settings.payload.com), tensor))
         mass, mx, my, mz, xx, xy, yy, xz, yz, zz = body.toDynamicParameters()
-        joint[frame.parentJoint - 1, :10] += xx, xy, xz, yy, yz, zz, mx, my, mz, mass
+        joint[parent_joint(frame) - 1, :10] += xx, xy, xz, yy, yz, zz, mx, my, mz, mass
     return parameters

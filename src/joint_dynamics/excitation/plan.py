@@ -1,6 +1,7 @@
 """From a configuration to a motion that may be played: any profile, with its worth and its margins."""
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -51,19 +52,20 @@ class PlanSettings:
 
 @dataclass(frozen=True)
 class Plan:
-    """A motion that keeps every limit. `result` is that of the search, None for a profile without one."""
+    """A motion that keeps every limit, and the wall time it took to plan. `result` is that of the search, None for a profile without one."""
 
     settings: PlanSettings
     trajectory: Trajectory
     assessment: Assessment
+    seconds: float
     result: ExcitationResult | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return the content of `summary.json`, plain keys and numbers; `trajectory` holds the coefficients of a Fourier series."""
-        found: dict[str, Any] = {'profile': self.settings.profile, **self.assessment.to_dict(), 'duration': self.trajectory.duration,
-                                 'rate': self.settings.rate, 'joint_names': list(self.trajectory.joint_names)}
+        found: dict[str, Any] = {'profile': self.settings.profile, **self.assessment.to_dict(), 'seconds': self.seconds, 'before': None,
+                                 'duration': self.trajectory.duration, 'rate': self.settings.rate, 'joint_names': list(self.trajectory.joint_names)}
         if self.result is not None:
-            found.update(seconds=self.result.seconds, before=self.result.before.to_dict(), finished_starts=self.result.finished,
+            found.update(before=self.result.before.to_dict(), finished_starts=self.result.finished,
                          reproducible=self.result.finished == self.result.settings.starts, seed=self.result.settings.seed,
                          history=[list(entry) for entry in self.result.history])
         if isinstance(self.trajectory, FourierTrajectory):
@@ -81,15 +83,16 @@ class Plan:
 
 def plan(model: RobotModel, settings: PlanSettings, on_progress: Callable[[Progress], None] | None = None) -> Plan:
     """Return a motion by the settings; raises JointDynamicsError for what does not fit, and when no motion keeps the limits."""
+    began = time.monotonic()
     if settings.profile != FOURIER:
         trajectory, assessment = make_profile(model, settings.profile, settings.options, settings.limits, settings.posture)
-        return Plan(settings, trajectory, assessment)
+        return Plan(settings, trajectory, assessment, time.monotonic() - began)
     try:
         options = ExcitationSettings(limits=settings.limits, posture=settings.posture, **settings.options)
     except TypeError as error:
         raise JointDynamicsError(f'excitation.fourier: {error}') from None
     result = optimise(model, options, on_progress)
-    return Plan(settings, result.trajectory, result.assessment, result)
+    return Plan(settings, result.trajectory, result.assessment, result.seconds, result)
 
 
 def with_options(settings: PlanSettings, **options: Any) -> PlanSettings:

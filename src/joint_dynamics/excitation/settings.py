@@ -114,7 +114,7 @@ class ExcitationSettings:
     information_weight: float = 0.2
     kinds: Sequence[str] = (*INERTIAL, *JOINT)
     starts: int = 8
-    candidates: int = 6
+    candidates: int = 4
     seed: int = 0
     time_budget: float = 20.0
     processes: int | None = None

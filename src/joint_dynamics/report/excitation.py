@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.excitation.constraints import TorqueBound
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.load import end_effector_frame
+from joint_dynamics.excitation.load import end_effector_frame, parent_joint
 from joint_dynamics.excitation.motion import Motion
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.report.html import Report
@@ -53,7 +53,7 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
                               'Torque by the model, payload and friction of the settings included')
     report.add_section('End-effector')
     frame = end_effector_frame(model, plan.settings.limits.end_effector)
-    path = motion.frames.point(frame.parentJoint - 1, np.array(frame.placement.translation))
+    path = motion.frames.point(parent_joint(frame) - 1, np.array(frame.placement.translation))
     report.add_figure(_path_figure(path), f'Path of {frame.name} in the base frame; it begins at the green mark')
     return report
 
