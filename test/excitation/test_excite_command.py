@@ -107,3 +107,13 @@ def test_an_unknown_profile_is_a_usage_error(tmp_path):
                           capture_output=True, text=True, env=os.environ, cwd=tmp_path)
     assert done.returncode == 2
     assert 'Traceback' not in done.stderr
+
+
+def test_it_says_what_is_not_looked_after(excite, capsys):
+    motion = {'waypoints': {'waypoints': [[0, 0, 0], [20, -10, 30]]}}
+    assert excite('--profile', 'waypoints', config={**motion, 'limits': {'clearance': None}})[0] == 0
+    printed = capsys.readouterr().out
+    assert 'note: nothing keeps the arm above what it stands on' in printed
+    assert 'note: the arm may hit itself' in printed
+    assert excite('--profile', 'waypoints', config={**motion, 'limits': {'floor': 0.1}})[0] == 0
+    assert 'note:' not in capsys.readouterr().out

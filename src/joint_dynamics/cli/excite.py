@@ -90,6 +90,5 @@ def show(found: Plan) -> None:
         rows = [[name, old, new] for (name, new), old in zip(rows, before, strict=True)]
     show_table(f'{found.settings.profile}: {found.trajectory.duration:.2f} s, {found.assessment.base_parameters} base parameters', headers,
                [[row[0], *(value if value is None or abs(value) < float('inf') else None for value in row[1:])] for row in rows])
-    if result is not None and result.finished < result.settings.starts:
-        print(f'note: the time budget of {result.settings.time_budget:g} s ended the search after {result.finished} of '
-              f'{result.settings.starts} starts; the same seed may give another motion')
+    for note in found.notes:
+        print(f'note: {note}')

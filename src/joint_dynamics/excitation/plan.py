@@ -19,6 +19,8 @@ from joint_dynamics.robot import RobotModel
 
 FOURIER = 'fourier'
 NAMES = (FOURIER, *PROFILES)
+NO_FLOOR = ('nothing keeps the arm above what it stands on: set limits.floor (needs collision geometry), or limits.height of the end-effector, '
+            'unless there is nothing around it')
 KEYS = ('profile', 'limits', 'posture', 'rate', 'condition_limit', *NAMES)
 
 
@@ -70,6 +72,19 @@ class Plan:
                          history=[list(entry) for entry in self.result.history])
         if isinstance(self.trajectory, FourierTrajectory):
             found['trajectory'] = coefficients(self.trajectory)
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """What whoever plays the motion should know."""
+        found = []
+        if self.settings.limits.floor is None and self.settings.limits.height is None:
+            found.append(NO_FLOOR)
+        if 'clearance' not in self.assessment.margins:
+            found.append('the arm may hit itself: clearance was not checked, as it is switched off or the robot has no collision geometry')
+        if self.result is not None and self.result.finished < self.result.settings.starts:
+            found.append(f'the time budget of {self.result.settings.time_budget:g} s ended the search after {self.result.finished} of '
+                         f'{self.result.settings.starts} starts; the same seed may give another motion')
         return found
 
     @property

@@ -20,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import PlanSettings, Playback, Progress, Trajectory, load_trajectory, plan
 from joint_dynamics.excitation.files import seconds_and_nanoseconds
-from joint_dynamics.excitation.plan import NAMES, with_options
+from joint_dynamics.excitation.plan import NAMES, NO_FLOOR, with_options
 from joint_dynamics.excitation.playback import distance_from
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
@@ -107,6 +107,8 @@ class Excitation(DynamicsNode):
         self.subscribe(JointState, 'joint_states', self._take, SENSOR)
         self.serve('~/start', self._start)
         self.serve('~/stop', self._stop_by_request)
+        if self._settings.limits.floor is None and self._settings.limits.height is None:
+            self.get_logger().warning(NO_FLOOR)
         self._playback: Playback | None = None
         self._planning: Planning | None = None
         if self.parameters['trajectory_file']:

@@ -32,14 +32,14 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     report.add_section('What it is worth')
     if plan.doubt:
         report.add_text(plan.doubt, warning=True)
+    for note in plan.notes:
+        report.add_text(f'Note: {note}.')
     _worth(report, plan)
     report.add_section('Margins')
     report.add_table(['limit', 'smallest margin, fraction of the limit'], [[kind, margin] for kind, margin in assessment.margins.items()],
                      f'Checked at {assessment.samples} samples. The limits have the safety factor {plan.settings.limits.safety_factor:g} in them.')
     watched = next((constraint for constraint in constraints if constraint.kind == 'clearance'), None)
-    if watched is None:
-        report.add_text('Clearance was not checked: it is switched off, or the robot has no collision geometry.')
-    elif watched.touching:  # type: ignore[attr-defined]
+    if watched is not None and watched.touching:  # type: ignore[attr-defined]
         pairs = ', '.join(f'{a} – {b}' for a, b in watched.touching)  # type: ignore[attr-defined]
         report.add_text(f'Closer than the clearance in every posture and therefore not watched: {pairs}.')
     report.add_section('Motion')
@@ -93,7 +93,7 @@ def _traces(time: NDArray, values: NDArray, lower: NDArray, upper: NDArray, name
     from matplotlib import pyplot
     columns = 2 if len(names) > 1 else 1
     rows = -(-len(names) // columns)
-    figure, axes = pyplot.subplots(rows, columns, figsize=(11, 1.6 * rows + 0.5), sharex=True, squeeze=False)
+    figure, axes = pyplot.subplots(rows, columns, figsize=(11, 1.6 * rows + 0.5), sharex=True, squeeze=False, layout='constrained')
     for axis, name, value, low, high in zip(axes.ravel(), names, values, lower, upper, strict=False):
         axis.plot(time, value, color=LINE, linewidth=1)
         for limit in (low, high):
@@ -104,20 +104,19 @@ def _traces(time: NDArray, values: NDArray, lower: NDArray, upper: NDArray, name
         axis.set_visible(False)
     for axis in axes[-1]:
         axis.set_xlabel('time [s]')
-    figure.align_ylabels()
-    figure.tight_layout()
     return figure
 
 
 def _path_figure(path: NDArray) -> Any:
     from matplotlib import pyplot
-    figure = pyplot.figure(figsize=(11, 4))
+    figure = pyplot.figure(figsize=(12, 4))
     space = figure.add_subplot(1, 3, 1, projection='3d')
     space.plot(*path, color=LINE, linewidth=0.9)
     space.scatter(*path[:, 0], color=BEGIN)
     space.set_xlabel('x [m]', fontsize=8)
     space.set_ylabel('y [m]', fontsize=8)
     space.set_zlabel('z [m]', fontsize=8)
+    space.tick_params(labelsize=7)
     views = ((2, path[0], path[1], ('x [m]', 'y [m]')), (3, np.hypot(path[0], path[1]), path[2], ('radius [m]', 'height [m]')))
     for place, across, up, labels in views:
         axis = figure.add_subplot(1, 3, place)
@@ -127,5 +126,5 @@ def _path_figure(path: NDArray) -> Any:
         axis.set_ylabel(labels[1])
         axis.set_aspect('equal', adjustable='datalim')
         axis.grid(alpha=0.3)
-    figure.tight_layout()
+    figure.subplots_adjust(wspace=0.35)
     return figure
