@@ -1,4 +1,5 @@
 """From filtered data to the WLS result: time and memory against length, beside a loop over pinocchio's own regressor (the floor)."""
+import dataclasses
 import statistics
 import subprocess
 import sys
@@ -25,7 +26,9 @@ def observation(model, samples):
     """Filtered data as they come out of the offline signals: float64 arrays, nothing else."""
     rng = np.random.default_rng(0)
     q, dq, ddq = model.random_states(samples, rng)
-    return Observation('bench', np.arange(samples) * 1e-3, q, dq, ddq, dq, ddq, rng.normal(size=q.shape), None, None)
+    optional = {entry.name: None for entry in dataclasses.fields(Observation)}
+    return Observation(**{**optional, 'name': 'bench', 'time': np.arange(samples) * 1e-3, 'q': q, 'dq': dq, 'ddq': ddq, 'dtheta': dq, 'ddtheta': ddq,
+                          'tau': rng.normal(size=q.shape)})
 
 
 def identify(model, data):
