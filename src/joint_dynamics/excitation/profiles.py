@@ -16,10 +16,10 @@ from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import loaded_parameters
 from joint_dynamics.excitation.piecewise import PiecewiseTrajectory
 from joint_dynamics.excitation.problem import all_constraints
-from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.excitation.settings import KINDS, LimitSettings
 from joint_dynamics.excitation.single_joint import ConstantSpeed, LoadSweep, SlowReversals, Trapezoids
 from joint_dynamics.excitation.whole_arm import BangCoastBang, Waypoints
-from joint_dynamics.robot import INERTIAL, JOINT, RobotModel
+from joint_dynamics.robot import RobotModel
 
 PROFILES: dict[str, type] = {
     'bang_coast_bang': BangCoastBang, 'constant_speed': ConstantSpeed, 'slow_reversals': SlowReversals, 'load_sweep': LoadSweep,
@@ -73,7 +73,7 @@ def make_profile(model: RobotModel, profile: str | Profile, options: Mapping[str
 
 def checked(model: RobotModel, trajectory: PiecewiseTrajectory, constraints: list[Constraint]) -> Assessment:
     """Return the assessment of a motion; raise JointDynamicsError when it breaks a limit by more than rounding."""
-    found = assess(model, trajectory, check_times(trajectory), constraints, (*INERTIAL, *JOINT))
+    found = assess(model, trajectory, check_times(trajectory), constraints, KINDS)
     kind, margin = found.worst
     if margin < -1e-6:
         raise JointDynamicsError(f'profile: expected a motion within the limits, found {kind} exceeded by {-margin:.2%} of its limit: '

@@ -126,6 +126,10 @@ class RegressorGradient:
             self._fill_joint(i, dq[i], ddq[i])
         if model.coupling is not None:
             self.rows[:, PER_JOINT * n:] = model.coupling.regressor_rows(dq, ddq)
+            if sign_speed:
+                for index, m in enumerate(model.coupling.motors):
+                    c = model.coupling.matrix[m]
+                    self.rows[:, PER_JOINT * n + 3 * index + 2] = c[:, None] * np.tanh(c @ dq / sign_speed)
 
     def _fill(self, i: int, path: list[int], z: NDArray, u: NDArray, w: NDArray, dw: NDArray, a: NDArray) -> None:
         block = np.empty((len(INERTIAL), z.shape[1], z.shape[2]))
@@ -205,6 +209,11 @@ class RegressorGradient:
             by_speed = self._model.coupling.regressor_rows(unit, none)
             by_speed[:, 2::3] = 0.0
             grad_dq += np.einsum('jpk,jps->ks', by_speed, extra)
+            if self._sign_speed:
+                for index, m in enumerate(self._model.coupling.motors):
+                    c = self._model.coupling.matrix[m]
+                    slope = (1 - np.tanh(c @ self._dq / self._sign_speed) ** 2) / self._sign_speed
+                    grad_dq += c[:, None] * (c @ extra[:, 3 * index + 2]) * slope
             grad_ddq += np.einsum('jpk,jps->ks', self._model.coupling.regressor_rows(none, unit), extra)
 
     def _link_gradient(self, i: int, weight: NDArray, motion_bar: list[NDArray], lever_bar: list[NDArray]) -> None:

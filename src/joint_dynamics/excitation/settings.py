@@ -9,6 +9,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.checks import check_choice, check_flag, check_integer, check_number, check_range, from_mapping
 from joint_dynamics.robot import INERTIAL, JOINT
 
+KINDS = (*INERTIAL, *JOINT, 'Fs')
+"""All kinds of parameters; Fs belongs to the motors of coupled drives."""
 CRITERIA = ('condition_number', 'weighted_blocks', 'log_det')
 
 
@@ -112,7 +114,7 @@ class ExcitationSettings:
     criterion: str = 'condition_number'
     weights: Sequence[float] = (1.0, 1.0)
     information_weight: float = 0.2
-    kinds: Sequence[str] = (*INERTIAL, *JOINT)
+    kinds: Sequence[str] = KINDS
     starts: int = 8
     candidates: int = 4
     seed: int = 0
@@ -139,7 +141,7 @@ class ExcitationSettings:
         for weight in self.weights:
             check_number(weight, 'weights', above=0)
         for kind in self.kinds:
-            check_choice(kind, 'kinds', (*INERTIAL, *JOINT))
+            check_choice(kind, 'kinds', KINDS)
 
     @property
     def ramp_time(self) -> float:
