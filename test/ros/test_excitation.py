@@ -96,6 +96,8 @@ def test_the_simulated_robot_plays_it(ros, series, summary, assert_documented):
     process = ros.process('joint_dynamics.nodes.simulator', parameters={
         'autostart': True, 'publish_clock': False, 'trajectory_controller': 'excitation', 'position': start, 'model_errors': 0.0})
     states = ros.listen(JointState, 'joint_states', 1000)
+    # on a busy machine the process takes longer to come up than the node waits for its robot_description
+    ros.until(lambda: states, 120.0, 'the simulated robot')
     node, statuses = begin(ros, trajectory_file=str(summary), repeats=2, approach_speed=0.5)
     assert_documented(node)
     ros.until(lambda: states and node._output.connected, what='the simulated robot')
