@@ -6,12 +6,13 @@ The hysteresis H and the speed part F_v of the friction are driven by the raw mo
 signal: an undelayed factor beside delayed ones costs half the gain of the adaptation, and F_v is far from linear. Signs: M q̈ + C q̇ + g + τ_ext
 = τ_J, so the external torque is what the link gives to its surroundings, and a push in the direction of q is negative [M2 eq 2.23].
 
-After the smoother nothing changes within some milliseconds. What learns or judges therefore takes turns, one part per sample, at some 250 Hz each;
-the torques are of every sample.
+After the smoother nothing changes within some milliseconds. What learns or judges therefore takes turns, at most one part per sample, each at
+some 125 Hz; the torques are of every sample.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +29,7 @@ from joint_dynamics.signals.state_estimator import StateEstimator
 
 Array = NDArray[np.float64]
 # s between two turns of one learning part, and over which the speed for F_v is taken, to either side.
-TURN, SPEED_SPAN = 0.004, 0.003
+TURN, SPEED_SPAN = 0.008, 0.003
 
 
 class JointEstimator:
@@ -65,11 +66,7 @@ class JointEstimator:
         self._lag = max(int(round(SPEED_SPAN / self.period)), 1) if slip is not None else 0
         self._line = np.zeros((2 * self._lag + 1, len(signals) * n))
         self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)
-        value, first, second = self.filter.value, self.filter.first, self.filter.second
-        self.q, self.dq, self.ddq = (array[self._slot['q']] for array in (value, first, second))
-        self.theta, self.omega, self._domega = (array[self._side] for array in (value, first, second))
-        self.motor_torque = value[self._slot['tau']]
-        self.hysteresis, self._F_v = (value[self._slot[name]] if slip is not None else np.zeros(n) for name in ('H', 'F_v'))
+        self._bind()
         self._stride = max(int(round(TURN / self.period)), 1)
         turn = self._stride * self.period
         self.body = self._unloaded = model.robot.rigid_body(model.parameters)
@@ -88,6 +85,18 @@ class JointEstimator:
         self._warm: Array | None = None
         self.set_temperature(self._temperature)
         self.reset()
+
+    def _bind(self) -> None:
+        """Name the parts of the smoother's output, which are views; a copy needs its own."""
+        value, first, second = self.filter.value, self.filter.first, self.filter.second
+        self.q, self.dq, self.ddq = (array[self._slot['q']] for array in (value, first, second))
+        self.theta, self.omega, self._domega = (array[self._side] for array in (value, first, second))
+        self.motor_torque = value[self._slot['tau']]
+        self.hysteresis, self._F_v = (value[self._slot[name]] if name in self._slot else np.zeros(self.n) for name in ('H', 'F_v'))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
 
     @property
     def delay(self) -> float:

@@ -96,8 +96,8 @@ class PayloadEstimator:
             # Torque errors of samples a tenth of a second apart are nearly the same: they count as one.
             share = min(self.period / 0.1, 1.0)
             W, y = share * self._information[:-1, :-1], share * self._information[:-1, -1]
-            solution = np.linalg.solve(W + self._prior, y)
-            rest = share * self._information[-1, -1] - 2.0 * solution @ y + solution @ W @ solution
+            solution = np.asarray(np.linalg.solve(W + self._prior, y), dtype=float)
+            rest = float(share * self._information[-1, -1] - 2.0 * solution @ y + solution @ W @ solution)
             # Mean square of what is left, in units of `noise`; one until there is something to go by.
             rows = share * self._weight * self.body.n
             variance = (max(rest, 0.0) + 10.0) / (rows + 10.0)

@@ -9,6 +9,8 @@
 """
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -42,12 +44,20 @@ class RecursiveLeastSquares:
             raise JointDynamicsError(f'initial_covariance: expected finite numbers > 0, found {initial_covariance!r}')
         # P above, α below: one product with ψ gives Pψ and the prediction.
         self._state = np.zeros((self.joints, self.order + 1, self.order))
-        self.P, self.alpha = self._state[:, :-1], self._state[:, -1]
         self._product = np.empty((self.joints, self.order + 1, 1))
-        self._P_psi, self._direction, self._prediction = self._product[:, :-1], self._product[:, :-1, 0], self._product[:, -1, 0]
+        self._bind()
         self._outer = np.empty((self.joints, self.order, self.order))
         self._eye = self.delta * np.eye(self.order)
         self.reset()
+
+    def _bind(self) -> None:
+        """Make the views into the two arrays; a copy needs its own."""
+        self.P, self.alpha = self._state[:, :-1], self._state[:, -1]
+        self._P_psi, self._direction, self._prediction = self._product[:, :-1], self._product[:, :-1, 0], self._product[:, -1, 0]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
 
     def reset(self, alpha: ArrayLike = 0.0) -> None:
         """Begin again with P(0) and `alpha`, number, (p,) or (n, p)."""
