@@ -153,7 +153,7 @@ def tool_torque(robot, rng, least=4.0):
     return torque
 
 
-def contact(minutes=10.0, cases=40, deviations=EstimationSettings().contact_deviations):
+def contact(minutes=10.0, cases=40, deviations=EstimationSettings().contact_deviations):  # noqa: B008
     """Pushes of 10 N at the tool, each from the same adapted state; then free motion, in which every contact is a false alarm."""
     print('Contacts: waypoint cycle with 0.5 s rests, 5 kg; model errors on; after two minutes of free motion')
     for seed in (1, 2):
