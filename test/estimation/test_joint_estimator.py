@@ -139,18 +139,21 @@ def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
 
     latency, quiet = [], []
     for start in range(0, 6000, 400):
+        if start:
+            quiet.append(advance(robot, estimator, start - 400, 400).any())
         clear = (np.abs(estimator.omega) > 0.05) | (np.abs(estimator.torque_link) > 15.0)
         if clear[:3].any():
             J = pinocchio.computeFrameJacobian(model, model.createData(), robot.truth.position, model.nframes - 1, pinocchio.LOCAL_WORLD_ALIGNED)[:3]
-            torque = np.zeros(6)
-            while np.abs(torque[clear]).max() < 4.0:
-                direction = rng.normal(size=3)
-                torque = J.T @ (10.0 * direction / np.linalg.norm(direction))
+            directions = rng.normal(size=(100, 3))
+            torques = 10.0 * directions / np.linalg.norm(directions, axis=1)[:, None] @ J
+            felt = np.flatnonzero(np.abs(torques[:, clear]).max(axis=1) >= 4.0)
+            if not felt.size:
+                continue
+            torque = torques[felt[0]]
             pushed, watcher = copy.deepcopy(robot), copy.deepcopy(estimator)
             pushed.set_external_torque(torque)
             seen = np.flatnonzero(advance(pushed, watcher, start, 100))
             latency.append(seen[0] * PERIOD if seen.size else np.inf)
-        quiet.append(advance(robot, estimator, start, 400).any())
     assert len(latency) >= 8
     assert np.max(latency) <= 0.1
     assert not any(quiet)

@@ -20,7 +20,7 @@ SLIP, PRESLIDING, REST = range(3)
 class ContactDetector:
     """Contact per joint from the external torque.
 
-    joints n; period s; floor N·m, (n,): smallest external torque that counts; twice that at rest.
+    joints n; period s; floor N·m, (n,): smallest external torque that counts.
     deviations  threshold over the root mean square of the error in free motion.
     memory      s in a regime over which that is taken; learning s: as long a joint is not armed in a regime.
     omega_min   rad/s: a joint slower than a fifth of it for `settle` s is at rest, one faster than five times it for `slip` s is in slip.
@@ -92,7 +92,7 @@ class ContactDetector:
         unit = np.where(rest, spring_deviation, deviation)
         value = np.abs(np.where(rest, change, external))
         square, seen = self._square[where], self._seen[where]
-        limit = np.maximum(self.deviations * np.sqrt(square) * unit, self.floor + self.floor * rest) * self._raised
+        limit = np.maximum(self.deviations * np.sqrt(square) * unit, self.floor) * self._raised
         limit[seen < self._learning] = np.inf
         self.threshold = limit
         self.contact = value > limit

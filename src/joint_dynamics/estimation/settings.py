@@ -65,7 +65,7 @@ class EstimationSettings:
     link_noise: float = 0.05
     torque_noise: float = 0.002
     contact_deviations: float = 6.0
-    contact_share: float = 0.01
+    contact_share: float = 0.02
     contact_memory: float = 30.0
     temperature: float | None = None
     payload: bool = False
