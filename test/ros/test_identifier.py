@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.nodes.identifier import Identifier
-from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.topics import LATCHED, STATUS
 from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
@@ -36,7 +36,6 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import String
 from joint_dynamics.nodes.topics import LATCHED
-from joint_dynamics.nodes.worker import Worker
 
 path, namespace, urdf = sys.argv[1:4]
 data = np.load(path)
@@ -130,7 +129,7 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
     ros.process('joint_dynamics.nodes.identifier', namespace='/cell/left', parameters={
         'autostart': 'true', 'executor': executor, 'joint_states_effort': 'current', 'reliable_inputs': 'true', 'output_folder': out, 'robot_file': robot_file, 'selection': 'false',
         **{f'drive_gain.{name}': gain for name, gain in GAINS.items()}})
-    status = ros.listen(String, '/cell/left/identifier/status', LATCHED)
+    status = ros.listen(String, '/cell/left/identifier/status', STATUS)
     descriptions = ros.listen(String, '/cell/left/identifier/dynamics_description', LATCHED)
     ros.until_state('/cell/left/identifier', 'active')
     assert ros.trigger('/cell/left/identifier/start_recording').success

@@ -26,7 +26,7 @@ from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.run import run
-from joint_dynamics.nodes.topics import LATCHED, SENSOR, TopicRow
+from joint_dynamics.nodes.topics import SENSOR, STATUS, TopicRow
 from joint_dynamics.nodes.trajectory_output import ActionOutput, TopicOutput
 
 MOST_POINTS = 20000
@@ -102,7 +102,7 @@ class Excitation(DynamicsNode):
         self._playing: tuple[Trajectory, float] | None = None
         self._status = ''
         self._settings = with_options(PlanSettings.from_config(self._section(), self.parameters['profile']), joint=self.parameters['joint'] or None)
-        self._status_publisher = self.advertise(String, '~/status', LATCHED, when_inactive=True)
+        self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
         self._output = self._make_output()
         self.subscribe(JointState, 'joint_states', self._take, SENSOR)
         self.serve('~/start', self._start)

@@ -23,7 +23,7 @@ from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS, InputSet
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.run import run
-from joint_dynamics.nodes.topics import LATCHED, TopicRow
+from joint_dynamics.nodes.topics import LATCHED, STATUS, TopicRow
 from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import RecordingBuilder
 
@@ -91,7 +91,7 @@ class Identifier(DynamicsNode):
         self._answer: Future | None = None
         self._inputs = InputSet(self, settings, on_message=self._take)
         self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
-        self._status_publisher = self.advertise(String, '~/status', LATCHED, when_inactive=True)
+        self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
         self._status = ''
         self._heard, self._hearings = self.advertise(JointState, '~/heard', when_inactive=True), 0
         self.serve('~/start_recording', self._start_recording)

@@ -16,6 +16,9 @@ STATE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
                      history=HistoryPolicy.KEEP_LAST)
 """For models and parameters (never for torques): whoever comes later still gets the last one."""
+STATUS = QoSProfile(depth=20, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
+                    history=HistoryPolicy.KEEP_LAST)
+"""For what a node is doing: steps that follow each other at once must not replace one another on the way; who asks for a depth of 1 gets the last."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ class Worker:
     """
 
     def __init__(self, module: str, *arguments: str):
+        # One thread, unless told otherwise: the robot's driver may share this machine.
         self._process = subprocess.Popen([sys.executable, '-m', module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         stderr=subprocess.PIPE, start_new_session=True)
+                                         stderr=subprocess.PIPE, start_new_session=True, env={'OPENBLAS_NUM_THREADS': '1', **os.environ})
         assert self._process.stdout is not None and self._process.stderr is not None
         self._out, self._err = self._process.stdout.fileno(), self._process.stderr.fileno()
         os.set_blocking(self._out, False)
