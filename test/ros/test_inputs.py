@@ -119,6 +119,23 @@ def test_names_of_the_driver_are_mapped(ros, listener):
     assert samples['q'][1] == {'a': 1.0, 'b': 2.0}
 
 
+def test_second_encoders_count_instead_of_the_first(ros, listener):
+    """Joint a has one: its position of joint_states is passed over, also before the first of link_states; speeds and joint b are not."""
+    node = listener(inputs=['joint_states', 'link_states'])
+    first, second = (ros.probe.create_publisher(JointState, f'/x/{name}', 10) for name in ('joint_states', 'link_states'))
+    ros.until(lambda: first.get_subscription_count() and second.get_subscription_count(), what='subscriptions')
+    link = joint_state((1, 0), name=['a', 'b'], position=[1.0, 2.0], velocity=[0.1, 0.2])
+    first.publish(link)
+    ros.until(lambda: 'joint_states' not in node.inputs.silent(), what='joint_states')
+    assert node.samples == []
+    second.publish(joint_state((1, 0), name=['a'], position=[1.5]))
+    ros.until(lambda: not node.inputs.silent(), what='link_states')
+    first.publish(link)
+    ros.until(lambda: len(node.samples) == 3, what='samples')
+    assert [(quantity, names, values) for quantity, _, names, values in node.samples] == [
+        ('q', ['a'], [1.5]), ('q', ['b'], [2.0]), ('dq', ['a', 'b'], [0.1, 0.2])]
+
+
 def test_a_message_that_cannot_be_read_is_reported_and_not_passed_on(ros, listener):
     node = listener()
     deliver(ros, node, ('/x/joint_states', joint_state((1, 0), name=['a', 'b'], position=[1.0])))

@@ -123,6 +123,9 @@ class InputSet:
     those of the robot. `on_message(topic, message, received [ns])` is called instead where the node reads messages by itself (with
     a RecordingBuilder), and `after(topic)` when the samples of a message are through. A message that cannot be read is counted and
     reported, never passed on.
+
+    Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does not have, and
+    not before it has spoken: two sensors of one signal never mix.
     """
 
     def __init__(self, node: DynamicsNode, settings: RecordingSettings,
@@ -138,6 +141,9 @@ class InputSet:
         self._bad_since = -math.inf
         self._reason = ''
         self._limits: dict[str, float] = {}
+        # Quantity -> joints that a second encoder gives; None until it has given some.
+        self._second: dict[str, set[str] | None] = {quantity: None for adapter in settings.inputs(node.robot.joint_names)
+                                                    if adapter.replaces for quantity in adapter.quantities}
         known = {row.name for row in node.topic_rows()}
         joint_names = node.robot.joint_names
         theirs = {ours: name for name, ours in settings.names.items()}
@@ -185,7 +191,7 @@ class InputSet:
     def _reader(self, adapter: Input, topic: str) -> Callable[[Any], None]:
         clock = self._node.get_clock()
         received, on_sample, on_message, read, monotonic = self._received, self._on_sample, self._on_message, adapter.read, time.monotonic
-        ours, after = self.settings.names, self._after
+        ours, after, second = self.settings.names, self._after, self._second
 
         def take(message: Any) -> None:
             received[topic] = monotonic()
@@ -195,7 +201,11 @@ class InputSet:
                     on_message(topic, message, now)
                 if on_sample is not None:
                     for quantity, stamp, names, values in read(topic, message, now):
-                        on_sample(quantity, stamp, [ours.get(name, name) for name in names] if ours else names, values)
+                        named = [ours.get(name, name) for name in names] if ours else names
+                        if quantity in second:
+                            named, values = self._sifted(adapter, quantity, named, values)
+                        if len(named):
+                            on_sample(quantity, stamp, named, values)
                 if after is not None:
                     after(topic)
             except JointDynamicsError as error:
@@ -203,3 +213,14 @@ class InputSet:
                 self._bad_since = monotonic()
                 self._reason = one_line(error)
         return take
+
+    def _sifted(self, adapter: Input, quantity: str, names: Sequence[str], values: Any) -> tuple[Sequence[str], Any]:
+        """Return the names and values that count of a sample of a quantity that a second encoder gives, too."""
+        if adapter.replaces:
+            # It may have positions only: speeds of the others count on.
+            self._second.update({each: self._second[each] or set() for each in adapter.quantities})
+            self._second[quantity] = (self._second[quantity] or set()).union(names)
+            return names, values
+        taken = self._second[quantity]
+        kept = [] if taken is None else [k for k, name in enumerate(names) if name not in taken]
+        return [names[k] for k in kept], [values[k] for k in kept]
