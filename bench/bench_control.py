@@ -1,6 +1,10 @@
-"""Feedforward laws in-process: time per step, and what they are worth on the simulated UR5e (known truth, model errors on, drive gains known)."""
+"""Feedforward laws in-process: time per step, and what they are worth on the simulated UR5e, whose truth is known and whose model errors are on.
+
+All of it, or the parts that are named: `python bench/bench_control.py adaptation errors`.
+"""
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,14 +12,18 @@ import numpy as np
 from joint_dynamics.control import ArmModel, ControlLoop, Path, available, create, fill_effort
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.joint_model import JointModel
+from joint_dynamics.excitation import LimitSettings
+from joint_dynamics.excitation.profiles import make_profile
 from joint_dynamics.excitation.whole_arm import WAYPOINTS
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
-from joint_dynamics.simulation import Command, FlexibleJointRobot, ModelErrors, Payload
+from joint_dynamics.simulation import Command, FlexibleJointRobot, ModelErrors, Payload, Sensors
 
 POINTS = np.radians(WAYPOINTS)
 PAYLOAD = (7.5, (0.0, 0.0, 0.04))
 START = (0.47, 0.04)
+#: Drive gains known: where the friction is not the question.
 ERRORS = ModelErrors(drive_gain=0.0, drive_gain_per_kelvin=0.0)
+SEEDS = (0, 1, 2)
 
 
 def rest_to_rest(points, durations, pause=0.0):
@@ -96,16 +104,23 @@ def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', **pa
     return error, measured, fed, scale
 
 
-def simulated(path, payload=PAYLOAD, **options):
-    robot = FlexibleJointRobot(seed=1, position=path.at(0.0)[0], errors=ERRORS, rate=500.0, **options)
+def simulated(path, payload=PAYLOAD, seed=1, errors=ERRORS, **options):
+    robot = FlexibleJointRobot(seed=seed, position=path.at(0.0)[0], errors=errors, rate=500.0, **options)
     if payload:
         robot.attach_payload(Payload(*payload))
+        # At rest under its load: what follows is the motion's, not that of a payload that drops in.
+        robot.place(path.at(0.0)[0])
     return robot
 
 
 def reduction(before, after):
     """Percent, as mean of the joints' ratios and as ratio of the means."""
     return 100 * (1 - np.mean(after / before)), 100 * (1 - after.mean() / before.mean())
+
+
+def squares(error, missing, rows=slice(None)):
+    """Mean squares (n,) of the tracking error and of the torque that the feedforward left to the controller."""
+    return np.mean(error[rows] ** 2, axis=0), np.mean(missing[rows] ** 2, axis=0)
 
 
 def steps():
@@ -140,36 +155,75 @@ def steps():
               f'{len(filled.time)} points')
 
 
-def adaptation(cycles=5):
-    path = cycle(cycles)
-    print(f'\nwaypoint cycle with 7.5 kg, friction α = {START} at the start, last two of {cycles} cycles; joint PID and …')
-    results = {}
-    for name, law, options in (('nothing', None, {}), ('computed torque', 'computed_torque', {}),
-                               ('adaptive friction, not adapting', 'adaptive_friction', {'alpha': START}),
-                               ('adaptive friction', 'adaptive_friction', {'alpha': START, 'adapt': True})):
-        error, measured, fed, scale = play(simulated(path), path, law, **options)
-        last = slice(len(error) * (cycles - 2) // cycles, None)
-        results[name] = np.mean(error[last] ** 2, axis=0), np.mean((measured - fed)[last] ** 2, axis=0)
-        print(f'  {name:<34} tracking MSE {results[name][0].mean():.3g} rad², torque MSE {results[name][1].mean():.3g} (N·m)²', flush=True)
-    print(f'  α1 at the end {np.round(scale[:, 0], 3).tolist()}')
-    before, after = results['adaptive friction, not adapting'], results['adaptive friction']
-    for what, paper, k in (('torque', 84, 1), ('tracking', 20, 0)):
-        mean, ratio = reduction(before[k], after[k])
-        print(f'  {what} MSE by adaptation −{mean:.1f} % (mean of ratios), −{ratio:.1f} % (ratio of means); the paper −{paper} %')
+def adapted(make_path, start=START, cycles=3, **options):
+    """Mean squares of tracking and torque with α held at `start` over one cycle, and of the last of `cycles` with the estimator; α at the end."""
+    one, all_ = make_path(1), make_path(cycles)
+    error, measured, fed, _ = play(simulated(one, **options), one, 'adaptive_friction', start)
+    before = squares(error, measured - fed)
+    error, measured, fed, alpha = play(simulated(all_, **options), all_, 'adaptive_friction', start, adapt=True)
+    return before, squares(error, measured - fed, slice(len(error) * (cycles - 1) // cycles, None)), alpha
+
+
+def line(name, before, after, alpha):
+    (e0, t0), (e1, t1) = before, after
+    print(f'  {name:<42} torque {t0.mean():6.3f} → {t1.mean():6.3f} (N·m)², −{reduction(t0, t1)[0]:.1f} %; tracking {e0.mean():.2e} → '
+          f'{e1.mean():.2e} rad², −{reduction(e0, e1)[0]:.1f} %; α1 {np.round(alpha[:, 0], 2).tolist()}', flush=True)
+
+
+def adaptation():
+    print('\nwaypoint cycle with 7.5 kg, all model errors on, drive gains of the data sheet; one cycle each, percent as mean of the joints\' ratios')
+    path = cycle(1)
+    for law in (None, 'computed_torque'):
+        error, measured, fed, _ = play(simulated(path, seed=SEEDS[0], errors=ModelErrors()), path, law)
+        e, t = squares(error, measured - fed)
+        print(f'  joint PID {"alone" if law is None else "and " + law:<32} torque {t.mean():6.1f} (N·m)², tracking {e.mean():.2e} rad²', flush=True)
+    for start in (START, (0.5, 0.0), (1.5, 0.0)):
+        for seed in SEEDS:
+            line(f'α = {start}, held → adapted, seed {seed}', *adapted(cycle, start, seed=seed, errors=ModelErrors()))
+
+
+def errors():
+    """What is left after adaptation, model errors switched off."""
+    print('\nwhat the model errors leave (waypoint cycle, 7.5 kg, seed 1): held → adapted')
+    known = {'drive_gain': 0.0, 'drive_gain_per_kelvin': 0.0}
+    off = {'torque_ripple': 0.0, 'gear_ripple': 0.0, 'friction_direction': 0.0, 'friction_position': 0.0, 'load_linear': 0.0,
+           'smooth_hysteresis': False, 'current_lag': 0.0}
+    line('all on', *adapted(cycle, errors=ModelErrors()))
+    line('drive gains known', *adapted(cycle))
+    for name, value in off.items():
+        line(f'drive gains known, no {name}', *adapted(cycle, errors=replace(ERRORS, **{name: value})))
+    line('none of them', *adapted(cycle, errors=replace(ERRORS, **known, **off)))
+    line('none of them, ideal sensors', *adapted(cycle, errors=ModelErrors.none(), sensors=Sensors.ideal()))
+
+
+def trapezoids(repeats):
+    """The cycle with trapezoidal speeds, as an industrial controller plans it: the acceleration jumps."""
+    model = FlexibleJointRobot(seed=0).model
+    samples = make_profile(model, 'waypoints', {}, LimitSettings(), None)[0].sample(50.0)
+    count = len(samples.time) - 1
+    rows = np.append(np.tile(np.arange(count), repeats), 0)
+    return Path(samples.time[1] * np.arange(rows.size), samples.q[rows], samples.dq[rows], samples.ddq[rows], smooth=False)
+
+
+def rough():
+    print('\nthe motion itself: all model errors on, seed 1, held → adapted')
+    for name, path in (('seventh degree, π/3 rad/s²', cycle), ('seventh degree, 2π/3 rad/s²', lambda k: cycle(k, acceleration=2 * np.pi / 3)),
+                       ('trapezoidal speeds, 2π/3 rad/s²', trapezoids)):
+        line(name, *adapted(path, payload=(4.0, (0.0, 0.0, 0.04)), errors=ModelErrors()))
 
 
 def hysteresis():
     print('\nreversals under load, 7.5 kg: sgn-based friction against the hysteresis (the same parameters)')
     for duration in (2.0, 1.0):
         path = reversals(duration=duration)
-        rows = []
-        for law, kind in (('computed_torque', 'static'), ('adaptive_friction', 'hysteresis')):
-            error, measured, fed, _ = play(simulated(path), path, law, friction=kind)
-            rows.append((np.mean(error ** 2, axis=0), np.mean((measured - fed) ** 2, axis=0)))
-        (e0, t0), (e1, t1) = rows
-        print(f'  {duration:g} s per way: shoulder tracking MSE {e0[1]:.3g} → {e1[1]:.3g} rad² (× {e0[1] / e1[1]:.2f}), '
-              f'torque × {t0[1] / t1[1]:.2f}; '
-              f'all joints tracking × {e0.mean() / e1.mean():.2f}, torque × {t0.mean() / t1.mean():.2f}', flush=True)
+        for seed in SEEDS:
+            rows = []
+            for law, kind in (('computed_torque', 'static'), ('adaptive_friction', 'hysteresis')):
+                error, measured, fed, _ = play(simulated(path, seed=seed), path, law, friction=kind)
+                rows.append(squares(error, measured - fed))
+            (e0, t0), (e1, t1) = rows
+            print(f'  {duration:g} s per way, seed {seed}: shoulder tracking MSE {e0[1]:.3g} → {e1[1]:.3g} rad² (× {e0[1] / e1[1]:.2f}), torque '
+                  f'× {t0[1] / t1[1]:.2f}; all joints tracking × {e0.mean() / e1.mean():.2f}, torque × {t0.mean() / t1.mean():.2f}', flush=True)
 
 
 def fast_move():
@@ -177,8 +231,8 @@ def fast_move():
     return rest_to_rest([home, home + np.array([1.0, 0.6, -0.8, 0.7, 0.7, 0.8]), home], [0.8, 0.8], 0.5)
 
 
-def soft_drives(path):
-    stiff = simulated(path, None).drives
+def soft_drives(path, seed=1):
+    stiff = simulated(path, None, seed=seed).drives
     return stiff._replace(stiffness=stiff.stiffness / 5, stiffness_cubic=stiff.stiffness_cubic / 5, damping=stiff.damping / np.sqrt(5))
 
 
@@ -186,13 +240,14 @@ def flexibility():
     print('\nfast move (2.6 rad/s, 11 rad/s²), transmissions five times softer: rms of the link-side error [mrad]')
     path = fast_move()
     for feedback in ('motor', 'link'):
-        values = []
-        for law in ('adaptive_friction', 'flexible_joint'):
-            side = 'motor' if law == 'flexible_joint' and feedback == 'motor' else 'link'
-            error = play(simulated(path, None, drives=soft_drives(path), feedback=feedback), path, law, side=side)[0]
-            values.append(1e3 * np.sqrt(np.mean(error ** 2)))
-        print(f'  the robot\'s loop on the {feedback} side: rigid law {values[0]:.2f}, flexible_joint {values[1]:.2f} '
-              f'(× {values[0] / values[1]:.2f})', flush=True)
+        for seed in SEEDS:
+            values = []
+            for law in ('adaptive_friction', 'flexible_joint'):
+                side = 'motor' if law == 'flexible_joint' and feedback == 'motor' else 'link'
+                robot = simulated(path, None, seed, drives=soft_drives(path, seed), feedback=feedback)
+                values.append(1e3 * np.sqrt(np.mean(play(robot, path, law, side=side)[0] ** 2)))
+            print(f'  the robot\'s loop on the {feedback} side, seed {seed}: rigid law {values[0]:.2f}, flexible_joint {values[1]:.2f} '
+                  f'(× {values[0] / values[1]:.2f})', flush=True)
 
 
 def streaming():
@@ -221,7 +276,8 @@ def streaming():
 
 
 def main():
-    parts = {'steps': steps, 'adaptation': adaptation, 'hysteresis': hysteresis, 'flexibility': flexibility, 'streaming': streaming}
+    parts = {'steps': steps, 'adaptation': adaptation, 'errors': errors, 'rough': rough, 'hysteresis': hysteresis, 'flexibility': flexibility,
+             'streaming': streaming}
     for name in [word for word in sys.argv[1:] if word in parts] or parts:
         parts[name]()
 

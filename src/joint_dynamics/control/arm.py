@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from joint_dynamics.control.elastic_range import check_range
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import PER_JOINT, RigidBody, RobotModel
@@ -32,7 +33,7 @@ class ArmModel:
         drive_gain: K_τ (n,) N·m/A, NaN where unknown (then no current can be commanded).
         friction: friction on the motor coordinate, or None.
         friction_scale: present α = [α1, α2] (n, 2) of the friction, nominal [1, 0] [M6 eq 24].
-        stiffness: of the transmissions, or None (rigid). damping: D (n,) N·m·s/rad.
+        stiffness: of the transmissions, positive over the joints' torques, or None (rigid). damping: D (n,) N·m·s/rad.
         kinematic_error: θ̃(θ), rad, or None.
 
     """
@@ -67,6 +68,8 @@ class ArmModel:
             raise JointDynamicsError(f'arm: expected friction of {n} joints, found {self.friction.joints}')
         if self.stiffness is not None:
             object.__setattr__(self, 'stiffness', _of_all_joints(self.stiffness, n))
+            # One that bends over beyond what the joint can bear does no harm; one that does before has no deformation for every torque.
+            check_range(self.stiffness, self.joint_names, self.effort_limit)
 
     def _array(self, name: str, default: NDArray, *, finite: bool = True) -> None:
         value = getattr(self, name)
@@ -135,6 +138,4 @@ def _of_all_joints(stiffness: TorsionalStiffness, n: int) -> TorsionalStiffness:
     coefficients = np.atleast_2d(stiffness.coefficients)
     if len(coefficients) not in (1, n):
         raise JointDynamicsError(f'arm: expected stiffness of {n} joints, found {len(coefficients)}')
-    full = TorsionalStiffness(np.broadcast_to(coefficients, (n, coefficients.shape[1])))
-    full.deformation(np.zeros(n))  # refuses a polynomial that is not monotone, and so has no inverse
-    return full
+    return TorsionalStiffness(np.broadcast_to(coefficients, (n, coefficients.shape[1])))
