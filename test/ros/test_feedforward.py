@@ -1,5 +1,6 @@
 """The feedforward node over DDS: what goes out, what does not, and why."""
 import array
+import os
 import signal
 import time
 from pathlib import Path
@@ -250,6 +251,49 @@ def test_a_signal_ends_with_zero(ros, robot, description, model, number):
     robot.talk(0.1)
     status, output = ros.stop(process, number)
     assert status == 0, output
+    ros.until(lambda: not last(robot).any(), what='zero at the end')
+
+
+def test_shutting_down_ends_with_zero(ros, start, robot, model):
+    start(mode='streaming')
+    robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+    assert ros.transition(NODE, 'active_shutdown')
+    assert ros.state(NODE) == 'finalized'
+    ros.until(lambda: not last(robot).any(), what='zero at the end')
+    robot.talk(0.2)
+    count = len(robot.commands)
+    robot.talk(0.2)
+    assert len(robot.commands) == count
+    assert not last(robot).any()
+
+
+DEFECT = '''
+import sys
+from joint_dynamics.nodes.feedforward import FeedforwardNode
+from joint_dynamics.nodes.run import run
+
+
+class Defective(FeedforwardNode):
+    def _take_trajectory(self, message):
+        raise RuntimeError('a defect')
+
+
+sys.exit(run(Defective))
+'''
+
+
+def test_a_defect_of_the_node_itself_ends_with_zero(ros, robot, description, model, tmp_path, monkeypatch):
+    (tmp_path / 'defective_feedforward.py').write_text(DEFECT, encoding='utf-8')
+    monkeypatch.setenv('PYTHONPATH', os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])]))
+    process = ros.process('defective_feedforward', parameters={
+        'robot_file': ur5e_urdf(), 'description_file': description, 'mode': 'streaming', 'autostart': 'true'})
+    robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+    # It may end, and must not end the test.
+    ros.processes.remove(process)
+    robot.want([(0.2, HOME)])
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert 'RuntimeError: a defect' in output
     ros.until(lambda: not last(robot).any(), what='zero at the end')
 
 
