@@ -129,7 +129,7 @@ def scene(folder, processes, client, simulator, alpha=(1.0, 0.0), payload=contro
 def adaptation(folder, processes, client, seed=0, start=control.START, gains='true', laws=True):
     one, two = control.cycle(1), control.cycle(2)
     stage, gain = scene(folder, processes, client, {}, start, position=one.at(0.0)[0], seed=seed, gains=gains)
-    print(f'waypoint cycle with 7.5 kg over DDS, seed {seed}, friction α = {start} at the start, {gains} drive gains, two cycles each; joint PID and …',
+    print(f'waypoint cycle with 7.5 kg over DDS, seed {seed}, friction α = {start} at the start, {gains} drive gains, two cycles each; PID and …',
           flush=True)
     held = {'alpha_lower': list(start), 'alpha_upper': list(start)}
     free = {'alpha_lower': [0.4, -0.05], 'alpha_upper': [1.5, 0.05]}
@@ -249,7 +249,7 @@ def latency(folder, processes, client):
 
 def main():
     parts = {'latency': latency, 'adaptation': adaptation, 'adaptation_1': more(1, control.START, 'nominal'),
-             'adaptation_2': more(2, (1.5, 0.0), 'nominal'), 'reversals': reversals, 'motor_side': motor_side, 'storm': storm}
+             'adaptation_2': more(2, (1.5, 0.0), 'nominal'), 'reversals': reversals, 'motor_side': motor_side}
     for name in [word for word in sys.argv[1:] if word in parts] or parts:
         with (tempfile.TemporaryDirectory() as folder, own_domain(), Processes(Path(folder)) as processes, conductor(processes.check) as client):
             try:
