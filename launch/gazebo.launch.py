@@ -26,7 +26,10 @@ ARGUMENTS = (
      'the movable joints of robot_file, without prefix', None),
     ('controllers_file', configuration('controllers.yaml'), 'parameters of the controller manager and its controllers', None),
     ('initial_joint_controller', 'joint_trajectory_controller', 'the controller that is started and takes trajectories', None),
+    ('effort_controller', 'forward_effort_controller', 'the controller that takes torques from feedforward in streaming mode', None),
     ('params_file', configuration('nodes.yaml'), 'parameters of all nodes, YAML; $(var tf_prefix) in it is replaced', None),
+    ('feedforward_file', LaunchConfiguration('params_file'), 'parameters of feedforward that replace those of params_file, e.g. one of '
+     'config/feedforward', None),
     ('description_file', '', 'dynamics description to start from; empty: the one the identifier publishes', None),
     ('namespace', '', 'namespace of the robot and of all nodes', None),
     ('tf_prefix', '', 'prefix of the joint names in robot_file', None),
@@ -35,7 +38,8 @@ ARGUMENTS = (
     ('gazebo_gui', 'true', 'show the window of Gazebo', ['true', 'false']),
     ('world_file', 'empty.sdf', 'the world', None),
 )
-FORWARDED = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller')
+FORWARDED = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller',
+             'effort_controller', 'feedforward_file')
 
 
 def generate_launch_description():

@@ -9,7 +9,8 @@ from launch_ros.substitutions import FindPackageShare
 def generate_launch_description():
     """Return the arguments and the nodes, with the parameters of a preset unless a file is given."""
     preset = PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'config', LaunchConfiguration('preset'), 'nodes.yaml'])
-    names = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller')
+    names = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller',
+             'effort_controller', 'feedforward_file')
     return LaunchDescription([
         DeclareLaunchArgument('preset', default_value='ros2_control', choices=['ros2_control', 'ur_e_series', 'kinova_gen3'],
                               description='which robot: its inputs and units, unless params_file is given'),
@@ -23,6 +24,10 @@ def generate_launch_description():
                               description='configure and activate each node as soon as the documents it needs are there'),
         DeclareLaunchArgument('initial_joint_controller', default_value='joint_trajectory_controller',
                               description='the controller that takes trajectories (UR: scaled_joint_trajectory_controller)'),
+        DeclareLaunchArgument('effort_controller', default_value='forward_effort_controller',
+                              description='the controller that takes torques from feedforward in streaming mode'),
+        DeclareLaunchArgument('feedforward_file', default_value=LaunchConfiguration('params_file'),
+                              description='parameters of feedforward that replace those of params_file, e.g. one of config/feedforward'),
         IncludeLaunchDescription(PythonLaunchDescriptionSource([ThisLaunchFileDir(), '/nodes.launch.py']),
                                  launch_arguments={name: LaunchConfiguration(name) for name in names}.items()),
     ])

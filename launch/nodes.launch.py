@@ -13,6 +13,9 @@ ARGUMENTS = {
     'description_file': ('', 'dynamics description to start from; empty: the one the identifier publishes'),
     'autostart': ('true', 'configure and activate each node as soon as the documents it needs are there; nothing moves until asked'),
     'initial_joint_controller': ('joint_trajectory_controller', 'the controller that takes trajectories'),
+    'effort_controller': ('forward_effort_controller', 'the controller that takes torques from feedforward in streaming mode'),
+    'feedforward_file': (LaunchConfiguration('params_file'), 'parameters of feedforward that replace those of params_file, e.g. one of '
+                         'config/feedforward'),
 }
 CHOICES = {'use_sim_time': ['true', 'false'], 'autostart': ['true', 'false']}
 
@@ -29,14 +32,16 @@ def generate_launch_description():
         'identifier': [],
         'estimator': [('dynamics_description', 'identifier/dynamics_description')],
         'feedforward': [('dynamics_description', 'identifier/dynamics_description'), ('~/joint_trajectory', trajectory),
+                        ('~/commands', [LaunchConfiguration('effort_controller'), '/commands']),
                         ('friction_parameters', 'estimator/friction_parameters'), ('joint_torques', 'estimator/joint_torques'),
                         ('controller_state', [LaunchConfiguration('initial_joint_controller'), '/controller_state'])],
     }
     shared = {name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')}
     description = {'description_file': ParameterValue(LaunchConfiguration('description_file'), value_type=str)}
     nodes = [LifecycleNode(package='joint_dynamics', executable=name, name=name, namespace=LaunchConfiguration('namespace'), output='both',
-                           parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), shared,
-                                       *([description] if name in ('estimator', 'feedforward') else [])],
+                           parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True),
+                                       *([ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True)] if name == 'feedforward' else []),
+                                       shared, *([description] if name in ('estimator', 'feedforward') else [])],
                            remappings=rules)
              for name, rules in remappings.items()]
     return LaunchDescription([*arguments, *nodes])

@@ -11,13 +11,15 @@ from launch_ros.substitutions import FindPackageShare
 def generate_launch_description():
     """Return the arguments, the simulator and the nodes."""
     preset = PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'config', 'simulation', 'nodes.yaml'])
-    names = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller')
+    names = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller',
+             'effort_controller', 'feedforward_file')
     simulator = LifecycleNode(
         package='joint_dynamics', executable='simulator', name='simulator', namespace=LaunchConfiguration('namespace'), output='both',
         parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), {
             'autostart': ParameterValue(LaunchConfiguration('autostart'), value_type=bool),
             **{parameter: ParameterValue(LaunchConfiguration(argument), value_type=str) for parameter, argument in (
-                ('robot_file', 'robot_file'), ('tf_prefix', 'tf_prefix'), ('trajectory_controller', 'initial_joint_controller'))}}])
+                ('robot_file', 'robot_file'), ('tf_prefix', 'tf_prefix'), ('trajectory_controller', 'initial_joint_controller'),
+                ('effort_controller', 'effort_controller'))}}])
     return LaunchDescription([
         DeclareLaunchArgument('robot_file', default_value='', description='URDF with inertials and torque limits; empty: a UR5e'),
         DeclareLaunchArgument('params_file', default_value=preset, description='parameters of all nodes, YAML; $(var tf_prefix) in it is replaced'),
@@ -31,6 +33,10 @@ def generate_launch_description():
                               description='configure and activate each node as soon as the documents it needs are there'),
         DeclareLaunchArgument('initial_joint_controller', default_value='joint_trajectory_controller',
                               description='name under which the simulated robot takes trajectories'),
+        DeclareLaunchArgument('effort_controller', default_value='forward_effort_controller',
+                              description='name under which the simulated robot takes torques'),
+        DeclareLaunchArgument('feedforward_file', default_value=LaunchConfiguration('params_file'),
+                              description='parameters of feedforward that replace those of params_file, e.g. one of config/feedforward'),
         simulator,
         IncludeLaunchDescription(PythonLaunchDescriptionSource([ThisLaunchFileDir(), '/nodes.launch.py']),
                                  launch_arguments={name: LaunchConfiguration(name) for name in names}.items()),

@@ -209,6 +209,8 @@ def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
             ('computed_torque', {'drive_gain': None}, {'output': 'current'}, 'drive gain'),
             ('computed_torque', {}, {'output': 'volts'}, 'effort or current'),
             ('computed_torque', {}, {'kp': -1.0}, 'kp'),
+            ('computed_torque', {}, {'feedback': True, 'kd': 40.0}, 'kp or ki > 0 of every joint, found none for shoulder_pan_joint'),
+            ('computed_torque', {}, {'feedback': True, 'kp': [400.0] * 5 + [0.0]}, 'none for wrist_3_joint'),
             ('computed_torque', {}, {'kq': 1.0}, "found 'kq'")]:
         with pytest.raises(JointDynamicsError, match=expected):
             make_loop(law, make_arm(**changes), **parameters)

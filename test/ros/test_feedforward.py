@@ -456,7 +456,7 @@ def test_without_control_msgs_that_is_said(ros, description, monkeypatch):
 
 @pytest.mark.parametrize('path', sorted(Path(__file__).parents[2].glob('config/feedforward/*.yaml')), ids=lambda path: path.stem)
 def test_the_wirings_can_be_configured(ros, description, path):
-    section = yaml.safe_load(path.read_text(encoding='utf-8'))['/**/feedforward']['ros__parameters']
+    section = yaml.safe_load(path.read_text(encoding='utf-8').replace('$(var tf_prefix)', ''))['/**/feedforward']['ros__parameters']
     values = {}
     for name, value in section.items():
         values.update({f'{name}__{joint}': item for joint, item in value.items()} if isinstance(value, dict) else {name: value})
