@@ -1,12 +1,17 @@
 """When an external torque is a contact: against what the model's error usually is, learnt per joint in free motion.
 
-The error depends on what the joint does, and so each of three regimes has a level of its own: settled slip, where the friction model is best;
-presliding, where friction depends on movements below one encoder count; and rest, where neither friction nor lost motion changes, so that a
-change of the spring's torque within a fifth of a second is watched instead of the torque itself. Errors count in units of the deviation
-that the fusion states, so that a level learnt under one load holds under another. What was only just over the threshold, and briefly, raises
+Which side shows a push depends on what the joint does. In settled slip it is the motor side: its friction is known best there. Else, between
+reversal and slip and at rest, friction may take any part of a push, but the spring feels the whole of it: there the spring's torque counts, its
+lost motion taken off, and its change within a fifth of a second, in which neither an error of the model nor the play has changed much. A joint
+without a spring torque has the motor side in slip and presliding, and its change at rest.
+
+Every error counts in units of the deviation that is stated for it, so that a level learnt under one load holds under another. The threshold is
+a multiple of the usual error and half as much again as the largest of the last ten minutes. What was only just over it, and briefly, raises
 it for some minutes: a task has the same worst moments again and again.
 """
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,51 +20,72 @@ from joint_dynamics.estimation.recursive import per_joint, positive
 
 Array = NDArray[np.float64]
 SLIP, PRESLIDING, REST = range(3)
+# Which of motor side, change of the spring, spring counts in slip, presliding, rest; for joints without and with a spring torque.
+COUNTS = np.array([[[1, 1, 0], [0, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 1], [0, 1, 1]]], dtype=bool)
+# Threshold over the largest error; s after which that is forgotten; errors beyond so many usual ones teach no more than that.
+MARGIN, FORGET, BOUND = 1.5, 600.0, 10.0
+# Shares of the lost motion, and of its change, that are not known.
+SLACK, CHANGE = 0.1, 0.3
+
+
+class Evidence(NamedTuple):
+    """One sample of what may tell a contact, (n,) each, in N·m: torques less the link model's, and how wrong they may be."""
+
+    motor: Array
+    motor_deviation: Array
+    # The spring's torque, its lost motion taken off; motor side's, where there is none.
+    spring: Array
+    # Torque of the lost motion that was taken off; as much as it can be; how wrong it may be.
+    lost: Array
+    slack: Array
+    unsure: Array
+    # (n,) bool: whether there is a spring's torque.
+    elastic: NDArray[np.bool_]
 
 
 class ContactDetector:
     """Contact per joint from the external torque.
 
-    joints n; period s; floor N·m, (n,): smallest external torque that counts.
+    joints n; period s; floor N·m, (n,): smallest external torque that counts; noise N·m, (n,): deviation of any torque, default a sixth of it.
     deviations  threshold over the root mean square of the error in free motion.
     memory      s in a regime over which that is taken; learning s: as long a joint is not armed in a regime.
     omega_min   rad/s: a joint slower than a fifth of it for `settle` s is at rest, one faster than five times it for `slip` s is in slip.
+    confirm     s: a contact is one when it lasts for so long.
     patience    s: a contact that lasts longer is a load that the model does not know, and is learnt.
 
-    `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `threshold` (n,) N·m;
-    `level` (3, n), the errors' root mean square in slip, presliding and rest, in stated deviations.
+    `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio` (n,), error over
+    threshold, contact beyond 1; `level` (3, 3, n), the errors' root mean square, of motor side, change of the spring and spring in slip,
+    presliding and rest, in stated deviations.
     """
 
-    def __init__(self, joints: int, period: float, *, floor: ArrayLike, deviations: float = 6.0, memory: float = 30.0, learning: float = 5.0,
-                 omega_min: float = 0.01, settle: float = 0.3, slip: float = 0.06, patience: float = 5.0) -> None:
+    def __init__(self, joints: int, period: float, *, floor: ArrayLike, noise: ArrayLike | None = None, deviations: float = 6.0, memory: float = 30.0,
+                 learning: float = 5.0, omega_min: float = 0.01, settle: float = 0.15, slip: float = 0.08, confirm: float = 0.024,
+                 patience: float = 5.0) -> None:
         self.joints, self.period = int(joints), positive('period', period)
         self.floor = per_joint('floor', floor, self.joints)
+        self._noise = (self.floor / 6.0 if noise is None else per_joint('noise', noise, self.joints)) ** 2
         self.deviations, self.omega_min = positive('deviations', deviations), positive('omega_min', omega_min)
         self._memory, self._learning, self._settle, self._slip, self._patience = (
             max(int(round(time / self.period)), 1) for time in (memory, learning, settle, slip, patience))
-        self._forget = min(self.period / 600.0, 1.0)
-        self._brief = 0.25 / self.period
+        self._confirm = max(int(np.ceil(confirm / self.period - 1e-6)), 1)
+        self._forget = min(self.period / FORGET, 1.0)
+        self._brief, self._calm = 0.25 / self.period, 0.3 / self.period
         self._follow = min(self.period / 0.2, 1.0)
         self._rows = np.arange(self.joints)
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learnt."""
-        self._square = np.zeros((3, self.joints))
+        self._square, self._largest = np.zeros((2, 3, 3, self.joints))
         self._raised = np.ones(self.joints)
         self._seen = np.zeros((3, self.joints))
         self.reset_signals()
 
     def reset_signals(self) -> None:
         """Forget the present state, not the levels."""
-        self._still, self._fast, self._since, self._baseline, self._worst = np.zeros((5, self.joints))
-        self.contact = np.zeros(self.joints, dtype=bool)
-        self.threshold = np.full(self.joints, np.inf)
-
-    @property
-    def armed(self) -> NDArray[np.bool_]:
-        """Whether there is a threshold in the present regime, (n,)."""
-        return np.isfinite(self.threshold)
+        self._still, self._fast, self._since, self._quiet, self._worst, self._over, self.ratio = np.zeros((7, self.joints))
+        self._base: Array | None = None
+        self.contact, self.armed = np.zeros((2, self.joints), dtype=bool)
 
     @property
     def lasting(self) -> NDArray[np.bool_]:
@@ -68,50 +94,64 @@ class ContactDetector:
 
     @property
     def level(self) -> Array:
-        """Root mean square of the error in slip, presliding and at rest, (3, n), in stated deviations."""
+        """Root mean square of the error of each side in each regime, (3, 3, n), in stated deviations."""
         return np.sqrt(self._square)
 
-    def update(self, external: Array, deviation: Array, spring: Array, spring_deviation: Array, omega: Array,
-               adapted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Take one sample, (n,) each, and return `contact`.
-
-        external, deviation         external torque and its stated deviation, N·m
-        spring, spring_deviation    spring's torque less the link model's, N·m (motor side's, where there is no spring), and its deviation
-        omega                       rad/s
-        adapted                     joints whose parameters have settled: only these teach the levels
-        """
-        speed = np.abs(omega)
-        self._still += 1.0
-        self._still[speed >= 0.2 * self.omega_min] = 0.0
-        self._fast += 1.0
-        self._fast[speed < 5.0 * self.omega_min] = 0.0
-        rest = self._still >= self._settle
-        regime = np.where(rest, REST, np.where(self._fast >= self._slip, SLIP, PRESLIDING))
-        where = (regime, self._rows)
-        change = spring - self._baseline
-        unit = np.where(rest, spring_deviation, deviation)
-        value = np.abs(np.where(rest, change, external))
-        square, seen = self._square[where], self._seen[where]
-        limit = np.maximum(self.deviations * np.sqrt(square) * unit, self.floor) * self._raised
-        limit[seen < self._learning] = np.inf
-        self.threshold = limit
-        self.contact = value > limit
-        self._events(value, limit)
-        known = ~self.contact | (self._since > self._patience)
+    def update(self, evidence: Evidence, omega: Array, adapted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Take one sample and return `contact`; omega rad/s, (n,); adapted (n,) bool: only joints whose parameters have settled teach the levels."""
+        regime = self._regime(np.abs(omega))
+        errors, units, change = self._errors(evidence)
+        square, largest, seen = self._square[:, regime, self._rows], self._largest[:, regime, self._rows], self._seen[regime, self._rows]
+        learning = seen < self._learning
+        self.armed = ~learning
+        limit = np.maximum(np.maximum(self.deviations * np.sqrt(square), MARGIN * largest), self.floor / units) * self._raised
+        used = COUNTS[evidence.elastic.astype(int), :, regime].T & self.armed
+        self.ratio = np.where(used, errors / limit, 0.0).max(axis=0)
+        # What has begun goes on through a regime that cannot tell.
+        over = np.where(self.armed, self.ratio > 1.0, self.contact)
+        self._over = np.where(over, self._over + 1.0, 0.0)
+        self.contact = self._over >= self._confirm
+        self._events()
+        known = ~over | (self._since > self._patience)
         learn = known & adapted
         # One sample adds a bounded amount, so that a push that just misses the threshold does not raise it much.
-        bounded = np.minimum((value / unit) ** 2, np.where(seen < self._learning, np.inf, 9.0 * square))
-        self._square[where] = square + learn * (bounded - square) / np.minimum(seen + 1.0, self._memory)
-        self._seen[where] = seen + learn
-        self._baseline += np.where(self._still < self._settle, 1.0, self._follow * known) * change
+        bound = np.where(learning, np.inf, BOUND * np.sqrt(square))
+        squares = np.minimum(errors * errors, np.where(learning, np.inf, 9.0 * square))
+        self._square[:, regime, self._rows] = square + learn * (squares - square) / np.minimum(seen + 1.0, self._memory)
+        self._largest[:, regime, self._rows] = np.where(learn, np.maximum(largest * (1.0 - self._forget), np.minimum(errors, bound)), largest)
+        self._seen[regime, self._rows] += learn
+        assert self._base is not None
+        self._base += self._follow * known * change
         return self.contact
 
-    def _events(self, value: Array, limit: Array) -> None:
-        """Count how long contacts last; raise the threshold of a joint after what was brief and only just over it."""
+    def _regime(self, speed: Array) -> NDArray[np.intp]:
+        self._still = np.where(speed < 0.2 * self.omega_min, self._still + 1.0, 0.0)
+        self._fast = np.where(speed < 5.0 * self.omega_min, 0.0, self._fast + 1.0)
+        return np.where(self._still >= self._settle, REST, np.where(self._fast >= self._slip, SLIP, PRESLIDING))
+
+    def _errors(self, evidence: Evidence) -> tuple[Array, Array, Array]:
+        """Return the errors of motor side, change of the spring and spring in their stated deviations, these deviations, and the changes."""
+        present = np.stack([evidence.spring, evidence.lost])
+        if self._base is None:
+            self._base = present.copy()
+        change = present - self._base
+        units = np.stack([evidence.motor_deviation ** 2, (CHANGE * change[1]) ** 2 + evidence.unsure ** 2,
+                          (SLACK * evidence.slack + evidence.unsure) ** 2])
+        units = np.sqrt(units + self._noise)
+        return np.abs(np.stack([evidence.motor, change[0], evidence.spring])) / units, units, change
+
+    def _events(self) -> None:
+        """Count how long contacts last; raise the threshold of a joint after what was brief and only just over it.
+
+        A contact is over when there was none for 0.3 s: joints that reverse pass through regimes of another threshold.
+        """
         self._raised -= self._forget * (self._raised - 1.0)
         if not (self.contact.any() or self._since.any()):
             return
-        over = ~self.contact & (self._since > 0) & (self._since < self._brief) & (self._worst < 1.5)
+        self._worst = np.where(self.contact, np.maximum(self._worst, self.ratio), self._worst)
+        self._quiet = np.where(self.contact, 0.0, self._quiet + 1.0)
+        ended = (self._since > 0) & (self._quiet >= self._calm)
+        over = ended & (self._since - self._quiet < self._brief) & (self._worst < 1.5)
         self._raised[over] = np.minimum(self._raised[over] * 1.1 * self._worst[over], 2.0)
-        self._worst = np.where(self.contact, np.maximum(self._worst, value / limit), 0.0)
-        self._since = np.where(self.contact, self._since + 1.0, 0.0)
+        self._worst[ended] = 0.0
+        self._since = np.where(~ended & (self.contact | (self._since > 0)), self._since + 1.0, 0.0)

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.contact import ContactDetector
+from joint_dynamics.estimation.contact import ContactDetector, Evidence
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
 from joint_dynamics.estimation.joint_model import JointModel
+from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.parts import make_friction, make_payload, make_stiffness
 from joint_dynamics.estimation.settings import EstimationSettings
 from joint_dynamics.estimation.torques import TorqueFusion
@@ -72,8 +73,9 @@ class JointEstimator:
         self.body = self._unloaded = model.robot.rigid_body(model.parameters)
         self.fusion = TorqueFusion(model, use)
         limit = np.where(np.isfinite(model.robot.limits.effort), model.robot.limits.effort, 100.0)
-        self.detector = ContactDetector(n, turn, floor=use.contact_share * limit, deviations=use.contact_deviations, memory=use.contact_memory,
-                                        omega_min=use.omega_min)
+        self.detector = ContactDetector(n, turn, floor=use.contact_share * limit, noise=use.torque_noise * limit, deviations=use.contact_deviations,
+                                        memory=use.contact_memory, omega_min=use.omega_min)
+        self.lost_motion = LostMotion(n, model.backlash, use.backlash_load * limit, turn)
         self.friction = make_friction(model, use, turn)
         self.stiffness = make_stiffness(model, use, turn) if motor_side else None
         self.payload = make_payload(self._unloaded, use, limit, turn)
@@ -124,6 +126,7 @@ class JointEstimator:
             self._slip.reset()
         self._count = 0
         self.detector.reset_signals()
+        self.lost_motion.reset()
         self.contact = np.zeros(n, dtype=bool)
         self.deformation, self.rotor_torque, self.friction_torque, self.friction_error = np.zeros((4, n))
         self.torque_link, self.torque_spring, self.torque_motor, self.torque, self.external = np.zeros((5, n))
@@ -250,10 +253,18 @@ class JointEstimator:
         return free if self.payload is None or self.payload.known else np.zeros_like(free)
 
     def _detect(self) -> None:
-        spring = self.torque_motor if self.stiffness is None else self.torque_spring
         adapted = np.ones(self.n, dtype=bool) if not isinstance(self.friction, FrictionEstimator) else self.friction.excitation > 15.0
-        self.contact = self.detector.update(self.external, self.external_deviation, spring - self.torque_link, self.fusion.spring_deviation,
-                                            self.omega, adapted & self._undisturbed() if self.payload is not None else adapted)
+        if self.payload is not None:
+            adapted = adapted & self._undisturbed()
+        motor, deviation, none = self.torque_motor - self.torque_link, self.fusion.motor_deviation, np.zeros(self.n)
+        evidence = Evidence(motor, deviation, motor, none, none, none, np.zeros(self.n, dtype=bool))
+        if self.stiffness is not None:
+            lost, elastic = self.lost_motion, self.fusion.elastic
+            lost.update(self.theta, self.torque_link)
+            spring = self.stiffness.torque(self.deformation - lost.motion) + self._damping - self.torque_link
+            k = np.where(elastic, self.stiffness.stiffness(self.deformation - lost.motion), 0.0)
+            evidence = Evidence(motor, deviation, np.where(elastic, spring, motor), k * lost.motion, k * lost.slack, k * lost.unsure, elastic)
+        self.contact = self.detector.update(evidence, self.omega, adapted)
 
     def _weigh(self) -> None:
         self._spring_weight, self.external_deviation = self.fusion.measured(self, self._level)

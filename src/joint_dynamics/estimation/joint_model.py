@@ -29,6 +29,7 @@ class JointModel:
     stiffness        TorsionalStiffness to start from; None: unknown.
     reference        TorsionalStiffness of the joints when new, which the health is judged by; None: `stiffness`.
     kinematic_error  θ̃(θ), or None.
+    backlash         𝓑(θ) that was measured, or None: friction then may have a presliding length, but no lost motion is known.
     """
 
     robot: RobotModel
@@ -42,6 +43,7 @@ class JointModel:
     stiffness: TorsionalStiffness | None = None
     kinematic_error: PeriodicMap | None = None
     reference: TorsionalStiffness | None = None
+    backlash: PeriodicMap | None = None
     joint_names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,7 +61,7 @@ class JointModel:
         if self.drive_gain is not None:
             self.drive_gain = np.broadcast_to(np.asarray(self.drive_gain, dtype=float), (n,)).copy()
         self.scale = np.broadcast_to(np.asarray(self.scale, dtype=float), (n, 2)).copy()
-        for name in ('friction', 'kinematic_error'):
+        for name in ('friction', 'kinematic_error', 'backlash'):
             part = getattr(self, name)
             if part is not None and part.joints != n:
                 raise JointDynamicsError(f'joint model: expected a {name} of {n} joints, found {part.joints}')
@@ -78,12 +80,14 @@ class JointModel:
         standard = None
         if 'inertial' in description.document:
             standard = description.standard_parameters(robot, friction=False)
+        friction = description.friction(names) if has['friction'] else None
+        slip = None if friction is None else friction.maxwell_slip
         return cls(robot, standard, description.values('drive_gain', names) if has['drive_gain'] else None,
                    description.values('rotor_inertia', names, 0.0), description.values('damping', names, 0.0),
-                   description.friction(names) if has['friction'] else None, description.scale(names),
+                   friction, description.scale(names),
                    description.stiffness(names) if has['stiffness'] else None,
                    description.kinematic_error(names) if any('kinematic_error' in description.joint(name) for name in names) else None,
-                   _reference(description, names))
+                   _reference(description, names), slip.backlash if slip is not None and description.has('backlash', names) else None)
 
 
 def _reference(description: DynamicsDescription, names: tuple[str, ...]) -> TorsionalStiffness | None:

@@ -35,6 +35,7 @@ class EstimationSettings:
     friction_noise    deviation of the friction model in slip, as a share of its Coulomb level.
     link_noise        deviation of the link model, as a share of its torque.
     torque_noise      N·m, smallest deviation of any torque, as a share of the joint's torque limit.
+    backlash_load     load that halves the lost motion, as a share of the joint's torque limit.
     contact_deviations, contact_share  a contact is reported when the external torque exceeds so many of its usual deviations, and this
                       share of the joint's torque limit.
     contact_memory    s, over which the usual deviation is learnt.
@@ -64,8 +65,9 @@ class EstimationSettings:
     friction_noise: float = 0.1
     link_noise: float = 0.05
     torque_noise: float = 0.002
+    backlash_load: float = 0.02
     contact_deviations: float = 6.0
-    contact_share: float = 0.02
+    contact_share: float = 0.008
     contact_memory: float = 30.0
     temperature: float | None = None
     payload: bool = False

@@ -27,7 +27,7 @@ class TorqueFusion:
     model JointModel; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated deviations need not
     be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the motor.
 
-    `spring_deviation` (n,) N·m, that of the spring's torque (of the motor side's, where there is no spring).
+    `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's torque tells anything.
     """
 
     def __init__(self, model: JointModel, settings: EstimationSettings) -> None:
@@ -38,7 +38,8 @@ class TorqueFusion:
         self._per_slip_speed = 0.2 / max(settings.omega_min, 1e-6)
         self._deformation = settings.deformation_noise ** 2
         self._backlash = np.maximum(largest_backlash(model), 1e-9)
-        self.spring_deviation = np.full(model.robot.n, 1e6)
+        self.motor_deviation = np.full(model.robot.n, 1e6)
+        self.elastic = np.zeros(model.robot.n, dtype=bool)
 
     def measured(self, estimate: JointEstimator, level: Array) -> tuple[Array, Array]:
         """Return the weight of the spring beside the motor side (n,), and the deviation of both together, N·m (n,).
@@ -50,15 +51,15 @@ class TorqueFusion:
         if estimate.friction_model is not None and estimate.friction_model.maxwell_slip is not None:
             slip = slip * np.minimum(np.abs(estimate.hysteresis), 1.0)
         motor = self._floor + ((self._friction + 0.5 * (1.0 - slip)) * level) ** 2
+        self.motor_deviation = np.sqrt(motor)
         if estimate.stiffness is None:
-            self.spring_deviation = np.sqrt(motor)
-            return np.zeros_like(motor), self.spring_deviation
+            return np.zeros_like(motor), self.motor_deviation
         phi, stiffness = estimate.deformation, estimate.stiffness
         lost = self._backlash / (1.0 + (phi / self._backlash) ** 2)
         # A stiffness that is neither described nor learnt tells nothing.
-        unknown = np.where(self._described | stiffness.believed, 0.0, 1e12)
+        self.elastic = self._described | stiffness.believed
+        unknown = np.where(self.elastic, 0.0, 1e12)
         spring = unknown + self._floor + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost) + stiffness.variance(phi)
-        self.spring_deviation = np.sqrt(spring)
         weight = motor / (motor + spring)
         return weight, np.sqrt(weight * spring)
 

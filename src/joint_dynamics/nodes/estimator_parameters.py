@@ -109,6 +109,15 @@ TUNING = (
         'torque_noise', _OURS.torque_noise, 'smallest deviation of a torque, as a share of the torque limit', '', 1e-6, 1, applies='at once'
     ),
     ParameterRow(
+        'backlash_load',
+        _OURS.backlash_load,
+        'load that halves the lost motion within the backlash, as a share of the torque limit',
+        '',
+        1e-6,
+        10,
+        applies='at once',
+    ),
+    ParameterRow(
         'contact_deviations',
         _OURS.contact_deviations,
         'contact: external torque beyond so many of its usual deviations',

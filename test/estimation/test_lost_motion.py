@@ -1,0 +1,58 @@
+"""Lost motion: the play of a backlash, taken up by load; what is not known of it is said."""
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.lost_motion import LostMotion
+
+PERIOD = 8e-3
+
+
+def made(width=1e-3, half=3.0):
+    return LostMotion(1, lambda theta: np.full_like(theta, width), half, PERIOD)
+
+
+def move(lost, theta, load=0.0):
+    seen = []
+    for angle in np.atleast_1d(theta):
+        lost.update(np.array([angle]), np.array([load]))
+        seen.append((lost.motion[0], lost.slack[0], lost.unsure[0]))
+    return np.array(seen)
+
+
+def test_unloaded_it_follows_the_direction_by_half_the_backlash():
+    lost = made()
+    there, back = np.linspace(0.0, 0.1, 100), np.linspace(0.1, 0.0, 100)
+    assert move(lost, there)[-1, 0] == pytest.approx(1e-3)
+    motion = move(lost, back)[:, 0]
+    assert motion[-1] == pytest.approx(-1e-3)
+    # In between by as much as θ itself: the gap is 2 𝓑 wide.
+    short = made()
+    move(short, there)
+    assert move(short, [0.1 - 5e-4])[-1, 0] == pytest.approx(5e-4)
+
+
+def test_all_of_it_is_unsure_until_it_has_been_passed():
+    lost = made()
+    assert move(lost, np.linspace(0.0, 5e-4, 10))[-1, 2] == pytest.approx(1e-3)
+    assert move(lost, np.linspace(5e-4, 0.1, 100))[-1, 2] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_load_takes_it_up_and_a_change_of_load_makes_it_unsure():
+    lost = made()
+    move(lost, np.linspace(0.0, 0.1, 400))
+    loaded = move(lost, np.full(400, 0.1), load=3.0)
+    assert loaded[-1, 1] == pytest.approx(0.5e-3, rel=1e-3)
+    assert loaded[:20, 2].max() > 0.3e-3
+    assert loaded[-1, 2] < 1e-5
+
+
+def test_without_a_backlash_there_is_none():
+    lost = LostMotion(2, None, [1.0, 2.0], PERIOD)
+    lost.update(np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+    assert np.all([lost.motion, lost.slack, lost.unsure] == np.zeros(2))
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(JointDynamicsError, match='half'):
+        LostMotion(1, None, -1.0, PERIOD)
