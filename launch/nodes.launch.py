@@ -38,10 +38,9 @@ def generate_launch_description():
     }
     shared = {name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')}
     description = {'description_file': ParameterValue(LaunchConfiguration('description_file'), value_type=str)}
+    more = {'estimator': [description], 'feedforward': [ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True), description]}
     nodes = [LifecycleNode(package='joint_dynamics', executable=name, name=name, namespace=LaunchConfiguration('namespace'), output='both',
-                           parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True),
-                                       *([ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True)] if name == 'feedforward' else []),
-                                       shared, *([description] if name in ('estimator', 'feedforward') else [])],
+                           parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), *more.get(name, []), shared],
                            remappings=rules)
              for name, rules in remappings.items()]
     return LaunchDescription([*arguments, *nodes])

@@ -1,13 +1,17 @@
-"""Every argument of every launch file is described, and stands in docs/launch.md."""
+"""Every argument of every launch file is described, stands in docs/launch.md, and arrives where it is meant to."""
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
 
 from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+from launch_ros.actions import Node
+from launch_ros.utilities import evaluate_parameters
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(ROOT.glob('launch/*.launch.py'))
@@ -23,3 +27,76 @@ def test_arguments_are_documented(path):
     for argument in arguments:
         assert argument.description != 'no description given'
         assert f'| `{argument.name}` |' in page
+
+
+DRIVERS = {'use_sim_time', 'params_file', 'namespace', 'tf_prefix', 'initial_joint_controller'}
+SWITCHES = {'use_sim_time', 'autostart', 'gazebo_gui'}
+
+
+@pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
+def test_arguments_are_named_as_drivers_name_them_and_switches_have_choices(path):
+    description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
+    arguments = {entity.name: entity for entity in description.entities if isinstance(entity, DeclareLaunchArgument)}
+    assert set(arguments) >= DRIVERS
+    for name in SWITCHES & set(arguments):
+        assert arguments[name].choices == ['true', 'false']
+
+
+def resolved(name, launch_file, **arguments):
+    """All nodes of a launch file with its includes: {executable: (parameters, remappings)} after every substitution."""
+    context = LaunchContext()
+    context.launch_configurations.update(arguments)
+    found = {}
+
+    def visit(path):
+        context.extend_locals({'current_launch_file_directory': str(Path(path).parent), 'current_launch_file_path': path})
+        for entity in PythonLaunchDescriptionSource(path).get_launch_description(context).entities:
+            if isinstance(entity, DeclareLaunchArgument):
+                entity.execute(context)
+            elif isinstance(entity, IncludeLaunchDescription):
+                context.launch_configurations.update({key: text(context, value) for key, value in entity.launch_arguments})
+                visit(launch_file('nodes'))
+            elif isinstance(entity, Node):
+                parameters = {}
+                for part in evaluate_parameters(context, entity._Node__parameters):
+                    if isinstance(part, dict):
+                        parameters.update(part)
+                    else:
+                        # Temporary, with every substitution done.
+                        parameters.setdefault('files', []).append(part.read_text(encoding='utf-8'))
+                rules = {text(context, source): text(context, target) for source, target in entity._Node__remappings}
+                found[text(context, entity.node_executable)] = parameters, rules
+    visit(launch_file(name))
+    return found
+
+
+def text(context, value):
+    return perform_substitutions(context, normalize_to_list_of_substitutions(value))
+
+
+def test_the_simulated_robot_has_the_controllers_and_the_prefix_of_the_launch(launch_file, installed):
+    nodes = resolved('simulation', launch_file, tf_prefix='left_', initial_joint_controller='arm_controller', effort_controller='torques')
+    assert set(nodes) == {'simulator', 'excitation', 'identifier', 'estimator', 'feedforward'}
+    parameters, _ = nodes['simulator']
+    assert parameters['tf_prefix'] == 'left_'
+    assert parameters['trajectory_controller'] == 'arm_controller'
+    assert parameters['effort_controller'] == 'torques'
+    assert nodes['excitation'][1] == {'~/joint_trajectory': 'arm_controller/joint_trajectory',
+                                      '~/follow_joint_trajectory': 'arm_controller/follow_joint_trajectory'}
+    rules = nodes['feedforward'][1]
+    assert rules['~/joint_trajectory'] == 'arm_controller/joint_trajectory'
+    assert rules['~/commands'] == 'torques/commands'
+    assert rules['controller_state'] == 'arm_controller/controller_state'
+    assert rules['friction_parameters'] == 'estimator/friction_parameters'
+
+
+@pytest.mark.parametrize('wiring', sorted((ROOT / 'config' / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
+def test_a_wiring_replaces_the_parameters_of_the_feedforward_alone(wiring, launch_file, installed):
+    nodes = resolved('hardware', launch_file, preset='ur_e_series', tf_prefix='left_', feedforward_file=str(wiring))
+    files = nodes['feedforward'][0]['files']
+    assert len(files) == 2
+    assert not any('$(var' in part for part in files)
+    section = yaml.safe_load(files[1])['/**/feedforward']['ros__parameters']
+    assert section['mode'] in ('trajectory', 'streaming')
+    assert all(name.startswith('left_') for name in section.get('command_joints', []) + list(section.get('kp', {})))
+    assert len(nodes['estimator'][0]['files']) == 1
