@@ -38,19 +38,20 @@ def rest_to_rest(points, durations, pause=0.0):
     return Path(t, q, zero, zero)
 
 
-def cycle(repeats, speed=np.pi, acceleration=np.pi / 3):
+def cycle(repeats, speed=np.pi, acceleration=np.pi / 3, points=None):
     """The waypoint cycle of [M6 table 1], every way a polynomial of seventh degree.
 
     At half the paper's acceleration: its first posture holds 7.5 kg at full reach, where the simulated shoulder has little torque left.
     """
-    points = [POINTS[k % len(POINTS)] for k in range(repeats * len(POINTS) + 1)]
+    through = POINTS[:points]
+    points = [through[k % len(through)] for k in range(repeats * len(through) + 1)]
     ways = [np.abs(b - a).max() for a, b in pairwise(points)]
     return rest_to_rest(points, [max(2.1875 * way / speed, np.sqrt(7.5132 * way / acceleration)) for way in ways])
 
 
-def reversals(up=10.0, down=5.0, duration=2.0, pause=0.3, count=9):
-    """The shoulder from the vertical towards the horizontal, turning round again and again [M6 fig 8]."""
-    points = [np.array([0, -np.pi / 2, 0, -np.pi / 2, 0, 0.0])]
+def reversals(up=10.0, down=5.0, duration=2.0, pause=0.3, count=9, first=0.0):
+    """The shoulder from the vertical (or `first` degrees off it) towards the horizontal, turning round again and again [M6 fig 8]."""
+    points = [np.array([0, -np.pi / 2 + np.radians(first), 0, -np.pi / 2, 0, 0.0])]
     for _ in range(count):
         for step in (up, -down):
             points.append(points[-1] + np.eye(6)[1] * np.radians(step))
@@ -75,9 +76,9 @@ def estimator_of(robot, arm, alpha):
     return JointEstimator(model, robot.period)
 
 
-def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', **parameters):
+def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', arm=None, **parameters):
     """Run the joint PID along `path` with the law's torque beside it; return link error, measured and fed-forward torque, (N, n) each, and α."""
-    arm = truth_of(robot)
+    arm = arm or truth_of(robot)
     motion = path.sample(np.arange(0.0, path.end, robot.period))
     loop = None if law is None else ControlLoop(create(law), arm, parameters=parameters)
     estimator = estimator_of(robot, arm, alpha) if adapt else None
@@ -212,18 +213,35 @@ def rough():
         line(name, *adapted(path, payload=(4.0, (0.0, 0.0, 0.04)), errors=ModelErrors()))
 
 
+def against_sgn(path, seed):
+    """Mean squares of tracking and torque with sgn-based friction, and with the hysteresis."""
+    rows = []
+    for law, kind in (('computed_torque', 'static'), ('adaptive_friction', 'hysteresis')):
+        error, measured, fed, _ = play(simulated(path, seed=seed), path, law, friction=kind)
+        rows.append(squares(error, measured - fed))
+    return rows
+
+
 def hysteresis():
     print('\nreversals under load, 7.5 kg: sgn-based friction against the hysteresis (the same parameters)')
     for duration in (2.0, 1.0):
         path = reversals(duration=duration)
         for seed in SEEDS:
-            rows = []
-            for law, kind in (('computed_torque', 'static'), ('adaptive_friction', 'hysteresis')):
-                error, measured, fed, _ = play(simulated(path, seed=seed), path, law, friction=kind)
-                rows.append(squares(error, measured - fed))
-            (e0, t0), (e1, t1) = rows
+            (e0, t0), (e1, t1) = against_sgn(path, seed)
             print(f'  {duration:g} s per way, seed {seed}: shoulder tracking MSE {e0[1]:.3g} → {e1[1]:.3g} rad² (× {e0[1] / e1[1]:.2f}), torque '
                   f'× {t0[1] / t1[1]:.2f}; all joints tracking × {e0.mean() / e1.mean():.2f}, torque × {t0.mean() / t1.mean():.2f}', flush=True)
+
+
+def bending():
+    """The hysteresis driven by the motor's angle, and by the link's."""
+    print('\nwaypoint cycle with 7.5 kg, α = (1, 0): mean squared torque error of each joint, (N·m)²')
+    path = cycle(1)
+    for name, keep in (('hysteresis of q_d', False), ('hysteresis of q_d + φ(τ_J,d)', True)):
+        robot = simulated(path)
+        arm = truth_of(robot) if keep else replace(truth_of(robot), stiffness=None)
+        error, measured, fed, _ = play(robot, path, 'adaptive_friction', arm=arm)
+        e, t = squares(error, measured - fed)
+        print(f'  {name:<32} {np.round(t, 2).tolist()}; tracking {e.mean():.2e} rad²', flush=True)
 
 
 def fast_move():
@@ -236,16 +254,18 @@ def soft_drives(path, seed=1):
     return stiff._replace(stiffness=stiff.stiffness / 5, stiffness_cubic=stiff.stiffness_cubic / 5, damping=stiff.damping / np.sqrt(5))
 
 
+def soft(path, law, feedback, seed):
+    """Tracking error (N, n) with soft transmissions, the robot's loop on the `feedback` side."""
+    side = 'motor' if law == 'flexible_joint' and feedback == 'motor' else 'link'
+    return play(simulated(path, None, seed, drives=soft_drives(path, seed), feedback=feedback), path, law, side=side)[0]
+
+
 def flexibility():
     print('\nfast move (2.6 rad/s, 11 rad/s²), transmissions five times softer: rms of the link-side error [mrad]')
     path = fast_move()
     for feedback in ('motor', 'link'):
         for seed in SEEDS:
-            values = []
-            for law in ('adaptive_friction', 'flexible_joint'):
-                side = 'motor' if law == 'flexible_joint' and feedback == 'motor' else 'link'
-                robot = simulated(path, None, seed, drives=soft_drives(path, seed), feedback=feedback)
-                values.append(1e3 * np.sqrt(np.mean(play(robot, path, law, side=side)[0] ** 2)))
+            values = [1e3 * np.sqrt(np.mean(soft(path, law, feedback, seed) ** 2)) for law in ('adaptive_friction', 'flexible_joint')]
             print(f'  the robot\'s loop on the {feedback} side, seed {seed}: rigid law {values[0]:.2f}, flexible_joint {values[1]:.2f} '
                   f'(× {values[0] / values[1]:.2f})', flush=True)
 
@@ -255,10 +275,14 @@ def streaming():
     print('\nthe law closes the loop (torque commands, kp 400 1/s², kd 40 1/s), fast move, five times softer: rms of the link-side error [mrad]')
     path = fast_move()
     for law, side, gain in (('adaptive_friction', 'link', 1.0), ('flexible_joint', 'link', 1.0), ('flexible_joint', 'motor', 1.0),
-                            ('joint_torque_feedback', 'motor', 1.0), ('flexible_joint', 'motor', 0.5), ('joint_torque_feedback', 'motor', 0.5)):
+                            ('joint_torque_feedback', 'motor', 1.0), ('flexible_joint', 'motor', 0.5), ('joint_torque_feedback', 'motor', 0.5),
+                            ('joint_torque_feedback 0.6', 'motor', 0.5)):
+        name, _, torque_gain = law.partition(' ')
         options = {} if law == 'adaptive_friction' else {'feedback_side': side}
+        if torque_gain:
+            options['torque_gain'] = float(torque_gain)
         robot = simulated(path, None, drives=soft_drives(path))
-        loop = ControlLoop(create(law), truth_of(robot), parameters={'feedback': True, 'kp': 400.0, 'kd': 40.0, 'friction_gain': gain, **options})
+        loop = ControlLoop(create(name), truth_of(robot), parameters={'feedback': True, 'kp': 400.0, 'kd': 40.0, 'friction_gain': gain, **options})
         loop.activate()
         samples, error = robot.step(), []
         for k, desired in enumerate(path.sample(np.arange(-1.0, path.end, robot.period))):
@@ -272,12 +296,12 @@ def streaming():
             error.append(samples.true_q[0] - desired[0])
         moving = np.array(error)[int(1.0 / robot.period):]
         friction = 'friction compensated' if gain == 1 else 'half of the friction compensated'
-        print(f'  {law:<24} on the {side:<6} {friction:<34} {1e3 * np.sqrt(np.mean(moving ** 2)):6.2f} {loop.doubt}', flush=True)
+        print(f'  {law:<26} on the {side:<6} {friction:<34} {1e3 * np.sqrt(np.mean(moving ** 2)):6.2f} {loop.doubt}', flush=True)
 
 
 def main():
-    parts = {'steps': steps, 'adaptation': adaptation, 'errors': errors, 'rough': rough, 'hysteresis': hysteresis, 'flexibility': flexibility,
-             'streaming': streaming}
+    parts = {'steps': steps, 'adaptation': adaptation, 'errors': errors, 'rough': rough, 'hysteresis': hysteresis, 'bending': bending,
+             'flexibility': flexibility, 'streaming': streaming}
     for name in [word for word in sys.argv[1:] if word in parts] or parts:
         parts[name]()
 

@@ -75,4 +75,4 @@ def beyond(joint_names: Sequence[str], values: NDArray, low: NDArray, high: NDAr
     if not outside.any():
         return ''
     k = int(np.argmax(outside))
-    return f'{what} of {joint_names[k]} is {values[k]:.4g}, allowed are {low[k]:.4g} … {high[k]:.4g}'
+    return f'{what} of {joint_names[k]} is {values[k]:.6g}, allowed are {low[k]:.6g} … {high[k]:.6g}'
