@@ -249,9 +249,10 @@ def latency(folder, processes, client):
 
 
 def main():
-    parts = {'latency': latency, 'adaptation': adaptation, 'adaptation_1': more(1, control.START, 'nominal', control.PAYLOAD),
-             # Less of a payload: with half as much friction again the shoulder would be asked for more than it has, and the node refuses.
-             'adaptation_2': more(2, (1.5, 0.0), 'nominal', (5.0, *control.PAYLOAD[1:])), 'reversals': reversals, 'motor_side': motor_side}
+    # Less of a payload for the last: with half as much friction again the shoulder would be asked for more than it has, and the node refuses.
+    parts = {'latency': latency, 'adaptation': adaptation, 'adaptation_1': more(1, control.START, 'true', control.PAYLOAD),
+             'adaptation_nominal': more(1, control.START, 'nominal', control.PAYLOAD),
+             'adaptation_2': more(2, (1.5, 0.0), 'true', (5.0, *control.PAYLOAD[1:])), 'reversals': reversals, 'motor_side': motor_side}
     for name in [word for word in sys.argv[1:] if word in parts] or parts:
         with (tempfile.TemporaryDirectory() as folder, own_domain(), Processes(Path(folder)) as processes, conductor(processes.check) as client):
             try:

@@ -373,6 +373,14 @@ def test_the_estimator_s_friction_counts(ros, start, robot, model):
     robot.talk(0, until=lambda: 'friction_parameters: expected 6 rows of 2 values' in robot.status('reference')[1])
 
 
+def test_the_region_of_alpha_is_that_of_the_estimator():
+    from joint_dynamics.nodes.estimator_parameters import TUNING
+    from joint_dynamics.nodes.feedforward_parameters import PARAMETERS
+    ours, theirs = ({row.name: row.default for row in rows} for rows in (PARAMETERS, TUNING))
+    for name, other in (('alpha_lower', 'friction_lower'), ('alpha_upper', 'friction_upper'), ('viscous_share', 'viscous_share')):
+        assert ours[name] == theirs[other]
+
+
 def test_a_compensation_that_would_run_away_is_refused_unless_told_otherwise(ros, start):
     node = start(False, law='adaptive_friction', friction_gain__elbow_joint=1.2)
     assert not ros.transition(NODE, 'activate')
