@@ -117,8 +117,8 @@ def test_adaptation_scales_coulomb_and_viscous_friction_within_bounds(make_loop,
 def test_the_region_of_the_viscous_part_grows_with_the_viscous_friction(make_loop, path, feed):
     wide = make_loop('adaptive_friction')
     along(wide, path, feed, [1.1], friction_scale=np.ones(6), viscous_excess=np.array([9, 1.0, 0.5, -0.5, -1.0, -9]))
-    # 6 N·m·s/rad in the model, a share of 0.2.
-    np.testing.assert_allclose(wide.controller.friction.alpha[:, 1], [1.2, 1.0, 0.5, -0.5, -1.0, -1.2])
+    # 6 N·m·s/rad in the model, a share of 0.5.
+    np.testing.assert_allclose(wide.controller.friction.alpha[:, 1], [3.0, 1.0, 0.5, -0.5, -1.0, -3.0])
     fixed = make_loop('adaptive_friction', alpha_lower=[1.0, 0.0], alpha_upper=[1.0, 0.0])
     along(fixed, path, feed, [1.1], friction_scale=np.full(6, 0.7), viscous_excess=np.full(6, 0.5))
     np.testing.assert_array_equal(fixed.controller.friction.alpha, np.tile([1.0, 0.0], (6, 1)))

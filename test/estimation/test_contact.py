@@ -76,7 +76,8 @@ def test_lost_motion_is_not_taken_for_a_push():
         found = False
         for k in range(motor.size):
             extra = 3.0 * (k >= rest)
-            evidence = Evidence(motor[k:k + 1], deviation[k:k + 1], spring[k:k + 1] + extra, NONE, NONE, np.array([unsure * (k >= rest)]), np.array([True]))
+            evidence = Evidence(motor[k:k + 1], deviation[k:k + 1], spring[k:k + 1] + extra, np.array([unsure * (k >= rest)]), NONE, np.array([unsure * (k >= rest)]),
+                                np.array([True]))
             found |= bool(held.update(evidence, omega[k:k + 1], np.array([True]))[0])
         assert found == (unsure == 0.0)
 

@@ -221,6 +221,6 @@ def test_settings_that_cannot_be_are_refused(waypoint_run, tools):
     bare = tools.changed(waypoint_run.description, friction=lambda part: {key: value for key, value in part.items() if key != 'maxwell_slip'})
     with pytest.raises(JointDynamicsError, match='Maxwell-slip'):
         JointEstimator(JointModel.from_description(bare, waypoint_run.robot.model), PERIOD)
-    for bad in ({'friction': 'magic'}, {'window': -1.0}, {'friction_lower': (2.0, 0.0)}, {'stiffness_order': 0}, {'link_noise': float('nan')}):
+    for bad in ({'friction': 'magic'}, {'window': -1.0}, {'friction_lower': (3.0, 0.0)}, {'stiffness_order': 0}, {'link_noise': float('nan')}):
         with pytest.raises(JointDynamicsError):
             EstimationSettings(**bad)

@@ -223,12 +223,13 @@ def test_values_that_are_no_numbers(feed, bound):
     assert np.all(feed.worst < bound)
 
 
-def test_a_long_silence(feed, bound):
+def test_a_long_silence(feed, bound, short_run):
     feed.play(0, 1200)
     feed.play(2000, 3200)
     assert feed.session.timeline.gaps >= 1
     assert feed.level('samples') == 'ok'
-    assert np.all(feed.worst < bound)
+    # It begins anew in motion: which way the joints slipped before is not known, and Coulomb friction neither.
+    assert np.all(feed.worst < bound + short_run.robot.truth.coulomb)
 
 
 def test_no_motor_side_no_temperature_is_said_once(short_run):

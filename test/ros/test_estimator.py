@@ -245,7 +245,7 @@ def test_parameters_that_take_effect_at_once(ros, start):
     assert '2 numbers' in refused.reason
     assert not ros.set_parameter('estimator', 'omega_min', -1.0).successful
     # Bounds that contradict each other are refused by the estimation, which goes on as before.
-    assert ros.set_parameter('estimator', 'friction_lower', [2.0, -0.05]).successful
+    assert ros.set_parameter('estimator', 'friction_lower', [3.0, -0.05]).successful
     assert 'friction_lower' in node.diagnostics.message('settings')
 
 

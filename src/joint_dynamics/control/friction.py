@@ -17,8 +17,8 @@ from joint_dynamics.control.interface import ControllerParameter
 from joint_dynamics.errors import JointDynamicsError
 
 Kind = Literal['none', 'static', 'hysteresis']
-#: Region of α [M6 eq 27]: lower and upper bounds of (α1, α2), 1 and N·m·s/rad.
-ALPHA_BOUNDS = ((0.4, -0.05), (1.5, 0.05))
+#: Region of α: lower and upper bounds of (α1, α2), 1 and N·m·s/rad, as in the estimator; [M6 eq 27] has 1.5 at most for α1.
+ALPHA_BOUNDS = ((0.4, -0.05), (2.5, 0.05))
 
 
 def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
@@ -30,7 +30,7 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
         ControllerParameter('friction_smoothing', 0.0, 'speed over which the sign of the static map is smoothed; 0: not', 'rad/s', 0.0, 1.0),
         ControllerParameter('alpha_lower', list(ALPHA_BOUNDS[0]), 'lower bounds of α1 and of α2 in N·m·s/rad'),
         ControllerParameter('alpha_upper', list(ALPHA_BOUNDS[1]), 'upper bounds of α1 and of α2 in N·m·s/rad'),
-        ControllerParameter('viscous_share', 0.2, 'α2 may also be within this share of the viscous friction at 1 rad/s, as in the '
+        ControllerParameter('viscous_share', 0.5, 'α2 may also be within this share of the viscous friction at 1 rad/s, as in the '
                             'estimator; no matter where its bounds are equal', '',
                             0.0, 10.0),
     )

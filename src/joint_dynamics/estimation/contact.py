@@ -24,8 +24,8 @@ SLIP, PRESLIDING, REST = range(3)
 COUNTS = np.array([[[1, 1, 0], [0, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 1], [0, 1, 1]]], dtype=bool)
 # Threshold over the largest error; s after which that is forgotten; errors beyond so many usual ones teach no more than that.
 MARGIN, FORGET, BOUND = 1.5, 600.0, 10.0
-# Shares of the lost motion, and of its change, that are not known.
-SLACK, CHANGE = 0.1, 0.3
+# Share of a change of the lost motion that is not known.
+CHANGE = 0.3
 
 
 class Evidence(NamedTuple):
@@ -35,9 +35,9 @@ class Evidence(NamedTuple):
     motor_deviation: Array
     # The spring's torque, its lost motion taken off; motor side's, where there is none.
     spring: Array
-    # Torque of the lost motion that was taken off; as much as it can be; how wrong it may be.
+    spring_deviation: Array
+    # Torque of the lost motion that was taken off, and how wrong it may be.
     lost: Array
-    slack: Array
     unsure: Array
     # (n,) bool: whether there is a spring's torque.
     elastic: NDArray[np.bool_]
@@ -135,8 +135,7 @@ class ContactDetector:
         if self._base is None:
             self._base = present.copy()
         change = present - self._base
-        units = np.stack([evidence.motor_deviation ** 2, (CHANGE * change[1]) ** 2 + evidence.unsure ** 2,
-                          (SLACK * evidence.slack + evidence.unsure) ** 2])
+        units = np.stack([evidence.motor_deviation ** 2, (CHANGE * change[1]) ** 2 + evidence.unsure ** 2, evidence.spring_deviation ** 2])
         units = np.sqrt(units + self._noise)
         return np.abs(np.stack([evidence.motor, change[0], evidence.spring])) / units, units, change
 

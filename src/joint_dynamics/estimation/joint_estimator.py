@@ -31,6 +31,8 @@ from joint_dynamics.signals.state_estimator import StateEstimator
 Array = NDArray[np.float64]
 # s between two turns of one learning part, and over which the speed for F_v is taken, to either side.
 TURN, SPEED_SPAN = 0.008, 0.003
+# Share of the lost motion that is not known; share of a deformation that may be lost motion of unknown size for it to teach the stiffness.
+SLACK, UNSURE = 0.1, 0.3
 
 
 class JointEstimator:
@@ -39,7 +41,7 @@ class JointEstimator:
     model JointModel; period s; settings EstimationSettings; motor_side: whether θ is measured (else θ = q: no stiffness, no spring torque).
 
     After an `update` that returned True, (n,) each, for the time `delay` s before that sample: `q`, `dq`, `ddq` (link, smoothed), `theta`, `omega`
-    (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad; `motor_torque`, `rotor_torque` (K_τ i − B ω̇),
+    (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`, `rotor_torque` (K_τ i − B ω̇),
     `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three estimates of τ_J), `torque` (fused), `external` τ_ext,
     `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether α, stiffness and payload adapt.
 
@@ -222,7 +224,7 @@ class JointEstimator:
         self.torque_motor = link + error
         measured = self.torque_motor
         if self.stiffness is not None:
-            self.deformation = self.theta - self.q
+            self.deformation = self.theta - self.q - self.lost_motion.motion
             self._damping = self.model.damping * (self.omega - self.dq)
             self.torque_spring = self.stiffness.torque(self.deformation) + self._damping
             measured = measured + self._spring_weight * (self.torque_spring - measured)
@@ -230,12 +232,17 @@ class JointEstimator:
         self.torque = measured - self._link_weight * self.external
 
     def _learn_stiffness(self) -> None:
-        if self.stiffness is None or not self.learning:
+        if self.stiffness is None:
+            return
+        self.lost_motion.update(self.theta, self.torque_link)
+        if not self.learning:
             return
         source = self.settings.stiffness_source
         measure = self.torque_motor if source == 'motor' else self.torque_link if source == 'link' else self.torque
         moving = np.abs(self.omega) >= self.settings.omega_min
-        self.stiffness.update(self.deformation, measure - self._damping, moving & self._undisturbed())
+        phi = self.theta - self.q - self.lost_motion.motion
+        clear = self.lost_motion.unsure <= UNSURE * np.abs(phi)
+        self.stiffness.update(phi, measure - self._damping, moving & clear & self._undisturbed())
 
     def _learn_friction(self) -> None:
         if self.friction is None or not self.learning:
@@ -260,10 +267,10 @@ class JointEstimator:
         evidence = Evidence(motor, deviation, motor, none, none, none, np.zeros(self.n, dtype=bool))
         if self.stiffness is not None:
             lost, elastic = self.lost_motion, self.fusion.elastic
-            lost.update(self.theta, self.torque_link)
-            spring = self.stiffness.torque(self.deformation - lost.motion) + self._damping - self.torque_link
-            k = np.where(elastic, self.stiffness.stiffness(self.deformation - lost.motion), 0.0)
-            evidence = Evidence(motor, deviation, np.where(elastic, spring, motor), k * lost.motion, k * lost.slack, k * lost.unsure, elastic)
+            spring = np.where(elastic, self.torque_spring - self.torque_link, motor)
+            k = np.where(elastic, self.stiffness.stiffness(self.deformation), 0.0)
+            wrong = np.hypot(k * (SLACK * lost.slack + lost.unsure), self.settings.link_noise * self.torque_link)
+            evidence = Evidence(motor, deviation, spring, np.where(elastic, wrong, 0.0), k * lost.motion, k * lost.unsure, elastic)
         self.contact = self.detector.update(evidence, self.omega, adapted)
 
     def _weigh(self) -> None:

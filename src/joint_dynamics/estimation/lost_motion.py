@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from joint_dynamics.estimation.recursive import per_joint, positive
 
 Array = NDArray[np.float64]
-# s: low-passes of the load, and how long a spread is remembered.
-LAGS, HELD = (0.1, 0.3), 0.2
+# s: low-passes of the load; how long a spread of it, and how long a movement of the play is remembered.
+LAGS, HELD, WINDOW = (0.1, 0.3), 0.2, 0.05
 
 
 class LostMotion:
@@ -27,7 +27,8 @@ class LostMotion:
     period     s.
 
     After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the deformation; `slack` g 𝓑 rad, as much as it can be; `unsure` rad, how
-    wrong it may be beyond a share of itself: all of 𝓑 until θ has once been through it.
+    wrong it may be beyond a share of itself: all of 𝓑 until θ has once been through it, and as much as it went with one of the last updates,
+    for smoothed signals pass through the play in another way than sharp ones.
     """
 
     def __init__(self, joints: int, backlash: Callable[[Array], Array] | None, half: ArrayLike, period: float) -> None:
@@ -35,7 +36,7 @@ class LostMotion:
         self._per_half = 1.0 / per_joint('half', half, self.joints)
         period = positive('period', period)
         self._follow = np.array([[min(period / lag, 1.0)] for lag in LAGS])
-        self._keep = max(1.0 - period / HELD, 0.0)
+        self._keep, self._keep_step = max(1.0 - period / HELD, 0.0), max(1.0 - period / WINDOW, 0.0)
         self.reset()
 
     def reset(self) -> None:
@@ -44,7 +45,7 @@ class LostMotion:
         self._theta: Array | None = None
         self._loads = np.zeros((len(LAGS), self.joints))
         self._known = np.zeros(self.joints, dtype=bool)
-        self.motion, self.slack, self.unsure = np.zeros((3, self.joints))
+        self.motion, self.slack, self.unsure, self._step = np.zeros((4, self.joints))
 
     def update(self, theta: Array, load: Array) -> None:
         """Take θ (n,) rad without its kinematic error and the load (n,) N·m of the same instant."""
@@ -63,5 +64,7 @@ class LostMotion:
         left = 1.0 / (1.0 + ratio * ratio)
         self._spread = np.maximum(left.max(axis=0) - left.min(axis=0), self._keep * self._spread)
         self.slack = left[1] * width
-        self.motion = self.slack * self._place
-        self.unsure = np.where(self._known, self._spread, 1.0) * width
+        motion = self.slack * self._place
+        self._step = np.maximum(np.abs(motion - self.motion), self._keep_step * self._step)
+        self.motion = motion
+        self.unsure = np.where(self._known, self._spread, 1.0) * width + self._step

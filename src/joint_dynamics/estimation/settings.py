@@ -20,7 +20,7 @@ class EstimationSettings:
     taper             Hann-weighted smoother; False: the thesis's Savitzky-Golay filter.
     friction          adaptive: gradient law on the Maxwell-slip model; coulomb_viscous: F_C sgn ω + F_V ω by least squares; none: as described.
     friction_rate     rates of α₁ and α₂, 1/s.
-    friction_lower, friction_upper  bounds of α; α₂ in N·m·s/rad.
+    friction_lower, friction_upper  bounds of α; α₂ in N·m·s/rad. [M6 eq 27] has 1.5 at most for α₁; a worn joint is beyond.
     viscous_share     α₂ may also be within ± this share of the viscous friction at 1 rad/s, where that is more; 0: the bounds alone.
     friction_memory   s of motion over which the information in the regressor is taken (adaptive), or that is remembered (coulomb_viscous).
     information       smallest eigenvalue of the correlation matrix of the regressor, below which nothing adapts.
@@ -49,8 +49,8 @@ class EstimationSettings:
     friction: str = 'adaptive'
     friction_rate: tuple[float, float] = (1.0, 1.0)
     friction_lower: tuple[float, float] = (0.4, -0.05)
-    friction_upper: tuple[float, float] = (1.5, 0.05)
-    viscous_share: float = 0.2
+    friction_upper: tuple[float, float] = (2.5, 0.05)
+    viscous_share: float = 0.5
     friction_memory: float = 10.0
     information: float = 0.02
     omega_min: float = 0.01
@@ -97,7 +97,7 @@ class EstimationSettings:
     @classmethod
     def thesis(cls, **changes: Any) -> EstimationSettings:
         """Return the thesis's numbers for 1 kHz: 101 samples, untapered; RLS-DF* in raw units; the published excitation condition."""
-        return cls(**{'window': 0.1, 'taper': False, 'information': 0.0, 'viscous_share': 0.0, 'stiffness_preset': 'thesis', **changes})
+        return cls(**{'window': 0.1, 'taper': False, 'information': 0.0, 'friction_upper': (1.5, 0.05), 'viscous_share': 0.0, 'stiffness_preset': 'thesis', **changes})
 
     def replaced(self, **changes: Any) -> EstimationSettings:
         """Return the settings with these changes, checked."""

@@ -1,7 +1,7 @@
 """The transmission torque from three sides, and their weights by noise.
 
 link:   τ_J = M q̈ + C q̇ + g;        knows no contact, and is wrong by a share of itself
-spring: τ_J = τ_E(φ) + D φ̇;         needs no friction model, but within the backlash the deformation is not elastic
+spring: τ_J = τ_E(φ) + D φ̇;         needs no friction model, but within the backlash the deformation is only partly elastic (`lost_motion`)
 motor:  τ_J = K_τ i − B ω̇ − f̂;      wrong by a share of the Coulomb level, and where the joint does not slip by much of it
 """
 from __future__ import annotations
@@ -37,6 +37,8 @@ class TorqueFusion:
         self._friction, self._link = settings.friction_noise, settings.link_noise
         self._per_slip_speed = 0.2 / max(settings.omega_min, 1e-6)
         self._deformation = settings.deformation_noise ** 2
+        # Measured backlash is taken off; the presliding length of a friction model without is a hint at how much there may be.
+        self._known = model.backlash is not None
         self._backlash = np.maximum(largest_backlash(model), 1e-9)
         self.motor_deviation = np.full(model.robot.n, 1e6)
         self.elastic = np.zeros(model.robot.n, dtype=bool)
@@ -55,7 +57,11 @@ class TorqueFusion:
         if estimate.stiffness is None:
             return np.zeros_like(motor), self.motor_deviation
         phi, stiffness = estimate.deformation, estimate.stiffness
-        lost = self._backlash / (1.0 + (phi / self._backlash) ** 2)
+        if self._known:
+            play = estimate.lost_motion
+            lost = 0.1 * play.slack + play.unsure
+        else:
+            lost = self._backlash / (1.0 + (phi / self._backlash) ** 2)
         # A stiffness that is neither described nor learnt tells nothing.
         self.elastic = self._described | stiffness.believed
         unknown = np.where(self.elastic, 0.0, 1e12)
