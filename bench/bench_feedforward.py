@@ -202,11 +202,10 @@ def motor_side(folder, processes, client):
     fixed = {'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}
     # Once for the hysteresis, of which nobody knows how it stands.
     stage.play(path, gain, 'adaptive_friction', **fixed)
-    rows = [stage.play(path, gain, law, trajectory_side=side, **fixed)[0]
-            for law, side in (('adaptive_friction', 'link'), ('flexible_joint', 'link'), ('flexible_joint', 'motor'))]
-    rms = [1e3 * np.sqrt(row.mean()) for row in rows]
+    rms = [1e3 * np.sqrt(stage.play(path, gain, law, trajectory_side=side, **fixed)[0].mean())
+           for law, side in (('adaptive_friction', 'link'), ('flexible_joint', 'link'), ('flexible_joint', 'motor'))]
     print(f'fast move over DDS, transmissions five times softer, the robot\'s loop on the motor side: rms of the link-side error with the rigid law '
-          f'{rms[0]:.2f} mrad, flexible_joint {rms[2]:.2f} mrad (with the link\'s positions {rms[1]:.2f} mrad)', flush=True)
+          f'{rms[0]:.2f} mrad, flexible_joint {rms[2]:.2f} mrad (its torque alone {rms[1]:.2f} mrad)', flush=True)
 
 
 ECHO = '''
@@ -287,7 +286,7 @@ def main():
     # Less of a payload for the last: with half as much friction again the shoulder would be asked for more than it has, and the node refuses.
     parts = {'latency': latency, 'adaptation': adaptation, 'adaptation_1': more(1, control.START, 'true', control.PAYLOAD),
              'adaptation_nominal': more(1, control.START, 'nominal', control.PAYLOAD),
-             'adaptation_2': more(2, (1.5, 0.0), 'true', (5.0, *control.PAYLOAD[1:])), 'reversals': reversals,
+             'adaptation_2': more(2, (1.5, 0.0), 'nominal', (5.0, *control.PAYLOAD[1:])), 'reversals': reversals,
              'reversals_1': lambda *stage: reversals(*stage, seed=1), 'motor_side': motor_side}
     for name in [word for word in sys.argv[1:] if word in parts] or parts:
         with (tempfile.TemporaryDirectory() as folder, own_domain(), Processes(Path(folder)) as processes, conductor(processes.check) as client):

@@ -135,3 +135,19 @@ def test_positions_of_the_motor_side_come_in_without_a_jump(make_arm, make_loop,
         np.testing.assert_allclose(quintic.at(time)[0], loop.controller.motor_reference(path.at(time))[0], atol=1e-4)
     with pytest.raises(JointDynamicsError, match=r'ComputedTorque.*motor side'):
         fill_effort(make_loop('computed_torque'), path, side='motor')
+
+
+def test_a_speed_loop_on_the_motor_is_given_the_motor_s_speed(make_arm, make_loop, path):
+    gain = np.array([200.0, 150.0, 0.0, 20.0, 20.0, 10.0])
+    plain, more = (fill_effort(make_loop('flexible_joint', make_arm(friction=None), friction='none'), path, max_spacing=0.002, speed_gain=value)
+                   for value in (0.0, gain))
+    law = make_loop('flexible_joint', make_arm(friction=None), friction='none').controller
+    np.testing.assert_array_equal(more.q, plain.q)
+    for k in range(0, len(plain.time), 50):
+        motion = path.at(plain.time[k])
+        np.testing.assert_allclose(more.effort[k] - plain.effort[k], gain * (law.motor_reference(motion)[1] - motion[1]), atol=1e-9)
+    assert np.abs(more.effort - plain.effort).max() > 0.1
+    with pytest.raises(JointDynamicsError, match='speed_gain'):
+        fill_effort(make_loop('flexible_joint'), path, side='motor', speed_gain=gain)
+    with pytest.raises(JointDynamicsError, match='motor side'):
+        fill_effort(make_loop('computed_torque'), path, speed_gain=gain)

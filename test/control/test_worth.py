@@ -42,7 +42,8 @@ def test_hysteresis_is_worth_more_than_sgn_where_the_load_reverses(bench):
     assert e0.mean() > 1.5 * e1.mean()
 
 
-def test_the_flexible_law_halves_the_error_of_a_soft_joint_on_a_fast_move(bench):
+@pytest.mark.parametrize(('feedback', 'side'), [('motor', 'motor'), ('link', 'speed')])
+def test_the_flexible_law_halves_the_error_of_a_soft_joint_on_a_fast_move(bench, feedback, side):
     path = bench.fast_move()
-    rigid, flexible = (np.mean(bench.soft(path, law, 'motor', seed=2) ** 2) for law in ('adaptive_friction', 'flexible_joint'))
+    rigid, flexible = (np.mean(bench.soft(path, law, feedback, 2, of) ** 2) for law, of in (('adaptive_friction', 'link'), ('flexible_joint', side)))
     assert np.sqrt(flexible) < 0.5 * np.sqrt(rigid)

@@ -73,7 +73,8 @@ class TorqueLaw(Controller):
         loose = (self._kp == 0) & (self._ki == 0) & np.ones(arm.n, dtype=bool)
         if self._feedback and loose.any():
             # Gains under a joint name that is not the robot's would leave the arm to fall.
-            raise JointDynamicsError(f'feedback: expected a gain kp or ki > 0 of every joint, found none for {arm.joint_names[int(np.argmax(loose))]}')
+            name = arm.joint_names[int(np.argmax(loose))]
+            raise JointDynamicsError(f'feedback: expected a gain kp or ki > 0 of every joint, found none for {name}')
         self._integral_limit = np.asarray(values['integral_limit'], dtype=float)
         self._integral = np.zeros(arm.n)
         self._motion = np.zeros((self.DERIVATIVES + 1, arm.n))

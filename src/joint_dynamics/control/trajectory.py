@@ -4,7 +4,9 @@ The law is stepped along the motion as it would be in streaming, from the hyster
 as far from the last as the straight line stays within the tolerance of every torque in between; the points of the motion itself stay.
 
 For a controller that closes its loop on the motor side the positions can be those of the motors, θ_d = q_d + φ(τ_J,d) + θ̃. Their distance
-from the link, c = θ_d − q_d, is not zero at the beginning, and is brought in smoothly from what it was: nothing jumps.
+from the link, c = θ_d − q_d, is not zero at the beginning, and is brought in smoothly from what it was: nothing jumps. A controller whose position
+is the link's and whose speed is the motor's takes the bending for an error of speed, and pushes back with K (q̇_d − θ̇): it gets K (θ̇_d − q̇_d) on top,
+for in a trajectory positions and speeds that do not belong together mean nothing.
 """
 from __future__ import annotations
 
@@ -39,12 +41,14 @@ class FilledTrajectory:
 
 
 def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: float = 0.002, tolerance: ArrayLike = 0.002,
-                max_spacing: float = 0.05, side: str = 'link',
+                max_spacing: float = 0.05, side: str = 'link', speed_gain: ArrayLike = 0.0,
                 offset: NDArray | None = None, blend: float = 0.5) -> FilledTrajectory:
     """Return `path` with the torque of the loop's law.
 
     now: s, of the clock of the loop's state, for the age of temperature and α. period: s, of the steps of the law. tolerance: of the linear
     interpolation, as a share of the torque limit. max_spacing: s, largest distance of points. side: `link` or `motor`, of the positions.
+    speed_gain: K (n,) or a number, N·m·s/rad (A·s/rad where the law gives a current), of the robot's controller where its position is the link's and
+    its speed the motor's; 0: it is not so.
     offset: (n,) rad, c of the motion that goes on here, 0 by default; blend: s, in which c is reached from it.
     Raises JointDynamicsError, naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits, or asks for more
     torque than there is; the law's hysteresis is then forgotten.
@@ -59,6 +63,7 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
         _within(loop, time - path.start, motion[:, 1], -speed * (1 + 1e-9), speed * (1 + 1e-9), 'speed')
         steps = np.diff(time, prepend=time[0] - period)
         effort = np.array([loop.law_along(motion[k], now, steps[k], load=k == 0) for k in range(len(time))])
+        effort += _speed_part(loop, motion, side, np.asarray(speed_gain, dtype=float))
         _within(loop, time - path.start, effort, -loop.gate.limit, loop.gate.limit, 'torque')
     except JointDynamicsError:
         loop.controller.on_activate()
@@ -76,6 +81,16 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
                             min(blend, path.end - path.start))
     return FilledTrajectory(time[keep] - path.start, moves[:, 0], moves[:, 1], moves[:, 2], effort[keep], len(time),
                             np.abs(effort - line).max(axis=0), moves[-1, 0] - motion[-1, 0])
+
+
+def _speed_part(loop: ControlLoop, motion: NDArray, side: str, gain: NDArray) -> NDArray:
+    """Return K (θ̇_d − q̇_d) along `motion` (N, 5, n), what takes the robot's own speed loop to the motor's speed."""
+    if not gain.any():
+        return np.zeros(motion[:, 1].shape)
+    if side == 'motor':
+        raise JointDynamicsError('speed_gain: expected 0 where the trajectory is the motors\', whose speeds are in it already, found '
+                                 f'{gain.tolist()}')
+    return gain * (np.array([loop.controller.motor_reference(row)[1] for row in motion]) - motion[:, 1])
 
 
 def _motor_side(loop: ControlLoop, motion: NDArray, time: NDArray, offset: NDArray, blend: float) -> NDArray:

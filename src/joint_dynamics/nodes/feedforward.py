@@ -237,7 +237,8 @@ class FeedforwardNode(DynamicsNode):
         if before is not None:
             offset = self._loop.controller.motor_reference(before)[0] - before[0]
         filled = fill_effort(self._loop, path, now=now, period=values['plan_period'], tolerance=values['effort_tolerance'],
-                             max_spacing=values['max_spacing'], side=side, offset=offset)
+                             max_spacing=values['max_spacing'], side=side, offset=offset,
+                             speed_gain=np.array(values.per_joint('speed_gain', self.robot.joint_names)))
         self._trajectories.publish(message_of(filled, self._names, self._order, message.header))
         self.diagnostics.set('trajectory', OK, 'published', points=len(filled.time), seconds=time.monotonic() - began,
                              largest_interpolation_error=float(filled.error.max()))

@@ -68,6 +68,8 @@ PARAMETERS = (
                  check=lambda value: None if len(value) == 3 else '3 numbers'),
     ParameterRow('trajectory_side', 'link', 'trajectory mode: motor, positions of the motors for a controller that closes its loop there (law '
                  '`flexible_joint`); link, those of the link', choices=('link', 'motor')),
+    ParameterRow('speed_gain', 0.0, 'trajectory mode with `flexible_joint`: derivative gain of the robot\'s controller where its position is the '
+                 'link\'s and its speed the motor\'s (A·s/rad for a current); 0: it is not so', 'N·m·s/rad', 0, 1e5, per_joint=True),
     ParameterRow('plan_period', 0.002, 'trajectory mode: time between two evaluations of the law', 's', 0.0002, 0.05),
     ParameterRow('effort_tolerance', 0.002, 'trajectory mode: largest error of the linear interpolation, as a share of the torque limit', '',
                  1e-5, 0.1),
