@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,10 +39,12 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
         for k, name in enumerate(names):
             own = standard[PER_JOINT * k + len(INERTIAL):PER_JOINT * (k + 1)]
             joints[name] |= result.rotor.document_of(name, dict(zip(('Ia', 'Fv', 'Fc', 'off'), map(float, own), strict=True)))
-    identified = result.extras.get('drive_gains', {})
+    identified, stated = result.extras.get('drive_gains', {}), result.settings.drive_gain_deviation
     for name, gain in (result.settings.drive_gains or {}).items():
         if name in joints:
             more = {key: identified[name][key] for key in ('std', 'prior') if identified.get(name, {}).get(key) is not None}
+            if 'std' not in more and (share := stated.get(name, 0.0) if isinstance(stated, Mapping) else stated):
+                more['std'] = float(share) * float(gain)
             joints[name]['drive_gain'] = {'value': float(gain), **more}
     inertial: dict[str, Any] = {
         'standard': {name: {parameter: float(standard[PER_JOINT * k + i]) for i, parameter in enumerate(INERTIAL)}

@@ -54,6 +54,15 @@ class DriveGains:
         """{joint: gain}."""
         return dict(zip(self.joint_names, map(float, self.gains), strict=True))
 
+    @property
+    def relative_covariance(self) -> NDArray:
+        """Covariance (n, n) of the gains' relative errors; of a gain that no sample shows, its doubt is taken as the whole gain."""
+        n = len(self.gains)
+        found = self.solution.covariance[:n, :n] / np.outer(self.gains, self.gains)
+        unseen = ~np.isfinite(self.deviation) | ~np.isfinite(np.diag(found))
+        found[unseen, :] = found[:, unseen] = 0.0
+        return found + np.diag(unseen.astype(float))
+
     def summary(self) -> dict[str, Any]:
         """Return {joint: {value, std, prior, change_percent, and the gain by each way}} for summary.json."""
         found = {}

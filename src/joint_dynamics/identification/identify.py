@@ -10,12 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from numpy.typing import NDArray
+
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.averaging import with_mean_periods
 from joint_dynamics.identification.belief import reasons_for_doubt
 from joint_dynamics.identification.diagnostics import diagnose
-from joint_dynamics.identification.drive_gains import doubtful_gains, identify_drive_gains, with_torque
+from joint_dynamics.identification.drive_gains import coupling_matrix, doubtful_gains, identify_drive_gains, with_torque
+from joint_dynamics.identification.gain_deviation import gain_covariance, gain_spread
 from joint_dynamics.identification.methods import Progress, Solved, solve_by_method
-from joint_dynamics.identification.observations import FilterPlan, filter_plan, observe
+from joint_dynamics.identification.observations import FilterPlan, filter_plan, observe, shortest
 from joint_dynamics.identification.payload import identify_payload
 from joint_dynamics.identification.problem import Problem
 from joint_dynamics.identification.residuals import fits
@@ -49,10 +53,12 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         # what is chosen has to be predictable there, too
         recordings = [replace(recording, temperature=None) for recording in recordings]
     plan = filter_plan(recordings, settings)
+    recordings, loaded = (with_mean_periods(group, settings.period, plan.parallel_cutoff, shortest(plan, group)) for group in (recordings, loaded))
     extras: dict[str, Any] = {}
+    doubt = gain_covariance(settings.drive_gain_deviation, model.joint_names) if settings.drive_gain_deviation and settings.drive_gains else None
     if settings.method == 'tls':
         say('drive gains by total least squares')
-        gains, extras = _drive_gains(model, recordings, loaded, plan, settings)
+        gains, doubt, extras = _drive_gains(model, recordings, loaded, plan, settings)
         recordings, validation, loaded = ([_in_torque(model, recording, gains, settings.drive_gains) for recording in group]
                                           for group in (recordings, validation, loaded))
         settings = replace(settings, drive_gains=gains)
@@ -69,6 +75,8 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     problem = Problem(model, observed(recordings), settings.terms, rest_speed=0.0 if settings.method == 'ols' else settings.rest_speed)
     solved = solve_by_method(problem, settings, plan.f_dyn, say)
     problem, solution = solved.problem, solved.solution
+    if doubt is not None:
+        solved = replace(solved, covariance=solved.covariance + gain_spread(problem.blocks(), solution, doubt, coupling_matrix(model)))
     training = fits(problem, solution.chi, settings.moving_speed)
     say('validating')
     checked = fits(problem.on(observed(validation)), solution.chi, settings.moving_speed) if validation else []
@@ -89,13 +97,13 @@ def _reasons(solved: Solved, settings: IdentificationSettings) -> list[str]:
 
 
 def _drive_gains(model: RobotModel, recordings: Sequence[Recording], loaded: Sequence[Recording], plan: FilterPlan,
-                 settings: IdentificationSettings) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return identified gains {joint: N·m/A} and the summary entries of gains and payload."""
+                 settings: IdentificationSettings) -> tuple[dict[str, float], NDArray, dict[str, Any]]:
+    """Return identified gains {joint: N·m/A}, the covariance of their relative errors, and the summary entries of gains and payload."""
     if not settings.known_payload:
         raise JointDynamicsError('tls: expected the weighed mass of the payload (--payload-mass, or payload.mass in the configuration), found none')
     found = identify_drive_gains(model, recordings, loaded, settings.known_payload, plan, prior=settings.drive_gains, terms=settings.terms,
                                  rest_speed=settings.rest_speed, **settings.options)
-    return found.by_joint, {'drive_gains': found.summary(), 'payload': found.payload.summary()}
+    return found.by_joint, found.relative_covariance, {'drive_gains': found.summary(), 'payload': found.payload.summary()}
 
 
 def _in_torque(model: RobotModel, recording: Recording, gains: Mapping[str, float], prior: Mapping[str, float] | None) -> Recording:

@@ -68,6 +68,17 @@ def filter_plan(recordings: Sequence[Recording], settings: IdentificationSetting
                       1.0 / position if settings.trim is None else settings.trim)
 
 
+def shortest(plan: FilterPlan, recordings: Sequence[Recording]) -> float:
+    """Return how long a recording has to be for this plan, s."""
+    rate = min((recording.rate for recording in recordings), default=np.inf)
+    return _least_samples(plan, rate) / rate if np.isfinite(rate) else 0.0
+
+
+def _least_samples(plan: FilterPlan, rate: float) -> int:
+    factor = int(plan.decimation or decimation_factor(rate, plan.f_dyn))
+    return SHORTEST * factor + 2 * int(round(plan.trim * rate))
+
+
 def _derivatives(position: NDArray, plan: FilterPlan, rate: float, keep: slice) -> tuple[NDArray, NDArray, NDArray]:
     smooth = zero_phase_lowpass(position, plan.position_cutoff, rate)
     return smooth[keep], central_difference(smooth, rate)[keep], second_difference(smooth, rate)[keep]
@@ -78,10 +89,9 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
     tau = recording.torque(drive_gains)
     trim = int(round(plan.trim * recording.rate))
     factor = int(plan.decimation or decimation_factor(recording.rate, plan.f_dyn))
-    kept = (recording.samples - 2 * trim) // factor
-    if kept < SHORTEST:
-        needed = (SHORTEST * factor + 2 * trim) * recording.period
-        raise JointDynamicsError(f'{recording.name}: expected at least {needed:.2f} s at these filter settings (f_dyn {plan.f_dyn:.3g} Hz), '
+    least = _least_samples(plan, recording.rate)
+    if recording.samples < least:
+        raise JointDynamicsError(f'{recording.name}: expected at least {least * recording.period:.2f} s at these filter settings (f_dyn {plan.f_dyn:.3g} Hz), '
                                  f'found {recording.duration:.2f} s')
     keep = slice(trim, recording.samples - trim)
     q, dq, ddq = _derivatives(recording.q, plan, recording.rate, keep)

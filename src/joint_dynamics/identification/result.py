@@ -105,6 +105,7 @@ class IdentificationResult:
             'training_moving_overall_percent': _finite(together(self.training, moving=True)[1]),
             'validation': [fit.summary() for fit in self.validation],
             'validation_overall_percent': _finite(together(self.validation)[1]) if self.validation else None,
+            'validation_moving_overall_percent': _finite(together(self.validation, moving=True)[1]) if self.validation else None,
             'residual_deviation': dict(zip(self.problem.model.joint_names, map(float, self.solution.sigma), strict=True)),
             'parameters': [
                 {'name': name, 'expression': expression, 'value': float(value), 'std': _finite(std), 'relative_std_percent': _finite(percent)}

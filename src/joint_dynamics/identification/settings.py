@@ -25,8 +25,11 @@ class IdentificationSettings:
     decimation: keep every n-th sample (⌊0.8 f_s / (4 f_dyn)⌋). trim: cut off at each end after the position filter [s] (one period of
     its cut-off).
     drive_gains: {joint: N·m/A} for recordings with currents.
+    drive_gain_deviation: their relative standard deviation, a number or {joint: number} (the data sheet's ± 5 %: 0.03); it goes into those of
+    the parameters.
     terms: additional regressor columns, see `terms_from_config`.
     condition_limit: above it (columns scaled to norm 1) the recordings do not excite the robot enough. proceed: go on all the same.
+    period: recordings that repeat a motion every so many s are averaged over its periods (found by itself; 0: they are not).
     moving_speed: samples count as moving above it [rad/s].
     rest_speed: joints slower than it [rad/s] rest: their rows have a deviation of their own, one stay counting as one row (0: as all others).
     selection: try further terms on held-out parts of the training data and keep those that pay (not with `ols`).
@@ -44,9 +47,11 @@ class IdentificationSettings:
     decimation: int | None = None
     trim: float | None = None
     drive_gains: Mapping[str, float] | None = None
+    drive_gain_deviation: float | Mapping[str, float] = 0.0
     terms: tuple[Term, ...] = ()
     condition_limit: float = 300.0
     proceed: bool = False
+    period: float | None = None
     moving_speed: float = 0.02
     rest_speed: float = 0.01
     selection: bool = True
@@ -59,14 +64,18 @@ class IdentificationSettings:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise JointDynamicsError(f'method: expected one of {", ".join(METHODS)}, found {self.method!r}')
-        for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim', 'condition_limit', 'moving_speed', 'rest_speed'):
+        for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim', 'condition_limit', 'period', 'moving_speed', 'rest_speed'):
             value = getattr(self, name)
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value) or value < 0:
                 raise JointDynamicsError(f'{name}: expected a number of 0 or more, found {value!r}')
-            if value == 0 and name not in ('trim', 'moving_speed', 'rest_speed'):
+            if value == 0 and name not in ('trim', 'period', 'moving_speed', 'rest_speed'):
                 raise JointDynamicsError(f'{name}: expected a number above 0, found 0')
+        stated = self.drive_gain_deviation
+        for share in stated.values() if isinstance(stated, Mapping) else (stated,):
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
+                raise JointDynamicsError(f'drive_gain_deviation: expected a relative deviation within [0, 1), found {share!r}')
         for name in self.payload or {}:
             if name not in ('mass', 'known'):
                 raise JointDynamicsError(f'payload.{name}: expected mass or known')

@@ -53,6 +53,9 @@ class Identifier(DynamicsNode):
         ParameterRow('payload_mass', 0.0, 'weighed mass of that payload; 0: not known', 'kg', 0, 1000, applies='at once'),
         ParameterRow('drive_gain', 0.0, 'torque per current on the joint side of the gear; 0: not known', 'N·m/A', 0, 10000, per_joint=True,
                      applies='at once'),
+        ParameterRow('drive_gain_deviation', 0.0, 'relative standard deviation of that (± 5 % of a data sheet: 0.03); it goes into those of the parameters',
+                     '', 0, 0.99, per_joint=True, applies='at once'),
+        ParameterRow('average_periods', True, 'a recording that repeats its motion is averaged over its periods', applies='at once'),
         ParameterRow('condition_limit', 300.0, 'above this condition number a recording does not excite the robot enough', '', 1, 1e12,
                      applies='at once'),
         ParameterRow('proceed', False, 'accept a result that cannot be believed', applies='at once'),
@@ -249,12 +252,18 @@ class Identifier(DynamicsNode):
             except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError) as error:
                 raise JointDynamicsError(f'config_file: cannot read {path}: {error}') from None
         for row in self.PARAMETERS:
-            value = self.parameters[row.name] if row.name in IdentificationSettings.__dataclass_fields__ else row.default
-            if value != row.default:
+            if row.name not in IdentificationSettings.__dataclass_fields__ or row.per_joint:
+                continue
+            if (value := self.parameters[row.name]) != row.default:
                 settings[row.name] = value
+        if not self.parameters['average_periods']:
+            settings['period'] = 0.0
         gains = dict(zip(self.robot.joint_names, self.parameters.per_joint('drive_gain'), strict=True))
         if any(gains.values()):
             settings['drive_gains'] = {joint: gain for joint, gain in gains.items() if gain}
+        deviations = dict(zip(self.robot.joint_names, map(float, self.parameters.per_joint('drive_gain_deviation')), strict=True))
+        if any(deviations.values()):
+            settings['drive_gain_deviation'] = deviations
         if self.parameters['payload_mass']:
             settings['payload'] = {**(settings.get('payload') or {}), 'mass': self.parameters['payload_mass']}
         IdentificationSettings.from_config(settings)

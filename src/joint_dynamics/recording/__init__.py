@@ -3,10 +3,12 @@ from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.load import load_recording
 from joint_dynamics.recording.periods import PeriodAverage, average_periods
 from joint_dynamics.recording.recording import QUANTITIES, Recording
+from joint_dynamics.recording.repetition import Repetition, find_repetition
 from joint_dynamics.recording.settings import RecordingSettings
 
 # The field `load` (known load torque) lives on instances, the reader on the class: an instance's value hides the classmethod.
 Recording.load = classmethod(lambda cls, spec, settings=None, joint_names=None:  # type: ignore[assignment]
                              load_recording(spec, settings, joint_names))
 
-__all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'average_periods', 'load_recording']
+__all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'Repetition', 'average_periods', 'find_repetition',
+           'load_recording']

@@ -1,0 +1,81 @@
+"""Recordings that hold several periods of one motion are averaged over them before they are used.
+
+What a model misses repeats with the motion. M periods taken as M independent ones would let the deviations of the parameters fall with √M, which
+those errors do not; the mean period counts once, with the noise of its signals M times less in variance.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording import Recording, Repetition, average_periods, find_repetition
+from joint_dynamics.signals.filtering import zero_phase_lowpass
+
+TORQUE, WARMTH = 0.1, 2.0
+"""Largest difference between periods: of torque, as a share of its deviation from its mean (rms, per moving joint); of temperature, °C."""
+
+
+def with_mean_periods(recordings: Sequence[Recording], period: float | None, cutoff: float, shortest: float) -> list[Recording]:
+    """Return the recordings, each that holds several periods as up to three: before them, their mean, after them.
+
+    period: s; None: found where the motion repeats; 0: nothing is averaged. cutoff: Hz below which torques are compared between periods.
+    shortest: s; pieces below it are left out. A recording whose torque or temperature differs between periods stays as it is, with a note: that
+    difference can be worth identifying.
+
+    Raises JointDynamicsError for a `period` with which no recording repeats.
+    """
+    if period == 0:
+        return list(recordings)
+    found = [find_repetition(recording, period) for recording in recordings]
+    if period is not None and recordings and not any(found):
+        raise JointDynamicsError(f'period: expected a recording in which the motion repeats every {period:g} s, found none')
+    return [piece for recording, repetition in zip(recordings, found, strict=True)
+            for piece in ([recording] if repetition is None else _pieces(recording, repetition, cutoff, shortest))]
+
+
+def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortest: float) -> list[Recording]:
+    # a sample more than the periods: a window leaves out its end
+    periodic = recording.window(repetition.start, repetition.end + recording.period)
+    difference = _difference(periodic, repetition, cutoff)
+    if difference is not None:
+        note = f'the motion repeats every {repetition.period:.6g} s, but {difference}: not averaged over periods'
+        return [replace(recording, notes=(*recording.notes, note))]
+    try:
+        mean = average_periods(periodic, repetition.period).recording
+    except JointDynamicsError as error:
+        return [replace(recording, notes=(*recording.notes, f'not averaged over periods: {error}'))]
+    pieces = [replace(mean, name=f'{recording.name} (mean of {repetition.count} periods)')]
+    start, end = float(recording.time[0]), float(recording.time[-1])
+    if repetition.start - start >= shortest:
+        pieces.insert(0, replace(recording.window(start, repetition.start), name=f'{recording.name} (before)', notes=()))
+    if end - repetition.end >= shortest:
+        pieces.append(replace(recording.window(repetition.end, end + recording.period), name=f'{recording.name} (after)', notes=()))
+    return pieces
+
+
+def _difference(periodic: Recording, repetition: Repetition, cutoff: float) -> str | None:
+    """Say in what the periods differ, None where they do not."""
+    length = round(repetition.period * periodic.rate)
+    parts = [slice(k * length, (k + 1) * length) for k in range(repetition.count) if (k + 1) * length <= periodic.samples]
+    if periodic.temperature is not None:
+        means = np.array([periodic.temperature[part].mean(axis=0) for part in parts])
+        change = np.ptp(means, axis=0)
+        if change.max() > WARMTH:
+            joint = int(np.argmax(change))
+            return f'the temperature of {periodic.joint_names[joint]} differs by {change[joint]:.3g} °C'
+    effort = periodic.current if periodic.current is not None else periodic.tau
+    if effort is None:
+        return None
+    smooth = zero_phase_lowpass(effort, min(cutoff, 0.4 * periodic.rate), periodic.rate)
+    folded = np.array([smooth[part] for part in parts])
+    mean = folded.mean(axis=0)
+    motion = periodic.q.std(axis=0)
+    share = np.sqrt(((folded - mean) ** 2).mean(axis=(0, 1))) / np.maximum(mean.std(axis=0), 1e-12)
+    share[motion < 0.1 * motion.max()] = 0.0
+    if share.max() > TORQUE:
+        joint = int(np.argmax(share))
+        return f'the torque of {periodic.joint_names[joint]} differs by {100 * share[joint]:.3g} % between periods'
+    return None

@@ -1,0 +1,116 @@
+"""Mean periods and the doubt about drive gains: both are there so that the stated deviations can be believed."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.recording import Recording
+
+WLS = IdentificationSettings(selection=False)
+
+
+def repeated(true_robot, seed, periods=4, error=0.0, ramp=1.0, rate=200.0):
+    """A motion of 5 s played several times between two ramps; `error`: N·m of what no column explains, the same in every period."""
+    rng = np.random.default_rng(seed)
+    t, *motion = true_robot.motion(rng, 5.0, rate, frequency=0.2)
+    q, dq, ddq = (np.tile(part, (periods, 1)) for part in motion)
+    tau = true_robot.torque(q, dq, ddq)
+    smooth = np.cumsum(rng.normal(size=(len(t), tau.shape[1])), axis=0)
+    smooth = np.real(np.fft.ifft(np.fft.fft(smooth - smooth.mean(axis=0), axis=0) * (np.abs(np.fft.fftfreq(len(t), 1 / rate)) < 4.0)[:, None], axis=0))
+    tau += error * np.tile(smooth / smooth.std(axis=0), (periods, 1)) * np.sqrt((tau**2).mean(axis=0))
+    tau += 0.02 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
+    return Recording(true_robot.model.joint_names, np.arange(len(q)) / rate, q, tau=tau, name=f'run {seed}')
+
+
+def share_within(results, truth, deviations=3.0):
+    inside = [np.abs(result.solution.chi[:len(truth)] - truth) <= deviations * result.deviation[:len(truth)] for result in results]
+    return np.mean(inside)
+
+
+def test_what_a_model_misses_repeats_and_counts_once(true_robot):
+    """With errors that repeat with the motion, deviations hold only where periods are averaged."""
+    runs = [repeated(true_robot, seed, error=0.03) for seed in range(8)]
+    averaged = [identify(true_robot.model, [run], settings=WLS) for run in runs]
+    apart = [identify(true_robot.model, [run], settings=replace(WLS, period=0)) for run in runs]
+    assert 'mean of 4 periods of 5 s' in ' '.join(averaged[0].notes)
+    assert not any('periods' in note for note in apart[0].notes)
+    assert share_within(averaged, true_robot.base) >= share_within(apart, true_robot.base) + 0.1
+    growth = np.median([one.deviation / other.deviation for one, other in zip(averaged, apart, strict=True)])
+    assert growth == pytest.approx(2.0, rel=0.25)  # √4
+
+
+def test_with_noise_alone_nothing_is_lost(true_robot):
+    """White noise: the mean period gives what all periods give, and its deviations hold."""
+    runs = [repeated(true_robot, seed) for seed in range(8)]
+    averaged = [identify(true_robot.model, [run], settings=WLS) for run in runs]
+    apart = [identify(true_robot.model, [run], settings=replace(WLS, period=0)) for run in runs]
+    assert share_within(averaged, true_robot.base) >= 0.93
+    errors = [np.mean([np.abs(r.solution.chi - true_robot.base) for r in group], axis=0) for group in (averaged, apart)]
+    assert np.median(errors[0] / errors[1]) < 1.15
+
+
+def test_ramps_before_and_after_stay(true_robot):
+    run = repeated(true_robot, 1)
+    rng = np.random.default_rng(0)
+    _, q, dq, ddq = true_robot.motion(rng, 3.0, 200.0, frequency=0.15)
+    lead = Recording(run.joint_names, np.arange(len(q)) / 200.0, q, tau=true_robot.torque(q, dq, ddq))
+    whole = replace(run, time=np.arange(len(q) + len(run.q)) / 200.0, q=np.concatenate([lead.q, run.q]), tau=np.concatenate([lead.tau, run.tau]))
+    result = identify(true_robot.model, [whole], settings=WLS)
+    assert [fit.name for fit in result.training][:2] == ['run 1 (before)', 'run 1 (mean of 4 periods)']
+
+
+def test_a_torque_that_differs_between_periods_is_not_averaged(true_robot):
+    run = repeated(true_robot, 2)
+    half = len(run.q) // 2
+    tau = run.tau.copy()
+    tau[half:, 1] *= 1.5
+    result = identify(true_robot.model, [replace(run, tau=tau)], settings=WLS)
+    assert any('not averaged over periods' in note and 'torque of' in note for note in result.notes)
+    warm = replace(run, temperature=np.linspace(20, 40, len(run.q))[:, None] * np.ones(run.q.shape[1]))
+    result = identify(true_robot.model, [warm], settings=WLS)
+    assert any('not averaged over periods' in note and 'temperature' in note for note in result.notes)
+
+
+def test_a_stated_period_that_is_not_there_is_refused(true_robot):
+    with pytest.raises(JointDynamicsError, match='repeats every 3.3 s'):
+        identify(true_robot.model, [repeated(true_robot, 3)], settings=replace(WLS, period=3.3))
+    with pytest.raises(JointDynamicsError, match='period'):
+        IdentificationSettings(period=-1.0)
+
+
+def test_doubt_about_drive_gains_goes_into_the_deviations(true_robot):
+    """Gains off by their stated deviation move the parameters by what is added, to first order, and deviations hold for them."""
+    names, n = true_robot.model.joint_names, true_robot.model.n
+    run = true_robot.record(5, duration=8.0, noise=1e-3)
+    prior = dict.fromkeys(names, 10.0)
+    current = replace(run, tau=None, current=run.tau / 10.0)
+    ols = IdentificationSettings(method='ols', drive_gains=prior)  # weights that do not move with the gains
+    stated, plain = (identify(true_robot.model, [current], settings=replace(ols, drive_gain_deviation=share)) for share in (0.03, 0.0))
+    assert np.array_equal(stated.solution.chi, plain.solution.chi)
+    added = stated.covariance - plain.covariance
+    moved = np.zeros((len(plain.names), n))
+    for m, name in enumerate(names):
+        other = identify(true_robot.model, [current], settings=replace(ols, drive_gains=prior | {name: 11.0}))
+        moved[:, m] = (other.solution.chi - plain.solution.chi) / 0.1
+    expected = 0.03**2 * moved @ moved.T
+    scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    np.testing.assert_allclose(added / scale, expected / scale, atol=1e-6)
+
+    rng = np.random.default_rng(6)
+    inside = []
+    for _ in range(6):
+        off = dict(zip(names, 10.0 * (1 + 0.03 * rng.standard_normal(n)), strict=True))
+        results = [identify(true_robot.model, [current], settings=replace(WLS, drive_gains=off, drive_gain_deviation=share)) for share in (0.0, 0.03)]
+        inside.append([share_within([result], true_robot.base) for result in results])
+    without, with_doubt = np.mean(inside, axis=0)
+    assert without < 0.6
+    assert with_doubt >= 0.95
+    assert stated.description.joint(names[0])['drive_gain'] == pytest.approx({'value': 10.0, 'std': 0.3})
+
+
+@pytest.mark.parametrize('bad', [-0.1, 1.0, float('nan'), True, {'shoulder': 'much'}])
+def test_deviations_that_cannot_be_are_refused(bad):
+    with pytest.raises(JointDynamicsError, match='drive_gain_deviation'):
+        IdentificationSettings(drive_gain_deviation=bad)
