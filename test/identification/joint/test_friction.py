@@ -157,3 +157,18 @@ def test_curve_from_motion_without_plateaus(make_joint, motions):
     assert abs(result.parameters['inertia'].value / joint.B - 1) < 0.05
     for point in result.quality['points']:
         assert abs(point['torque'] - (np.sign(point['speed']) * joint.F_C + joint.F_V1 * point['speed'])) < 1.0
+
+
+@pytest.mark.parametrize('seed', range(12))
+def test_below_the_slowest_speed_nothing_wild_is_made_up(seed):
+    """Whatever the torques of the slowest plateaus: no Stribeck part grows where no plateau shows it."""
+    from joint_dynamics.identification.joint.speed_map import fit_speed_map
+    rng = np.random.default_rng(seed)
+    speeds = np.geomspace(0.04, 1.5, 7)
+    omega = np.concatenate([speeds, -speeds])
+    torque = np.sign(omega) * 7.0 + 8.0 * omega + 0.1 * rng.normal(size=omega.size)
+    slow = np.abs(omega) < 0.05
+    torque[slow] += np.sign(omega[slow]) * rng.uniform(0.0, 0.5)
+    found = fit_speed_map(omega, torque, np.full(omega.size, 0.1), 'stribeck_viscous', True)
+    creep = np.geomspace(1e-4, 0.04, 50)[:, None]
+    assert np.abs(found.friction.torque(creep)).max() < 10.0

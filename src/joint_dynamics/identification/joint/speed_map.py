@@ -70,7 +70,8 @@ def _solve(omega: NDArray, torque: NDArray, weights: NDArray, terms: tuple[str, 
 def _search_shape(omega: NDArray, torque: NDArray, weights: NDArray, terms: tuple[str, ...], offset: bool) -> tuple[float, float, list[str]]:
     """V_S and μ by bounded BFGS (L-BFGS-B on log V_S and μ) from twelve starts; the best end wins."""
     speed = np.abs(omega)
-    bounds = [(np.log(0.5 * speed.min()), np.log(speed.max())), MU_BOUNDS]
+    # With V_S below the slowest plateau, next to nothing of F_S − F_C would be left to see there, and any F_S would fit.
+    bounds = [(np.log(speed.min()), np.log(speed.max())), MU_BOUNDS]
 
     def cost(x: NDArray) -> float:
         _, residual = _solve(omega, torque, weights, terms, float(np.exp(x[0])), float(x[1]), offset)
