@@ -74,7 +74,7 @@ def test_a_torque_that_differs_between_periods_is_not_averaged(true_robot):
 
 
 def test_a_stated_period_that_is_not_there_is_refused(true_robot):
-    with pytest.raises(JointDynamicsError, match='repeats every 3.3 s'):
+    with pytest.raises(JointDynamicsError, match=r'repeats every 3\.3 s'):
         identify(true_robot.model, [repeated(true_robot, 3)], settings=replace(WLS, period=3.3))
     with pytest.raises(JointDynamicsError, match='period'):
         IdentificationSettings(period=-1.0)

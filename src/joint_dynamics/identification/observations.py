@@ -91,8 +91,8 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
     factor = int(plan.decimation or decimation_factor(recording.rate, plan.f_dyn))
     least = _least_samples(plan, recording.rate)
     if recording.samples < least:
-        raise JointDynamicsError(f'{recording.name}: expected at least {least * recording.period:.2f} s at these filter settings (f_dyn {plan.f_dyn:.3g} Hz), '
-                                 f'found {recording.duration:.2f} s')
+        raise JointDynamicsError(f'{recording.name}: expected at least {least * recording.period:.2f} s at these filter settings '
+                                 f'(f_dyn {plan.f_dyn:.3g} Hz), found {recording.duration:.2f} s')
     keep = slice(trim, recording.samples - trim)
     q, dq, ddq = _derivatives(recording.q, plan, recording.rate, keep)
     if recording.theta is None:

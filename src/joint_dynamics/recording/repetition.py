@@ -1,4 +1,4 @@
-"""Does a recording hold several periods of the same motion, and where?
+"""Where a recording holds several periods of the same motion.
 
 Candidates are the lags at which the speeds correlate with themselves; a lag counts when all joints are, for at least one period on end, within
 `tolerance` of where they are one lag later, and move meanwhile.
@@ -75,9 +75,7 @@ def _candidates(speed: NDArray, sample: float) -> list[int]:
 
 
 def _longest_run(scaled: NDArray, speed: NDArray, lag: float, tolerance: float) -> tuple[int, int] | None:
-    """First and last sample t of the longest stretch that is the same at t + lag, a multiple of half a sample; None where it is shorter than one
-    lag, or mostly rest.
-    """
+    """First and last sample t of the longest moving stretch that is the same at t + lag (in half samples); None where it is shorter than lag."""
     whole, half = int(lag), lag % 1 > 0
     if not 1 <= whole < len(scaled) - half:
         return None

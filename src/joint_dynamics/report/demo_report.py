@@ -19,8 +19,8 @@ def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Repor
     report.add_section('In short')
     report.add_table(['', 'here', 'published'], headlines(summary))
     report.add_text('The simulated robot has what no model here knows of: drive gains up to 3 % off their data sheet, friction that differs by '
-                    'direction and angle, ripple, another hysteresis. Deviations describe noise, not these: that is why fewer true values lie '
-                    'within two of them than 95 %.')
+                    'direction and angle, ripple, another hysteresis. The stated deviations hold noise, what repeats with the motion, and the doubt '
+                    'about the gains (± 3 %, uniform).')
     comparison: Comparison = results['parameters']
     report.add_section('Base parameters')
     report.add_figure(_parameters_figure(comparison), 'Error of each base parameter in its stated deviations; the band is two of them')
