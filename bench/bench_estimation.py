@@ -1,8 +1,8 @@
-"""Online estimation: the papers' figures on the simulated UR5e, external torque and contacts, payload, time per step, the node at 1 kHz over DDS.
+"""Online estimation: the papers' figures on the simulated UR5e, payload, time per step, the node at 1 kHz over DDS.
 
-`python bench/bench_estimation.py [friction stiffness contact payload step node]`; all but `contact` and `node` take a minute each.
+`python bench/bench_estimation.py [friction stiffness payload step node]`; `node` takes four minutes, the others one or two each. Contacts are in
+bench_contact.py, stiffness and friction through the node in bench_estimation_dds.py.
 """
-import copy
 import importlib.util
 import os
 import subprocess
@@ -11,11 +11,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pinocchio
 
 from joint_dynamics.estimation import EstimationSettings, HealthMonitor, JointEstimator, JointModel, StiffnessEstimator
 from joint_dynamics.signals.state_estimator import StateEstimator
-from joint_dynamics.simulation import Command, FlexibleJointRobot, ModelErrors, Payload, Sensors, Trajectory, play
+from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, Sensors, Trajectory, play
 
 HELPERS = Path(__file__).parents[1] / 'test' / 'estimation' / 'conftest.py'
 RATE = 1000.0
@@ -139,64 +138,6 @@ def stiffness():
                 estimator.update([noise], [1.0])
             row.append(MAKE.map_nrmse(estimator.coefficients[0], joint.stiffness, reach))
             print(f'{preset:10s}{seed:5d}{row[0]:8.1f}{row[1]:8.1f}{row[2]:24.1f}{row[3]:8.1f}{jumps:7d}{row[4]:18.1f}')
-
-
-def tool_torque(robot, rng, least=4.0):
-    """Joint torque of 10 N at the tool in a random direction that some joint feels with at least so much, N·m."""
-    model = robot.model.pinocchio
-    J = pinocchio.computeFrameJacobian(model, model.createData(), robot.truth.position, model.nframes - 1, pinocchio.LOCAL_WORLD_ALIGNED)[:3]
-    for _ in range(200):
-        direction = rng.normal(size=3)
-        torque = J.T @ (10.0 * direction / np.linalg.norm(direction))
-        if np.abs(torque).max() >= least:
-            return torque
-    return torque
-
-
-def contact(minutes=10.0, cases=40, deviations=EstimationSettings().contact_deviations):  # noqa: B008
-    """Pushes of 10 N at the tool, each from the same adapted state; then free motion, in which every contact is a false alarm."""
-    print('Contacts: waypoint cycle with 0.5 s rests, 5 kg; model errors on; after two minutes of free motion')
-    for seed in (1, 2):
-        robot = robot_with(5.0, seed)
-        estimator = JointEstimator(JointModel.from_description(MAKE.described(robot), robot.model), 1e-3,
-                                   EstimationSettings(contact_deviations=deviations))
-        trajectory = motion(int(60 * minutes / 16) + 12, dwell=0.5)
-        robot.place(trajectory.sample(0.0).q[0])
-        ticks, rng, latency = 0, np.random.default_rng(seed), {'moving': [], 'at rest': []}
-
-        def advance(robot, estimator, start, count, trajectory=trajectory):
-            reference = trajectory.sample(np.arange(start, start + count) * 1e-3)
-            samples = robot.run(Command.track(reference.q, reference.dq, reference.effort))
-            contacts = np.zeros((count, 6), dtype=bool)
-            for k in range(count):
-                if (start + k) % 500 == 0:
-                    estimator.set_temperature(samples.temperature[k])
-                estimator.update(samples.q[k], samples.current[k], samples.theta[k])
-                contacts[k] = estimator.contact
-            return contacts
-
-        while ticks < 120_000:
-            advance(robot, estimator, ticks, 1000)
-            ticks += 1000
-        begun, false, before = ticks, 0, False
-        while ticks < begun + 60_000 * minutes:
-            if len(latency['moving']) + len(latency['at rest']) < cases:
-                other, watcher = copy.deepcopy(robot), copy.deepcopy(estimator)
-                moving = np.abs(watcher.omega).max() > 0.02
-                other.set_external_torque(tool_torque(other, rng))
-                seen = np.flatnonzero(advance(other, watcher, ticks, 400).any(axis=1))
-                latency['moving' if moving else 'at rest'].append(seen[0] if seen.size and not estimator.contact.any() else 999)
-            contacts = advance(robot, estimator, ticks, 437).any(axis=1)
-            false += int(np.sum(np.diff(np.concatenate([[before], contacts]).astype(int)) == 1))
-            before = contacts[-1]
-            ticks += 437
-        for kind, values in latency.items():
-            values = np.array(values)
-            if values.size:
-                print(f'  seed {seed}, {kind}: {np.sum(values <= 100)} of {values.size} seen within 100 ms, {np.sum(values < 400)} within 400 ms, '
-                      f'median {np.median(values):.0f} ms, slowest {np.sort(values)[-3:]}')
-        print(f'  seed {seed}: false alarms in {minutes:.0f} min of free motion: {false}')
-        show('  usual error in slip [deviations]', estimator.detector.level[0])
 
 
 def payload():
@@ -326,7 +267,7 @@ def node(seconds=60.0):
         rclpy.try_shutdown()
 
 
-ALL = {'friction': friction, 'stiffness': stiffness, 'contact': contact, 'payload': payload, 'step': step, 'node': node}
+ALL = {'friction': friction, 'stiffness': stiffness, 'payload': payload, 'step': step, 'node': node}
 
 
 def main(names=None):

@@ -97,7 +97,8 @@ class EstimationSettings:
     @classmethod
     def thesis(cls, **changes: Any) -> EstimationSettings:
         """Return the thesis's numbers for 1 kHz: 101 samples, untapered; RLS-DF* in raw units; the published excitation condition."""
-        return cls(**{'window': 0.1, 'taper': False, 'information': 0.0, 'friction_upper': (1.5, 0.05), 'viscous_share': 0.0, 'stiffness_preset': 'thesis', **changes})
+        return cls(**{'window': 0.1, 'taper': False, 'information': 0.0, 'friction_upper': (1.5, 0.05), 'viscous_share': 0.0,
+                      'stiffness_preset': 'thesis', **changes})
 
     def replaced(self, **changes: Any) -> EstimationSettings:
         """Return the settings with these changes, checked."""
