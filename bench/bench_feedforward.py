@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import rclpy
 import yaml
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -71,6 +73,12 @@ class Stage:
         self.client.set_parameters('/feedforward', **parameters)
         for verb in ('configure', 'activate'):
             self.client.transition('/feedforward', verb)
+        # Temperatures and α have to be found anew: a trajectory that comes before them is filled with those of the description.
+        heard = []
+        listener = self.client.listen(DiagnosticArray, '/diagnostics', heard.append, QoSProfile(depth=100))
+        self.client.until(lambda: any(status.name == '/feedforward: law' and status.level == DiagnosticStatus.OK
+                                      for message in heard for status in message.status), 'temperatures and α')
+        self.client.silence(listener)
         self.robot.wait(self.robot.time + 0.5)
 
     def play(self, path, gain, law=None, **parameters):
@@ -211,6 +219,8 @@ def motor_side(folder, processes, client):
 ECHO = '''
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from joint_dynamics.nodes.topics import SENSOR, STATE

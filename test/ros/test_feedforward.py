@@ -373,6 +373,21 @@ def test_the_estimator_s_friction_counts(ros, start, robot, model):
     robot.talk(0, until=lambda: 'friction_parameters: expected 6 rows of 2 values' in robot.status('reference')[1])
 
 
+def test_before_a_trajectory_comes_it_is_said_whether_alpha_is_there(ros, start, robot):
+    start(law='adaptive_friction', inputs=['joint_states', 'temperatures'])
+    robot.talk(0, until=lambda: 'is missing or old: going on without' in robot.status('law')[1])
+    assert robot.status('law')[0] == DiagnosticStatus.WARN
+    source = ros.probe.create_publisher(Float64MultiArray, 'friction_parameters', 10)
+    warm = [ros.probe.create_publisher(Temperature, f'{name}/temperature', 10) for name in robot.names]
+
+    def there():
+        source.publish(Float64MultiArray(data=[1.0, 0.01] * 6))
+        for publisher in warm:
+            publisher.publish(Temperature(temperature=30.0))
+        return robot.status('law') == (DiagnosticStatus.OK, 'adaptive_friction')
+    robot.talk(0, until=there)
+
+
 def test_the_region_of_alpha_is_that_of_the_estimator():
     from joint_dynamics.nodes.estimator_parameters import TUNING
     from joint_dynamics.nodes.feedforward_parameters import PARAMETERS

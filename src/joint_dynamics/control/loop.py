@@ -164,6 +164,11 @@ class ControlLoop:
             raise JointDynamicsError(f'the law gave a command that is not finite: {command.tolist()}')
         return command
 
+    def look(self, time: float) -> str:
+        """Return what slow input is missing or old at `time` s, '' when all are there: `warning`, before the law is asked for anything."""
+        self._load_state(time)
+        return self.warning
+
     def _load_state(self, time: float) -> None:
         state, _ = self._loaned
         for quantity in state.quantities:

@@ -126,6 +126,7 @@ class FeedforwardNode(DynamicsNode):
         self._follower.clear()
         self._refusal = ''
         self._loop.activate()
+        self._report_law()
 
     def deactivate(self) -> None:
         """Go down to exactly zero within the limits, and wait until that has arrived."""
@@ -265,6 +266,13 @@ class FeedforwardNode(DynamicsNode):
         if self.is_active and now - self._stepped > WATCH:
             self._step(now)
 
+    def _report_law(self) -> None:
+        loop = self._loop
+        if not self._streaming and loop.gate.is_open:
+            # Before a trajectory comes: whether α and temperatures will count in it.
+            loop.look(self._now())
+        self.diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self.parameters['law'])
+
     def _report(self) -> None:
         loop, diagnostics = self._loop, self.diagnostics
         if not self.is_active:
@@ -274,7 +282,7 @@ class FeedforwardNode(DynamicsNode):
             diagnostics.set('command', level, loop.doubt or 'follows the law', weight=loop.gate.weight)
             limited = [name for name, held in zip(self.robot.joint_names, loop.gate.limited, strict=True) if held]
             diagnostics.set('limits', WARN if limited else OK, f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached')
-        diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self.parameters['law'])
+        self._report_law()
         diagnostics.set('reference', ERROR if self._refusal else OK, self._refusal or 'accepted')
 
 
