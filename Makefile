@@ -33,7 +33,10 @@ lint: env
 	$(BIN)/mypy
 
 bench: env
-	$(BIN)/python bench/run.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py
+
+soak: env
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/soak.py --minutes 30
 
 docs: env
 	$(BIN)/python -m pytest test/test_documentation.py
