@@ -317,3 +317,45 @@ def test_the_action_is_refused_where_control_msgs_is_not_installed(ros, robot, s
     node = ros.node(Excitation, trajectory_file=str(summary), output='action')
     assert node.trigger_configure().name == 'FAILURE'
     assert 'control_msgs' in node.diagnostics.message('state')
+
+
+class ActionController:
+    """A trajectory controller with the action only: the robot of the test is where the last goal says; `answer`: accept, refuse, or fail."""
+
+    def __init__(self, robot, answer):
+        from control_msgs.action import FollowJointTrajectory
+        from rclpy.action import ActionServer, CancelResponse, GoalResponse
+        self.robot, self.goals, self.kind = robot, [], FollowJointTrajectory
+        self.server = ActionServer(
+            robot.ros.probe, FollowJointTrajectory, 'excitation/follow_joint_trajectory', self.execute,
+            goal_callback=lambda goal: GoalResponse.REJECT if answer == 'refuse' else GoalResponse.ACCEPT,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT)
+        self.answer = answer
+
+    def execute(self, handle):
+        self.goals.append(handle.request.trajectory)
+        result = self.kind.Result()
+        if self.answer == 'fail':
+            result.error_code, result.error_string = self.kind.Result.PATH_TOLERANCE_VIOLATED, 'off the path'
+            handle.abort()
+        else:
+            handle.succeed()
+        return result
+
+
+@pytest.mark.parametrize(('answer', 'status'), [('accept', 'done'), ('refuse', 'the controller refused the trajectory'), ('fail', 'off the path')])
+def test_a_controller_with_the_action_is_told_by_it(ros, series, summary, answer, status):
+    pytest.importorskip('control_msgs.action', reason='control_msgs comes with a ROS 2 installation only')
+    robot = Robot(ros, controller=False)
+    controller = ActionController(robot, answer)
+    node, statuses = begin(ros, trajectory_file=str(summary), output='action', tracking_error=3.0)
+    robot.until(lambda: node._output.connected and not node._stale(), 'the action')
+    reply = ros.trigger('excitation/start')
+    assert reply.success, reply.message
+    robot.until(lambda: last(statuses) != 'playing', 'the end')
+    assert status in last(statuses)
+    if answer == 'accept':
+        _, q, _ = points(controller.goals[0])
+        assert q[0] == pytest.approx(HOME, abs=0.01)
+        assert q[-1] == pytest.approx(HOME, abs=0.1)
+    controller.server.destroy()
