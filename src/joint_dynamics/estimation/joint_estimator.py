@@ -255,9 +255,9 @@ class JointEstimator:
             self.friction.update(residual - self._F_v, self._coulomb, self.omega, self._undisturbed())
 
     def _undisturbed(self) -> NDArray[np.bool_]:
-        """Joints that may learn: no contact, or one that lasts so long that it is no contact; the payload known, where it is estimated."""
-        free = ~self.contact | self.detector.lasting
-        return free if self.payload is None or self.payload.known else np.zeros_like(free)
+        """Joints that may learn: no joint has a contact, but one that lasts so long that it is none; the payload known, where it is estimated."""
+        free = ~np.any(self.contact & ~self.detector.lasting) and (self.payload is None or self.payload.known)
+        return np.full(self.n, free)
 
     def _detect(self) -> None:
         adapted = np.ones(self.n, dtype=bool) if not isinstance(self.friction, FrictionEstimator) else self.friction.excitation > 15.0
