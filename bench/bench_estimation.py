@@ -87,10 +87,10 @@ def changes():
         robot = robot_with(7.5, rate=500.0)
         description = MAKE.described(robot)
         robot.set_wear(wear)
-        truth = robot.truth.friction_growth
         if warm:
             robot.set_temperature(35.0 + warm)
         samples = play(robot, motion(6))
+        truth = robot.truth.friction_growth
         mse = []
         for rate in ((0.0, 0.0), (1.0, 1.0)):
             estimator = JointEstimator(JointModel.from_description(description, robot.model), 1 / 500.0, EstimationSettings(friction_rate=rate))
