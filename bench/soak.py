@@ -45,7 +45,8 @@ def soak(minutes, out):
             story.results['alpha'].history[:-1] = story.results['stiffness'].history[:-1] = []
             memory.append({name: resident(pid) for name, pid in processes.pids.items()})
             tracking.append(float(np.sqrt(np.mean(run['tracking_mse']))))
-            print(f'{time.monotonic() - began:7.0f} s  tracking {1e3 * tracking[-1]:6.3f} mrad  α1 {alpha[:, 0].min():.3f} … {alpha[:, 0].max():.3f}  '
+            after = time.monotonic() - began
+            print(f'{after:7.0f} s  tracking {1e3 * tracking[-1]:6.3f} mrad  α1 {alpha[:, 0].min():.3f} … {alpha[:, 0].max():.3f}  '
                   + '  '.join(f'{name} {size:.0f} MB' for name, size in memory[-1].items()), flush=True)
             if not all(np.isfinite(values).all() for values in (alpha, stiffness, run['torque_mse'], run['tracking_mse'])):
                 wrong.append(f'cycle {len(memory)}: an estimate or an error is not finite')

@@ -20,7 +20,7 @@ ALLOWED['report'] = LOWER | {'identification', 'estimation', 'control', 'simulat
 ALLOWED['nodes'] = ALLOWED['report'] | {'report'}
 ALLOWED['cli'] = ALLOWED['nodes'] | {'nodes'}
 ROS = {'rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'geometry_msgs', 'std_srvs', 'rcl_interfaces',
-       'lifecycle_msgs', 'control_msgs', 'builtin_interfaces', 'rosgraph_msgs', 'tf_transformations', 'ament_index_python'}
+       'lifecycle_msgs', 'control_msgs', 'builtin_interfaces', 'rosgraph_msgs', 'tf2_msgs', 'tf_transformations', 'ament_index_python'}
 MODULES = sorted(ROOT.rglob('*.py'))
 
 

@@ -19,7 +19,8 @@ MODULES = (
     ('rclpy', 'rclpy', 'the nodes', False), ('sensor_msgs', 'sensor_msgs', 'the nodes', False),
     ('trajectory_msgs', 'trajectory_msgs', 'the nodes', False), ('diagnostic_msgs', 'diagnostic_msgs', 'the nodes', False),
     ('control_msgs', 'control_msgs', 'broadcaster topics, action of the trajectory controller', False),
-    ('tf_transformations', 'tf_transformations', 'mounting from tf', False), ('launch', 'launch', 'launch files', False),
+    ('tf2_msgs', 'tf2_msgs', 'mounting from tf', False), ('tf_transformations', 'tf_transformations', 'mounting from tf', False),
+    ('launch', 'launch', 'launch files', False),
     ('launch_ros', 'launch_ros', 'launch files', False), ('launch_pytest', 'launch_pytest', 'launch tests', False),
 )
 NODE_CHECK = """

@@ -26,6 +26,9 @@ ROBOT_PARAMETERS = (
     ParameterRow('joints', [], 'the joints to work with, in this order; empty: all movable joints of the robot'),
     ParameterRow('mounting', [], 'rotation from base to world, roll-pitch-yaw in rad or quaternion x y z w; empty: base z axis up',
                  element=float, check=_mounting),
+    ParameterRow('world_frame', '', 'a tf frame whose z axis is up: with `mounting` empty, that follows from the static transforms between this '
+                 'and the base (needs tf2_msgs and tf_transformations)'),
+    ParameterRow('base_frame', '', 'tf frame of the base; empty: the first link of the URDF'),
 )
 ROBOT_TOPICS = (
     TopicRow('robot_description', 'std_msgs/String', 'subscribes', 'the URDF, latched; read when the node is configured'),

@@ -168,7 +168,7 @@ class Identifier(DynamicsNode):
         if len(self._recordings) <= validation:
             raise JointDynamicsError(f'identify: expected more recordings without load than the {validation} for validation, '
                                      f'found {len(self._recordings)}')
-        job = Job(self.parameters['robot_file'] or self.robot.urdf or '', tuple(self.parameters['joints']), tuple(self.parameters['mounting']),
+        job = Job(self.parameters['robot_file'] or self.robot.urdf or '', tuple(self.parameters['joints']), tuple(self.robot.mounting or ()),
                   tuple(self._recordings), tuple(self._loaded), validation, self._identification_settings(), str(self._folder()),
                   self.parameters['save_recordings'])
         with tempfile.NamedTemporaryFile(prefix='joint_dynamics_job_', delete=False) as file:

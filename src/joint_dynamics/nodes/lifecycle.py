@@ -26,6 +26,7 @@ from joint_dynamics.nodes.common import (
 )
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from joint_dynamics.nodes.documents import LatchedText
+from joint_dynamics.nodes.mounting import mounting_from_tf
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.topics import SENSOR, STATE, TopicRow
 from joint_dynamics.robot import RobotModel
@@ -259,7 +260,12 @@ class DynamicsNode(Node):
 
     def _load_robot(self, timeout: float) -> RobotModel:
         source = self.parameters['robot_file'] or self._sources['robot'].text(timeout)
-        return RobotModel.load(source, joints=self.parameters['joints'] or None, mounting=self.parameters['mounting'] or None)
+        joints, mounting, world = (self.parameters[name] or None for name in ('joints', 'mounting', 'world_frame'))
+        robot = RobotModel.load(source, joints=joints, mounting=mounting)
+        if mounting is not None or world is None:
+            return robot
+        base = self.parameters['base_frame'] or robot.pinocchio.frames[1].name
+        return RobotModel.load(source, joints=joints, mounting=mounting_from_tf(self, world, base, timeout))
 
     def _load_description(self, timeout: float) -> DynamicsDescription:
         from joint_dynamics.description import DynamicsDescription

@@ -17,7 +17,7 @@ def _tensor(values: list[float]) -> str | None:
     return None if len(values) in (0, 6) else 'nothing or 6 numbers: xx xy xz yy yz zz'
 
 
-ROBOT = tuple(row for row in ROBOT_PARAMETERS if row.name != 'robot_file')
+ROBOT = tuple(row for row in ROBOT_PARAMETERS if row.name in ('joints', 'mounting'))
 PARAMETERS = (
     ParameterRow('robot_file', '', 'URDF with inertials and torque limits; empty: a UR5e'),
     *ROBOT,
