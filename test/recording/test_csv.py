@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -45,6 +45,7 @@ def test_every_array_comes_back_bit_for_bit(recording, tmp_path, motion):
 def test_any_recording_comes_back(tmp_path_factory, values, period):
     path = tmp_path_factory.mktemp('csv') / 'any.csv'
     values[0, 0], values[1, 0] = 0.0, 1.0
+    assume(np.abs(np.abs(np.diff(values, axis=0)) - 2 * np.pi).min() > 1.0)  # a jump by a turn is taken out, see test_builder
     Recording(('a', 'b'), np.arange(60) * period, values).save_csv(path)
     back = load_recording(path, {'min_duration': 0.01})
     np.testing.assert_array_equal(back.q, values)

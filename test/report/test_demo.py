@@ -44,7 +44,7 @@ def test_the_true_parameters_are_compared_by_name_without_the_linear_friction(mo
 
 
 def test_a_map_that_is_right_has_100_percent_and_one_scaled_by_a_tenth_90(model, truth):
-    motion = demo_motions.cycle(model)
+    motion = demo_motions.cycle()
     true = np.array(truth['stiffness'])
     np.testing.assert_allclose(map_nrmse(true, true, model, motion, truth), 100.0)
     np.testing.assert_allclose(map_nrmse(0.9 * true, true, model, motion, truth), 90.0)
@@ -94,8 +94,8 @@ def test_reductions_state_both_means():
 
 
 def test_headlines_show_what_there_is():
-    rows = headlines({'parameter_coverage_percent': 70.0, 'identification': {'median_error_percent': 2.0, 'validation_residual_percent': 1.0}})
-    assert [row[1] for row in rows] == [70.0, 2.0, 1.0]
+    rows = headlines({'parameter_coverage_percent': 70.0, 'identification': {'median_error_percent': 2.0, 'validation_moving_percent': 0.5, 'validation_residual_percent': 1.0}})
+    assert [row[1] for row in rows] == [70.0, 2.0, 0.5, 1.0]
 
 
 def test_constant_speeds_hold_every_speed_both_ways_and_come_to_rest(model):

@@ -101,7 +101,7 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_star
 
 @pytest.mark.slow
 def test_the_first_half_finds_the_robot(tmp_path):
-    settings = DemoSettings(budget=6.0, period=8.0, repeats=1, online=False)
+    settings = DemoSettings(budget=15.0, period=8.0, repeats=1, online=False)
     summary, results = tell(settings, tmp_path)
     assert summary['identification']['validation_residual_percent'] < 5.0
     assert summary['identification']['median_error_percent'] < 10.0

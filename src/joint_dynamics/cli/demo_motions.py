@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.excitation import LimitSettings, MotionSamples
-from joint_dynamics.excitation.profiles import make_profile
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.control import Path
+from joint_dynamics.excitation import MotionSamples
+from joint_dynamics.excitation.whole_arm import WAYPOINTS
 
+#: Of the work, rad/s and rad/s² at most.
+SPEED, STEEPEST = np.pi, 2.0 * np.pi / 3.0
 #: Speeds [rad/s] and how long each is held [s]; fast ones need less time to settle, and more room.
 SPEEDS = ((0.02, 1.2), (0.04, 1.2), (0.08, 1.0), (0.15, 0.8), (0.3, 0.8), (0.6, 0.8), (1.0, 0.8), (1.5, 0.8))
 ACCELERATION = 8.0
@@ -28,10 +30,20 @@ class Motion(NamedTuple):
     ddq: NDArray
 
 
-def cycle(model: RobotModel, rate: float = 50.0) -> MotionSamples:
-    """Return one cycle through the six waypoints of a UR arm [M6 table 1], from rest to rest."""
-    trajectory, _ = make_profile(model, 'waypoints', {}, LimitSettings(), None)
-    return trajectory.sample(rate)
+def cycle(rate: float = 50.0) -> MotionSamples:
+    """Return one cycle through the six waypoints of a UR arm [M6 table 1], from rest to rest.
+
+    Each way is a polynomial of the seventh degree: a trapezoid of speed makes a flexible arm ring, and no feedforward of torque can undo that.
+    """
+    q = np.radians([*WAYPOINTS, WAYPOINTS[0]])
+    way = np.abs(np.diff(q, axis=0)).max(axis=1)
+    # the largest speed and acceleration of such a polynomial over a unit way in a unit of time
+    duration = np.ceil(np.maximum(2.1875 * way / SPEED, np.sqrt(7.5132 * way / STEEPEST)) * rate) / rate
+    rest = np.zeros_like(q)
+    path = Path(np.append(0.0, np.cumsum(duration)), q, rest, rest)
+    time = np.arange(round(path.end * rate) + 1) / rate
+    motion = path.sample(time)
+    return MotionSamples(time, motion[:, 0], motion[:, 1], motion[:, 2])
 
 
 def working_range(samples: MotionSamples) -> tuple[list[float], list[float]]:

@@ -83,6 +83,9 @@ def compensate(story: Story) -> None:
 
 def _run(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict[str, NDArray]:
     """Let the feedforward play one cycle under a law; record it, and return mean squared errors (n,) of torque [(N·m)²] and position [rad²]."""
+    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+    from rclpy.qos import QoSProfile
+
     from joint_dynamics.nodes.demo_robot import StateRecorder, efforts_of
     conductor, robot, motion = story.conductor, story.the_robot, story.work
     if conductor.state('/feedforward') == 'active':
@@ -91,7 +94,13 @@ def _run(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict
     conductor.set_parameters('/feedforward', **parameters)
     for verb in ('configure', 'activate'):
         conductor.transition('/feedforward', verb)
-    # The feedforward must have heard where the robot stands.
+    # A trajectory that comes before temperatures and α are there is filled with those of the description.
+    heard: list[DiagnosticArray] = []
+    listener = conductor.listen(DiagnosticArray, '/diagnostics', heard.append, QoSProfile(depth=100))
+    conductor.until(lambda: any(status.name == '/feedforward: law' and status.level == DiagnosticStatus.OK
+                                for message in heard for status in message.status), 'temperatures and α at the feedforward')
+    conductor.silence(listener)
+    # And it must have heard where the robot stands.
     robot.wait(robot.time + 0.5)
     robot.command(real_time_factor=STANDING)
     begin = robot.time + LEAD

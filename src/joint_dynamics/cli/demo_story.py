@@ -73,7 +73,7 @@ class Story:
     def work(self) -> MotionSamples:
         """The motion the robot is there for: one cycle."""
         if 'work' not in self.results:
-            self.results['work'] = demo_motions.cycle(self.model)
+            self.results['work'] = demo_motions.cycle()
         return self.results['work']
 
     def node(self, name: str, parameters: dict[str, Any], remap: dict[str, str] | None = None) -> None:
