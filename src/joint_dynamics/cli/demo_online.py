@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.cli import demo_motions
 from joint_dynamics.cli.demo_story import INPUTS, Story
 from joint_dynamics.report.demo import friction_errors, map_nrmse, mean_squares, reductions
 
@@ -56,6 +57,10 @@ def wear(story: Story) -> None:
         _run(story, 'wearing', PLAIN, step)
         step(1.0, f'Coulomb friction and stiffness change, {np.mean(robot.truth["temperature"]):.0f} °C')
     robot.command(**{f'heating__{joint}': 0.0 for joint in robot.joint_names})
+    with story.display.stage('Exercise the worn joints') as step:
+        # The work hardly deforms the shoulder pan, which gravity does not load: its stiffness shows where it is accelerated.
+        robot.wait(robot.play(*demo_motions.constant_speeds(story.work.q[0])), step)
+        step(1.0, 'sharp accelerations, for the stiffness of joints that the work does not load')
 
 
 def compensate(story: Story) -> None:
