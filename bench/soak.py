@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from joint_dynamics.cli.demo_display import Display
-from joint_dynamics.cli.demo_online import ADAPTIVE, _run, watch
+from joint_dynamics.cli.demo_online import ADAPTIVE, play_cycle, watch
 from joint_dynamics.cli.demo_story import FIRST_HALF, DemoSettings, Story
 from joint_dynamics.cli.processes import Processes, terminated_like_interrupted
 from joint_dynamics.cli.ros_domain import own_domain
@@ -40,7 +40,7 @@ def soak(minutes, out):
             stage(story)
         began = time.monotonic()
         while (time.monotonic() - began) < 60.0 * minutes:
-            run = _run(story, 'soak', ADAPTIVE, lambda share: None)
+            run = play_cycle(story, 'soak', ADAPTIVE, lambda share: None)
             alpha, stiffness = story.results['alpha'].last, story.results['stiffness'].last
             story.results['alpha'].history[:-1] = story.results['stiffness'].history[:-1] = []
             memory.append({name: resident(pid) for name, pid in processes.pids.items()})

@@ -47,14 +47,14 @@ def wear(story: Story) -> None:
     """Let the robot work, new at first, then worn and warm, with the feedforward of the new robot; the estimator follows."""
     robot = story.the_robot
     with story.display.stage('Work, new and cold') as step:
-        _run(story, 'new', PLAIN, step)
+        play_cycle(story, 'new', PLAIN, step)
         _look(story, 'new')
     with story.display.stage('Wear and warm the joints') as step:
         power = HEATING * (story.model.limits.effort / story.model.limits.effort.max()) ** 0.6
         robot.command(wear_duration=15.0)
         robot.command(**{f'wear__{joint}': WEAR for joint in robot.joint_names},
                       **{f'heating__{joint}': float(watt) for joint, watt in zip(robot.joint_names, power, strict=True)})
-        _run(story, 'wearing', PLAIN, step)
+        play_cycle(story, 'wearing', PLAIN, step)
         step(1.0, f'Coulomb friction and stiffness change, {np.mean(robot.truth["temperature"]):.0f} °C')
     robot.command(**{f'heating__{joint}': 0.0 for joint in robot.joint_names})
     with story.display.stage('Exercise the worn joints') as step:
@@ -68,7 +68,7 @@ def compensate(story: Story) -> None:
     for name, words, parameters in (('plain', 'Plain feedforward', PLAIN), ('nominal', 'The same with hysteresis', NOMINAL),
                                     ('adaptive', 'Adaptive feedforward', ADAPTIVE)):
         with story.display.stage(words) as step:
-            run = _run(story, name, parameters, step)
+            run = play_cycle(story, name, parameters, step)
             step(1.0, f'tracking {1e3 * np.sqrt(np.mean(run["tracking_mse"])):.2f} mrad rms, feedforward off by '
                       f'{np.sqrt(np.mean(run["torque_mse"])):.2f} N·m rms')
     _look(story, 'worn')
@@ -86,7 +86,7 @@ def compensate(story: Story) -> None:
     story.summary['estimates'] = {name: {key: np.asarray(value).tolist() for key, value in state.items()} for name, state in states.items()}
 
 
-def _run(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict[str, NDArray]:
+def play_cycle(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict[str, NDArray]:
     """Let the feedforward play one cycle under a law; record it, and return mean squared errors (n,) of torque [(N·m)²] and position [rad²]."""
     from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
     from rclpy.qos import QoSProfile
