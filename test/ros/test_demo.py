@@ -103,7 +103,9 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_star
 def test_the_first_half_finds_the_robot(tmp_path):
     settings = DemoSettings(budget=15.0, period=8.0, repeats=1, online=False)
     summary, results = tell(settings, tmp_path)
-    assert summary['identification']['validation_residual_percent'] < 5.0
+    # joints that rest can hold any torque within their Coulomb level
+    assert summary['identification']['validation_moving_percent'] < 3.0
+    assert summary['identification']['validation_residual_percent'] < 10.0
     assert summary['identification']['median_error_percent'] < 10.0
     assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
     assert set(summary['seconds']) >= {'Identify the robot', 'total'}

@@ -88,9 +88,6 @@ def compensate(story: Story) -> None:
 
 def play_cycle(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict[str, NDArray]:
     """Let the feedforward play one cycle under a law; record it, and return mean squared errors (n,) of torque [(N·m)²] and position [rad²]."""
-    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-    from rclpy.qos import QoSProfile
-
     from joint_dynamics.nodes.demo_robot import StateRecorder, efforts_of
     conductor, robot, motion = story.conductor, story.the_robot, story.work
     if conductor.state('/feedforward') == 'active':
@@ -100,11 +97,7 @@ def play_cycle(story: Story, name: str, parameters: dict[str, Any], step: Any) -
     for verb in ('configure', 'activate'):
         conductor.transition('/feedforward', verb)
     # A trajectory that comes before temperatures and α are there is filled with those of the description.
-    heard: list[DiagnosticArray] = []
-    listener = conductor.listen(DiagnosticArray, '/diagnostics', heard.append, QoSProfile(depth=100))
-    conductor.until(lambda: any(status.name == '/feedforward: law' and status.level == DiagnosticStatus.OK
-                                for message in heard for status in message.status), 'temperatures and α at the feedforward')
-    conductor.silence(listener)
+    conductor.until_ok('/feedforward: law')
     # And it must have heard where the robot stands.
     robot.wait(robot.time + 0.5)
     robot.command(real_time_factor=STANDING)

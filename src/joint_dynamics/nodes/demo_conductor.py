@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
@@ -96,6 +97,20 @@ class Conductor:
             if time.monotonic() > end:
                 raise JointDynamicsError(f'{node_name}: expected it to be active within {timeout:g} s, it is not (its log says why)')
             self.rest(0.1)
+
+    def until_ok(self, status_name: str, timeout: float = 60.0) -> None:
+        """Wait until /diagnostics reports a status as OK; raise JointDynamicsError with its last words where it does not."""
+        last = ['it said nothing']
+
+        def take(message: DiagnosticArray) -> None:
+            last.extend('' if status.level == DiagnosticStatus.OK else status.message for status in message.status if status.name == status_name)
+        listener = self.listen(DiagnosticArray, '/diagnostics', take, QoSProfile(depth=100))
+        try:
+            self.until(lambda: not last[-1], f'{status_name} to be well', timeout)
+        except JointDynamicsError as error:
+            raise JointDynamicsError(f'{error} ({last[-1]})') from None
+        finally:
+            self.silence(listener)
 
     def rest(self, seconds: float) -> None:
         """Let `seconds` of the wall's time pass."""
