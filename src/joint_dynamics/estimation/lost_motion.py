@@ -2,6 +2,8 @@
 
     s ← clip(s + Δθ/𝓑(θ), ±1),   φ_elastic = φ − g(τ) 𝓑(θ) s,   g = 1/(1 + (τ/τ_half)²)
 
+The play is the thesis's; that load takes it up by g is our assumption, not a published law: an exponent and a half load of another gear differ.
+
 Unloaded, φ differs by ±𝓑(θ) with the direction of the last motion: times the stiffness that is more than a wrist carries. Load takes the play
 up; how fast and how far differs from gear to gear, so that the spread of g over the loads of the last tenths of a second counts as not known.
 """
