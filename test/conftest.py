@@ -70,10 +70,28 @@ def true_arm_csv(moving_arm, tmp_path_factory):
     return path.read_text()
 
 
+DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
+
+
+def _contents(folder):
+    """Size and time of the last change of everything in a folder, by path."""
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob('*')} if folder.is_dir() else {}
+
+
+@pytest.fixture(scope='session', autouse=True)
+def _real_recordings_stay_as_they_are():
+    """Tests write under tmp_path only. Permissions would not stop root, so what is there is compared before and after."""
+    before = _contents(DATA)
+    yield
+    after = _contents(DATA)
+    changed = sorted(str(path) for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    assert not changed, f'expected tests to write under tmp_path only, found changed in {DATA}: {", ".join(changed)}'
+
+
 @pytest.fixture(scope='session')
 def data():
     """The folder of real recordings; tests that ask for it are skipped where it is not there."""
-    path = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
+    path = DATA
     if not path.is_dir():
         pytest.skip(f'real recordings are not at {path}; set JOINT_DYNAMICS_DATA')
     return path

@@ -1,12 +1,12 @@
 """The excitation node over DDS, with the simulated robot in another process, and with one that says what the test wants."""
 import json
-import time
 
 import numpy as np
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
+from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
@@ -38,7 +38,10 @@ def summary(series, tmp_path):
 
 
 class Robot:
-    """A robot of the test's own, on the probe node: tells its state, keeps the trajectories it is sent."""
+    """A robot of the test's own, on the probe node: tells its state and its time, keeps the trajectories it is sent.
+
+    `time` s, on /clock, goes on by 10 ms with every state it tells: nothing depends on how fast the machine is.
+    """
 
     def __init__(self, ros, names=JOINTS, controller=True):
         self.ros, self.names = ros, list(names)
@@ -47,21 +50,29 @@ class Robot:
         self.description = ros.probe.create_publisher(String, 'robot_description', LATCHED)
         self.description.publish(String(data=ur5e_description()))
         self.received = ros.listen(JointTrajectory, CONTROLLER, 10) if controller else []
-        self.silent = False
+        self.clock = ros.probe.create_publisher(Clock, '/clock', 10)
+        self.time, self.silent = 1.0, False
 
     def tell(self):
-        """Publish one state; it follows the last trajectory at once."""
+        """Let 10 ms pass and publish one state."""
+        self.time += 0.01
+        clock = Clock()
+        clock.clock.sec, clock.clock.nanosec = divmod(round(self.time * 1e9), 10**9)
+        self.clock.publish(clock)
         if not self.silent:
             order = range(len(self.names) - 1, -1, -1)
             self.states.publish(JointState(name=[self.names[k] for k in order], position=[float(self.q[k]) for k in order],
                                            velocity=[float(self.dq[k]) for k in order]))
 
-    def until(self, condition, what, timeout=60.0):
+    def until(self, condition, what, **options):
         """Tell the state while waiting."""
         def step():
             self.tell()
+            # What was told is heard before the next is told, so that nobody lags behind.
+            for _ in range(4):
+                self.ros.executor.spin_once(timeout_sec=0.0)
             return condition()
-        return self.ros.until(step, timeout, what)
+        return self.ros.until(step, what, **options)
 
 
 @pytest.fixture
@@ -92,13 +103,14 @@ def points(message):
 
 
 def test_the_simulated_robot_plays_it(ros, series, summary, assert_documented):
+    """In simulated time: on a busy machine the robot falls behind the wall's clock, but not behind its own."""
     start = [0.1, -1.5, 0.6, -1.5, 0.2, 0.1]
     process = ros.process('joint_dynamics.nodes.simulator', parameters={
-        'autostart': True, 'publish_clock': False, 'trajectory_controller': 'excitation', 'position': start, 'model_errors': 0.0})
+        'autostart': True, 'publish_clock': True, 'trajectory_controller': 'excitation', 'position': start, 'model_errors': 0.0})
     states = ros.listen(JointState, 'joint_states', 1000)
     # on a busy machine the process takes longer to come up than the node waits for its robot_description
-    ros.until(lambda: states, 120.0, 'the simulated robot')
-    node, statuses = begin(ros, trajectory_file=str(summary), repeats=2, approach_speed=0.5)
+    ros.until(lambda: states, what='joint states of the simulated robot')
+    node, statuses = begin(ros, trajectory_file=str(summary), repeats=2, approach_speed=0.5, use_sim_time=True, state_timeout=5.0)
     assert_documented(node)
     ros.until(lambda: states and node._output.connected, what='the simulated robot')
     before = len(states)
@@ -150,11 +162,11 @@ def played_until(ros, robot, statuses, instant):
     robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
     robot.until(lambda: ros.trigger('excitation/start').success, 'a start')
     robot.until(lambda: robot.received, 'the trajectory')
-    began = time.monotonic()
+    began = robot.time
     t, q, dq = points(robot.received[0])
 
     def follow():
-        now = time.monotonic() - began
+        now = robot.time - began
         robot.q = np.array([np.interp(now, t, q[:, j]) for j in range(6)])
         robot.dq = np.array([np.interp(now, t, dq[:, j]) for j in range(6)])
         return now > instant
@@ -175,9 +187,9 @@ def check_braking(message, sent, at):
 
 
 def test_stop_brings_it_to_rest_on_its_path(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
+    _, statuses = begin(ros, use_sim_time=True, trajectory_file=str(summary), repeats=20)
     began, sent = played_until(ros, robot, statuses, 1.5)
-    at = time.monotonic() - began
+    at = robot.time - began
     answer = ros.trigger('excitation/stop')
     assert answer.success, answer.message
     assert 'at rest in' in answer.message
@@ -188,24 +200,24 @@ def test_stop_brings_it_to_rest_on_its_path(ros, robot, summary):
 
 
 def test_lost_joint_states_bring_it_to_rest(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5)
+    _, statuses = begin(ros, use_sim_time=True, trajectory_file=str(summary), repeats=20, state_timeout=0.5)
     began, sent = played_until(ros, robot, statuses, 1.0)
     robot.silent = True
     robot.until(lambda: len(robot.received) == 2, 'the stop')
-    check_braking(robot.received[1], sent, time.monotonic() - began)
+    check_braking(robot.received[1], sent, robot.time - began)
     robot.until(lambda: last(statuses).startswith('stopped: joint states of'), 'the status')
 
 
 def test_deactivating_brings_it_to_rest(ros, robot, summary):
-    node, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
+    node, statuses = begin(ros, use_sim_time=True, trajectory_file=str(summary), repeats=20)
     began, sent = played_until(ros, robot, statuses, 1.0)
     assert node.trigger_deactivate().name == 'SUCCESS'
     robot.until(lambda: len(robot.received) == 2, 'the stop')
-    check_braking(robot.received[1], sent, time.monotonic() - began)
+    check_braking(robot.received[1], sent, robot.time - began)
 
 
 def test_a_robot_that_does_not_follow_is_held_where_it_stands(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, tracking_error=0.02)
+    _, statuses = begin(ros, use_sim_time=True, trajectory_file=str(summary), repeats=20, tracking_error=0.02)
     robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
     robot.until(lambda: ros.trigger('excitation/start').success, 'a start')
     robot.until(lambda: len(robot.received) == 2, 'the hold')
