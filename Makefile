@@ -38,7 +38,7 @@ test: env
 	$(PYTEST) -n 2 --dist worksteal -m 'not nightly' test
 
 test-nightly: env
-	$(PYTEST) -n 2 --dist worksteal -m nightly test
+	HYPOTHESIS_PROFILE=random $(PYTEST) -n 2 --dist worksteal -m 'nightly or hypothesis' test
 
 mutants: env
 	$(BIN)/python tools/mutants.py

@@ -4,6 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pinocchio
 import pytest
@@ -12,6 +13,12 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 HALF = np.pi / 2
+
+# The same examples on every run, and no deadline for any of them: what passes here passes on a machine that is busy. HYPOTHESIS_PROFILE=random
+# (make test-nightly) looks for new ones.
+hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile('random', deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'repeatable'))
 
 
 def _table(rows, **options):
