@@ -38,7 +38,8 @@ def test_a_joint_that_does_not_move_has_no_speed_not_even_that_of_rounding(ur, p
     for name in ('dq', 'ddq', 'dtheta', 'ddtheta'):
         assert not getattr(observed, name)[:, 5].any()
     assert np.all(observed.q[:, 5] == position)
-    np.testing.assert_allclose(observed.dq[:, 0], np.cos(observed.time), atol=1e-3)
+    inner = slice(500, -500)
+    np.testing.assert_allclose(observed.dq[inner, 0], np.cos(observed.time[inner]), atol=1e-3)
 
 
 def test_a_stay_counts_as_one_row(ur):
