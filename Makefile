@@ -19,7 +19,7 @@ $(VENV)/.dependencies: setup.py pyproject.toml
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || \
 		$(PROGRESS) 'Creating the virtual environment $(VENV)' out/log/venv.log $(PYTHON) -m venv --clear $(VENV)
 	@$(PROGRESS) 'Bringing pip up to date' $(LOG)/pip.log $(BIN)/python -m pip install --upgrade pip
-	@$(PROGRESS) 'Installing what joint_dynamics needs (about 80 packages, a minute or two)' $(LOG)/dependencies.log \
+	@$(PROGRESS) 'Installing what joint_dynamics needs (about 100 packages, a minute or two)' $(LOG)/dependencies.log \
 		$(BIN)/python -m pip install '.[ros,sdp,dev]'
 	@touch $@
 

@@ -9,6 +9,7 @@ mutmut makes the mutants (functions and methods; not what is decorated, nor modu
 same source gives the same sample. Everything happens in copies under out/mutants; the repository is not touched. Printed, and kept in
 out/mutants/survivors.md: a table, and each survivor as a diff.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -23,7 +24,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / 'out' / 'mutants'
-COPIED = ('src', 'test', 'docs', 'config', 'launch', 'bench', 'resource', 'pyproject.toml', 'setup.cfg', 'setup.py', 'package.xml', 'README.md')
+COPIED = (
+    'src',
+    'test',
+    'docs',
+    'config',
+    'launch',
+    'bench',
+    'resource',
+    'pyproject.toml',
+    'setup.cfg',
+    'setup.py',
+    'package.xml',
+    'README.md',
+)
 # How many mutants of each layer are tried by default: about as much time for each.
 SAMPLES = {'robot': 150, 'joint': 150, 'signals': 80, 'identification': 60, 'estimation': 60, 'control': 80}
 # A mutant was found when a test failed, ran far longer than without it, or when the test run itself broke.
@@ -47,6 +61,7 @@ def copy_of(layer: str) -> Path:
 def run_layer(layer: str, sample: int, seed: int, only: str, workers: int) -> None:
     """Make and try the mutants of one layer; the working directory is its copy."""
     import mutmut.__main__ as mutmut
+
     configuration = mutmut.config()
     configuration.only_mutate = [f'src/joint_dynamics/{layer}/*']
     oracles = sorted(str(path) for path in Path('test/oracle').glob(f'test_{layer}*.py'))
@@ -68,6 +83,7 @@ def outcomes(layer: str) -> tuple[int, dict[str, str]]:
     os.chdir(OUT / layer)
     from mutmut.mutation.data import SourceFileMutationData
     from mutmut.stats import status_by_exit_code
+
     total, found = 0, {}
     for path in sorted(Path('src/joint_dynamics', layer).rglob('*.py')):
         data = SourceFileMutationData(path=path)
@@ -79,13 +95,18 @@ def outcomes(layer: str) -> tuple[int, dict[str, str]]:
 
 def difference(layer: str, name: str) -> str:
     """Return a mutant as a diff."""
-    done = subprocess.run([sys.executable, '-m', 'mutmut', 'show', name], cwd=OUT / layer, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, '-m', 'mutmut', 'show', name], cwd=OUT / layer, capture_output=True, text=True, check=False
+    )
     return done.stdout.strip()
 
 
 def report(layers: list[str], seconds: dict[str, float]) -> str:
     """Return the table and the survivors, in Markdown."""
-    rows = ['| layer | mutants | tried | killed | survived | reached by no test | killed % | s |', '| --- | --- | --- | --- | --- | --- | --- | --- |']
+    rows = [
+        '| layer | mutants | tried | killed | survived | reached by no test | killed % | s |',
+        '| --- | --- | --- | --- | --- | --- | --- | --- |',
+    ]
     survivors = []
     for layer in layers:
         total, found = outcomes(layer)
@@ -93,12 +114,15 @@ def report(layers: list[str], seconds: dict[str, float]) -> str:
         untested = sum(found[name] == UNTESTED for name in left)
         killed = len(found) - len(left)
         share = 100.0 * killed / max(len(found), 1)
-        rows.append(f'| {layer} | {total} | {len(found)} | {killed} | {len(left) - untested} | {untested} | {share:.1f} | {seconds[layer]:.0f} |')
+        rows.append(
+            f'| {layer} | {total} | {len(found)} | {killed} | {len(left) - untested} | {untested} | {share:.1f} | {seconds[layer]:.0f} |'
+        )
         survivors += [f'```diff\n{difference(layer, name)}\n```' for name in left]
     return '\n'.join([*rows, '', *survivors, ''])
 
 
 def main() -> int:
+    """Run the layers asked for; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('layers', nargs='*', metavar='LAYER', help=f'of {", ".join(SAMPLES)}; without: all')
     parser.add_argument('--sample', type=int, default=0, help='mutants tried of each layer (default: see SAMPLES)')
@@ -115,17 +139,36 @@ def main() -> int:
         run_layer(layers[0], sample or SAMPLES[layers[0]], options.seed, options.only, options.workers)
         return 0
     # Workers fill the cores already, and the recordings are where the repository has them.
-    environment = {'JOINT_DYNAMICS_DATA': str(ROOT.parent / 'shared' / 'data'), **os.environ, 'OPENBLAS_NUM_THREADS': '1'}
+    environment = {
+        'JOINT_DYNAMICS_DATA': str(ROOT.parent / 'shared' / 'data'),
+        **os.environ,
+        'OPENBLAS_NUM_THREADS': '1',
+    }
     seconds = {}
     for layer in layers:
         began = time.monotonic()
-        arguments = ['--sample', str(sample), '--seed', str(options.seed), '--only', options.only, '--workers', str(options.workers)]
+        arguments = [
+            '--sample',
+            str(sample),
+            '--seed',
+            str(options.seed),
+            '--only',
+            options.only,
+            '--workers',
+            str(options.workers),
+        ]
         folder = copy_of(layer)
         log = OUT / f'{layer}.log'
         print(f'{layer} … (log: {log.relative_to(ROOT)})', flush=True)
         with log.open('w', encoding='utf-8') as file:
-            done = subprocess.run([sys.executable, __file__, layer, '--in-copy', *arguments], cwd=folder, env=environment, stdout=file,
-                                  stderr=subprocess.STDOUT, check=False)
+            done = subprocess.run(
+                [sys.executable, __file__, layer, '--in-copy', *arguments],
+                cwd=folder,
+                env=environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
         if done.returncode:
             print(f'{layer}: mutmut failed, see {log}', file=sys.stderr)
             return 2

@@ -17,10 +17,11 @@ while kill -0 "$command" 2> /dev/null; do
   now=$(sed -n -e 's/^ *Collecting \([A-Za-z0-9_.-]*\).*/fetches \1/p' -e 's/^ *Building wheels\{0,1\} for .*packages: \(.*\)/builds \1/p' \
     -e 's/^Installing collected packages.*/unpacks what it fetched/p' "$log" | tail -n 1 | cut -c 1-50)
   count=$(grep -c '^ *Collecting ' "$log")
+  state="$seconds s${now:+, $count packages, $now}"
   if [ -t 1 ]; then
-    printf '\r\033[K  %d s, %d packages, %s' "$seconds" "$count" "${now:-begins}"
+    printf '\r\033[K  %s' "$state"
   elif [ $((seconds % 15)) -eq 0 ]; then
-    printf '  %d s, %d packages, %s\n' "$seconds" "$count" "${now:-begins}"
+    printf '  %s\n' "$state"
   fi
 done
 wait "$command"

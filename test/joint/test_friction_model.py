@@ -143,12 +143,16 @@ def test_a_document_with_a_kinematic_error_is_one_whose_angle_is_corrected():
     plain = FrictionModel.from_dict(document, {'values': [1e-3]})
     expected = plain.run((theta - error(theta))[:, None], 0.0)
     assert np.allclose(corrected.run(theta[:, None], 0.0), expected, atol=1e-9)
-    assert not np.allclose(FrictionModel.from_dict(document, PeriodicMap.constant(1e-3)).run(theta[:, None], 0.0), expected)
+    assert not np.allclose(
+        FrictionModel.from_dict(document, PeriodicMap.constant(1e-3)).run(theta[:, None], 0.0), expected
+    )
 
 
 def test_what_a_document_leaves_out_has_its_default():
     """F_S is then F_C0 of the same joint, the rest does nothing; joints may leave out different things."""
-    friction = FrictionModel.from_dicts([{'parameters': {'F_C0': 5.0, 'F_S': 6.0}}, {'parameters': {'F_C0': 2.0, 'F_V1': 3.0}}])
+    friction = FrictionModel.from_dicts(
+        [{'parameters': {'F_C0': 5.0, 'F_S': 6.0}}, {'parameters': {'F_C0': 2.0, 'F_V1': 3.0}}]
+    )
     assert friction.maxwell_slip is None
     assert friction.joints == 2
     omega = np.array([[0.2, 0.2]])
@@ -183,18 +187,39 @@ def test_reset_takes_the_hysteresis_where_it_is_told():
     assert np.allclose(friction.step([0.1, 0.2], 0.0), 0.0)
 
 
-@pytest.mark.parametrize(('build', 'message'), [
-    (lambda: FrictionModel({'F_C0': [1, 2], 'F_V1': [1, 2, 3]}), r'^friction: expected parameters for one or 3 joints, found sizes \[2, 3\]$'),
-    (lambda: FrictionModel({'F_C0': [1, 2]}, MaxwellSlip(3)), r'^friction: expected parameters for one or 3 joints, found sizes \[2, 3\]$'),
-    (lambda: FrictionModel({'F_C0': 1, 'F_X': 1}), "^friction: unknown parameter 'F_X'$"),
-    (lambda: FrictionModel({}), '^friction: expected the parameter F_C0$'),
-    (lambda: FrictionModel.from_dict({'parameters': {'F_C0': 1}, 'colour': 1}), "^friction: unknown field 'colour'$"),
-    (lambda: FrictionModel.from_dict({'parameters': {'F_Y': 1}}), "^friction: unknown parameter 'F_Y'$"),
-    (lambda: FrictionModel.from_dict({'parameters': {}}), '^friction: expected the parameter F_C0$'),
-    (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters$'),
-    (lambda: FrictionModel.from_dicts([{'parameters': {'F_C0': 1}, 'maxwell_slip': {}}, {'parameters': {'F_C0': 1}}], [{'values': [1e-3]}] * 2),
-     '^friction: a Maxwell-slip part needs a backlash map, and every joint needs both$'),
-    (lambda: FrictionModel({'F_C0': 1}).reset(), r'^friction: this model has no Maxwell-slip part; give it one, or use static\(\)$')])
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (
+            lambda: FrictionModel({'F_C0': [1, 2], 'F_V1': [1, 2, 3]}),
+            r'^friction: expected parameters for one or 3 joints, found sizes \[2, 3\]$',
+        ),
+        (
+            lambda: FrictionModel({'F_C0': [1, 2]}, MaxwellSlip(3)),
+            r'^friction: expected parameters for one or 3 joints, found sizes \[2, 3\]$',
+        ),
+        (lambda: FrictionModel({'F_C0': 1, 'F_X': 1}), "^friction: unknown parameter 'F_X'$"),
+        (lambda: FrictionModel({}), '^friction: expected the parameter F_C0$'),
+        (
+            lambda: FrictionModel.from_dict({'parameters': {'F_C0': 1}, 'colour': 1}),
+            "^friction: unknown field 'colour'$",
+        ),
+        (lambda: FrictionModel.from_dict({'parameters': {'F_Y': 1}}), "^friction: unknown parameter 'F_Y'$"),
+        (lambda: FrictionModel.from_dict({'parameters': {}}), '^friction: expected the parameter F_C0$'),
+        (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters$'),
+        (
+            lambda: FrictionModel.from_dicts(
+                [{'parameters': {'F_C0': 1}, 'maxwell_slip': {}}, {'parameters': {'F_C0': 1}}],
+                [{'values': [1e-3]}] * 2,
+            ),
+            '^friction: a Maxwell-slip part needs a backlash map, and every joint needs both$',
+        ),
+        (
+            lambda: FrictionModel({'F_C0': 1}).reset(),
+            r'^friction: this model has no Maxwell-slip part; give it one, or use static\(\)$',
+        ),
+    ],
+)
 def test_what_does_not_fit_is_said_in_one_line(build, message):
     with pytest.raises(JointDynamicsError, match=message):
         build()

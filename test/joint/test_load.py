@@ -69,10 +69,17 @@ def test_the_measured_power_decides_the_quadrant():
     assert np.allclose(friction.torque(tau, dq, power=np.array([3.0, -3.0])), [17, 15])
 
 
-@pytest.mark.parametrize(('build', 'message'), [
-    (lambda: CoulombLevel(np.nan), '^F_C0: expected a finite number'), (lambda: CoulombLevel(1, tau_max=np.nan), '^tau_max: expected values >= 0, found nan'),
-    (lambda: LoadFriction(linear=np.inf), '^linear: expected a finite number'), (lambda: LoadFriction(quadratic=np.nan), '^quadratic: expected'),
-    (lambda: QuadrantFriction(c_m=[[1.0]]), '^c_m: expected a finite number or one per joint'), (lambda: QuadrantFriction(dq_s=-1), '^dq_s: expected values > 0')])
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (lambda: CoulombLevel(np.nan), '^F_C0: expected a finite number'),
+        (lambda: CoulombLevel(1, tau_max=np.nan), '^tau_max: expected values >= 0, found nan'),
+        (lambda: LoadFriction(linear=np.inf), '^linear: expected a finite number'),
+        (lambda: LoadFriction(quadratic=np.nan), '^quadratic: expected'),
+        (lambda: QuadrantFriction(c_m=[[1.0]]), '^c_m: expected a finite number or one per joint'),
+        (lambda: QuadrantFriction(dq_s=-1), '^dq_s: expected values > 0'),
+    ],
+)
 def test_what_is_no_number_is_named(build, message):
     with pytest.raises(JointDynamicsError, match=message):
         build()

@@ -86,15 +86,37 @@ def test_twelve_harmonics_are_allowed_and_one():
         assert FourierSeries(0, np.ones(harmonics), np.ones(harmonics)).cosine.size == harmonics
 
 
-@pytest.mark.parametrize(('build', 'message'), [
-    (lambda: FourierSeries.fit(np.linspace(0, 0.8, 500), np.zeros(500), harmonics=6), r'^FourierSeries: the angles cover too little of a turn for 6 harmonics \(rank \d+ of 13\)$'),
-    (lambda: FourierSeries.fit(np.linspace(0, 6, 500), np.zeros(500), harmonics=13), '^FourierSeries: expected 1 to 12 harmonics, found 13$'),
-    (lambda: FourierSeries.fit(np.linspace(0, 6, 500), np.zeros(500), harmonics=0), '^FourierSeries: expected 1 to 12 harmonics, found 0$'),
-    (lambda: FourierSeries(0, [1, 2], [1]), '^FourierSeries: expected 1 to 12 cosine and as many sine coefficients, found 2 and 1$'),
-    (lambda: PeriodicMap.from_dict({'values': [1], 'colour': 1}), "^periodic map: unknown field 'colour'$"),
-    (lambda: PeriodicMap.from_dict({'type': 'table'}), '^periodic map of type table: expected the field values$'),
-    (lambda: PeriodicMap.from_dict({'type': 'spline'}), "^periodic map: expected type table or fourier, found 'spline'$"),
-    (lambda: PeriodicMap.from_dict({'type': 'fourier', 'mean': 0, 'sine': [1]}), '^periodic map of type fourier: expected the field cosine$')])
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (
+            lambda: FourierSeries.fit(np.linspace(0, 0.8, 500), np.zeros(500), harmonics=6),
+            r'^FourierSeries: the angles cover too little of a turn for 6 harmonics \(rank \d+ of 13\)$',
+        ),
+        (
+            lambda: FourierSeries.fit(np.linspace(0, 6, 500), np.zeros(500), harmonics=13),
+            '^FourierSeries: expected 1 to 12 harmonics, found 13$',
+        ),
+        (
+            lambda: FourierSeries.fit(np.linspace(0, 6, 500), np.zeros(500), harmonics=0),
+            '^FourierSeries: expected 1 to 12 harmonics, found 0$',
+        ),
+        (
+            lambda: FourierSeries(0, [1, 2], [1]),
+            '^FourierSeries: expected 1 to 12 cosine and as many sine coefficients, found 2 and 1$',
+        ),
+        (lambda: PeriodicMap.from_dict({'values': [1], 'colour': 1}), "^periodic map: unknown field 'colour'$"),
+        (lambda: PeriodicMap.from_dict({'type': 'table'}), '^periodic map of type table: expected the field values$'),
+        (
+            lambda: PeriodicMap.from_dict({'type': 'spline'}),
+            "^periodic map: expected type table or fourier, found 'spline'$",
+        ),
+        (
+            lambda: PeriodicMap.from_dict({'type': 'fourier', 'mean': 0, 'sine': [1]}),
+            '^periodic map of type fourier: expected the field cosine$',
+        ),
+    ],
+)
 def test_what_does_not_fit_is_said_in_one_line(build, message):
     with pytest.raises(JointDynamicsError, match=message):
         build()

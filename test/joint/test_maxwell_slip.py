@@ -194,13 +194,19 @@ def test_defaults_are_those_of_the_paper():
     assert np.allclose(slip.stiffness[0], polynomial_stiffness(polynomial_limits(4, 4.0), 2.0))
 
 
-@pytest.mark.parametrize('law', [{'operators': 3, 'r_Delta': 2.5, 'r_k': 1.5}, {'operators': 5}, {'r_Delta': 3.0}, {'r_k': 1.0}, {}])
+@pytest.mark.parametrize(
+    'law', [{'operators': 3, 'r_Delta': 2.5, 'r_k': 1.5}, {'operators': 5}, {'r_Delta': 3.0}, {'r_k': 1.0}, {}]
+)
 def test_a_document_is_its_laws_with_the_defaults_of_the_paper(law):
     slip = MaxwellSlip.from_dicts([law, law], [PeriodicMap.constant(1e-3)] * 2)
     limits = polynomial_limits(law.get('operators', 4), law.get('r_Delta', 4.0))
     assert np.allclose(slip.limits, [limits, limits])
     assert np.allclose(slip.stiffness, polynomial_stiffness(limits, law.get('r_k', 2.0)))
-    assert slip.to_dict(1) == {'operators': law.get('operators', 4), 'r_Delta': law.get('r_Delta', 4.0), 'r_k': law.get('r_k', 2.0)}
+    assert slip.to_dict(1) == {
+        'operators': law.get('operators', 4),
+        'r_Delta': law.get('r_Delta', 4.0),
+        'r_k': law.get('r_k', 2.0),
+    }
 
 
 def test_a_document_with_limits_and_stiffness_of_its_own_keeps_them():
@@ -223,23 +229,41 @@ def test_a_document_with_limits_and_stiffness_of_its_own_keeps_them():
 def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
     slip = MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[1.0 + 6e-7, 0.5])
     assert np.isclose(slip.stiffness[0] @ slip.limits[0], 1.0, rtol=0, atol=1e-15)
-    with pytest.raises(JointDynamicsError, match='^MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums'):
+    with pytest.raises(
+        JointDynamicsError, match=r'^MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums'
+    ):
         MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[1.0 + 6e-6, 0.5])
-    with pytest.raises(JointDynamicsError, match='^MaxwellSlip: expected stiffness k >= 0'):
+    with pytest.raises(JointDynamicsError, match=r'^MaxwellSlip: expected stiffness k >= 0'):
         MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[3.0, -0.5])
 
 
-@pytest.mark.parametrize(('build', 'message'), [
-    (lambda: MaxwellSlip(2, backlash=PeriodicMap.stack([PeriodicMap([1.0])] * 3)), '^MaxwellSlip: expected a map of 2 joints, found 3$'),
-    (lambda: MaxwellSlip(operators=0), '^MaxwellSlip: expected joints >= 1 and operators >= 1, found 1 and 0$'),
-    (lambda: MaxwellSlip(limits=[0.5, np.inf]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
-    (lambda: MaxwellSlip(limits=[0.0, 1.0]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
-    (lambda: MaxwellSlip(backlash=-1e-3), '^MaxwellSlip: expected a backlash > 0 everywhere, found -0.001$'),
-    (lambda: MaxwellSlip(2).run(np.zeros(4)), r'^MaxwellSlip: expected a recording theta of shape \(N, 2\), found \(4,\)$'),
-    (lambda: MaxwellSlip.from_dicts([{'operators': 3}, {'operators': 4}], [PeriodicMap.constant(1e-3)] * 2),
-     '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$'),
-    (lambda: MaxwellSlip.from_dicts([{'limits': [0.5, 1.0], 'stiffness': [1.0]}], [PeriodicMap.constant(1e-3)]),
-     '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$')])
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (
+            lambda: MaxwellSlip(2, backlash=PeriodicMap.stack([PeriodicMap([1.0])] * 3)),
+            '^MaxwellSlip: expected a map of 2 joints, found 3$',
+        ),
+        (lambda: MaxwellSlip(operators=0), '^MaxwellSlip: expected joints >= 1 and operators >= 1, found 1 and 0$'),
+        (lambda: MaxwellSlip(limits=[0.5, np.inf]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
+        (lambda: MaxwellSlip(limits=[0.0, 1.0]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
+        (lambda: MaxwellSlip(backlash=-1e-3), '^MaxwellSlip: expected a backlash > 0 everywhere, found -0.001$'),
+        (
+            lambda: MaxwellSlip(2).run(np.zeros(4)),
+            r'^MaxwellSlip: expected a recording theta of shape \(N, 2\), found \(4,\)$',
+        ),
+        (
+            lambda: MaxwellSlip.from_dicts([{'operators': 3}, {'operators': 4}], [PeriodicMap.constant(1e-3)] * 2),
+            '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
+        ),
+        (
+            lambda: MaxwellSlip.from_dicts(
+                [{'limits': [0.5, 1.0], 'stiffness': [1.0]}], [PeriodicMap.constant(1e-3)]
+            ),
+            '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
+        ),
+    ],
+)
 def test_what_does_not_fit_is_said_in_one_line(build, message):
     with pytest.raises(JointDynamicsError, match=message):
         build()

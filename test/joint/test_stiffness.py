@@ -56,13 +56,28 @@ def test_documents_and_stacking():
     assert np.array_equal(stacked.coefficients, [[1e4, 2e9], [3e4, 0]])
 
 
-@pytest.mark.parametrize(('build', 'message'), [
-    (lambda: TorsionalStiffness(np.ones((2, 2, 2))), r'^TorsionalStiffness: expected finite coefficients of shape \(P,\) or \(n, P\), found shape \(2, 2, 2\)$'),
-    (lambda: TorsionalStiffness([]), r'^TorsionalStiffness: expected finite coefficients of shape \(P,\) or \(n, P\), found shape \(0,\)$'),
-    (lambda: TorsionalStiffness([[1.0], [2.0]]).torque(1.0), r'^TorsionalStiffness: expected shape \(…, 2\), found \(\)$'),
-    (lambda: TorsionalStiffness([[1.0], [0.0]]).deformation([1.0, 1.0]),
-     r'^TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint \(monotone\), found \[\[1.0\], \[0.0\]\]$'),
-    (lambda: TorsionalStiffness.from_dict({}), '^stiffness: expected the field coefficients$')])
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (
+            lambda: TorsionalStiffness(np.ones((2, 2, 2))),
+            r'^TorsionalStiffness: expected finite coefficients of shape \(P,\) or \(n, P\), found shape \(2, 2, 2\)$',
+        ),
+        (
+            lambda: TorsionalStiffness([]),
+            r'^TorsionalStiffness: expected finite coefficients of shape \(P,\) or \(n, P\), found shape \(0,\)$',
+        ),
+        (
+            lambda: TorsionalStiffness([[1.0], [2.0]]).torque(1.0),
+            r'^TorsionalStiffness: expected shape \(…, 2\), found \(\)$',
+        ),
+        (
+            lambda: TorsionalStiffness([[1.0], [0.0]]).deformation([1.0, 1.0]),
+            r'^TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint \(monotone\), found \[\[1.0\], \[0.0\]\]$',
+        ),
+        (lambda: TorsionalStiffness.from_dict({}), '^stiffness: expected the field coefficients$'),
+    ],
+)
 def test_what_does_not_fit_is_said_in_one_line(build, message):
     with pytest.raises(JointDynamicsError, match=message):
         build()

@@ -149,14 +149,27 @@ def test_blocks_are_the_whole(ur):
 
 
 def test_columns_of_a_kind(ur):
-    assert [ur.parameter_names[k] for k in ur.columns(['M', 'Fc'])] == [f'{kind}_{k}' for k in range(1, 7) for kind in ('M', 'Fc')]
+    assert [ur.parameter_names[k] for k in ur.columns(['M', 'Fc'])] == [
+        f'{kind}_{k}' for k in range(1, 7) for kind in ('M', 'Fc')
+    ]
     assert len(ur.columns()) == 84
 
 
-@pytest.mark.parametrize(('call', 'message'), [
-    (lambda ur: ur.inverse_dynamics(np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(5)), r'^robot: expected 84 parameters, found shape \(5,\)$'),
-    (lambda ur: ur.regressor(np.zeros(6), np.zeros(6), np.zeros((1, 6))), r'^robot: expected states of shape \(samples, 6\) or \(6,\), all alike, found'),
-    (lambda ur: ur.regressor(*[np.zeros((1, 1, 6))] * 3), r'^robot: expected states of shape'), (lambda ur: ur.regressor(0.0, 0.0, 0.0), '^robot: expected')])
+@pytest.mark.parametrize(
+    ('call', 'message'),
+    [
+        (
+            lambda ur: ur.inverse_dynamics(np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(5)),
+            r'^robot: expected 84 parameters, found shape \(5,\)$',
+        ),
+        (
+            lambda ur: ur.regressor(np.zeros(6), np.zeros(6), np.zeros((1, 6))),
+            r'^robot: expected states of shape \(samples, 6\) or \(6,\), all alike, found',
+        ),
+        (lambda ur: ur.regressor(*[np.zeros((1, 1, 6))] * 3), r'^robot: expected states of shape'),
+        (lambda ur: ur.regressor(0.0, 0.0, 0.0), '^robot: expected'),
+    ],
+)
 def test_what_does_not_fit_is_said_in_one_line(ur, call, message):
     with pytest.raises(JointDynamicsError, match=message):
         call(ur)

@@ -142,9 +142,11 @@ def test_bandwidth_follows_the_motion_not_the_rate_nor_joints_at_rest(rate, freq
 
 def two_motions(slow_rate, fast_rate, share):
     """Joints that swing at 1 Hz in one recording and at 5 Hz in another one as long, which has `share` of the power of all velocities."""
+
     def swing(rate, frequency, power):
         t = np.arange(0, 20, 1 / rate)
         return np.sqrt(power) * np.sin(2 * np.pi * frequency * t)[:, None] / frequency
+
     return [swing(slow_rate, 1.0, 1 - share), swing(fast_rate, 5.0, share)], [slow_rate, fast_rate]
 
 
