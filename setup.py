@@ -58,7 +58,7 @@ setup(
         'ros': ROS,
         'sdp': SDP,
         'test': TEST,
-        'dev': [*TEST, 'ruff', 'mypy', 'types-PyYAML', 'build'],
+        'dev': [*TEST, 'ruff', 'mypy', 'types-PyYAML', 'build', 'mutmut==3.8.*'],
     },
     entry_points={
         'console_scripts': [

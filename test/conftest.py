@@ -81,27 +81,32 @@ DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] /
 
 
 def _contents(folder):
-    """Size and time of the last change of everything in a folder, by path."""
-    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob('*')} if folder.is_dir() else {}
-
-
-@pytest.fixture(scope='session', autouse=True)
-def _real_recordings_stay_as_they_are():
-    """Tests write under tmp_path only. Permissions would not stop root, so what is there is compared before and after."""
-    before = _contents(DATA)
-    yield
-    after = _contents(DATA)
-    changed = sorted(str(path) for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-    assert not changed, f'expected tests to write under tmp_path only, found changed in {DATA}: {", ".join(changed)}'
+    """Size and time of the last change of every file in a folder, by its path there; links are followed."""
+    files = (path for path in folder.rglob('*') if path.is_file())
+    return {path.relative_to(folder): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
 
 
 @pytest.fixture(scope='session')
-def data():
-    """The folder of real recordings; tests that ask for it are skipped where it is not there."""
-    path = DATA
-    if not path.is_dir():
-        pytest.skip(f'real recordings are not at {path}; set JOINT_DYNAMICS_DATA')
-    return path
+def data(tmp_path_factory):
+    """The folder of real recordings; tests that ask for it are skipped where it is not there.
+
+    Its folders are copies and its files links: what a test would leave beside a recording does not reach the recordings, and that it tried
+    is said at the end, as is any change to a recording. (Permissions would not do: they do not stop root.)
+    """
+    if not DATA.is_dir():
+        pytest.skip(f'real recordings are not at {DATA}; set JOINT_DYNAMICS_DATA')
+    view = tmp_path_factory.mktemp('data')
+    for path in sorted(DATA.rglob('*')):
+        place = view / path.relative_to(DATA)
+        if path.is_dir():
+            place.mkdir()
+        else:
+            place.symlink_to(path.resolve())
+    before = _contents(view)
+    yield view
+    after = _contents(view)
+    changed = sorted(str(path) for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    assert not changed, f'expected tests to write under tmp_path only, found changed in {DATA}: {", ".join(changed)}'
 
 
 # Above 101 the ports of a domain reach into the range from which the system picks ports for itself.

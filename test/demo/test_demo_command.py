@@ -17,7 +17,8 @@ from joint_dynamics.demo.story import DemoSettings
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 
-PATIENCE = 120.0
+# Only a test that fails waits so long, s.
+PATIENCE = 300.0
 
 
 def descendants(marker):
@@ -34,10 +35,14 @@ def descendants(marker):
     return found
 
 
-def wait_for(condition, what):
+def wait_for(condition, what, out=None):
+    """Wait for a condition; fail with what was waited for and the last lines of each log in the output folder."""
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, what
+        if time.monotonic() > end:
+            logs = sorted((out / 'logs').glob('*.log')) if out else []
+            said = [f'{log.name}: {" | ".join(log.read_text(errors="replace").splitlines()[-5:])}' for log in logs]
+            pytest.fail('\n'.join([f'waited {PATIENCE:g} s in vain for {what}', *said]))
         time.sleep(0.05)
 
 
@@ -59,7 +64,7 @@ def demo(tmp_path):
                          ids=['interrupted', 'terminated', 'killed'])
 def test_ended_at_any_time_it_leaves_no_process_and_no_half_result(demo, number, moment):
     process, marker, out = demo
-    wait_for(lambda: (out / 'logs' / f'{moment}.log').exists() or process.poll() is not None, f'{moment} to start')
+    wait_for(lambda: (out / 'logs' / f'{moment}.log').exists() or process.poll() is not None, f'{moment} to start', out)
     assert process.poll() is None, process.stderr.read()
     assert len(descendants(marker)) >= 2
     process.send_signal(number)
@@ -76,11 +81,11 @@ def test_ended_at_any_time_it_leaves_no_process_and_no_half_result(demo, number,
 
 def test_a_node_that_dies_ends_the_demonstration_with_one_line_and_status_2(demo):
     process, marker, out = demo
-    wait_for(lambda: (out / 'logs' / 'identifier.log').exists() or process.poll() is not None, 'identifier to start')
+    wait_for(lambda: (out / 'logs' / 'identifier.log').exists() or process.poll() is not None, 'identifier to start', out)
 
     def simulators():
         return [pid for pid in descendants(marker) if b'joint_dynamics.nodes.simulator' in Path(f'/proc/{pid}/cmdline').read_bytes()]
-    wait_for(simulators, 'simulator')
+    wait_for(simulators, 'the simulator', out)
     for pid in simulators():
         os.kill(pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=PATIENCE)
