@@ -134,3 +134,10 @@ def test_the_slope_is_that_of_the_lines_between_the_points():
     middle = 0.25 + 0.5 * np.arange(4)
     assert np.allclose(item.derivative(middle), np.array([1.0, -3.0, 6.0, -4.0]) / 0.5)
     assert np.allclose(PeriodicMap.stack([item, item]).derivative([0.25, 0.75]), [2.0, -6.0])
+
+
+def test_a_stack_is_of_maps_of_one_joint_each():
+    item = PeriodicMap([1.0])
+    for wrong in ([], [PeriodicMap.stack([item, item])]):
+        with pytest.raises(JointDynamicsError, match=r'^PeriodicMap.stack: expected at least one map, each of one joint$'):
+            PeriodicMap.stack(wrong)

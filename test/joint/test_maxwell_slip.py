@@ -276,3 +276,8 @@ def test_one_joint_takes_samples_in_a_row_or_a_column():
     assert np.array_equal(row, column[:, 0])
     with pytest.raises(JointDynamicsError, match=r'found \(25, 2\)'):
         MaxwellSlip().run(theta.reshape(25, 2))
+
+
+def test_an_unknown_field_of_a_document_is_named():
+    with pytest.raises(JointDynamicsError, match=r"^maxwell_slip: unknown field 'colour'$"):
+        MaxwellSlip.from_dicts([{'colour': 1}], [PeriodicMap.constant(1e-3)])

@@ -89,10 +89,11 @@ def test_samples_on_the_grid_come_back_bit_for_bit():
 
 
 def test_few_samples_are_taken_step_by_step():
-    """Up to 16 samples there is no lag over four steps: pairs then have the short period of their own steps, with 17 that of their source."""
+    """Up to 16 samples there is no lag over four steps: pairs then have the short period of their own steps, with more that of their source."""
     time = np.repeat(np.arange(9) * 4e-3, 2) + np.tile([0, 1e-4], 9)
     assert sample_period(time[:16]) == pytest.approx(1e-4, rel=1e-6)
-    assert sample_period(time[:17]) == pytest.approx(2e-3, rel=0.05)
+    assert sample_period(time[:18]) == pytest.approx(2e-3, rel=0.05)
+    assert sample_period(np.array([3.0, 3.01])) == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize('start', [-50.0, 0.0, 1.7e9])
@@ -120,3 +121,13 @@ def test_a_sample_beside_the_grid_is_interpolated():
     late = grid + np.array([0.0, 0.02, 0.0, 0.0])
     np.testing.assert_allclose(resample(grid, late, values)[1], 1.0 * 0.1 / 0.12)
     np.testing.assert_array_equal(resample(grid, grid, values), values)
+
+
+def test_a_grid_begins_where_it_is_told():
+    np.testing.assert_allclose(uniform_grid(5.0, 5.31, 0.1), [5.0, 5.1, 5.2, 5.3], atol=1e-12)
+    np.testing.assert_allclose(uniform_grid(-1.0, -0.8, 0.1), [-1.0, -0.9, -0.8], atol=1e-12)
+
+
+def test_the_nearest_sample_may_be_the_one_before():
+    assert alignment_error(np.array([1.1]), np.array([0.0, 1.0, 3.0])) == pytest.approx(0.1)
+    assert alignment_error(np.array([2.8]), np.array([0.0, 1.0, 3.0])) == pytest.approx(0.2)

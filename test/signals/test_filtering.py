@@ -112,6 +112,7 @@ def test_derivatives_of_polynomials_are_exact():
     np.testing.assert_allclose(central_difference(both, RATE), np.column_stack([2 * t, -6 * t]), atol=1e-9)
     np.testing.assert_allclose(second_difference(both, RATE), np.broadcast_to([2.0, -6.0], both.shape), atol=1e-6)
     np.testing.assert_allclose(second_difference(np.array([0.0, 1.0, 4.0]), 2.0), [8.0, 8.0, 8.0])
+    np.testing.assert_allclose(central_difference(np.array([0.0, 1.0, 4.0]), 2.0), [0.0, 4.0, 8.0], atol=1e-12)
     np.testing.assert_allclose(second_difference(np.array([0.0, 1.0, 4.0, 4.0]), 1.0), [2.0, 2.0, -3.0, -3.0])
 
 
@@ -172,3 +173,17 @@ def test_what_a_slow_recording_cannot_tell_does_not_count():
 
 def test_a_robot_at_rest_has_the_least_bandwidth():
     assert dynamics_bandwidth([np.full((500, 2), 0.7)], [100.0]) == HARMONICS
+
+
+def test_a_drift_has_the_bandwidth_of_the_slowest_motion_there_is():
+    t = np.arange(0, 1000, 0.1)
+    assert dynamics_bandwidth([np.sin(2 * np.pi * 5e-4 * t)[:, None]], [10.0]) == pytest.approx(HARMONICS * 0.01)
+
+
+def test_a_short_recording_has_the_frequency_of_its_motion():
+    """Two seconds tell frequencies half a hertz apart; in between the spectrum is interpolated, so that no motion jumps to the next half."""
+    found = []
+    for frequency in (2.0, 2.1, 2.2, 2.3):
+        t = np.arange(0, 2, 0.005)
+        found.append(dynamics_bandwidth([np.sin(2 * np.pi * frequency * t)[:, None]], [200.0]))
+    np.testing.assert_allclose(np.diff(found), HARMONICS * 0.1, atol=HARMONICS * 0.06)

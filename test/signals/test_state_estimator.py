@@ -123,6 +123,17 @@ def test_a_broken_first_value_is_zero_after_a_reset_too():
     assert estimator.window == 0.01
 
 
+def test_the_states_are_what_the_update_returned(rng):
+    estimator = StateEstimator(3, 1e-3, window=0.0)
+    for row in rng.normal(size=(10, 3)):
+        out = estimator.update(row).copy()
+        assert np.array_equal([estimator.value, estimator.first, estimator.second], out)
+    # without a window only the differences are left, of the last three samples
+    for value in (1.0, 2.0, 5.0):
+        out = estimator.update([value] * 3)
+    np.testing.assert_allclose(out[:, 0], [2.0, (5.0 - 1.0) / 2e-3, (5.0 - 4.0 + 1.0) / 1e-6])
+
+
 def test_reset_forgets():
     estimator = StateEstimator(1, 1e-3, window=0.01)
     feed(estimator, np.full((50, 1), 7.0))
