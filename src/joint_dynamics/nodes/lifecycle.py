@@ -29,6 +29,7 @@ from joint_dynamics.nodes.documents import LatchedText
 from joint_dynamics.nodes.mounting import mounting_from_tf
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.topics import SENSOR, STATE, TopicRow
+from joint_dynamics.nodes.transitions import refuse_unfit_transitions
 from joint_dynamics.robot import RobotModel
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class DynamicsNode(Node):
 
     def __init__(self, node_name: str | None = None, **options: Any):
         super().__init__(node_name or self.NAME, **options)
+        refuse_unfit_transitions(self)
         self.is_active = False
         self.description = None
         self._owned: list[tuple[Callable, Any]] = []
