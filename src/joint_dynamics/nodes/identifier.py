@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -17,6 +16,7 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.settings import METHODS, IdentificationSettings
+from joint_dynamics.nodes.config_file import section_of
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.identify_worker import Job
 from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS, InputSet, recording_settings
@@ -244,13 +244,7 @@ class Identifier(DynamicsNode):
         return home / 'joint_dynamics' / self.get_fully_qualified_name().strip('/')
 
     def _identification_settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = {}
-        path = self.parameters['config_file']
-        if path:
-            try:
-                settings.update((yaml.safe_load(Path(path).expanduser().read_text(encoding='utf-8')) or {}).get('identification') or {})
-            except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError) as error:
-                raise JointDynamicsError(f'config_file: cannot read {path}: {error}') from None
+        settings = section_of(self.parameters['config_file'], 'identification')
         for row in self.PARAMETERS:
             if row.name not in IdentificationSettings.__dataclass_fields__ or row.per_joint:
                 continue
