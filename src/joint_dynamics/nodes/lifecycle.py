@@ -77,7 +77,8 @@ class DynamicsNode(Node):
     def parameter_rows(cls) -> tuple[ParameterRow, ...]:
         """Return all parameters of the node, those of the framework first."""
         return (*common.COMMON_PARAMETERS, *(common.SOURCE_PARAMETERS if cls.ROBOT or cls.DESCRIPTION != 'none' else ()),
-                *(common.ROBOT_PARAMETERS if cls.ROBOT else ()), *(common.DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()), *cls.PARAMETERS)
+                *(common.ROBOT_PARAMETERS if cls.ROBOT else ()),
+                *(common.DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()), *cls.PARAMETERS)
 
     @classmethod
     def topic_rows(cls) -> tuple[TopicRow, ...]:
