@@ -68,8 +68,8 @@ class Identifier(DynamicsNode):
     )
     TOPICS = (
         *INPUT_TOPICS,
-        TopicRow('motion_status', 'std_msgs/String', 'subscribes', 'what moves the robot says of it; remapped to `excitation/status`, a recording ends '
-                 'when that says stopped or failed'),
+        TopicRow('motion_status', 'std_msgs/String', 'subscribes', 'what moves the robot says of it; remapped to `excitation/status`, a recording '
+                 'ends when that says stopped or failed'),
         TopicRow('~/dynamics_description', 'std_msgs/String', 'publishes', 'the identified dynamics description (YAML), latched'),
         TopicRow('~/status', 'std_msgs/String', 'publishes', 'what the node does: idle, recording, identifying (with the step), done, failed '
                  '(with the reason); latched'),
