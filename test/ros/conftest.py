@@ -156,12 +156,21 @@ class Ros:
         self.probe.create_subscription(kind, topic, messages.append, qos)
         return messages
 
-    def call(self, kind, name, request=None):
-        """Call a service and return its response."""
+    def call(self, kind, name, request=None, again_after=None):
+        """Call a service and return its response.
+
+        again_after: s after which a request that changes nothing is made once more: a server that has not discovered the client's reader yet
+        when it answers drops the response ("client will not receive response").
+        """
         client = self.probe.create_client(kind, name)
         self.until(client.service_is_ready, what=f'service {name}')
-        future = client.call_async(request or kind.Request())
-        self.until(future.done, what=f'response of {name}')
+        asked = [(time.monotonic(), client.call_async(request or kind.Request()))]
+
+        def answered():
+            if again_after is not None and time.monotonic() - asked[-1][0] > again_after:
+                asked.append((time.monotonic(), client.call_async(request or kind.Request())))
+            return next((future for _, future in asked if future.done()), None)
+        future = self.until(answered, what=f'response of {name}')
         self.probe.destroy_client(client)
         return future.result()
 
@@ -176,7 +185,7 @@ class Ros:
 
     def state(self, node_name):
         """Return the label of a node's lifecycle state."""
-        return self.call(GetState, f'{node_name}/get_state').current_state.label
+        return self.call(GetState, f'{node_name}/get_state', again_after=5.0).current_state.label
 
     def until_state(self, node_name, label):
         """Wait until a node has reached a state."""

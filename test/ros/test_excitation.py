@@ -342,10 +342,11 @@ def test_a_stop_brakes_where_a_late_controller_is_and_not_ahead_of_it(ros, robot
 
 
 def test_an_executor_that_was_blocked_does_not_count_as_silence(ros, robot, summary):
-    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.25, tracking_error=3.0)
+    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, tracking_error=3.0)
     robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
     assert started(ros, robot).success
     robot.until(lambda: last(statuses) == 'playing', 'the motion')
+    assert ros.set_parameter('excitation', 'state_timeout', 0.25).successful
     for _ in range(3):
         time.sleep(0.6)  # what holds the executor up: messages wait, none is lost
         robot.tell()
