@@ -5,12 +5,16 @@ import numpy as np
 import pinocchio
 from numpy.typing import NDArray
 
+from joint_dynamics.excitation.clearance_proof import ACCURACY, certified_clearance
 from joint_dynamics.excitation.constraints import Constraint
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
+from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import Motion, Sensitivity
 from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.chain import Chain
 
 UNIT = 0.03
 """Distance [m] that counts as much as a whole limit of the other kinds while searching."""
@@ -19,7 +23,6 @@ NEAR = 0.01
 TOUCH = 1e-6
 """Distance [m] too small to tell a direction by."""
 POSTURES = 200
-STRIDE = 10
 
 
 class Clearance(Constraint):
@@ -32,10 +35,12 @@ class Clearance(Constraint):
     Attributes
     ----------
     pairs: names of the two links of every watched pair. touching: those left out because they always touch.
+    lever: (pairs, joints), how much the distance of a pair can change per unit of every joint's motion [m/rad, m/m].
 
     """
 
     kind = 'clearance'
+    tolerance = 0.005
 
     def __init__(self, model: RobotModel, settings: LimitSettings):
         assert settings.clearance is not None
@@ -53,7 +58,7 @@ class Clearance(Constraint):
         self.touching = [(bodies.links[i], bodies.links[k]) for (i, k), drop in zip(pairs, always, strict=True) if drop]
         self._watch([pair for pair, drop in zip(pairs, always, strict=True) if not drop])
         self.pairs = [(bodies.links[i], bodies.links[k]) for i, k in self._pairs]
-        self._lever = np.array([bodies.levers(model, pair, limits) for pair in self._pairs]).reshape(len(self._pairs), model.n)
+        self.lever = np.array([bodies.levers(model, pair, limits) for pair in self._pairs]).reshape(len(self._pairs), model.n)
 
     def _watch(self, pairs: list[tuple[int, int]]) -> None:
         self._pairs = pairs
@@ -106,21 +111,28 @@ class Clearance(Constraint):
         """Return the slack (pairs, samples)."""
         return (self._distances(motion, self._clearance + NEAR) - self._clearance) / UNIT
 
-    def smallest(self, motion: Motion) -> float:
-        """Return the smallest slack, exactly, without looking at every sample.
+    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float = np.inf) -> float:
+        """Return a slack that the motion has at all times, as for any limit, pair by pair: what is far apart costs one look in a while."""
+        distance = certified_clearance(self, trajectory, begin, end, self.tolerance * self._clearance, enough * UNIT + self._clearance)
+        return (distance - self._clearance) / UNIT
 
-        From one sample to another a distance changes by no more than Σ_j lever_j |Δq_j|; every tenth sample thus tells which of
-        those between could hold a smaller one.
-        """
-        coarse = np.arange(0, motion.samples, STRIDE)
-        there = self._distances(Motion(self._robot, motion.q[:, coarse], motion.dq[:, coarse], motion.ddq[:, coarse]), np.inf)
-        least = there.min(initial=np.inf)
-        back = np.minimum((np.arange(motion.samples) + STRIDE // 2) // STRIDE, len(coarse) - 1)
-        bound = there[:, back] - self._lever @ np.abs(motion.q - motion.q[:, coarse[back]])
-        wanted = bound < least
-        wanted[:, coarse] = False
-        self._exact(motion, wanted, bound, -np.inf, {})
-        return (float(min(least, bound[wanted].min(initial=np.inf))) - self._clearance) / UNIT
+    @property
+    def chain(self) -> Chain:
+        """The robot's joints."""
+        return self._robot.chain
+
+    def sphere_distances(self, frames: LinkFrames) -> NDArray:
+        """Return the distances of the bounding spheres of every watched pair [m], (pairs, samples), never above the bodies' own."""
+        return self._bodies.sphere_distances(frames, self._pairs)
+
+    def distances(self, pair: NDArray, q: NDArray) -> NDArray:
+        """Return the distance [m] of one watched pair (samples,) at each posture q (joints, samples)."""
+        robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
+        found = np.empty(len(pair))
+        for sample, (k, posture) in enumerate(zip(pair.tolist(), np.ascontiguousarray(q.T), strict=True)):
+            pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, posture)
+            found[sample] = pinocchio.computeDistance(geometry, data, k).min_distance
+        return found
 
     def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack: nᵀ(ṗ_2 − ṗ_1) at the nearest points 1 and 2, n from 1 to 2."""

@@ -186,5 +186,5 @@ def _result(problem: ExcitationProblem, state: _Search, finished: int) -> Excita
         raise JointDynamicsError(f'excitation: expected a motion that keeps every limit, found none within {settings.time_budget:g} s'
                                  + (f'; broken to the last: {reason}' if reason else ''))
     trajectory = state.best.trajectory.repeated(settings.repeats)
-    return ExcitationResult(trajectory, state.best.assessment, state.before.assessment, settings, time.monotonic() - state.began, finished,
+    return ExcitationResult(trajectory, problem.assess(state.best.trajectory), problem.assess(state.before.trajectory), settings, time.monotonic() - state.began, finished,
                             tuple(state.history))

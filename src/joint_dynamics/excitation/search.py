@@ -123,7 +123,7 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
 
 
 def _found(problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory) -> Found:
-    assessment = problem.assess(trajectory)
+    assessment = problem.worth(trajectory)
     return Found(start, stage, trajectory, assessment, problem.value(assessment), problem.merit(assessment))
 
 
