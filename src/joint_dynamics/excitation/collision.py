@@ -5,7 +5,7 @@ import numpy as np
 import pinocchio
 from numpy.typing import NDArray
 
-from joint_dynamics.excitation.clearance_proof import ACCURACY, certified_clearance
+from joint_dynamics.excitation.clearance_proof import certified_clearance
 from joint_dynamics.excitation.constraints import Constraint
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
 from joint_dynamics.excitation.kinematics import LinkFrames

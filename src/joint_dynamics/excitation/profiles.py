@@ -15,8 +15,8 @@ from joint_dynamics.excitation.constraints import Constraint
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import loaded_parameters
 from joint_dynamics.excitation.piecewise import PiecewiseTrajectory
-from joint_dynamics.excitation.proof import certainly_keeps
 from joint_dynamics.excitation.problem import all_constraints
+from joint_dynamics.excitation.proof import certainly_keeps
 from joint_dynamics.excitation.settings import KINDS, LimitSettings
 from joint_dynamics.excitation.single_joint import ConstantSpeed, LoadSweep, SlowReversals, Trapezoids
 from joint_dynamics.excitation.whole_arm import BangCoastBang, Waypoints

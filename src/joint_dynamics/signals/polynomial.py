@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.signals.extremes import certified_minimum
 
+BEYOND = 8
+"""Derivatives beyond the degree that may be asked for."""
 STEP_PEAKS = (1.0, 15 / 8, 10 / 3 ** 0.5, 60.0, 360.0, 720.0)
 """Largest magnitudes over [0, 1] of the smooth step and its derivatives; from the sixth on they are zero."""
 
@@ -54,8 +56,10 @@ class PiecewisePolynomial:
         self.time = np.asarray(time, dtype=float)
         self.coefficients = coefficients
         powers = np.arange(coefficients.shape[1])
-        self._binomial = np.array([[comb(p, k) for p in powers] for k in powers], dtype=float)
-        self._difference = np.maximum(powers[None, :] - powers[:, None], 0)
+        # derivatives beyond the degree are zero, and may be asked for
+        orders = np.arange(len(powers) + BEYOND)
+        self._binomial = np.array([[comb(p, k) for p in powers] for k in orders], dtype=float)
+        self._difference = np.maximum(powers[None, :] - orders[:, None], 0)
 
     @classmethod
     def hermite(cls, time: NDArray, values: Sequence[NDArray]) -> PiecewisePolynomial:
@@ -67,7 +71,10 @@ class PiecewisePolynomial:
         return np.clip(np.searchsorted(self.time, t, side='right') - 1, 0, len(self.coefficients) - 1)
 
     def taylor(self, t: NDArray, count: int, inside: NDArray | None = None) -> NDArray:
-        """Return the first Taylor coefficients f^(k)/k! (count, n, samples) at t (samples,), of the segments that hold `inside`, by default t."""
+        """Return the first Taylor coefficients f^(k)/k! (count, n, samples) at t (samples,), of the segments that hold `inside`, by default t.
+
+        count: at most 8 beyond the number of coefficients.
+        """
         index = self.segment(t if inside is None else inside)
         x = (t - self.time[index])[:, None, None]
         shift = self._binomial[:count] * x ** self._difference[:count]
