@@ -1,6 +1,8 @@
 """Clearance: the distances between the robot's own bodies, and to the floor, as one more limit."""
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pinocchio
 from numpy.typing import NDArray
@@ -67,14 +69,37 @@ class Clearance(Constraint):
         for pair in pairs:
             geometry.addCollisionPair(pinocchio.CollisionPair(*pair))
         self._geometry_data = geometry.createData()
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore', DeprecationWarning)
+            for request in self._geometry_data.distanceRequests:
+                # each distance starts anew: from the last one's directions it would depend, in its last digits, on what was asked before
+                request.enable_cached_gjk_guess = False
         self._last: tuple[Motion, dict[int, list[tuple]]] | None = None
+        # per pair and sample of a batch: distance and posture when it was last computed
+        self._met: NDArray | None = None
 
     def _distances(self, motion: Motion, beyond: float) -> NDArray:
         """Return distances (pairs, samples): exact below `beyond` m, bounds from below elsewhere (−inf: exact throughout)."""
         bound = self._bodies.sphere_distances(motion.frames, self._pairs)
-        wanted = np.ones(bound.shape, dtype=bool) if beyond == -np.inf else bound < beyond
+        wanted = np.ones(bound.shape, dtype=bool)
+        if beyond > -np.inf:
+            near = bound < beyond
+            if self._met is None or self._met.shape[1:] != bound.shape:
+                self._met = np.full((motion.q.shape[0] + 1, *bound.shape), -np.inf)
+                self._met[1:] = 0.0
+            # a search moves in small steps: a distance met before can have changed by so much only
+            pair, sample = np.nonzero(near)
+            before = self._met[:, pair, sample]
+            moved = np.abs(motion.q[:, sample] - before[1:])
+            bound[pair, sample] = np.maximum(bound[pair, sample], before[0] - np.einsum('jk,kj->k', moved, self.lever[pair]))
+            wanted = bound < beyond
         nearest: dict[int, list[tuple]] = {}
         self._exact(motion, wanted, bound, beyond, nearest)
+        if beyond > -np.inf:
+            pair, sample = np.nonzero(wanted)
+            assert self._met is not None
+            self._met[0, pair, sample] = bound[pair, sample]
+            self._met[1:, pair, sample] = motion.q[:, sample]
         self._last = motion, nearest
         return bound
 

@@ -23,8 +23,9 @@ _TENSOR = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
 def cross(a: NDArray, b: NDArray) -> NDArray:
     """Cross product along the first axis, (3, …) each; np.cross moves axes about for every call."""
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    np.subtract(a[1] * b[2], a[2] * b[1], out=out[0])
+    first = a[1] * b[2]
+    out = np.empty((3, *first.shape))
+    np.subtract(first, a[2] * b[1], out=out[0])
     np.subtract(a[2] * b[0], a[0] * b[2], out=out[1])
     np.subtract(a[0] * b[1], a[1] * b[0], out=out[2])
     return out
