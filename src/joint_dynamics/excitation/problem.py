@@ -17,7 +17,7 @@ from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import Motion, Sensitivity
-from joint_dynamics.excitation.proof import certainly_keeps, certified_margins
+from joint_dynamics.excitation.proof import certainly_keeps, certified_margins, intervals
 from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings
 from joint_dynamics.robot import RobotModel
 
@@ -104,13 +104,17 @@ class ExcitationProblem:
         """Return the unknowns (size,) of a motion."""
         return (trajectory.coefficients / self._scale).ravel()
 
-    def objective(self, x: NDArray, sharpness: float, penalty: float, with_criterion: bool = True) -> tuple[float, NDArray]:
-        """Return smoothed criterion + penalty · Σ max(0, 0.01 − slack)² / samples, and its gradient (size,)."""
+    def objective(self, x: NDArray, sharpness: float, penalty: float, with_criterion: bool = True,
+                  reserve: Mapping[str, float] | None = None) -> tuple[float, NDArray]:
+        """Return smoothed criterion + penalty · Σ max(0, reserve − slack)² / samples, and its gradient (size,).
+
+        reserve: per kind of limit the slack to keep at the samples, by default 0.01.
+        """
         motion = self._motion(x)
         sensitivity = Sensitivity(motion)
         value = 0.0
         for constraint in self.constraints:
-            missing = np.maximum(0.0, TIGHTER - constraint.slack(motion))
+            missing = np.maximum(0.0, (reserve or {}).get(constraint.kind, TIGHTER) - constraint.slack(motion))
             if missing.any():
                 value += penalty * float((missing ** 2).sum()) / motion.samples
                 constraint.pull_back(motion, -2 * penalty / motion.samples * missing, sensitivity)
@@ -159,6 +163,14 @@ class ExcitationProblem:
         if self.settings.criterion == 'log_det':
             return value
         return float(np.log(value)) - self.settings.information_weight * assessment.log_det / assessment.base_parameters
+
+    def lost_between(self, x: NDArray) -> tuple[dict[str, float], dict[str, float]]:
+        """Return per kind of limit what the smallest slack falls by between the samples, and what is missing of it at the worst of all times."""
+        trajectory, motion = self.trajectory(x), self._motion(x)
+        begin, end = intervals(trajectory)
+        found = {one.kind: one.certified(self.model, trajectory, begin, end) for one in self.constraints}
+        return ({one.kind: max(0.0, one.smallest(motion) - found[one.kind]) for one in self.constraints},
+                {kind: max(0.0, -slack) for kind, slack in found.items()})
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
         """Return the motion, one period of it, shrunk about its posture just enough to keep every limit at all times, by proof.
