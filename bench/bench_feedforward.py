@@ -15,12 +15,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from joint_dynamics.cli.processes import Processes
-from joint_dynamics.cli.ros_domain import own_domain
+from joint_dynamics.demo.conductor import conductor
+from joint_dynamics.demo.processes import Processes
+from joint_dynamics.demo.robot import DemoRobot, StateRecorder, efforts_of
+from joint_dynamics.demo.ros_domain import own_domain
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.joint import FrictionModel
-from joint_dynamics.nodes.demo_conductor import conductor
-from joint_dynamics.nodes.demo_robot import DemoRobot, StateRecorder, efforts_of
 from joint_dynamics.nodes.topics import SENSOR
 from joint_dynamics.robot import INERTIAL, PER_JOINT
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, ur5e_urdf

@@ -10,8 +10,8 @@ import numpy as np
 import pinocchio
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.ingredients import menu
-from joint_dynamics.identification.residuals import together
+from joint_dynamics.identification.regression.residuals import together
+from joint_dynamics.identification.selection.candidate_terms import menu
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import PER_JOINT, RobotModel
 

@@ -8,9 +8,9 @@ import time
 import numpy as np
 import pinocchio
 
-from joint_dynamics.identification.least_squares import triangulate, wls
-from joint_dynamics.identification.observations import Observation
-from joint_dynamics.identification.problem import Problem
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.least_squares import triangulate, wls
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import RobotModel
 
 HALF = np.pi / 2

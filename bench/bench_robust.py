@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.observations import observe
-from joint_dynamics.identification.physical import physical, pseudo_inertias
-from joint_dynamics.identification.residuals import fits, together
+from joint_dynamics.identification.physical.semidefinite import physical, pseudo_inertias
+from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.regression.residuals import fits, together
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 

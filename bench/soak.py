@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from joint_dynamics.cli.demo_display import Display
-from joint_dynamics.cli.demo_online import ADAPTIVE, play_cycle, watch
-from joint_dynamics.cli.demo_story import FIRST_HALF, DemoSettings, Story
-from joint_dynamics.cli.processes import Processes, terminated_like_interrupted
-from joint_dynamics.cli.ros_domain import own_domain
+from joint_dynamics.demo.conductor import conductor
+from joint_dynamics.demo.display import Display
+from joint_dynamics.demo.online import ADAPTIVE, play_cycle, watch
+from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
+from joint_dynamics.demo.ros_domain import own_domain
+from joint_dynamics.demo.story import FIRST_HALF, DemoSettings, Story
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.demo_conductor import conductor
 
 GROWTH, WORSE = 20.0, 2.0
 

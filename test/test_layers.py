@@ -1,4 +1,4 @@
-"""Imports point one way (docs/structure.md), and only nodes/ knows ROS."""
+"""Imports point one way (docs/structure.md), and only nodes/ and demo/ know ROS."""
 import ast
 from pathlib import Path
 
@@ -18,7 +18,8 @@ ALLOWED.update({layer: set(LOWER) for layer in ('identification', 'estimation', 
 ALLOWED['simulation'] = LOWER - {'joint'}
 ALLOWED['report'] = LOWER | {'identification', 'estimation', 'control', 'simulation'}
 ALLOWED['nodes'] = ALLOWED['report'] | {'report'}
-ALLOWED['cli'] = ALLOWED['nodes'] | {'nodes'}
+ALLOWED['demo'] = ALLOWED['nodes'] | {'nodes'}
+ALLOWED['cli'] = ALLOWED['demo'] | {'demo'}
 ROS = {'rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'geometry_msgs', 'std_srvs', 'rcl_interfaces',
        'lifecycle_msgs', 'control_msgs', 'builtin_interfaces', 'rosgraph_msgs', 'tf2_msgs', 'tf_transformations', 'ament_index_python'}
 MODULES = sorted(ROOT.rglob('*.py'))
@@ -43,7 +44,7 @@ def test_imports_point_one_way(path):
     for name in imported(path):
         top = name.split('.')[0]
         if top in ROS:
-            assert layer == 'nodes', f'{name}: only nodes/ may import ROS'
+            assert layer in ('nodes', 'demo'), f'{name}: only nodes/ and demo/ may import ROS'
         parts = name.split('.')
         if top == 'joint_dynamics' and len(parts) > 1 and layer in ALLOWED and parts[1] in ALLOWED and parts[1] != layer:
             assert parts[1] in ALLOWED[layer], f'{layer}/ may not import {parts[1]}/'

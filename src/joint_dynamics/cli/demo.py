@@ -25,9 +25,9 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run all stages, print the table, write; return 0."""
     from joint_dynamics.cli.common import output_folder, show_table, write_summary
-    from joint_dynamics.cli.demo_story import DemoSettings
-    from joint_dynamics.report.demo import headlines
-    from joint_dynamics.report.demo_report import demo_report
+    from joint_dynamics.demo.comparison import headlines
+    from joint_dynamics.demo.report import demo_report
+    from joint_dynamics.demo.story import DemoSettings
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise JointDynamicsError(f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
@@ -44,12 +44,12 @@ def run(args: argparse.Namespace) -> int:
 def tell(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run all stages with processes of their own, and end every one of them; return the summary and the results for the report."""
     from joint_dynamics.cli.common import output_folder
-    from joint_dynamics.cli.demo_display import Display
-    from joint_dynamics.cli.demo_online import SECOND_HALF
-    from joint_dynamics.cli.demo_story import FIRST_HALF, Story
-    from joint_dynamics.cli.processes import Processes, terminated_like_interrupted
-    from joint_dynamics.cli.ros_domain import own_domain
-    from joint_dynamics.nodes.demo_conductor import conductor
+    from joint_dynamics.demo.conductor import conductor
+    from joint_dynamics.demo.display import Display
+    from joint_dynamics.demo.online import SECOND_HALF
+    from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
+    from joint_dynamics.demo.ros_domain import own_domain
+    from joint_dynamics.demo.story import FIRST_HALF, Story
     began = time.monotonic()
     # The summary of an earlier run must not be taken for that of one that failed.
     for name in ('summary.json', 'report.html'):

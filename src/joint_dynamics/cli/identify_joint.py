@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     """Identify, print, write; return 0, or 3 where the result cannot be believed."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.errors import JointDynamicsError
-    from joint_dynamics.identification.joint.data import joint_data
-    from joint_dynamics.identification.joint.run import merged_description, run_test, test_settings
+    from joint_dynamics.identification.joint_tests.data import joint_data
+    from joint_dynamics.identification.joint_tests.run import merged_description, run_test, test_settings
     from joint_dynamics.report.joint import joint_report
     config = load_config(args.config)
     section = config.get('joint', {})

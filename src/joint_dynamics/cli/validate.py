@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Predict, print and, with --out, write; return 0."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.identification import IdentificationSettings
-    from joint_dynamics.identification.residuals import together
+    from joint_dynamics.identification.regression.residuals import together
     from joint_dynamics.identification.validate import validate_description
     from joint_dynamics.report.identification import residual_headers, residual_rows, validation_report
     config = load_config(args.config)

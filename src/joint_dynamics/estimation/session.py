@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.adapted import adapted, fingerprint, goes_on_from, notes_of
 from joint_dynamics.estimation.conditions import Condition, conditions
+from joint_dynamics.estimation.description_update import adapted, fingerprint, goes_on_from, notes_of
 from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator

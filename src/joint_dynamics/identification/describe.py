@@ -9,9 +9,9 @@ import numpy as np
 
 from joint_dynamics import __version__
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.identification.load_friction import FrictionState
-from joint_dynamics.identification.residuals import together
-from joint_dynamics.identification.terms import Term
+from joint_dynamics.identification.regression.load_friction import FrictionState
+from joint_dynamics.identification.regression.residuals import together
+from joint_dynamics.identification.regression.terms import Term
 from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.joint.friction_model import PARAMETERS
 from joint_dynamics.robot import INERTIAL, PER_JOINT, mounting_rotation

@@ -13,18 +13,18 @@ from typing import Any
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.averaging import with_mean_periods
-from joint_dynamics.identification.belief import reasons_for_doubt
-from joint_dynamics.identification.diagnostics import diagnose
-from joint_dynamics.identification.drive_gains import coupling_matrix, doubtful_gains, identify_drive_gains, with_torque
-from joint_dynamics.identification.gain_deviation import gain_covariance, gain_spread
-from joint_dynamics.identification.methods import Progress, Solved, solve_by_method
-from joint_dynamics.identification.observations import FilterPlan, filter_plan, observe, shortest
-from joint_dynamics.identification.payload import identify_payload
-from joint_dynamics.identification.problem import Problem
-from joint_dynamics.identification.residuals import fits
+from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, doubtful_gains, identify_drive_gains, with_torque
+from joint_dynamics.identification.drive_gains.gain_deviation import gain_covariance, gain_spread
+from joint_dynamics.identification.drive_gains.payload import identify_payload
+from joint_dynamics.identification.preparation.averaging import with_mean_periods
+from joint_dynamics.identification.preparation.observations import FilterPlan, filter_plan, observe, shortest
+from joint_dynamics.identification.regression.methods import Progress, Solved, solve_by_method
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import fits
+from joint_dynamics.identification.regression.rotor import RotorSide
+from joint_dynamics.identification.reliability.diagnostics import diagnose
+from joint_dynamics.identification.reliability.excitation import reasons_for_doubt
 from joint_dynamics.identification.result import IdentificationResult
-from joint_dynamics.identification.rotor import RotorSide
 from joint_dynamics.identification.settings import IdentificationSettings
 from joint_dynamics.recording import Recording
 from joint_dynamics.recording.recording import per_joint

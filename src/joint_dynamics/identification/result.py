@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.identification.belief import doubtful_parameters, relative_deviation_percent
-from joint_dynamics.identification.least_squares import Solution
-from joint_dynamics.identification.observations import FilterPlan
-from joint_dynamics.identification.problem import Problem
-from joint_dynamics.identification.residuals import Fit, together
-from joint_dynamics.identification.rotor import RotorSide
+from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import Fit, together
+from joint_dynamics.identification.regression.rotor import RotorSide
+from joint_dynamics.identification.regression.torque import standard_set
+from joint_dynamics.identification.reliability.excitation import doubtful_parameters, relative_deviation_percent
 from joint_dynamics.identification.settings import IdentificationSettings
-from joint_dynamics.identification.torque import standard_set
 
 
 @dataclass(frozen=True)

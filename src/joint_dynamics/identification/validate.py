@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.drive_gains import with_torque
-from joint_dynamics.identification.observations import FilterPlan, Observation, filter_plan, observe
-from joint_dynamics.identification.residuals import Fit, relative
+from joint_dynamics.identification.drive_gains.estimate import with_torque
+from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, filter_plan, observe
+from joint_dynamics.identification.regression.residuals import Fit, relative
+from joint_dynamics.identification.regression.terms import terms_from_config
+from joint_dynamics.identification.regression.torque import inertial_only, load_torque
 from joint_dynamics.identification.settings import IdentificationSettings
-from joint_dynamics.identification.terms import terms_from_config
-from joint_dynamics.identification.torque import inertial_only, load_torque
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 

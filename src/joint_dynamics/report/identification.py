@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from joint_dynamics.identification import IdentificationResult
-from joint_dynamics.identification.residuals import Fit
+from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.identification_extra import add_sections
 

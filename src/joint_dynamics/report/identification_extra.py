@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.identification import IdentificationResult
-from joint_dynamics.identification.diagnostics import AUTOCORRELATION, autocorrelation, moving_parts
+from joint_dynamics.identification.reliability.diagnostics import AUTOCORRELATION, autocorrelation, moving_parts
 from joint_dynamics.report.html import Report
 
 POINTS = 4000

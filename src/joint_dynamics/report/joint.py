@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.control.compensation import JointCheck
-from joint_dynamics.identification.joint.result import Plot, TestResult
+from joint_dynamics.identification.joint_tests.result import Plot, TestResult
 from joint_dynamics.report.html import Report
 
 COLOURS = ('#0b6fb8', '#c4543a', '#2b8a57', '#8a5aa8', '#9aa7b5')

@@ -1,0 +1,1 @@
+"""The demonstration: a simulated robot excited, recorded, identified, estimated and fed forward over real ROS 2, each node its own process."""

@@ -1,0 +1,124 @@
+"""The processes a command starts: watched while they run, and gone when the command is, however it ends."""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from joint_dynamics.errors import JointDynamicsError
+
+#: Seconds from SIGINT to SIGTERM, and from SIGTERM to SIGKILL.
+PATIENCE = 5.0
+
+
+class Processes:
+    """Python modules run as processes, each in a session of its own, its output in `<logs>/<name>.log`.
+
+    A context manager: leaving it ends them all, first by SIGINT, at last by SIGKILL to the whole session. A Ctrl-C of the terminal does not
+    reach them, so that they end in the order this process wants; when this process is killed, they get SIGTERM (see `attached`).
+    """
+
+    def __init__(self, logs: Path):
+        self.logs = logs
+        self._running: dict[str, subprocess.Popen] = {}
+
+    def __enter__(self) -> Processes:
+        atexit.register(self.close)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        atexit.unregister(self.close)
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process number by name, of those that were started and not ended."""
+        return {name: process.pid for name, process in self._running.items()}
+
+    def start(self, name: str, module: str, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
+        """Start `python -m module *arguments`; must be called from the main thread, with which the process ends."""
+        log = self.logs / f'{name}.log'
+        try:
+            with log.open('wb') as output:
+                command = [sys.executable, '-m', 'joint_dynamics.demo.attached', str(os.getpid()), module, *arguments]
+                self._running[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                                       start_new_session=True, env={**os.environ, **(environment or {})})
+        except OSError as error:
+            raise JointDynamicsError(f'{name}: cannot be started: {error}') from None
+
+    def check(self) -> None:
+        """Raise JointDynamicsError with the end of its log when a process has ended by itself."""
+        for name, process in self._running.items():
+            status = process.poll()
+            if status is not None:
+                raise JointDynamicsError(f'{name} ended by itself (status {status}): {self.last_words(name)}; see {self.logs / name}.log')
+
+    def last_words(self, name: str) -> str:
+        """Return the last line of a log that says something."""
+        with contextlib.suppress(OSError):
+            lines = [line.strip() for line in (self.logs / f'{name}.log').read_text(errors='replace').splitlines() if line.strip()]
+            if lines:
+                return lines[-1]
+        return 'it said nothing'
+
+    def stop(self, name: str) -> int:
+        """End one process in good order; return its exit status."""
+        process = self._running.pop(name)
+        self._end([process])
+        return process.returncode
+
+    def close(self) -> None:
+        """End all processes; none is left when this returns."""
+        processes, self._running = list(self._running.values()), {}
+        self._end(processes)
+
+    def _end(self, processes: list[subprocess.Popen]) -> None:
+        # An impatient second Ctrl-C must not leave half of them behind.
+        with _uninterrupted():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                alive = [process for process in processes if process.poll() is None]
+                for process in alive:
+                    process.send_signal(number)
+                deadline = time.monotonic() + PATIENCE
+                for process in alive:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(max(0.0, deadline - time.monotonic()))
+            for process in processes:
+                # What they started in the same session and did not end themselves.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    try:
+        before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: no handler of ours to put aside
+        before = {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end what runs inside as Ctrl-C does, by KeyboardInterrupt, so that every `finally` is reached."""
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [signal.SIGTERM] + [signal.SIGHUP] * hasattr(signal, 'SIGHUP')
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,172 @@
+"""The simulated robot of a demonstration as seen from its client: moved by trajectories, waited for in its own time, asked for the truth."""
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from joint_dynamics.demo.conductor import Conductor
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.topics import RELIABLE_SENSOR
+
+#: Simulated time 0 has this stamp, s (see the simulator node).
+EPOCH = 1.0
+
+
+class DemoRobot:
+    """See the module. `truth`: the last document of the simulator's `~/truth`, about one simulated second old at most.
+
+    Raises JointDynamicsError when the simulator does not speak within a minute (the first one of an installation compiles the plant).
+    """
+
+    def __init__(self, conductor: Conductor, name: str = '/simulator'):
+        self._conductor, self.name = conductor, name
+        self.truth: dict[str, Any] = {}
+        self._publisher = conductor.node.create_publisher(JointTrajectory, f'{name}/joint_trajectory', QoSProfile(depth=10))
+        conductor.listen(String, f'{name}/truth', self._take_truth)
+        conductor.until(lambda: self.truth, 'the simulated robot', 120.0)
+        conductor.until_active(name)
+
+    def _take_truth(self, message: String) -> None:
+        self.truth = json.loads(message.data)
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s, about one second old at most."""
+        return float(self.truth['time'])
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints in the robot's order."""
+        return tuple(self.truth['joint_names'])
+
+    def play(self, times: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None, effort: NDArray | None = None) -> float:
+        """Send a motion, arrays (points, n), times s from now, and return the simulated time [s] after which it is over.
+
+        That is counted from the present truth on, with a second for what the truth may be late.
+        """
+        self._conductor.until(self._publisher.get_subscription_count, 'somebody to take trajectories')
+        self._publisher.publish(trajectory_message(self.joint_names, times, q, dq, ddq, effort))
+        return self.time + 1.0 + float(times[-1])
+
+    def refer(self, topic: str, start: float, times: NDArray, q: NDArray, dq: NDArray, ddq: NDArray) -> JointTrajectory:
+        """Send a motion to the feedforward's reference, to begin at simulated time `start` [s]; return what it makes of it for the robot."""
+        node = self._conductor.node
+        answers: list[JointTrajectory] = []
+        publisher = node.create_publisher(JointTrajectory, topic, QoSProfile(depth=10))
+        listener = self._conductor.listen(JointTrajectory, f'{self.name}/joint_trajectory', answers.append, QoSProfile(depth=10))
+        try:
+            self._conductor.until(lambda: publisher.get_subscription_count() and listener.get_publisher_count(), f'somebody to take {topic}')
+            message = trajectory_message(self.joint_names, times, q, dq, ddq)
+            seconds, rest = divmod(round((start + EPOCH) * 1e9), 10**9)
+            message.header.stamp.sec, message.header.stamp.nanosec = int(seconds), int(rest)
+            publisher.publish(message)
+            self._conductor.until(lambda: answers, f'a trajectory in answer to {topic} (the log of the feedforward says why there is none)')
+            return answers[0]
+        finally:
+            node.destroy_publisher(publisher)
+            self._conductor.silence(listener)
+
+    def wait(self, until: float, progress: Callable[[float], None] = lambda share: None, timeout: float = 300.0) -> None:
+        """Wait until simulated time `until` [s]; `progress` is called with the share that has gone by. timeout: s of the wall."""
+        start = self.time
+
+        def reached() -> bool:
+            progress(min(1.0, (self.time - start) / max(until - start, 1e-9)))
+            return self.time >= until
+        self._conductor.until(reached, f'simulated time {until:.1f} s', timeout)
+
+    def command(self, **parameters: Any) -> None:
+        """Set parameters of the plant (`wear`, `heating.<joint>` as heating__joint, …)."""
+        self._conductor.set_parameters(self.name, **parameters)
+
+
+class StatusOf:
+    """The latched `~/status` of a node, waited for."""
+
+    def __init__(self, conductor: Conductor, node_name: str):
+        self._conductor, self._name, self.text = conductor, node_name, ''
+        conductor.listen(String, f'{node_name}/status', self._take)
+
+    def _take(self, message: String) -> None:
+        self.text = message.data
+
+    def wait(self, word: str, progress: Callable[[float, str], None], timeout: float) -> None:
+        """Wait until the status is `word`; `progress` is called with the seconds gone by and the present status.
+
+        Raises JointDynamicsError with the status when the node has failed or stopped, and after `timeout` s.
+        """
+        began = time.monotonic()
+
+        def reached() -> bool:
+            if self.text.startswith(('failed', 'stopped')):
+                raise JointDynamicsError(f'{self._name}: {self.text}')
+            progress(time.monotonic() - began, self.text)
+            return self.text == word
+        self._conductor.until(reached, f'{self._name} to be {word}', timeout)
+
+
+class Table:
+    """A latest-value `Float64MultiArray` of a node, one row per joint; `history` holds (simulated time [s], values (n, columns))."""
+
+    def __init__(self, conductor: Conductor, robot: DemoRobot, topic: str):
+        self._robot = robot
+        self.history: list[tuple[float, NDArray]] = []
+        conductor.listen(Float64MultiArray, topic, self._take, QoSProfile(depth=10))
+
+    def _take(self, message: Float64MultiArray) -> None:
+        self.history.append((self._robot.time, np.array(message.data).reshape(len(self._robot.joint_names), -1)))
+
+    @property
+    def last(self) -> NDArray:
+        """The last values (n, columns); raises JointDynamicsError where none came."""
+        if not self.history:
+            raise JointDynamicsError('expected the parameters of the estimator, found none published')
+        return self.history[-1][1]
+
+
+class StateRecorder:
+    """Records joint_states as they come, every sample; `stop` gives arrays. Bytes are kept, reading them waits until the end."""
+
+    def __init__(self, conductor: Conductor, topic: str = '/joint_states'):
+        self._conductor = conductor
+        self._bytes: list[bytes] = []
+        self._subscription = conductor.listen(JointState, topic, self._bytes.append, RELIABLE_SENSOR, raw=True)
+
+    def stop(self) -> tuple[NDArray, NDArray, NDArray]:
+        """Return simulated time (N,) s, position (N, n) rad and effort (N, n)."""
+        self._conductor.silence(self._subscription)
+        messages = [deserialize_message(data, JointState) for data in self._bytes]
+        stamps = np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in messages])
+        return stamps - EPOCH, np.array([message.position for message in messages]), np.array([message.effort for message in messages])
+
+
+def efforts_of(message: JointTrajectory) -> tuple[NDArray, NDArray]:
+    """Return times (P,) s from its start and efforts (P, n) N·m of a trajectory."""
+    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
+    return np.array(times), np.array([point.effort for point in message.points])
+
+
+def trajectory_message(joint_names: Sequence[str], times: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None,
+                       effort: NDArray | None = None) -> JointTrajectory:
+    """Return the message of a motion (points, n); raise JointDynamicsError where an array does not have one row per point."""
+    message = JointTrajectory(joint_names=list(joint_names))
+    fields = {'positions': q, 'velocities': dq, 'accelerations': ddq, 'effort': effort}
+    for name, array in fields.items():
+        if array is not None and np.shape(array) != (len(times), len(joint_names)):
+            raise JointDynamicsError(f'trajectory: expected {name} of shape ({len(times)}, {len(joint_names)}), found {np.shape(array)}')
+    for k, moment in enumerate(times):
+        point = JointTrajectoryPoint(**{name: array[k].tolist() for name, array in fields.items() if array is not None})
+        seconds, rest = divmod(round(float(moment) * 1e9), 10**9)
+        point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(rest)
+        message.points.append(point)
+    return message

@@ -1,0 +1,75 @@
+"""A payload's parameters from recordings of the loaded robot, the robot known or identified along with it [G II.D, Khalil et al. 2007]."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.drive_gains.payload_runs import COUNT, Payload, both, known_payload, loaded_problem, split
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.covariance import correlation_length, sandwich
+from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
+from joint_dynamics.identification.regression.problem import Block, Problem
+from joint_dynamics.identification.regression.residuals import weighted_residuals
+
+
+def _deviation(solution: Solution, covariance: NDArray) -> NDArray:
+    found = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return np.where(np.isfinite(solution.inflation), found, np.inf)
+
+
+def _payload(values: NDArray, mask: NDArray, found: NDArray, deviation: NDArray) -> Payload:
+    whole, std = values.copy(), np.zeros(COUNT)
+    whole[~mask], std[~mask] = found, deviation
+    return Payload(whole, std, mask)
+
+
+def identify_payload(problem: Problem, chi: NDArray, loaded: Sequence[Observation], known: Mapping[str, float] | None = None,
+                     covariance: NDArray | None = None) -> Payload:
+    """Return the payload of observations of a known robot: W_uL χ_uL = Y − W χ − W_kL χ_kL by WLS, rows weighted per joint.
+
+    problem: the robot's (columns, terms and their state); chi (b,): its parameters; loaded: observations with torques in N·m; known:
+    {parameter: value} such as {'M': 4.59}. covariance (b, b) of chi: what the robot's own uncertainty adds to the deviations (else
+    chi counts as exact). Deviations hold under correlation in time. Raises JointDynamicsError without observations, or when nothing is unknown.
+    """
+    values, mask = known_payload(known)
+    if not loaded:
+        raise JointDynamicsError('payload: expected at least one recording of the loaded robot, found none')
+    if mask.all():
+        raise JointDynamicsError('payload: expected at least one parameter to identify, found all ten known')
+    system = loaded_problem(problem, loaded)
+
+    def blocks() -> Iterator[Block]:
+        for block, W, W_L in split(system):
+            rest = block.tau - np.einsum('jbs,b->js', W, chi, optimize=True) - np.einsum('jps,p->js', W_L, values)
+            yield replace(block, rows=W_L[:, ~mask], tau=rest)
+
+    triangles = triangulate(blocks())
+    solution = wls(triangles)
+    spread = sandwich(blocks(), solution, correlation_length(weighted_residuals(blocks(), solution)), triangles.rows)
+    if covariance is not None:
+        pull = np.zeros((int((~mask).sum()), len(chi)))
+        for block, W, W_L in split(system):
+            factor = solution.row_factors(block)**2
+            pull += np.einsum('jps,jbs,js->pb', W_L[:, ~mask], W, factor, optimize=True)
+        sensitivity = solution.inverse @ pull
+        spread = spread + sensitivity @ covariance @ sensitivity.T
+    return _payload(values, mask, solution.chi, _deviation(solution, spread))
+
+
+def identify_together(problem: Problem, loaded: Sequence[Observation], known: Mapping[str, float] | None = None) -> tuple[Solution, NDArray, Payload]:
+    """Return (solution, covariance, payload) of robot and payload from unloaded (`problem`) and loaded observations at once [G eq 12].
+
+    Solution and covariance are those of all unknowns, the robot's b parameters first.
+    """
+    values, mask = known_payload(known)
+    system = loaded_problem(problem, loaded)
+    triangles = triangulate(both(problem, system, known))
+    solution = wls(triangles, np.concatenate([problem.optional, np.zeros(int((~mask).sum()))]))
+    lags = correlation_length(weighted_residuals(both(problem, system, known), solution))
+    covariance = sandwich(both(problem, system, known), solution, lags, triangles.rows)
+    b = problem.columns
+    return solution, covariance, _payload(values, mask, solution.chi[b:], _deviation(solution, covariance)[b:])

@@ -1,0 +1,114 @@
+"""Stretches of constant speed, found in a recording by themselves [A §5.3, M4 4.2.1]."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.identification.joint_tests.data import JointData
+
+
+@dataclass(frozen=True)
+class PlateauSettings:
+    """When a stretch counts as constant speed.
+
+    min_duration s; min_speed rad/s; tolerance: largest relative change of the mean speed from one half of min_duration to the next;
+    settle rad: travel left out at its start, so that the pre-sliding hysteresis after a reversal is over (several times the backlash).
+    """
+
+    min_duration: float = 0.3
+    min_speed: float = 2e-3
+    tolerance: float = 0.05
+    settle: float = 4e-3
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """One stretch: rows `part` of the recording, mean speed (rad/s), mean friction torque (N·m) and the standard deviation of that mean.
+
+    temperature °C and load N·m are means, None when not measured; trend: change of the torque from end to end by a straight line, N·m.
+    """
+
+    part: slice
+    speed: float
+    torque: float
+    std: float
+    trend: float
+    temperature: float | None
+    load: float | None
+    recording: str
+
+
+def mean_deviation(x: NDArray) -> float:
+    """Deviation of the mean of a correlated signal, by batch means: the largest over 8, 16 and 32 batches and the white-noise figure."""
+    candidates = [float(np.std(x, ddof=1) / np.sqrt(x.size))]
+    for batches in (8, 16, 32):
+        if x.size >= 4 * batches:
+            means = np.array([part.mean() for part in np.array_split(x, batches)])
+            candidates.append(float(np.std(means, ddof=1) / np.sqrt(batches)))
+    return max(candidates)
+
+
+def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice]:
+    """Rows of the recording where the motor side turns at constant speed, at least `min_duration` long.
+
+    A sample counts when the mean speeds over half of min_duration before and after it differ by less than `tolerance`; means of the angle itself,
+    which encoder steps and ripple of the speed hardly touch.
+    """
+    half = max(2, int(0.5 * settings.min_duration * data.rate))
+    if data.samples <= 2 * half:
+        return []
+    theta = data.theta
+    before = (theta[half:-half] - theta[:-2 * half]) * data.rate / half
+    after = (theta[2 * half:] - theta[half:-half]) * data.rate / half
+    mean = 0.5 * (before + after)
+    steady = (np.abs(mean) > settings.min_speed) & (np.abs(after - before) < settings.tolerance * np.abs(mean))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], steady, [False]]).astype(int)))
+    found = []
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        # The first and last windows reach into the ramps; what lies half a window inside them does not.
+        first, end = start + half - half // 2, stop + half + half // 2
+        travelled = np.abs(theta[first:end] - theta[first])
+        first += int(np.searchsorted(np.maximum.accumulate(travelled), settings.settle))
+        speed = mean[start:stop]
+        if end - first >= settings.min_duration * data.rate and np.ptp(speed) <= 2 * settings.tolerance * np.abs(np.median(speed)):
+            found.append(slice(int(first), int(end)))
+    return found
+
+
+def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | None = None) -> list[Plateau]:
+    """All plateaus of the recordings with their mean friction torque (motor torque minus load where known).
+
+    Raises NotBelievableError when there is none: a friction map cannot be drawn from a motion that never goes at constant speed.
+    """
+    settings = settings or PlateauSettings()
+    plateaus = []
+    for data in recordings:
+        friction = data.friction()
+        for part in constant_stretches(data, settings):
+            torque = friction[part]
+            slope = np.polyfit(np.linspace(-0.5, 0.5, torque.size), torque, 1)[0]
+            plateaus.append(Plateau(
+                part, float((data.theta[part][-1] - data.theta[part][0]) / (data.time[part][-1] - data.time[part][0])), float(torque.mean()),
+                mean_deviation(torque), float(slope), None if data.temperature is None else float(data.temperature[part].mean()),
+                None if data.tau_J is None else float(data.tau_J[part].mean()), data.name))
+    if not plateaus:
+        names = ', '.join(data.name for data in recordings)
+        raise NotBelievableError(f'{names}: {recordings[0].joint} has no stretch of constant speed of at least {settings.min_duration:g} s above '
+                                 f'{settings.min_speed:g} rad/s: no plateau to read friction from')
+    return plateaus
+
+
+def group_speeds(speeds: NDArray, tolerance: float = 0.05) -> NDArray:
+    """Label (N,) of each speed: speeds within `tolerance` of each other (relative) count as the same one."""
+    order = np.argsort(speeds)
+    labels = np.zeros(speeds.size, dtype=int)
+    label, reference = 0, speeds[order[0]]
+    for k in order[1:]:
+        if speeds[k] - reference > tolerance * max(abs(speeds[k]), abs(reference)):
+            label, reference = label + 1, speeds[k]
+        labels[k] = label
+    return labels

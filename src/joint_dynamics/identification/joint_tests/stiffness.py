@@ -1,0 +1,178 @@
+"""Torsional stiffness from static loads or from motion [M4 4.1, M3 eq 16-17]."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests.data import JointData
+from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
+from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
+from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
+
+SOURCES = ('auto', 'load', 'current', 'link', 'motor')
+
+
+@dataclass(frozen=True)
+class StiffnessSettings:
+    """order P of the polynomial; source of the torque; f_dyn Hz: bandwidth of the motion (signals are low-passed at 5 f_dyn, rows at 2 f_dyn).
+
+    Source, standing joint: load (force gauge, column `load`) or current (locked rotor, friction neglected). Moving joint: link (column `load`
+    or the robot model) or motor (K_τ i − B θ̈ − f, needs a friction description and rotor_inertia kg·m²). auto: load or link where a load is
+    known, else current. still rad: largest motion of a standing joint. offset: also fit the deformation at which the torque is zero.
+    """
+
+    order: int = 2
+    source: str = 'auto'
+    f_dyn: float = 10.0
+    rotor_inertia: float | None = None
+    still: float = 0.02
+    offset: bool = True
+
+
+@dataclass(frozen=True)
+class _Rows:
+    phi: NDArray
+    dphi: NDArray
+    tau: NDArray
+    lash: NDArray
+
+
+def identify_stiffness(recordings: Sequence[JointData], settings: StiffnessSettings | None = None, base: FrictionModel | None = None,
+                       kinematic_error: PeriodicMap | None = None) -> TestResult:
+    """Fit τ_E = Σ α_p φ^{2p−1} (+ D φ̇ when moving) to deformation and torque; φ = θ − q − θ̃(θ).
+
+    Where the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is taken off the deformation, with its share c fitted too
+    (1: all of it, 0: none): without it the backlash shows as an offset that changes sign with the direction.
+    Flagged, not believed: a coefficient within two deviations of zero, a negative stiffness within the range, load in one direction only.
+    """
+    settings = settings or StiffnessSettings()
+    if settings.source not in SOURCES or settings.order < 1:
+        raise JointDynamicsError(f'stiffness: expected order >= 1 and source one of {", ".join(SOURCES)}, '
+                                 f'found {settings.order} and {settings.source!r}')
+    for data in recordings:
+        data.need('theta')
+    moving = any(np.ptp(data.q) > settings.still for data in recordings)
+    source = _source(recordings, settings, moving)
+    parts = [_rows(data, settings, source, base, kinematic_error, moving) for data in recordings]
+    rows = _Rows(*(np.concatenate([getattr(item, name) for item in parts]) for name in ('phi', 'dphi', 'tau', 'lash')))
+    dphi, tau = rows.dphi, rows.tau
+    fit, shift, reach = _fit(rows, settings, moving)
+    result = TestResult('stiffness', recordings[0].joint)
+    for p in range(settings.order):
+        result.parameters[f'alpha_{p + 1}'] = Value(fit[f'alpha_{p + 1}'], fit.deviation(f'alpha_{p + 1}'), f'N·m/rad^{2 * p + 1}'.replace('^1', ''))
+    if 'D' in fit.names:
+        result.parameters['D'] = Value(fit['D'], fit.deviation('D'), 'N·m·s/rad')
+    if settings.offset:
+        result.parameters['phi_0'] = Value(shift['phi_0'], fit.deviation('phi_0'), 'rad')
+    if 'lost_motion' in fit.names:
+        result.parameters['lost_motion'] = Value(shift['lost_motion'], fit.deviation('lost_motion'), '')
+    polynomial = TorsionalStiffness([fit[f'alpha_{p + 1}'] for p in range(settings.order)])
+    predicted = tau - fit.residual
+    result.quality.update({'source': source, 'moving': moving, 'rows': int(tau.size), 'fit_percent': nrmse_percent(tau, predicted),
+                           'residual_rms': float(np.sqrt(np.mean(fit.residual**2))), 'condition': fit.condition,
+                           'deformation_range': [float(reach.min()), float(reach.max())], 'torque_range': [float(tau.min()), float(tau.max())]})
+    result.doubt_zero([f'alpha_{p + 1}' for p in range(settings.order)],
+                      f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; a lower order may do')
+    if reach.min() > -0.1 * reach.max() or reach.max() < -0.1 * reach.min():
+        result.reasons.append('loaded in one direction only: an offset of the encoders cannot be told from stiffness')
+    if polynomial.stiffness(np.linspace(reach.min(), reach.max(), 200)).min() <= 0:
+        result.reasons.append('the fitted stiffness is negative within the range of the data')
+    if source == 'current':
+        result.warnings.append('locked-rotor current: friction inside the joint counts as elastic torque')
+    grid = np.linspace(reach.min(), reach.max(), 200)
+    thin = max(1, tau.size // 4000)
+    elastic = tau - (fit['D'] * dphi if 'D' in fit.names else 0.0)
+    result.plots.append(Plot(f'{recordings[0].joint}: torsional stiffness', 'deformation φ [rad]', 'torque [N·m]',
+                             (Series(f'measured ({source})', reach[::thin], elastic[::thin]), Series('fit', grid, polynomial.torque(grid), 'line'))))
+    document = polynomial.to_dict() | {
+        'standard_deviations': [fit.deviation(f'alpha_{p + 1}') for p in range(settings.order)],
+        'range': [float(reach.min()), float(reach.max())]}
+    if 'D' in fit.names and 'lost_motion' not in fit.names:
+        # Beside hysteresis D collects what the hysteresis model misses; the damping test is the place for it.
+        result.document['damping'] = {'value': fit['D'], 'std': fit.deviation('D'), 'unit': 'N·m·s/rad', 'method': 'stiffness from motion'}
+    result.document['stiffness'] = document
+    return result
+
+
+def _source(recordings: Sequence[JointData], settings: StiffnessSettings, moving: bool) -> str:
+    if settings.source != 'auto':
+        return settings.source
+    if all(data.tau_J is not None for data in recordings):
+        return 'link' if moving else 'load'
+    if moving:
+        raise JointDynamicsError('stiffness: the joint moves and no load torque is known: give --robot, a column load, or source: motor with a '
+                                 'friction description')
+    return 'current'
+
+
+def _rows(data: JointData, settings: StiffnessSettings, source: str, base: FrictionModel | None, kinematic_error: PeriodicMap | None,
+          moving: bool) -> _Rows:
+    """Deformation, its rate and the elastic torque, filtered alike and thinned to what the bandwidth needs."""
+    rate = data.rate
+    theta, q = (zero_phase_lowpass(x, 5 * settings.f_dyn, rate) for x in (data.theta, data.q))
+    phi = theta - q - (0.0 if kinematic_error is None else kinematic_error(theta))
+    lash = np.zeros_like(phi)
+    if moving and base is not None and base.maxwell_slip is not None:
+        slip = base.maxwell_slip.copy()
+        slip.reset()
+        lash = slip.backlash(theta[:, None])[:, 0] * slip.run(theta[:, None])[:, 0]
+    if source in ('load', 'link'):
+        data.need('tau_J')
+        assert data.tau_J is not None
+        tau = data.tau_J
+    else:
+        data.need('tau')
+        assert data.tau is not None
+        tau = data.tau if source == 'current' else _motor_side(data, theta, settings, base)
+    signals = [zero_phase_lowpass(x, 2 * settings.f_dyn, rate) for x in (phi, central_difference(phi, rate), tau, lash)]
+    step = max(1, int(0.8 * rate / (4 * settings.f_dyn)))
+    edge = min(int(0.5 * rate / settings.f_dyn) + 1, data.samples // 10)
+    keep = slice(edge, data.samples - edge, step)
+    return _Rows(*(x[keep] for x in signals))
+
+
+def _motor_side(data: JointData, theta: NDArray, settings: StiffnessSettings, base: FrictionModel | None) -> NDArray:
+    """Return τ_E + D φ̇ = K_τ i − B θ̈ − f from the motor side, N·m [M3 eq 16]."""
+    if base is None or settings.rotor_inertia is None:
+        raise JointDynamicsError('stiffness: source motor needs a friction description (--description) and rotor_inertia in kg·m² (--config)')
+    assert data.tau is not None
+    omega = central_difference(theta, data.rate)
+    driven = data.tau - settings.rotor_inertia * central_difference(omega, data.rate)
+    temperature = None if data.temperature is None else data.temperature[:, None]
+    friction = np.zeros_like(driven)
+    # The load that friction depends on is what is looked for; two passes are enough, since it is a small part of it.
+    for _ in range(3):
+        load = (driven - friction)[:, None]
+        if base.maxwell_slip is None:
+            friction = base.static(omega[:, None], load, temperature, smoothing=5e-3)[:, 0]
+        else:
+            base.reset()
+            friction = base.run(theta[:, None], omega[:, None], load, temperature)[:, 0]
+    return driven - friction
+
+
+def _fit(rows: _Rows, settings: StiffnessSettings, moving: bool) -> tuple[LinearFit, dict[str, float], NDArray]:
+    """Least squares, Gauss-Newton in the shifts of the deformation: the column of a shift by c x is −k(φ) x. Last: the deformation left, rad."""
+    names = [f'alpha_{p + 1}' for p in range(settings.order)]
+    shifts: dict[str, NDArray] = {'phi_0': np.ones_like(rows.phi)} if settings.offset else {}
+    if np.any(rows.lash != 0):
+        shifts['lost_motion'] = rows.lash
+    values = dict.fromkeys(shifts, 0.0)
+    phi = rows.phi
+    slope = np.full(phi.size, float(phi @ rows.tau / (phi @ phi)))
+    for _ in range(30 if shifts else 1):
+        columns = [TorsionalStiffness.basis(phi, settings.order), *([rows.dphi[:, None]] if moving else []),
+                   *(-(slope * x)[:, None] for x in shifts.values())]
+        fit = least_squares(np.concatenate(columns, axis=1), rows.tau, [*names, *(['D'] if moving else []), *shifts])
+        for name in shifts:
+            values[name] += fit[name]
+        phi = rows.phi - sum(values[name] * x for name, x in shifts.items())
+        slope = TorsionalStiffness([fit[name] for name in names]).stiffness(phi)
+        if all(abs(fit[name]) < 1e-4 * fit.deviation(name) + 1e-15 for name in shifts):
+            break
+    return fit, values, phi

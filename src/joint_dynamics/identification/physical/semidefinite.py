@@ -1,0 +1,228 @@
+r"""Parameters that a robot can have: the set nearest to an estimate in which every link is a body and all friction dissipates.
+
+A link with mass m, first moment h and second moments Σ = ∫ r rᵀ dm is a body of positive density exactly when its pseudo-inertia
+
+    P = [ Σ  h ; hᵀ  m ],   Σ = ½ tr(I) 1 − I,
+
+is positive definite (Wensing et al. 2018, [L §2.3]). With the estimate χ̂ and its information AᵀA (from the triangles: no sample is looked
+at again) the standard parameters x solve the semidefinite programme
+
+    min ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k),   P_k ⪰ ε,  Ia, Fv, Fc ≥ 0,  f(ω, τ_J, T) sgn ω ≥ 0,  m_min ≤ Σ m_k ≤ m_max,
+
+d(P‖P0) = tr(P0⁻¹P) − log det(P0⁻¹P) − 4: the entropic divergence, whose second order is the metric of the manifold of bodies (Lee et al. 2020).
+It decides what no torque shows, and pulls the rest towards the prior by w (worth w squared deviations).
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.physical.dissipation import dissipation_rows
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+
+LENGTH = 0.1
+"""Lengths [m] in which the pseudo-inertias are scaled, so that their eigenvalues are all masses."""
+MARGIN = 1e-4
+"""Smallest eigenvalue of a scaled pseudo-inertia [kg]."""
+PULL = 0.1
+"""Default weight w of the prior."""
+FLOOR = 1e-3
+"""A prior link is taken to have at least this share of its mass as second moment over LENGTH², where it states less."""
+_SIGMA = {'XX': ((1, 1), (2, 2)), 'YY': ((0, 0), (2, 2)), 'ZZ': ((0, 0), (1, 1))}
+_CROSS = {'XY': (0, 1), 'XZ': (0, 2), 'YZ': (1, 2)}
+_FIRST = {'MX': 0, 'MY': 1, 'MZ': 2}
+
+
+@dataclass(frozen=True)
+class PhysicalOptions:
+    """pull: weight w of the prior, above 0; mass: bounds of the total mass of the moving links [kg], None where unknown."""
+
+    pull: float = PULL
+    mass: tuple[float, float] | None = None
+
+    @classmethod
+    def from_config(cls, config: Any) -> PhysicalOptions:
+        """Read `identification.physical`: true, or a mapping with pull and mass; raise JointDynamicsError naming the entry."""
+        if config is True:
+            return cls()
+        where = 'identification.physical'
+        if not isinstance(config, Mapping) or set(config) - {'pull', 'mass'}:
+            raise JointDynamicsError(f'{where}: expected true, or pull and mass, found {config!r}')
+        pull = config.get('pull', PULL)
+        if isinstance(pull, bool) or not isinstance(pull, (int, float)) or not np.isfinite(pull) or pull <= 0:
+            raise JointDynamicsError(f'{where}.pull: expected a number above 0, found {pull!r}')
+        mass = config.get('mass')
+        if mass is None:
+            return cls(float(pull))
+        try:
+            low, high = (float(value) for value in mass)
+        except (TypeError, ValueError):
+            raise JointDynamicsError(f'{where}.mass: expected [smallest, largest] total mass [kg], found {mass!r}') from None
+        if not 0 <= low <= high or high <= 0 or not np.isfinite(high):
+            raise JointDynamicsError(f'{where}.mass: expected 0 <= smallest <= largest, found {mass!r}')
+        return cls(float(pull), (low, high))
+
+
+@dataclass(frozen=True)
+class PhysicalEstimate:
+    """solution: the estimate with chi moved into the physical set; standard: (p,) full set; price: ‖A (χ − χ̂)‖² in squared deviations."""
+
+    solution: Solution
+    standard: NDArray
+    price: float
+
+
+def pseudo_inertias(standard: NDArray, n: int) -> NDArray:
+    """Return the pseudo-inertias (n, 4, 4) of a standard set (14 n + …,)."""
+    return np.einsum('kp,prc->krc', np.asarray(standard)[:PER_JOINT * n].reshape(n, PER_JOINT)[:, :len(INERTIAL)], _BASIS)
+
+
+def _basis() -> NDArray:
+    basis = np.zeros((len(INERTIAL), 4, 4))
+    for p, name in enumerate(INERTIAL):
+        if name in _SIGMA:
+            own = 'XYZ'.index(name[0])
+            for axis in range(3):
+                basis[p, axis, axis] = -0.5 if axis == own else 0.5
+        elif name in _CROSS:
+            r, c = _CROSS[name]
+            basis[p, r, c] = basis[p, c, r] = -1.0
+        elif name in _FIRST:
+            basis[p, _FIRST[name], 3] = basis[p, 3, _FIRST[name]] = 1.0
+        else:
+            basis[p, 3, 3] = 1.0
+    return basis
+
+
+_BASIS = _basis()
+_SCALE = np.diag([1 / LENGTH, 1 / LENGTH, 1 / LENGTH, 1.0])
+
+
+def prior_bodies(model: RobotModel, solution_base: NDArray, prior: NDArray | None) -> NDArray:
+    """Return the scaled pseudo-inertias (n, 4, 4) [kg] to pull towards: the prior's, made bodies; without one, balls that suit the robot's size.
+
+    Without a prior the mass of all links together is that whose weight at a quarter of the reach gives the largest first moment found.
+    """
+    n = model.n
+    if prior is not None and np.any(np.asarray(prior)[:PER_JOINT * n] != 0):
+        bodies = _SCALE @ pseudo_inertias(prior, n) @ _SCALE
+        masses = np.maximum(bodies[:, 3, 3], 10 * MARGIN)
+        found = []
+        for body, mass in zip(bodies, masses, strict=True):
+            values, vectors = np.linalg.eigh(0.5 * (body + body.T))
+            found.append((vectors * np.maximum(values, max(FLOOR * mass, 10 * MARGIN))) @ vectors.T)
+        return np.array(found)
+    base = model.base_parameters()
+    reach = sum(float(np.linalg.norm(placement.translation)) for placement in model.pinocchio.jointPlacements[1:]) or 1.0
+    moments = [abs(value) for value, column in zip(solution_base, base.independent, strict=True)
+               if base.standard_names[column].partition('_')[0] in _FIRST]
+    mass = max(max(moments, default=1.0) / (0.25 * reach), 0.1) / n
+    radius = max(0.25 * reach / n, 0.02)
+    return np.repeat(np.diag([mass * (radius / LENGTH)**2] * 3 + [mass])[None], n, axis=0)
+
+
+def information_root(solution: Solution) -> NDArray:
+    """Return A (r, b), r the rank, with AᵀA the information of the solution's columns; directions that no sample shows have none."""
+    diagonal = np.sqrt(np.maximum(np.diag(solution.inverse), 0.0))
+    shown = diagonal > 0
+    scale = np.where(shown, diagonal, 1.0)
+    values, vectors = np.linalg.eigh(solution.inverse / np.outer(scale, scale))
+    good = values > 1e-10 * values[-1]
+    return (vectors[:, good] / np.sqrt(values[good])).T / scale
+
+
+def physical(problem: Problem, solution: Solution, options: PhysicalOptions | None = None, prior: NDArray | None = None) -> PhysicalEstimate:
+    """Move an estimate into the set of physical parameters, as little as its information allows.
+
+    prior: (p,) standard set to pull towards, default the URDF's. Raises JointDynamicsError where cvxpy or its solver is missing, or no robot
+    meets the mass bounds.
+    """
+    cp = _cvxpy()
+    options = options or PhysicalOptions()
+    model, base = problem.model, problem.base
+    n, p = model.n, len(base.standard_names)
+    bodies = prior_bodies(model, solution.chi[:base.count], model.parameters if prior is None else prior)
+    # each body in the coordinates of its prior, in which that is the identity: P = F Z Fᵀ
+    factors = np.linalg.inv(_SCALE) @ np.linalg.cholesky(bodies)
+    Z = [cp.Variable((4, 4), symmetric=True) for _ in range(n)]
+    others = [k for k in range(p) if k >= PER_JOINT * n or k % PER_JOINT >= len(INERTIAL)]
+    drive = cp.Variable(len(others))
+    extra = cp.Variable(problem.columns - base.count) if problem.columns > base.count else None
+    read = np.linalg.pinv(_BASIS.reshape(len(INERTIAL), 16).T)
+    chi = base.matrix[:, others] @ drive
+    for k in range(n):
+        columns = slice(PER_JOINT * k, PER_JOINT * k + len(INERTIAL))
+        chi = chi + base.matrix[:, columns] @ read @ np.kron(factors[k], factors[k]) @ cp.vec(Z[k], order='F')
+    chi = chi if extra is None else cp.hstack([chi, extra])
+    rows = max(solution.rows, 1.0)
+    A = information_root(solution) / np.sqrt(rows)
+    constraints = []
+    for body, factor in zip(Z, factors, strict=True):
+        inverse = np.linalg.inv(_SCALE @ factor)
+        constraints.append(body >> MARGIN * inverse @ inverse.T)
+    positive = _positive(problem, others)
+    constraints.append(drive[positive] >= 0)
+    constraints += [part.rows_standard @ drive[[others.index(k) for k in part.standard]] + part.rows_extra @ extra >= 0
+                    for part in dissipation_rows(problem)]
+    constraints += _kept(problem, solution, others, drive, extra)
+    if options.mass is not None:
+        total = sum(factor[3] @ body @ factor[3] for factor, body in zip(factors, Z, strict=True))
+        constraints += [total >= options.mass[0], total <= options.mass[1]]
+    divergence = sum(cp.trace(body) - cp.log_det(body) for body in Z)
+    _solve(cp, cp.Problem(cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints), options)
+    standard = np.zeros(p)
+    for k in range(n):
+        standard[PER_JOINT * k:PER_JOINT * k + len(INERTIAL)] = read @ (factors[k] @ Z[k].value @ factors[k].T).ravel()
+    values = np.array(drive.value)
+    values[positive] = np.maximum(values[positive], 0.0)
+    standard[others] = values
+    smallest = np.linalg.eigvalsh(_SCALE @ pseudo_inertias(standard, n) @ _SCALE)[:, 0]
+    if np.any(smallest <= 0):
+        raise JointDynamicsError(f'physical: expected every pseudo-inertia positive definite, found the smallest eigenvalue {smallest.min():.3g} kg')
+    moved = np.concatenate([base.regroup(standard), np.zeros(0) if extra is None else extra.value])
+    return PhysicalEstimate(replace(solution, chi=moved), standard, float(rows * np.sum((A @ (moved - solution.chi))**2)))
+
+
+def _positive(problem: Problem, others: list[int]) -> NDArray:
+    """Return which drive parameters have to be 0 or more: all but offsets, and the viscous ones that further terms complement."""
+    names = problem.base.standard_names
+    complemented = {k for part in dissipation_rows(problem) for k in part.standard if names[k].startswith('Fv_')}
+    return np.array([i for i, k in enumerate(others) if not names[k].startswith('off_') and k not in complemented], dtype=int)
+
+
+def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, extra: Any) -> list[Any]:
+    """Return the constraints that keep what no row speaks of: a column that another one stands for, such as Fv beside a fitted power of speed."""
+    base = problem.base
+    blind = np.diag(solution.inverse) <= 0
+    found = [drive[others.index(base.independent[k])] == solution.chi[k] for k in np.flatnonzero(blind[:base.count])
+             if base.independent[k] in others and np.count_nonzero(base.matrix[k]) == 1]
+    hidden = np.flatnonzero(blind[base.count:])
+    return found if extra is None or not len(hidden) else [*found, extra[hidden] == solution.chi[base.count:][hidden]]
+
+
+def _solve(cp: Any, programme: Any, options: PhysicalOptions) -> None:
+    """Solve; raise JointDynamicsError where there is no solution."""
+    try:
+        programme.solve(solver=cp.CLARABEL)
+    except cp.error.SolverError as error:
+        raise JointDynamicsError(f'physical: expected the semidefinite programme to be solved, found: {error}') from None
+    if programme.status not in ('optimal', 'optimal_inaccurate'):
+        bounds = '' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'
+        raise JointDynamicsError(f'physical: expected a physical robot near the estimate, found the programme {programme.status}{bounds}')
+
+
+def _cvxpy() -> Any:
+    try:
+        import cvxpy
+    except ImportError:
+        raise JointDynamicsError("physical: expected cvxpy with the solver Clarabel, found none: install joint_dynamics[sdp]") from None
+    if 'CLARABEL' not in cvxpy.installed_solvers():
+        raise JointDynamicsError('physical: expected the solver Clarabel beside cvxpy, found none: install joint_dynamics[sdp]')
+    return cvxpy

@@ -1,0 +1,95 @@
+"""Solving where some columns depend on the solution: load torque and share of hysteresis are taken from the last one until it stands.
+
+Friction that depends on load is a product of parameters; with the load torque fixed it is linear. Both are found in turn [L, loop 4].
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.load_friction import FrictionState
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.terms import Term
+from joint_dynamics.identification.regression.torque import inertial_only, load_torque, standard_set
+
+Solver = Callable[[Problem], Solution]
+SWEEPS = 20
+TOLERANCE = 1e-3
+"""Change of the load torque, relative to its largest, that counts as none."""
+
+
+def state_from(problem: Problem, solution: Solution, prior: NDArray | None) -> FrictionState:
+    """Return load parameters, load limits and hysteresis shares as a solution has them; prior: standard set to lift to (the URDF's)."""
+    model, chi = problem.model, solution.chi
+    links = inertial_only(model, standard_set(problem.base, chi[:problem.base.count], prior))
+    limit = np.max([np.abs(load_torque(model, part, links)).max(axis=1) for part in problem.observations], axis=0)
+    known = dict(zip(problem.names, chi, strict=True))
+    width, share = np.zeros(model.n), np.zeros(model.n)
+    for term in problem.terms:
+        if term.width is not None:
+            j = model.joint_names.index(term.joint)
+            level = known.get(f'Fc_{j + 1}', 0.0)
+            width[j] = term.width
+            share[j] = np.clip(known[term.names[0]] / level, 0.0, 1.0) if level > 0 else 0.0
+    return FrictionState(links, limit, width, share)
+
+
+def _stands(before: FrictionState, after: FrictionState) -> bool:
+    if before.links is None or after.links is None or before.load_limit is None or after.load_limit is None:
+        return False
+    if before.share is None or after.share is None or not np.allclose(before.share, after.share, atol=TOLERANCE):
+        return False
+    scale = np.abs(after.links).max() * TOLERANCE
+    return bool(np.allclose(before.links, after.links, atol=scale) and np.allclose(before.load_limit, after.load_limit, rtol=TOLERANCE))
+
+
+def _within_coulomb(problem: Problem, solution: Solution) -> list[Term]:
+    """Return the terms with the share of each hysteresis brought to between none and all of Coulomb friction.
+
+    A negative one is left out: friction does not overshoot at a reversal. One above all of it is held back more.
+    """
+    values = dict(zip(problem.names, solution.chi, strict=True))
+    kept = []
+    for term in problem.terms:
+        if term.width is not None and term.selected:
+            level = values.get(f'Fc_{problem.model.joint_names.index(term.joint) + 1}', 0.0)
+            if values[term.names[0]] <= 0.0 or level <= 0.0:
+                continue
+            if values[term.names[0]] > (1.0 + TOLERANCE) * level:
+                term = replace(term, ridge=1.5 * term.ridge)
+        kept.append(term)
+    return kept
+
+
+def settled(problem: Problem, terms: Sequence[Term], solver: Solver, first: Solution, prior: NDArray | None,
+            start: Problem | None = None) -> tuple[Problem, Solution]:
+    """Return the problem with `terms` added, in the state that its solution has, and that solution.
+
+    first: a solution of `start`, a problem with fewer terms (default: `problem`).
+    """
+    terms = [*problem.terms, *terms]
+    if not any('load' in term.needs or term.width is not None for term in terms):
+        found = problem if len(terms) == len(problem.terms) else problem.with_terms(terms)
+        return found, first if found is (start or problem) else solver(found)
+    state = state_from(start or problem, first, prior)
+    for _ in range(SWEEPS):
+        trial = problem.with_terms(terms, state)
+        solution = solver(trial)
+        kept = _within_coulomb(trial, solution)
+        after = state_from(trial, solution, prior)
+        if kept != terms:
+            terms = kept
+        elif _stands(state, after):
+            break
+        state = after
+    return trial, solution
+
+
+def without_state(problem: Problem) -> Problem:
+    """Return the problem with only those terms that need no state, to have a first solution from."""
+    plain = [term for term in problem.terms if 'load' not in term.needs and term.width is None]
+    return problem if len(plain) == len(problem.terms) else problem.with_terms(plain)

@@ -1,0 +1,159 @@
+r"""Loop 3 of I-IRLS: the friction of each joint, nonlinear in its speed, within bounds [L eq 15-16].
+
+    f(ω, τ_l, T) = (f_c + f_v |ω|^α + f_L τ_l²) sgn ω + f_o + f_T(ω, T)   fitted to   τ − W_D θ_D
+
+Given α this is linear, so the best other parameters are found exactly and only α is searched for: from many starts over its whole range, then
+around the best one (variable projection). Both sides are filtered alike; rows left out and joints at rest do not count.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
+
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.terms import Term, function_term
+
+EXPONENTS = (0.2, 2.0)
+"""Bounds of α."""
+STARTS = 10
+REFINEMENTS = 12
+NEAR = 1.1
+NODES = 16
+SIGNED = ('F_T1', 'F_T2')
+"""Friction terms whose parameters may have either sign: the change with temperature."""
+
+
+@dataclass(frozen=True)
+class JointRows:
+    """Rows of one joint: columns (c, K) of its friction other than the power of speed, target (K,) τ − W_D θ_D; those left out are not in it."""
+
+    columns: NDArray
+    target: NDArray
+    keep: NDArray
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Friction of one joint: linear (c,) the parameters of the columns given, power f_v, exponent α."""
+
+    linear: NDArray
+    power: float
+    exponent: float
+
+
+def power_term(joint: str, exponent: float) -> Term:
+    """Return f_v sgn(ω)|ω|^α as a term of a description."""
+    term = function_term(joint, f'sign(dq) * abs(dq)**{float(exponent)!r}')
+    return Term(joint, (f'f_v_{joint}',), term.columns, term.document, ridge=0.0)
+
+
+class PowerColumns:
+    """sgn(ω)|ω|^α of all joints on the kept samples, for any α within `EXPONENTS`.
+
+    |ω|^α is smooth in α, so filtered columns at Chebyshev nodes say it for all α between (to 1e-6 at 16 nodes): no filter within the search.
+    """
+
+    def __init__(self, problem: Problem):
+        low, high = EXPONENTS
+        self.nodes = 0.5 * (low + high) + 0.5 * (high - low) * np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+        self._weights = (-1.0)**np.arange(NODES) * np.sin(np.pi * (np.arange(NODES) + 0.5) / NODES)
+        parts = []
+        for observation in problem.observations:
+            sign, size = np.sign(observation.dtheta), np.abs(observation.dtheta)
+            parts.append(np.array([sign * size**node if observation.decimator is None else observation.decimator.apply(sign * size**node)
+                                   for node in self.nodes]))
+        self._table = np.concatenate(parts, axis=1)
+
+    def at(self, exponents: NDArray) -> NDArray:
+        """Return the columns (n, K) at exponents (n,) (barycentric interpolation)."""
+        out = np.empty(self._table.shape[:0:-1])
+        for j, exponent in enumerate(exponents):
+            distance = exponent - self.nodes
+            if np.any(distance == 0):
+                share = (distance == 0).astype(float)
+            else:
+                share = self._weights / distance
+                share /= share.sum()
+            out[j] = share @ self._table[:, :, j]
+        return out
+
+
+def gather(problem: Problem, chi: NDArray, friction: list[list[int]], power: list[int], weights: list[NDArray]) -> list[JointRows]:
+    """Return the rows of every joint; friction, power: column indices. The target is what the columns other than these leave of the torque."""
+    n = problem.model.n
+    parts: list[list[tuple[NDArray, NDArray, NDArray]]] = [[] for _ in range(n)]
+    for block, weight in zip(problem.blocks(), weights, strict=True):
+        for j in range(n):
+            others = chi.copy()
+            others[friction[j] + power[j:j + 1]] = 0.0
+            moving = np.ones(block.tau.shape[1], dtype=bool) if block.resting is None else ~block.resting[j]
+            parts[j].append((block.rows[j, friction[j]], block.tau[j] - others @ block.rows[j], (weight[j] > 0) & moving))
+    found = []
+    for part in parts:
+        columns, target, keep = (np.concatenate([entry[k] for entry in part], axis=-1) for k in range(3))
+        found.append(JointRows(columns[:, keep], target[keep], keep))
+    return found
+
+
+def bounded_fit(columns: NDArray, target: NDArray, lower: NDArray) -> tuple[NDArray, float]:
+    """Return the parameters (c,) at or above `lower` with the least squares, and their sum of squared residuals."""
+    both = np.concatenate([columns, target[None]]).T
+    R = np.asarray(np.linalg.qr(both, mode='r'))
+    scale = np.linalg.norm(R[:, :-1], axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    A, y = R[:, :-1] / scale, R[:, -1]
+    # a column without influence stays at zero instead of anywhere
+    A = np.concatenate([A, 1e-6 * np.eye(A.shape[1])])
+    found = lsq_linear(A, np.concatenate([y, np.zeros(A.shape[1])]), bounds=(lower * scale, np.inf), method='bvls')
+    return found.x / scale, 2 * float(found.cost)
+
+
+def fit_friction(powers: PowerColumns | None, rows: list[JointRows], lower: list[NDArray], exponents: NDArray | None,
+                 search: str) -> list[JointFriction]:
+    """Fit the friction of all joints.
+
+    powers: of the same samples as `rows`. lower: per joint the bounds of their columns. exponents: (n,) the last α, None where these columns
+    hold the speed. search: for better ones `everywhere`, `near` the last ones, or `nowhere`.
+    """
+    n = len(rows)
+    if exponents is None or powers is None:
+        return [JointFriction(bounded_fit(part.columns, part.target, bound)[0], 0.0, 1.0) for part, bound in zip(rows, lower, strict=True)]
+    cost = np.full(n, np.inf)
+    best = [JointFriction(np.zeros(0), 0.0, 1.0)] * n
+
+    def attempt(trial: NDArray) -> NDArray:
+        power = powers.at(trial)
+        costs = np.empty(n)
+        for j, part in enumerate(rows):
+            values, costs[j] = bounded_fit(np.concatenate([part.columns, power[j, part.keep][None]]), part.target, np.append(lower[j], 0.0))
+            if costs[j] < cost[j]:
+                cost[j] = costs[j]
+                best[j] = JointFriction(values[:-1], float(values[-1]), float(trial[j]))
+        return costs
+
+    attempt(exponents)
+    if search == 'nowhere':
+        return best
+    step = NEAR
+    if search == 'everywhere':
+        starts = np.geomspace(*EXPONENTS, STARTS)
+        step = starts[1] / starts[0]
+        for start in starts:
+            attempt(np.full(n, start))
+    # golden sections of the interval around the best start, for all joints side by side
+    ratio = (np.sqrt(5) - 1) / 2
+    centre = np.array([friction.exponent for friction in best])
+    low, high = np.maximum(centre / step, EXPONENTS[0]), np.minimum(centre * step, EXPONENTS[1])
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = attempt(left), attempt(right)
+    for _ in range(REFINEMENTS if search == 'everywhere' else REFINEMENTS // 2):
+        smaller = at_left < at_right
+        low, high = np.where(smaller, low, left), np.where(smaller, right, high)
+        fresh = np.where(smaller, high - ratio * (high - low), low + ratio * (high - low))
+        left, right = np.where(smaller, fresh, right), np.where(smaller, left, fresh)
+        found = attempt(fresh)
+        at_left, at_right = np.where(smaller, found, at_right), np.where(smaller, at_left, found)
+    return best

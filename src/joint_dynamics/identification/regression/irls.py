@@ -1,0 +1,219 @@
+r"""Iteratively reweighted least squares: rows that do not belong are left out, and the noise of joints that goes together is whitened [L §2.3].
+
+With the residuals E (n, m) of the rows kept, the joint covariance is Ω = E Eᵀ/(m − p) [L eq 14]. Rows of one sample are multiplied by Ω^{-1/2},
+here C^{-1/2} D^{-1} with D the deviations and C the correlation, and by hard weights [L eq 12]: 1 where the normalised residual is at most T, else 0.
+A joint at rest (see `rest`) keeps its own deviation and stands alone. Estimate, covariance and weights follow from each other until they
+stand. Before the filters, gross outliers of the torque are replaced (see `outliers`): no row would be free of them otherwise.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from joint_dynamics.identification.regression.covariance import correlation_length, sandwich
+from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve, triangulate
+from joint_dynamics.identification.regression.outliers import MAD, cleaned
+from joint_dynamics.identification.regression.problem import Block, Problem
+from joint_dynamics.identification.regression.residuals import predict, weighted_residuals
+
+THRESHOLD = 4.0
+"""Hard threshold T on the normalised residual; normal residuals exceed it once in 16000."""
+SWEEPS = 30
+PASSES = 12
+SETTLED = 1e-2
+"""Change of an estimate, in its deviations, that counts as none."""
+ENOUGH = 20
+"""Samples per joint below which correlations are not estimated."""
+SMALLEST = 0.05
+"""Smallest eigenvalue of the correlation matrix that is believed."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """sigma, rest_sigma: (n,) deviations of moving and resting rows [N·m]; correlation (n, n) of the moving ones."""
+
+    sigma: NDArray
+    rest_sigma: NDArray | None
+    correlation: NDArray
+
+    def root(self, moving: NDArray) -> NDArray:
+        """Return C^{-1/2} (n, n) of the joints that move (n,) bool, the identity for the others."""
+        out = np.eye(len(moving))
+        index = np.flatnonzero(moving)
+        if len(index):
+            values, vectors = np.linalg.eigh(self.correlation[np.ix_(index, index)])
+            out[np.ix_(index, index)] = (vectors / np.sqrt(np.maximum(values, SMALLEST))) @ vectors.T
+        return out
+
+    def deviations(self, block: Block) -> NDArray:
+        """Return the deviation of each row of a block, (n, samples) [N·m]."""
+        plain = np.broadcast_to(self.sigma[:, None], block.tau.shape)
+        if block.resting is None or self.rest_sigma is None:
+            return plain
+        return np.where(block.resting, self.rest_sigma[:, None], plain)
+
+
+def whitened(blocks: Iterator[Block], noise: Noise) -> Iterator[Block]:
+    """Yield blocks with the rows of each sample multiplied by Ω^{-1/2}; a stay at rest of m rows also by 1/√m."""
+    roots: dict[bytes, NDArray] = {}
+    for block in blocks:
+        deviation = noise.deviations(block)
+        both = np.concatenate([block.rows, block.tau[:, None]], axis=1) / deviation[:, None]
+        resting = np.zeros(block.tau.shape, dtype=bool) if block.resting is None else block.resting
+        patterns, which = np.unique(resting.T, axis=0, return_inverse=True)
+        out = np.empty_like(both)
+        for k, pattern in enumerate(patterns):
+            root = roots.setdefault(pattern.tobytes(), noise.root(~pattern))
+            here = which.ravel() == k
+            part = both[:, :, here]
+            out[:, :, here] = (root @ part.reshape(len(root), -1)).reshape(part.shape)
+        if block.scale is not None:
+            out *= block.scale[:, None]
+        yield replace(block, rows=out[:, :-1], tau=out[:, -1], resting=None, scale=None)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """An estimate with its noise and weights: solution; noise; weights (n, samples) of 0 or 1 per block; problem, with the torques cleaned."""
+
+    problem: Problem
+    solution: Solution
+    noise: Noise
+    weights: list[NDArray]
+    trace: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def rejected_percent(self) -> float:
+        """Share of rows left out, percent."""
+        return 100 * (1 - float(sum(part.sum() for part in self.weights)) / max(sum(part.size for part in self.weights), 1))
+
+    def covariance(self) -> NDArray:
+        """Return the covariance (b, b) of the estimate that holds although residuals are correlated in time."""
+        plain = replace(self.solution, sigma=np.ones_like(self.solution.sigma), rest_sigma=None)
+        blocks = list(whitened(self.problem.blocks(), self.noise))
+        kept = [replace(block, rows=block.rows * weight[:, None], tau=block.tau * weight) for block, weight in zip(blocks, self.weights, strict=True)]
+        return sandwich(kept, plain, correlation_length(weighted_residuals(kept, plain)), self.solution.rows)
+
+
+def _residuals(problem: Problem, chi: NDArray) -> tuple[list[NDArray], list[NDArray]]:
+    """Return residuals and where joints rest, (n, samples) per block."""
+    residuals, resting = [], []
+    for block in problem.blocks():
+        residuals.append(block.tau - predict(block, chi))
+        resting.append(np.zeros(block.tau.shape, dtype=bool) if block.resting is None else block.resting)
+    return residuals, resting
+
+
+def _noise(problem: Problem, solution: Solution, first: Solution, weights: list[NDArray] | None, threshold: float) -> Noise:
+    """Estimate Ω from the rows kept, the first time robustly; resting rows keep the ratio they had in the first solution."""
+    parts, resting = _residuals(problem, solution.chi)
+    residual, still = np.concatenate(parts, axis=1), np.concatenate(resting, axis=1)
+    kept = ~still if weights is None else ~still & (np.concatenate(weights, axis=1) > 0)
+    n = len(residual)
+    floor = 1e-9 * max(float(np.abs(np.concatenate([block.tau for block in problem.blocks()], axis=1)).max()), np.finfo(float).tiny)
+    # the deviation of a normal distribution cut at T is a little too small
+    cut = 1.0 if weights is None else np.sqrt(1 - 2 * threshold * norm.pdf(threshold) / (2 * norm.cdf(threshold) - 1))
+    sigma = np.empty(n)
+    for j in range(n):
+        own = residual[j, kept[j]]
+        if len(own) <= ENOUGH:
+            sigma[j] = first.sigma[j]
+        elif weights is None:
+            sigma[j] = MAD * np.median(np.abs(own))
+        else:
+            free = max(len(own) - problem.columns / n, 1.0)
+            sigma[j] = np.sqrt(own @ own / free) / cut
+    sigma = np.maximum(sigma, floor)
+    together = kept.all(axis=0)
+    correlation = np.eye(n)
+    if together.sum() > ENOUGH * n:
+        normal = np.clip(residual[:, together] / sigma[:, None], -threshold, threshold)
+        gram = normal @ normal.T
+        scale = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
+        correlation = gram / np.outer(scale, scale)
+        correlation[np.diag_indices(n)] = 1.0
+    rest = None if first.rest_sigma is None else np.maximum(first.rest_sigma * sigma / first.sigma, floor)
+    return Noise(sigma, rest, correlation)
+
+
+def _weights(problem: Problem, chi: NDArray, noise: Noise, threshold: float) -> list[NDArray]:
+    """Return the hard weights (n, samples) per block: 1 where the normalised residual is at most the threshold."""
+    residuals = (replace(block, rows=block.rows[:, :0], tau=block.tau - predict(block, chi), scale=None) for block in problem.blocks())
+    return [(np.abs(block.tau) <= threshold).astype(float) for block in whitened(residuals, noise)]
+
+
+def compensated(triangles: Triangles, fixed: NDArray, values: NDArray) -> Triangles:
+    """Return the triangles with the columns `fixed` (b,) bool taken to the right-hand side at `values` (b,) [L eq 7]."""
+    factors = triangles.factors.copy()
+    factors[:, :, -1] -= factors[:, :, :-1][:, :, fixed] @ values[fixed]
+    factors[:, :, :-1][:, :, fixed] = 0.0
+    return replace(triangles, factors=factors)
+
+
+def reweight(problem: Problem, first: Solution, threshold: float = THRESHOLD, fixed: NDArray | None = None,
+             start: Weighted | None = None) -> Weighted:
+    """Run loops 1 and 2 of [L] from a first solution until the weights stand.
+
+    fixed: (b,) bool columns that keep the value they have in `first`; deviations in the result are those of the other columns. start: weights
+    and noise to begin with.
+    """
+    solution, weights, noise = first, None if start is None else start.weights, None if start is None else start.noise
+    ones = np.ones(problem.model.n)
+    trace = []
+    for sweep in range(SWEEPS):
+        noise = noise if sweep == 0 and noise is not None else _noise(problem, solution, first, weights, threshold)
+        before = weights
+        weights = _weights(problem, solution.chi, noise, threshold)
+        triangles = triangulate(whitened(problem.blocks(), noise), weights)
+        if fixed is not None:
+            triangles = compensated(triangles, fixed, first.chi)
+        found = solve(triangles, ones, problem.optional, None, problem.selected if fixed is None else problem.selected | fixed)
+        chi = found.chi if fixed is None else np.where(fixed, first.chi, found.chi)
+        found = replace(found, chi=chi, sigma=noise.sigma, rest_sigma=noise.rest_sigma, rows=triangles.rows)
+        if fixed is not None:
+            found = replace(found, inflation=np.where(fixed, 1.0, found.inflation), inverse=np.where(fixed | fixed[:, None], 0.0, found.inverse))
+        change = change_in_deviations(found, solution.chi)
+        solution = found
+        changed = np.inf if before is None else sum(np.count_nonzero(a != b) for a, b in zip(before, weights, strict=True))
+        trace.append({'change': change, 'rejected_percent': 100 * (1 - float(np.mean(np.concatenate(weights, axis=1))))})
+        if change < SETTLED and changed <= 1e-3 * sum(part.size for part in weights):
+            break
+    assert noise is not None and weights is not None
+    return Weighted(problem, solution, noise, weights, trace)
+
+
+def change_in_deviations(solution: Solution, chi: NDArray) -> float:
+    """Return the largest change of a parameter from `chi`, in its deviations."""
+    deviation = np.sqrt(np.maximum(np.diag(solution.inverse), 0.0))
+    shown = deviation > 0
+    return float(np.max(np.abs(solution.chi - chi)[shown] / deviation[shown], initial=0.0))
+
+
+def irls(problem: Problem, first: Solution, threshold: float = THRESHOLD) -> Weighted:
+    """Identify robustly from a first (least-squares) solution of `problem`.
+
+    Gross outliers are replaced and rows reweighted in turn until the estimate stands. The result's problem has the cleaned torques.
+    """
+    clean, wrong = cleaned(problem, first.chi)
+    found = reweight(clean, first, threshold)
+    trace = [_entry(found, wrong, float('inf'))]
+    for _ in range(PASSES if any(mask.any() for mask in wrong) else 0):
+        clean, after = cleaned(problem, found.solution.chi)
+        changed = sum(np.count_nonzero(a != b) for a, b in zip(wrong, after, strict=True))
+        before, wrong = found.solution.chi, after
+        found = reweight(clean, replace(first, chi=found.solution.chi), threshold, start=found)
+        change = change_in_deviations(found.solution, before)
+        trace.append(_entry(found, wrong, change))
+        if change < SETTLED and changed <= 1e-4 * sum(mask.size for mask in wrong):
+            break
+    return replace(found, trace=trace)
+
+
+def _entry(found: Weighted, wrong: list[NDArray], change: float) -> dict[str, Any]:
+    return {'change': change if np.isfinite(change) else None, 'sweeps': len(found.trace), 'rejected_rows_percent': found.rejected_percent,
+            'replaced_samples_percent': 100 * float(np.mean(np.concatenate([mask.ravel() for mask in wrong])))}

@@ -1,0 +1,226 @@
+r"""Ordinary and weighted least squares over blocks of rows, by orthogonal triangularisation.
+
+The rows of joint j, [W_j Y_j], are reduced block by block to a triangle R_j with the same normal equations (sequential QR). From
+the n triangles everything follows without the data: the solution for any weights per joint, each joint's residual norm
+
+    ‖ρ_j‖² = ‖R_j [χ; −1]‖²,
+
+the condition number, and the covariance. So WLS (rows of joint j divided by σ̂_j = ‖ρ_j‖/√(r_j − b_j) from OLS [G eq 8-11]) costs no
+second pass over the data. Rows at rest (see `rest`) go into triangles of their own, with a deviation of their own.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from joint_dynamics.identification.regression.problem import Block
+from joint_dynamics.identification.regression.terms import RELUCTANCE
+
+RANK = 1e-10
+"""Singular values of the scaled system below this fraction of the largest belong to directions no sample shows."""
+PRIOR_STAYS, PRIOR_RATIO = 2.0, 3.0
+"""A few stays at rest say little about their deviation: it is drawn towards this many times the moving one, with this many stays' weight."""
+FEW = 5
+"""Rows below which a deviation cannot be estimated from them alone."""
+
+
+@dataclass(frozen=True)
+class Triangles:
+    """Reduced rows per joint.
+
+    factors: (n, b + 1, b + 1) upper triangular of [W_j Y_j]; counts: (n,) rows; own: (n, b) bool columns in use; resting: the same of the
+    rows at rest, each stay scaled to one row, None where rest was not looked at.
+    """
+
+    factors: NDArray
+    counts: NDArray
+    own: NDArray
+    resting: Triangles | None = None
+
+    @property
+    def rows(self) -> float:
+        """Number of rows in all, a stay at rest as one."""
+        return float(self.counts.sum() + (0.0 if self.resting is None else self.resting.counts.sum()))
+
+    def residual_norms(self, chi: NDArray) -> NDArray:
+        """Return ‖ρ_j‖ (n,) of a solution chi (b,), rows at rest left out."""
+        return np.linalg.norm(self.factors @ np.append(chi, -1.0), axis=1)
+
+    def residual_deviations(self, chi: NDArray) -> NDArray:
+        """Return σ̂_j = ‖ρ_j‖/√(r_j − b_j), (n,) [N·m]."""
+        free = np.maximum(self.counts - self.own.sum(axis=1), 1)
+        return self.residual_norms(chi) / np.sqrt(free)
+
+
+class _Accumulator:
+    """Triangles of n joints that grow row by row and, where new columns appear, wider."""
+
+    def __init__(self, n: int, b: int):
+        self.b = b
+        self.counts = np.zeros(n)
+        self.own = np.zeros((n, b), dtype=bool)
+        self.factors = [np.zeros((0, 0)) for _ in range(n)]
+        self.used: list[NDArray] = [np.zeros(0, dtype=int) for _ in range(n)]
+
+    def add(self, j: int, rows: NDArray, tau: NDArray, count: float) -> None:
+        """Take rows (b, samples) of joint j with their right-hand sides (samples,)."""
+        present = np.abs(rows).max(axis=1, initial=0.0) > 0
+        if np.any(present & ~self.own[j]) or not len(self.factors[j]):
+            self.own[j] |= present
+            self.factors[j], self.used[j] = _widen(self.factors[j], self.used[j], self.own[j])
+        self.factors[j] = _reduce([self.factors[j], np.concatenate([rows[self.used[j]], tau[None]]).T])
+        self.counts[j] += count
+
+    def finish(self, resting: Triangles | None = None) -> Triangles:
+        """Return the triangles."""
+        full = np.zeros((len(self.factors), self.b + 1, self.b + 1))
+        for j, factor in enumerate(self.factors):
+            full[j][np.ix_(np.arange(len(factor)), np.append(self.used[j], self.b)[:factor.shape[1]])] = factor
+        return Triangles(full, self.counts, self.own, resting)
+
+
+def _reduce(columns: list[NDArray]) -> NDArray:
+    """Return the triangle of rows (samples, c) given as a list of blocks to stack."""
+    matrix = np.asfortranarray(np.concatenate(columns))
+    factor, _, _, info = scipy.linalg.lapack.dgeqrf(matrix, overwrite_a=True)
+    if info != 0:
+        raise np.linalg.LinAlgError(f'QR failed with LAPACK info {info}')
+    return np.triu(factor[:matrix.shape[1]])
+
+
+def _widen(factor: NDArray, used: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
+    """Give a triangle room for the columns in `own`; those it did not have were zero so far."""
+    columns = np.flatnonzero(own)
+    wide = np.zeros((len(factor), len(columns) + 1))
+    if len(factor):
+        wide[:, np.searchsorted(columns, used)] = factor[:, :-1]
+        wide[:, -1] = factor[:, -1]
+    return wide, columns
+
+
+def triangulate(blocks: Iterable[Block], weights: Sequence[NDArray] | None = None) -> Triangles:
+    """Reduce blocks to one triangle per joint, two where rest is looked at. `weights`: per block (joints, samples) factors, such as 0 or 1 / σ."""
+    moving: _Accumulator | None = None
+    resting: _Accumulator | None = None
+    for index, block in enumerate(blocks):
+        n, b, _ = block.rows.shape
+        if moving is None:
+            moving = _Accumulator(n, b)
+            resting = _Accumulator(n, b) if block.resting is not None else None
+        factor = np.ones_like(block.tau) if weights is None else weights[index]
+        if block.scale is not None:
+            factor = factor * block.scale
+        counted = (factor != 0) * (1.0 if block.scale is None else block.scale**2)
+        for j in range(n):
+            rows, tau = block.rows[j] * factor[j], block.tau[j] * factor[j]
+            if resting is None or block.resting is None:
+                moving.add(j, rows, tau, counted[j].sum())
+                continue
+            still = block.resting[j]
+            for part, where in ((moving, ~still), (resting, still)):
+                if where.any():
+                    part.add(j, rows[:, where], tau[where], counted[j][where].sum())
+    assert moving is not None
+    return moving.finish(None if resting is None else resting.finish())
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Solution of the weighted system.
+
+    chi: (b,); sigma: (n,) standard deviation of each joint's residual that its rows were divided by [N·m]; inverse: (b, b) (AᵀA)⁻¹ of the
+    weighted system A; condition_number: of A with its columns scaled to norm 1, columns chosen by held-out data left out; inflation: (b,) √
+    of each column's variance inflation factor, how many times its deviation grows because other columns resemble it (inf for a column no
+    sample shows); rest_sigma: (n,) of the rows at rest, None where rest was not looked at; rows: in all, a stay at rest as one.
+    """
+
+    chi: NDArray
+    sigma: NDArray
+    inverse: NDArray
+    condition_number: float
+    inflation: NDArray
+    rest_sigma: NDArray | None = None
+    rows: float = 0.0
+
+    def row_factors(self, block: Block) -> NDArray:
+        """Return what the rows of a block are multiplied by, (joints, samples): 1/σ, and at rest 1/(σ_rest √m)."""
+        factor = np.broadcast_to(1.0 / self.sigma[:, None], block.tau.shape)
+        if block.resting is None or self.rest_sigma is None:
+            return factor
+        return np.where(block.resting, block.scale / self.rest_sigma[:, None], factor)
+
+
+def solve(triangles: Triangles, sigma: NDArray, optional: NDArray | None = None, rest_sigma: NDArray | None = None,
+          selected: NDArray | None = None) -> Solution:
+    """Solve with the rows of joint j divided by sigma_j; directions that no sample shows stay at zero.
+
+    optional: (b,) ridge per column as a share of its norm (True: `RELUCTANCE`): what the other columns explain as well is left to those. It
+    moves the part of a column that is its own by ridge² over that part's square. selected: (b,) bool, left out of the condition number.
+    """
+    b = triangles.own.shape[1]
+    stacked = np.concatenate([factor / deviation for factor, deviation in zip(triangles.factors, sigma, strict=True)])
+    if triangles.resting is not None and rest_sigma is not None:
+        stacked = np.concatenate([stacked, *(factor / deviation for factor, deviation in zip(triangles.resting.factors, rest_sigma, strict=True))])
+    if optional is not None and np.any(optional):
+        share = RELUCTANCE * optional if optional.dtype == bool else optional
+        ridge = np.diag(share * np.linalg.norm(stacked[:, :b], axis=0))
+        stacked = np.concatenate([stacked, np.column_stack([ridge, np.zeros(b)])])
+    triangle = scipy.linalg.qr(stacked, mode='r')[0][:b + 1]
+    A, y = triangle[:b, :b], triangle[:b, b]
+    scale = np.linalg.norm(A, axis=0)
+    shown = scale > 0
+    scale = np.where(shown, scale, 1.0)
+    U, s, Vt = np.linalg.svd(A / scale)
+    good = s > RANK * s[0]
+    inverted = np.where(good, 1.0 / np.where(good, s, 1.0), 0.0)
+    chi = (Vt.T * inverted) @ (U.T @ y) / scale
+    inverse = (Vt.T * inverted**2) @ Vt
+    hidden = ~shown | (np.abs(Vt[~good]).max(axis=0, initial=0.0) > 1e-6)
+    inflation = np.where(hidden, np.inf, np.sqrt(np.diag(inverse)))
+    asked = np.ones(b, dtype=bool) if selected is None else ~selected
+    if not asked.all():
+        s = np.linalg.svd((A / scale)[:, asked], compute_uv=False)
+    condition = s[0] / s[-1] if (s > RANK * s[0]).all() and shown[asked].all() else np.inf
+    return Solution(chi, np.asarray(sigma, dtype=float), inverse / np.outer(scale, scale), float(condition), inflation, rest_sigma, triangles.rows)
+
+
+def ols(triangles: Triangles, optional: NDArray | None = None) -> Solution:
+    """Ordinary least squares; every row counts alike, sigma is that of all residuals together."""
+    n = len(triangles.counts)
+    plain = solve(triangles, np.ones(n), optional)
+    free = max(triangles.counts.sum() - len(plain.chi), 1.0)
+    sigma = np.full(n, np.linalg.norm(triangles.residual_norms(plain.chi)) / np.sqrt(free))
+    return solve(triangles, np.maximum(sigma, np.finfo(float).tiny), optional)
+
+
+def wls(triangles: Triangles, optional: NDArray | None = None, selected: NDArray | None = None) -> Solution:
+    """Weighted least squares: rows of joint j divided by σ̂_j of the OLS solution [G eq 8-11], moving and resting ones each by their own.
+
+    One pass, as published: with few rows, repeating it lets a joint that is fitted well by chance take over.
+    """
+    # an exactly satisfied row set (noise-free data) must not get an infinite weight
+    floor = max(1e-9 * float(np.linalg.norm(triangles.factors[:, :, -1])), np.finfo(float).tiny)
+    ones = np.ones(len(triangles.counts))
+    if triangles.resting is None:
+        first = solve(triangles, ones, optional)
+        return solve(triangles, np.maximum(triangles.residual_deviations(first.chi), floor), optional, selected=selected)
+    floor = max(floor, 1e-9 * float(np.linalg.norm(triangles.resting.factors[:, :, -1])))
+    first = solve(triangles, ones, optional, ones)
+    sigma, rest = (np.maximum(found, floor) for found in _deviations(triangles, triangles.resting, first.chi))
+    return solve(triangles, sigma, optional, rest, selected)
+
+
+def _deviations(moving: Triangles, resting: Triangles, chi: NDArray) -> tuple[NDArray, NDArray]:
+    """Return σ̂_j of the moving rows and of the stays at rest, (n,) each; what too few rows cannot tell is taken from the others."""
+    sigma = moving.residual_deviations(chi)
+    square = resting.residual_norms(chi)**2
+    stays = resting.counts
+    enough = moving.counts > FEW
+    alone = np.sqrt(square / np.maximum(stays, 1.0))
+    drawn = np.sqrt((square + PRIOR_STAYS * (PRIOR_RATIO * sigma)**2) / (stays + PRIOR_STAYS))
+    rest = np.where(enough, np.maximum(drawn, sigma), alone)
+    return np.where(enough, sigma, np.maximum(sigma, alone)), rest

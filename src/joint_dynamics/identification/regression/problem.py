@@ -1,0 +1,249 @@
+"""The linear system Y = W χ + ρ of a robot, served block by block so that memory does not grow with the recording."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.preparation.rest import Rest, find_rest
+from joint_dynamics.identification.regression.load_friction import FrictionState, Motion, slip_of
+from joint_dynamics.identification.regression.terms import Term
+from joint_dynamics.identification.regression.torque import load_torque
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot.regressor import regressor_rows
+
+BLOCK = 2048
+CACHE = 64 * 2**20
+"""Blocks are kept for the next pass up to this size [bytes]; beyond it they are built again."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some samples of one observation.
+
+    rows (joints, parameters, samples), tau and dq (joints, samples), index of the observation; kept: which of its kept samples;
+    resting (joints, samples) bool and scale (joints, samples): see `rest`, None where rest is not looked at.
+    """
+
+    rows: NDArray
+    tau: NDArray
+    dq: NDArray
+    observation: int
+    kept: slice = field(default_factory=lambda: slice(None))
+    resting: NDArray | None = None
+    scale: NDArray | None = None
+
+
+class BaseRows:
+    """The columns of the base parameters for some observations; kept in memory up to `CACHE` bytes."""
+
+    def __init__(self, model: RobotModel, observations: Sequence[Observation]):
+        self.model = model
+        self.observations = list(observations)
+        self.base = model.base_parameters()
+        self._cache: list[Block] | None = []
+
+    def rows(self, observation: Observation, part: slice) -> NDArray:
+        """Regressor of consecutive samples at the full rate, (joints, base parameters, samples)."""
+        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (
+            observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta))
+        full = regressor_rows(self.model.chain, q, dq, ddq)
+        if observation.dtheta is not observation.dq:
+            for j in range(self.model.n):
+                first = PER_JOINT * j + len(INERTIAL)
+                full[j, first:first + 3] = ddtheta[j], dtheta[j], np.sign(dtheta[j])
+        if self.model.coupling is not None:
+            full = np.concatenate([full, self.model.coupling.regressor_rows(dtheta, ddtheta)], axis=1)
+        return full[:, self.base.independent]
+
+    def _build(self) -> Iterator[Block]:
+        for index, observation in enumerate(self.observations):
+            decimator = observation.decimator
+            if decimator is None:
+                for start in range(0, len(observation.q), BLOCK):
+                    part = slice(start, min(start + BLOCK, len(observation.q)))
+                    yield Block(self.rows(observation, part), observation.tau[part].T, observation.dq[part].T, index, part)
+                continue
+            for part, first, end, weights in spans(observation):
+                rows = np.zeros((self.model.n, self.base.count, weights.shape[1]))
+                for begin in range(first, end, BLOCK):
+                    piece = slice(begin, min(begin + BLOCK, end))
+                    rows += self.rows(observation, piece) @ weights[begin - first:piece.stop - first]
+                yield Block(rows, observation.tau[first:end].T @ weights, observation.dq[decimator.kept[part]].T, index, part)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all blocks in order, from memory on later passes where they fit."""
+        if self._cache:
+            yield from self._cache
+            return
+        fresh: list[Block] | None = []
+        size = 0
+        for block in self._build():
+            if fresh is not None:
+                size += block.rows.nbytes
+                fresh = None if size > CACHE else [*fresh, block]
+            yield block
+        self._cache = fresh
+
+
+def spans(observation: Observation) -> Iterator[tuple[slice, int, int, NDArray]]:
+    """Yield (kept samples, first, end, weights): the inputs first…end that some kept samples are sums of, in one matrix product."""
+    decimator = observation.decimator
+    if decimator is None:
+        raise ValueError('an observation without a parallel filter has no spans')
+    kept = len(decimator.kept)
+    step = int(decimator.kept[1] - decimator.kept[0]) if kept > 1 else 1
+    # blocks overlap by the kernel's reach: long enough that this costs little, short enough to stay small
+    chunk = max(8, max(BLOCK, 6 * decimator.half) // step)
+    for start in range(0, kept, chunk):
+        part = slice(start, min(start + chunk, kept))
+        first, end = decimator.span(part)
+        yield part, first, end, decimator.weights(part)
+
+
+class Problem:
+    """Y = W χ + ρ over several observations of one robot, with the columns of its base parameters and of additional terms.
+
+    Attributes
+    ----------
+    names: of the b columns; base: the robot's BaseParameters, whose columns come first; terms: the additional ones; state: what friction
+    columns take from the solution before. rest_speed: joints below it rest (see `rest`), 0: rest is not looked at.
+
+    """
+
+    def __init__(self, model: RobotModel, observations: Sequence[Observation], terms: Sequence[Term] = (), state: FrictionState | None = None,
+                 rest_speed: float = 0.0, rows: BaseRows | None = None):
+        self.model = model
+        self.terms = list(terms)
+        for term in self.terms:
+            if term.joint not in model.joint_names:
+                raise JointDynamicsError(f'terms: expected a joint of {", ".join(model.joint_names)}, found {term.joint!r}')
+        self.state = state or FrictionState()
+        self.base_rows = rows or BaseRows(model, observations)
+        self.observations = self.base_rows.observations
+        self.base = self.base_rows.base
+        self.names = self.base.names + [name for term in self.terms for name in term.names]
+        self.rest_speed = rest_speed
+        self._extra: dict[int, NDArray] = {}
+        self._rest: dict[int, Rest] = {}
+        self._torque: dict[int, NDArray] = {}
+
+    @property
+    def columns(self) -> int:
+        """Number of parameters b."""
+        return len(self.names)
+
+    @property
+    def optional(self) -> NDArray:
+        """How far each column is held back, (b,): 0 for the base parameters, the terms' `ridge`."""
+        return np.concatenate([np.zeros(self.base.count), *(np.full(len(term.names), term.ridge) for term in self.terms)])
+
+    @property
+    def selected(self) -> NDArray:
+        """Which columns were chosen by held-out data, (b,) bool: they do not count when the excitation is judged."""
+        return np.concatenate([np.zeros(self.base.count, dtype=bool), *(np.full(len(term.names), term.selected) for term in self.terms)])
+
+    @property
+    def joints_of_extra(self) -> list[int]:
+        """Joint index of every additional column."""
+        return [self.model.joint_names.index(term.joint) for term in self.terms for _ in term.names]
+
+    def on(self, observations: Sequence[Observation]) -> Problem:
+        """Return the same columns on other observations."""
+        return Problem(self.model, observations, self.terms, self.state, self.rest_speed)
+
+    def with_terms(self, terms: Sequence[Term], state: FrictionState | None = None) -> Problem:
+        """Return the same observations with other terms or another state; the base columns are shared."""
+        other = Problem(self.model, self.observations, terms, state or self.state, self.rest_speed, self.base_rows)
+        other._rest, other._torque = self._rest, self._torque
+        return other
+
+    def with_columns(self, terms: Sequence[Term], columns: dict[str, NDArray]) -> Problem:
+        """Return the same problem with terms of which only the named columns differ; these are given at the kept samples, (K,) end to end."""
+        other = self.with_terms(terms)
+        first = 0
+        for index, observation in enumerate(self.observations):
+            kept = slice(first, first + len(observation.kept))
+            first = kept.stop
+            other._extra[index] = self.extra(index).copy()
+            for name, values in columns.items():
+                other._extra[index][self.names.index(name) - self.base.count] = values[kept]
+        return other
+
+    def with_torque(self, torque: Sequence[NDArray]) -> Problem:
+        """Return the same problem for other torques: one array (samples, joints) [N·m] per observation, at the full rate."""
+        other = self.with_terms(self.terms)
+        other._extra = self._extra
+        other._torque = {index: (values if part.decimator is None else part.decimator.apply(values)).T
+                         for index, (part, values) in enumerate(zip(self.observations, torque, strict=True))}
+        return other
+
+    def rest(self, index: int) -> Rest:
+        """Return where the joints of one observation rest."""
+        if index not in self._rest:
+            self._rest[index] = find_rest(self.observations[index], self.rest_speed)
+        return self._rest[index]
+
+    def extra_columns(self, observation: Observation, part: slice, slips: dict[float, NDArray]) -> NDArray:
+        """Additional columns of consecutive samples at the full rate, (columns, samples); slips: see `slips`."""
+        q, dtheta = observation.q[part].T, observation.dtheta[part].T
+        load = self._load(observation, part)
+        state, values = self.state, []
+        for term in self.terms:
+            j = self.model.joint_names.index(term.joint)
+            sign = None
+            if state.share is not None and state.width is not None and state.share[j] > 0:
+                sign = np.sign(dtheta[j]) * (1 - state.share[j]) + state.share[j] * slips[float(state.width[j])][part, j]
+            motion = Motion(q[j], dtheta[j], sign, None if load is None else load[j],
+                            None if observation.temperature is None else observation.temperature[part, j],
+                            {} if term.width is None else {term.width: slips[term.width][part, j]})
+            values.append(term.of(motion))
+        return np.concatenate(values) if values else np.zeros((0, q.shape[1]))
+
+    def _load(self, observation: Observation, part: slice) -> NDArray | None:
+        if self.state.links is None or not any('load' in term.needs for term in self.terms):
+            return None
+        load = load_torque(self.model, observation, self.state.links, part)
+        limit = self.state.load_limit
+        return load if limit is None else np.clip(load, -limit[:, None], limit[:, None])
+
+    def slips(self, observation: Observation) -> dict[float, NDArray]:
+        """Return {width: H (samples, n)} for all widths that terms or the state ask for."""
+        widths = {term.width for term in self.terms if term.width is not None}
+        if self.state.width is not None and self.state.share is not None:
+            widths |= {float(width) for width in self.state.width[self.state.share > 0]}
+        return {width: slip_of(observation.theta, width) for width in sorted(widths)}
+
+    def extra(self, index: int) -> NDArray:
+        """Additional columns of one observation at its kept samples, (columns, kept)."""
+        if index not in self._extra:
+            observation = self.observations[index]
+            slips = self.slips(observation)
+            if observation.decimator is None:
+                self._extra[index] = self.extra_columns(observation, slice(0, len(observation.q)), slips)
+            else:
+                self._extra[index] = np.concatenate([self.extra_columns(observation, slice(first, end), slips) @ weights
+                                                     for _, first, end, weights in spans(observation)], axis=1)
+        return self._extra[index]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield all blocks in order: base columns, then those of the terms, in the rows of their joints."""
+        where = self.joints_of_extra
+        for block in self.base_rows.blocks():
+            if where:
+                n, b, samples = block.rows.shape
+                rows = np.zeros((n, b + len(where), samples))
+                rows[:, :b] = block.rows
+                for column, (j, values) in enumerate(zip(where, self.extra(block.observation)[:, block.kept], strict=True)):
+                    rows[j, b + column] = values
+                block = replace(block, rows=rows)
+            if self._torque:
+                block = replace(block, tau=self._torque[block.observation][:, block.kept])
+            if self.rest_speed > 0:
+                rest = self.rest(block.observation)
+                block = replace(block, resting=rest.resting[:, block.kept], scale=rest.scale[:, block.kept])
+            yield block

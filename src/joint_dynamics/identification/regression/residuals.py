@@ -1,0 +1,135 @@
+"""How well identified parameters predict the torque of a recording: residuals per joint, relative and absolute."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.problem import BLOCK, Block, Problem
+from joint_dynamics.identification.regression.torque import inertial_only, rigid_torque
+from joint_dynamics.robot import INERTIAL, PER_JOINT
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Measured and predicted torque of one recording on the filtered, decimated samples.
+
+    time (K,) [s]; tau, predicted (K, joints) [N·m]; dq (K, joints) [rad/s]; raw_residual_percent: the same prediction against the
+    unfiltered
+    torque, per joint (joints,) and overall (float).
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    time: NDArray
+    tau: NDArray
+    predicted: NDArray
+    dq: NDArray
+    moving_speed: float
+    raw: tuple[NDArray, float]
+
+    @property
+    def residual(self) -> NDArray:
+        """τ − τ̂, (K, joints) [N·m]."""
+        return self.tau - self.predicted
+
+    def residual_percent(self, moving: bool = False) -> tuple[NDArray, float]:
+        """Return 100 ‖τ − τ̂‖/‖τ‖ per joint (joints,) and overall; `moving`: of the samples with |q̇_j| above the moving speed only.
+
+        A joint without such samples, or without torque, is NaN.
+        """
+        mask = np.abs(self.dq) > self.moving_speed if moving else np.ones_like(self.dq, dtype=bool)
+        return relative(np.where(mask, self.residual, 0.0), np.where(mask, self.tau, 0.0))
+
+    @property
+    def rmse(self) -> NDArray:
+        """Root mean square of the residual per joint, (joints,) [N·m]."""
+        return np.sqrt(np.mean(self.residual**2, axis=0))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the entry of summary.json for this recording (design.md's keys; NaN as None)."""
+        return {
+            'recording': self.name,
+            'residual_percent': self._by_joint(*self.residual_percent()),
+            'moving_residual_percent': self._by_joint(*self.residual_percent(moving=True)),
+            'raw_residual_percent': self._by_joint(*self.raw),
+            'rmse': {name: float(value) for name, value in zip(self.joint_names, self.rmse, strict=True)},
+        }
+
+    def _by_joint(self, joints: NDArray, overall: float) -> dict[str, float | None]:
+        named = dict(zip(self.joint_names, joints, strict=True)) | {'overall': overall}
+        return {name: float(value) if np.isfinite(value) else None for name, value in named.items()}
+
+
+def relative(residual: NDArray, tau: NDArray) -> tuple[NDArray, float]:
+    """Return 100 ‖residual‖/‖tau‖ per column (samples, joints) and overall, NaN where tau is zero."""
+    return relative_of_squares((residual**2).sum(axis=0), (tau**2).sum(axis=0))
+
+
+def relative_of_squares(error: NDArray, size: NDArray) -> tuple[NDArray, float]:
+    """Return 100 √(error/size) per joint and over all joints, NaN where size is zero."""
+    with np.errstate(divide='ignore', invalid='ignore'):
+        joints = 100 * np.sqrt(np.where(size > 0, error / size, np.nan))
+    overall = 100 * float(np.sqrt(error.sum() / size.sum())) if size.sum() > 0 else float('nan')
+    return joints, overall
+
+
+def predict(block: Block, chi: NDArray) -> NDArray:
+    """Return the torque (joints, samples) that parameters chi (b,) predict for a block."""
+    return np.einsum('jbs,b->js', block.rows, chi, optimize=True)
+
+
+def full_rate_torque(problem: Problem, observation: Observation, chi: NDArray) -> NDArray:
+    """Return the torque (samples, joints) that parameters chi (b,) predict for every sample of an observation, before any filter."""
+    model, base = problem.model, problem.base
+    standard = base.lift(chi[:base.count])
+    links = inertial_only(model, standard)
+    Ia, Fv, Fc, offset = standard[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)[:, len(INERTIAL):].T[:, :, None]
+    slips, where, extra = problem.slips(observation), problem.joints_of_extra, chi[base.count:]
+    out = np.empty_like(observation.tau)
+    for start in range(0, len(out), BLOCK):
+        part = slice(start, min(start + BLOCK, len(out)))
+        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (
+            observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta))
+        tau = rigid_torque(model, q, dq, ddq, links) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta) + offset
+        if model.coupling is not None:
+            tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard[PER_JOINT * model.n:])
+        if where:
+            np.add.at(tau, where, extra[:, None] * problem.extra_columns(observation, part, slips))
+        out[part] = tau.T
+    return out
+
+
+def raw_residuals(problem: Problem, chi: NDArray) -> list[tuple[NDArray, float]]:
+    """Return per observation (joints,) and overall 100 ‖τ − τ̂‖/‖τ‖ of the unfiltered torque."""
+    return [relative(observation.tau - full_rate_torque(problem, observation, chi), observation.tau) for observation in problem.observations]
+
+
+def fits(problem: Problem, chi: NDArray, moving_speed: float) -> list[Fit]:
+    """Return one Fit per observation of the problem."""
+    series: list[list[tuple[NDArray, ...]]] = [[] for _ in problem.observations]
+    for block in problem.blocks():
+        series[block.observation].append((block.tau.T, predict(block, chi).T, block.dq.T))
+    found = []
+    for observation, parts, raw in zip(problem.observations, series, raw_residuals(problem, chi), strict=True):
+        tau, predicted, dq = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        found.append(Fit(observation.name, problem.model.joint_names, observation.time[observation.kept], tau, predicted, dq, moving_speed, raw))
+    return found
+
+
+def together(parts: Sequence[Fit], moving: bool = False) -> tuple[NDArray, float]:
+    """Return `residual_percent` of several recordings as one."""
+    masks = [np.abs(part.dq) > part.moving_speed if moving else np.ones_like(part.dq, dtype=bool) for part in parts]
+    residual = np.concatenate([np.where(mask, part.residual, 0.0) for part, mask in zip(parts, masks, strict=True)])
+    tau = np.concatenate([np.where(mask, part.tau, 0.0) for part, mask in zip(parts, masks, strict=True)])
+    return relative(residual, tau)
+
+
+def weighted_residuals(blocks: Iterable[Block], solution: Solution) -> NDArray:
+    """Return all residuals end to end as the solution weighs them, (joints, samples)."""
+    return np.concatenate([(block.tau - predict(block, solution.chi)) * solution.row_factors(block) for block in blocks], axis=1)

@@ -1,0 +1,41 @@
+"""The robust methods within `identify`: outliers out first, then the terms that held-out data ask for, then the robust estimate with them."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.fixed_point import without_state
+from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
+from joint_dynamics.identification.regression.irls import irls
+from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.settings import IdentificationSettings
+
+ROBUST = ('irls', 'i-irls')
+
+Select = Callable[[Problem], tuple[Problem, Solution, dict[str, Any]]]
+
+
+def robust_estimate(problem: Problem, settings: IdentificationSettings, select: Select) -> tuple[Problem, Solution, NDArray, dict[str, Any]]:
+    """Identify by `settings.method`, one of `ROBUST`; return problem, solution, covariance and summary entries.
+
+    select: chooses further terms on held-out data, as with WLS; it gets the problem with gross outliers replaced. I-IRLS has its own terms.
+    """
+    options = FrictionOptions.from_config(settings.options)
+    plain = without_state(problem)
+    first = wls(triangulate(plain.blocks()), plain.optional, plain.selected)
+    extras: dict[str, Any] = {}
+    if settings.method == 'i-irls':
+        if plain is not problem:
+            raise JointDynamicsError('terms: expected none of load or hysteresis with i-irls, which has load terms of its own')
+        found, course = iirls(plain, first, options)
+        extras['i_irls'] = course
+    else:
+        chosen, solution, extras = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
+        found = irls(chosen, solution, options.threshold)
+        extras = {**extras, 'irls': {'loops': found.trace}}
+    measured = found.problem.with_torque([observation.tau for observation in problem.observations])
+    return measured, found.solution, found.covariance(), {**extras, 'rejected_rows_percent': found.rejected_percent}

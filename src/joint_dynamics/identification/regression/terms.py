@@ -1,0 +1,162 @@
+"""Additional columns of the regressor, one joint at a time: springs, counterbalances, further friction.
+
+A term acts on one joint and is linear in its parameters. Its columns are functions of that joint's motion: position, speed, load torque,
+temperature and the hysteresis of its transmission. Friction terms carry the names of the friction document (docs/joint_models.md).
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.load_friction import FRICTION, Motion, needs_of
+from joint_dynamics.identification.regression.load_friction import hysteresis as hysteresis_column
+from joint_dynamics.identification.regression.load_friction import stribeck as stribeck_column
+
+Column = Callable[[Motion], NDArray]
+RELUCTANCE = 0.1
+"""Share of an additional column's norm that has to be its own before it counts as much as the others."""
+FUNCTIONS = {name: getattr(np, name) for name in ('sin', 'cos', 'tan', 'sqrt', 'exp', 'log', 'abs', 'sign', 'tanh', 'arctan')}
+KINDS = ('fourier', 'function', 'friction', 'stribeck', 'hysteresis')
+_NODES = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Load, ast.Constant, ast.Add, ast.Sub, ast.Mult, ast.Div,
+          ast.Pow, ast.USub, ast.UAdd)
+
+
+@dataclass(frozen=True)
+class Term:
+    """Columns that one joint's equation gains.
+
+    Attributes
+    ----------
+    joint: its name; names: one per column; columns: functions of a Motion, each (samples,); document: how the term is written in the
+    description. ridge: how far it is held back, as a share of its columns' norm. selected: chosen by held-out data, not asked for.
+    needs: what beside position and speed it takes (`load`, `temperature`). width: of a hysteresis [rad].
+
+    """
+
+    joint: str
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    document: Mapping[str, Any]
+    ridge: float = RELUCTANCE
+    selected: bool = False
+    needs: frozenset[str] = field(default=frozenset())
+    width: float | None = None
+
+    def values(self, q: NDArray, dq: NDArray, **known: Any) -> NDArray:
+        """Return (columns, samples) for q, dq (samples,) [rad, rad/s]; `known`: the other fields of `Motion`."""
+        return self.of(Motion(q, dq, **known))
+
+    def of(self, motion: Motion) -> NDArray:
+        """Return (columns, samples) for a motion."""
+        return np.array([np.broadcast_to(column(motion), motion.q.shape) for column in self.columns])
+
+
+def fourier_term(joint: str, harmonics: Sequence[int], **options: Any) -> Term:
+    """Return a torque that depends on the joint's position by sin(h q), cos(h q): a counterbalance, a spring, a cable."""
+    names, columns = [], []
+    for h in harmonics:
+        for name, function in (('sin', np.sin), ('cos', np.cos)):
+            names.append(f'{name}{h}q_{joint}')
+            columns.append(lambda motion, h=h, function=function: function(h * motion.q))
+    return Term(joint, tuple(names), tuple(columns), {'fourier': list(harmonics)}, **options)
+
+
+def function_term(joint: str, expression: str) -> Term:
+    """Return a column from a formula in q and dq, such as `sin(q) / sqrt(1.2 - cos(q))`, of arithmetic and `FUNCTIONS` only."""
+    where = f'terms.{joint}.function'
+    try:
+        tree = ast.parse(str(expression), mode='eval')
+    except SyntaxError:
+        raise JointDynamicsError(f'{where}: expected a formula in q and dq, found {expression!r}') from None
+    for node in ast.walk(tree):
+        known = isinstance(node, _NODES)
+        if isinstance(node, ast.Name):
+            known = node.id in ('q', 'dq', 'pi', *FUNCTIONS)
+        elif isinstance(node, ast.Constant):
+            known = isinstance(node.value, (int, float))
+        if not known:
+            raise JointDynamicsError(f'{where}: expected q, dq, pi, numbers, + - * / ** and {", ".join(FUNCTIONS)}, found {expression!r}')
+    code = compile(tree, where, 'eval')
+
+    def column(motion: Motion) -> NDArray:
+        return eval(code, {'__builtins__': {}}, {**FUNCTIONS, 'pi': np.pi, 'q': motion.q, 'dq': motion.dq})
+
+    return Term(joint, (f'{expression}_{joint}',), (column,), {'function': str(expression)})
+
+
+def friction_term(joint: str, name: str, T_0: float | None = None, **options: Any) -> Term:
+    """Return one of the `FRICTION` terms for a joint; T_0 [°C]: where those of temperature vanish."""
+    document: dict[str, Any] = {'friction': name}
+    column = FRICTION[name]
+    needs = needs_of(name)
+    if 'temperature' in needs:
+        T_0 = 25.0 if T_0 is None else float(T_0)
+        document['T_0'] = T_0
+        return Term(joint, (f'{name}_{joint}',), (lambda motion: column(motion, T_0),), document, needs=needs, **options)
+    return Term(joint, (f'{name}_{joint}',), (column,), document, needs=needs, **options)
+
+
+def stribeck_term(joint: str, V_S: float, mu: float = 1.0, **options: Any) -> Term:
+    """Return (F_S − F_C0) of sgn(ω) exp(−(|ω|/V_S)^μ) [M3 eq 14], V_S in rad/s."""
+    return Term(joint, (f'F_S-F_C0_{joint}',), (lambda motion: stribeck_column(motion, V_S, mu),),
+                {'stribeck': {'V_S': float(V_S), 'mu': float(mu)}}, **options)
+
+
+def hysteresis_term(joint: str, width: float, **options: Any) -> Term:
+    """Return the share of Coulomb friction that builds up over `width` [rad] after each reversal instead of jumping (Maxwell-slip)."""
+    width = float(width)
+    return Term(joint, (f'F_H_{joint}',), (lambda motion: hysteresis_column(motion, width),), {'hysteresis': width}, width=width, **options)
+
+
+def _positive(value: Any, where: str, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value) or value <= 0:
+        raise JointDynamicsError(f'{where}: expected {what} above 0, found {value!r}')
+    return float(value)
+
+
+def _term(joint: str, kind: str, value: Any, more: Mapping[str, Any]) -> Term:
+    where = f'terms.{joint}.{kind}'
+    if kind == 'fourier':
+        harmonics = list(range(1, value + 1)) if isinstance(value, int) else value
+        if not isinstance(harmonics, list) or not harmonics or not all(isinstance(h, int) and h > 0 for h in harmonics):
+            raise JointDynamicsError(f'{where}: expected a number of harmonics or a list of them, found {value!r}')
+        return fourier_term(joint, harmonics)
+    if kind == 'function':
+        return function_term(joint, value)
+    if kind == 'stribeck':
+        shape = value if isinstance(value, Mapping) else {'V_S': value}
+        if set(shape) - {'V_S', 'mu'} or 'V_S' not in shape:
+            raise JointDynamicsError(f'{where}: expected V_S [rad/s] and mu, found {value!r}')
+        V_S = _positive(shape['V_S'], f'{where}.V_S', 'a speed [rad/s]')
+        return stribeck_term(joint, V_S, _positive(shape.get('mu', 1.0), f'{where}.mu', 'an exponent'))
+    if kind == 'hysteresis':
+        return hysteresis_term(joint, _positive(value, where, 'a width [rad]'))
+    if value not in FRICTION:
+        raise JointDynamicsError(f'{where}: expected one of {", ".join(FRICTION)}, found {value!r}')
+    return friction_term(joint, value, more.get('T_0'))
+
+
+def terms_from_config(config: Any) -> tuple[Term, ...]:
+    """Read `terms`: {joint: [{fourier: 2} or {fourier: [1, 3]} or {function: "…"} or {friction: F_T0} or {stribeck: 0.4} or {hysteresis: 1e-3}, …]}.
+
+    Raises JointDynamicsError naming the entry. A whole number N for `fourier` means the harmonics 1…N.
+    """
+    if not isinstance(config, Mapping):
+        raise JointDynamicsError(f'terms: expected joint names with lists of terms, found {config!r}')
+    found: list[Term] = []
+    for joint, entries in config.items():
+        for entry in entries if isinstance(entries, list) else [entries]:
+            kinds = [kind for kind in entry if kind != 'T_0'] if isinstance(entry, Mapping) else []
+            if len(kinds) != 1:
+                raise JointDynamicsError(f'terms.{joint}: expected one of {", ".join(KINDS)} with its value, found {entry!r}')
+            if kinds[0] not in KINDS:
+                raise JointDynamicsError(f'terms.{joint}: expected {", ".join(KINDS[:2])} or {KINDS[2]} (or {", ".join(KINDS[3:])}), '
+                                         f'found {kinds[0]!r}')
+            found.append(_term(joint, kinds[0], entry[kinds[0]], entry))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Whether what was identified can be relied on: excitation, residuals, diagnostics."""

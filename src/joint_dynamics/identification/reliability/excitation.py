@@ -1,0 +1,37 @@
+"""Whether a recording excites the robot enough for its parameters to be believed.
+
+The condition number of the regressor with columns scaled to norm 1 says how much noise grows at worst; the variance inflation of a
+column says which parameters it grows for: √VIF_k = ‖w_k‖ √((WᵀW)⁻¹_kk) is 1 for a column orthogonal to the others.
+"""
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.identification.regression.least_squares import Solution
+
+INFLATION_LIMIT = 30.0
+"""A deviation that grows by more than this because columns resemble each other: the parameter cannot be told from others."""
+
+
+def doubtful_parameters(names: list[str], solution: Solution, limit: float = INFLATION_LIMIT) -> list[str]:
+    """Return the names of the parameters that the motion does not separate from others, worst first."""
+    order = np.argsort(-solution.inflation, kind='stable')
+    return [names[k] for k in order if solution.inflation[k] > limit]
+
+
+def reasons_for_doubt(names: list[str], solution: Solution, condition_limit: float) -> list[str]:
+    """Return why the result cannot be believed, one line each; empty where it can."""
+    reasons = []
+    if not solution.condition_number <= condition_limit:
+        doubtful = doubtful_parameters(names, solution)
+        number = f'{solution.condition_number:.3g}' if np.isfinite(solution.condition_number) else 'infinite'
+        listed = f'; not to be believed: {", ".join(doubtful)}' if doubtful else ''
+        reasons.append(f'the recordings do not excite the robot enough: condition number {number}, expected at most {condition_limit:g}{listed}')
+    return reasons
+
+
+def relative_deviation_percent(chi: NDArray, deviation: NDArray) -> NDArray:
+    """Return 100 σ/|χ| (b,), infinite for a parameter estimated as zero [G eq 11]."""
+    with np.errstate(divide='ignore', invalid='ignore'):
+        return np.where(chi != 0, 100 * deviation / np.abs(chi), np.inf)

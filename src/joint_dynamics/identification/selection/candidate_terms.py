@@ -1,0 +1,129 @@
+"""The further terms that are tried on held-out data, and what is done with those that pay.
+
+Friction is of one kind in all joints of an arm more often than not, so a term is tried for all joints at once: n parameters decided by
+n times the data. What belongs to single joints (a spring or counterbalance) is tried joint by joint, and has to be beyond doubt.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.fixed_point import state_from
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.terms import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
+from joint_dynamics.identification.selection.held_out import Candidate, Choice, HeldOut, Rows, Step, select
+
+STRIBECK_SPEEDS = (0.4,)
+"""Speeds V_S [rad/s] at which the Stribeck term is tried; narrower ones are moulded to how the training data stop and start."""
+WIDTHS = (1e-3, 3e-3)
+"""Widths [rad] over which Coulomb friction builds up after a reversal."""
+WARMING = 3.0
+"""Rise of temperature [K] within the recordings below which its effect cannot be told from that of anything else."""
+SURE, MUCH = 5.0, 0.05
+"""What a term of a single joint has to reach: standard errors, and fraction of the loss."""
+BLOCK_TIME = 0.8
+"""Length of a block of time, in periods of f_dyn: longer than what residuals remember of themselves, short enough to leave the motion's variety."""
+MOST_ROWS = 6000
+"""Samples beyond this are thinned, whole blocks at a time."""
+
+
+@dataclass(frozen=True)
+class Ingredient:
+    """Terms that are tried together under one name."""
+
+    name: str
+    terms: tuple[Term, ...]
+    kind: str = ''
+    single: bool = False
+
+
+def menu(model_joints: Sequence[str], temperature: NDArray | None) -> list[Ingredient]:
+    """Return what is tried; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured."""
+    def everywhere(name: str, make: Callable[[str], Term], kind: str = '') -> Ingredient:
+        return Ingredient(name, tuple(make(joint) for joint in model_joints), kind)
+
+    def friction(name: str) -> Callable[[str], Term]:
+        return lambda joint: friction_term(joint, name)
+
+    found = [everywhere('square root of speed (F_T0)', friction('F_T0')), everywhere('square of speed (F_V2)', friction('F_V2')),
+             everywhere('cube of speed (F_V3)', friction('F_V3'))]
+    found += [everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck') for V_S in STRIBECK_SPEEDS]
+    quadrants = tuple(friction_term(joint, name) for joint in model_joints for name in ('load_gain', 'load_sign'))
+    found += [everywhere('load, linear (F_Cl)', friction('F_Cl')), everywhere('load, quadratic (F_C1)', friction('F_C1')),
+              Ingredient('motor and generator quadrants', quadrants)]
+    found += [everywhere(f'hysteresis of {width:g} rad (Maxwell-slip)', partial(hysteresis_term, width=width), 'hysteresis') for width in WIDTHS]
+    if temperature is not None and (temperature[:, 1] - temperature[:, 0]).max() > WARMING:
+        middle = [float(np.round(np.clip(value, 10.0, 70.0), 1)) for value in temperature.mean(axis=1)]
+        found += [Ingredient(f'temperature ({name})', tuple(friction_term(joint, name, T_0) for joint, T_0 in zip(model_joints, middle, strict=True)))
+                  for name in ('F_T1', 'F_T2')]
+    found += [Ingredient(f'position of {joint} (sin, cos of q and 2q)', (fourier_term(joint, [1, 2]),), single=True) for joint in model_joints]
+    return found
+
+
+def temperature_range(observations: Sequence[Observation]) -> NDArray | None:
+    """Return lowest and highest temperature per joint (n, 2) [°C], None where a recording lacks it."""
+    if any(observation.temperature is None for observation in observations):
+        return None
+    measured = [observation.temperature for observation in observations if observation.temperature is not None]
+    return np.stack([np.min([part.min(axis=0) for part in measured], axis=0), np.max([part.max(axis=0) for part in measured], axis=0)], axis=1)
+
+
+def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: float) -> Rows:
+    """Return weighted rows of `candidates` (the columns of `problem`, then the tried ones), thinned to `MOST_ROWS` samples."""
+    b = problem.columns
+    total = sum(len(observation.kept) for observation in problem.observations)
+    every = -(-total // MOST_ROWS)
+    parts: list[tuple[NDArray, NDArray, NDArray]] = []
+    started: dict[int, tuple[int, int]] = {}
+    count = 0
+    for block in candidates.blocks():
+        observation = problem.observations[block.observation]
+        if block.observation not in started:
+            rows = len(observation.kept)
+            period = float(np.median(np.diff(observation.time[observation.kept]))) if rows > 1 else 1.0
+            length = max(4, int(np.ceil(BLOCK_TIME / f_dyn / period)))
+            started[block.observation] = (count, max(1, round(rows / length)))
+            count += started[block.observation][1]
+        first, blocks = started[block.observation]
+        number = first + np.arange(len(observation.kept))[block.kept] * blocks // len(observation.kept)
+        use = number % every == 0
+        factor = solution.row_factors(block)[:, use]
+        parts.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, number[use]))
+    W, tau, labels = (np.concatenate([part[k] for part in parts], axis=-1) for k in range(3))
+    return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1])
+
+
+def choose(problem: Problem, solution: Solution, f_dyn: float, prior: NDArray | None) -> tuple[list[Term], Choice]:
+    """Return the terms that lower the held-out residual of the training data, with their ridges, and the record of the decisions."""
+    tried = menu(problem.model.joint_names, temperature_range(problem.observations))
+    terms = [term for ingredient in tried for term in ingredient.terms]
+    candidates = problem.with_terms([*problem.terms, *terms], state_from(problem, solution, prior))
+    held_out = HeldOut(gather(problem, solution, candidates, f_dyn))
+    groups, column = [], 0
+    for ingredient in tried:
+        size = sum(len(term.names) for term in ingredient.terms)
+        times, least = (SURE, MUCH) if ingredient.single else (None, None)
+        groups.append(Candidate(ingredient.name, tuple(range(column, column + size)), ingredient.kind, times, least))
+        column += size
+    choice = select(held_out, groups)
+    found, column = [], 0
+    for term in terms:
+        if column in choice.ridges:
+            found.append(replace(term, ridge=choice.ridges[column], selected=True))
+        column += len(term.names)
+    return found, choice
+
+
+def summary_of(choice: Choice) -> dict[str, Any]:
+    """Return the entry `selection` of summary.json."""
+    def entry(step: Step) -> dict[str, Any]:
+        return {'term': step.name, 'gain_percent': step.gain_percent, 'standard_errors': step.errors, 'ridge': step.ridge}
+    return {'chosen': [entry(step) for step in choice.steps if step.chosen], 'left_out': [entry(step) for step in choice.steps if not step.chosen],
+            'held_out_loss': {'without': choice.loss_before, 'with': choice.loss_after}}

@@ -1,0 +1,109 @@
+"""The demonstration's numbers, held against cases whose answer is known."""
+import numpy as np
+import pytest
+
+from joint_dynamics.cli import demo_motions
+from joint_dynamics.demo.comparison import Comparison, compare_parameters, friction_errors, headlines, map_nrmse, mean_squares, reductions
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.excitation import MotionSamples
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import FlexibleJointRobot, ur5e_urdf
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return FlexibleJointRobot(seed=3)
+
+
+@pytest.fixture(scope='module')
+def truth(robot):
+    return robot.truth.as_document()
+
+
+@pytest.fixture(scope='module')
+def model():
+    return RobotModel.load(ur5e_urdf())
+
+
+def test_coverage_counts_what_lies_within_two_deviations():
+    rows = tuple((f'XX_{k}', 'XX', 1.0 + error, 0.1, 1.0) for k, error in enumerate((0.0, 0.19, -0.19, 0.21, -0.5)))
+    comparison = Comparison(rows)
+    assert comparison.coverage_percent == pytest.approx(60.0)
+    assert comparison.median_error_deviations == pytest.approx(1.9)
+    assert comparison.median_error_percent == pytest.approx(19.0)
+
+
+def test_the_true_parameters_are_compared_by_name_without_the_linear_friction(model, truth):
+    base = model.base_parameters()
+    true = base.regroup(np.array(truth['parameters']))
+    identified = [{'name': name, 'expression': '', 'value': value + 0.5, 'std': 1.0} for name, value in zip(base.names, true, strict=True)]
+    comparison = compare_parameters(identified[::-1], truth)
+    assert 0 < len(comparison.rows) < base.count
+    assert not any(row[0].startswith(('Fv', 'Fc', 'off')) for row in comparison.rows)
+    np.testing.assert_allclose(comparison.deviations, 0.5)
+
+
+def test_a_map_that_is_right_has_100_percent_and_one_scaled_by_a_tenth_90(model, truth):
+    motion = demo_motions.cycle()
+    true = np.array(truth['stiffness'])
+    np.testing.assert_allclose(map_nrmse(true, true, model, motion, truth), 100.0)
+    np.testing.assert_allclose(map_nrmse(0.9 * true, true, model, motion, truth), 90.0)
+
+
+def test_friction_errors_are_those_put_in(truth):
+    names = truth['joint_names']
+    joints = {name: {'friction': {'parameters': {'F_C0': 10.0, 'F_V1': 5.0}}} for name in names}
+    description = DynamicsDescription({'robot': {'joint_names': list(names)}, 'joints': joints})
+    found = friction_errors(description, np.tile([1.5, 2.0], (len(names), 1)), truth, seed=3)
+    speeds = np.linspace(0.1, 1.5, 29)[:, None]
+    np.testing.assert_allclose(found['friction_identified'], np.tile(10.0 + 5.0 * speeds, len(names)))
+    np.testing.assert_allclose(found['friction_adapted'], np.tile(15.0 + 7.0 * speeds, len(names)))
+    expected = 100 * np.linalg.norm(found['friction_adapted'] - found['friction_true'], axis=0) / np.linalg.norm(found['friction_true'], axis=0)
+    np.testing.assert_allclose(found['friction_error_adapted_percent'], expected)
+
+
+def test_friction_of_the_truth_grows_with_wear(truth):
+    names = truth['joint_names']
+    joints = {name: {'friction': {'parameters': {'F_C0': 10.0}}} for name in names}
+    description = DynamicsDescription({'robot': {'joint_names': list(names)}, 'joints': joints})
+    alpha = np.tile([1.0, 0.0], (len(names), 1))
+    new = friction_errors(description, alpha, truth, seed=3)['friction_true']
+    worn = friction_errors(description, alpha, {**truth, 'wear': [1.0] * len(names)}, seed=3)['friction_true']
+    growth = 0.6 * np.array(truth['friction']['coulomb'])
+    assert np.all(np.abs(worn - new - growth) < 0.05 * growth)
+
+
+def test_mean_squares_of_a_run_with_known_errors():
+    time = np.linspace(0, 2, 41)
+    motion = MotionSamples(time, np.column_stack([np.sin(time)] * 2), np.column_stack([np.cos(time)] * 2), np.column_stack([-np.sin(time)] * 2))
+    fine = np.linspace(-1, 3, 1001)
+    q = np.column_stack([np.sin(fine) + 1e-3, np.sin(fine) - 2e-3])
+    effort = np.column_stack([time, 2 * time])
+    torque = np.column_stack([fine + 0.5, 2 * fine])
+    run = mean_squares(fine, q, torque, motion, time, effort)
+    np.testing.assert_allclose(run['tracking_mse'], [1e-6, 4e-6], rtol=1e-2)
+    np.testing.assert_allclose(run['torque_mse'], [0.25, 0.0], atol=1e-12)
+    assert run['time'][0] >= 0
+    assert run['time'][-1] <= 2
+
+
+def test_reductions_state_both_means():
+    found = reductions(np.array([1.0, 10.0]), np.array([0.5, 1.0]))
+    assert found['mean_of_ratios_percent'] == pytest.approx(70.0)
+    assert found['ratio_of_means_percent'] == pytest.approx(100 * (1 - 1.5 / 11))
+
+
+def test_headlines_show_what_there_is():
+    rows = headlines({'parameter_coverage_percent': 70.0, 'identification': {'median_error_percent': 2.0, 'validation_moving_percent': 0.5, 'validation_residual_percent': 1.0}})
+    assert [row[1] for row in rows] == [70.0, 2.0, 0.5, 1.0]
+
+
+def test_constant_speeds_hold_every_speed_both_ways_and_come_to_rest(model):
+    motion = demo_motions.constant_speeds(np.zeros(6))
+    assert np.all(motion.dq[-1] == 0)
+    np.testing.assert_allclose(np.gradient(motion.q[:, 0], motion.time)[5:-5], motion.dq[5:-5, 0], atol=0.05)
+    for speed, seconds in demo_motions.SPEEDS:
+        for direction in (1, -1):
+            held = np.count_nonzero(np.isclose(motion.dq[:, 0], direction * speed)) / 200
+            assert held >= seconds
+    assert np.abs(motion.dq).max() < model.limits.velocity.min()

@@ -1,0 +1,138 @@
+"""The demonstration as a whole, shortened, and its end by signals at any time: no process is left behind."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from joint_dynamics.cli.demo import tell
+from joint_dynamics.demo.report import demo_report
+from joint_dynamics.demo.story import DemoSettings
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+
+PATIENCE = 120.0
+
+
+def descendants(marker):
+    """Numbers of the processes, zombies aside, whose environment holds the marker."""
+    found = []
+    for entry in Path('/proc').iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                state = (entry / 'stat').read_text().rpartition(')')[2].split()[0]
+                if state != 'Z' and marker.encode() in (entry / 'environ').read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """The command in a process of its own, with a marker that everything it starts inherits."""
+    marker = f'DEMO_TEST={tmp_path}'
+    process = subprocess.Popen([sys.executable, '-m', 'joint_dynamics.cli.main', 'demo', '--out', str(tmp_path / 'out')],
+                               env={**os.environ, 'DEMO_TEST': str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
+    yield process, marker, tmp_path / 'out'
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+    wait_for(lambda: not descendants(marker), f'still there: {descendants(marker)}')
+
+
+@pytest.mark.parametrize(('number', 'moment'), [(signal.SIGINT, 'identifier'), (signal.SIGTERM, 'simulator'), (signal.SIGKILL, 'identifier')],
+                         ids=['interrupted', 'terminated', 'killed'])
+def test_ended_at_any_time_it_leaves_no_process_and_no_half_result(demo, number, moment):
+    process, marker, out = demo
+    wait_for(lambda: (out / 'logs' / f'{moment}.log').exists() or process.poll() is not None, f'{moment} to start')
+    assert process.poll() is None, process.stderr.read()
+    assert len(descendants(marker)) >= 2
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=PATIENCE)
+    wait_for(lambda: not descendants(marker), f'still there: {descendants(marker)}')
+    if number == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert process.returncode == 130
+        assert errors.strip().splitlines()[-1] == 'joint-dynamics demo: interrupted'
+        assert 'Traceback' not in errors
+    assert not (out / 'summary.json').exists()
+
+
+def test_a_node_that_dies_ends_the_demonstration_with_one_line_and_status_2(demo):
+    process, marker, out = demo
+    wait_for(lambda: (out / 'logs' / 'identifier.log').exists() or process.poll() is not None, 'identifier to start')
+
+    def simulators():
+        return [pid for pid in descendants(marker) if b'joint_dynamics.nodes.simulator' in Path(f'/proc/{pid}/cmdline').read_bytes()]
+    wait_for(simulators, 'simulator')
+    for pid in simulators():
+        os.kill(pid, signal.SIGKILL)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert errors.strip().startswith('joint-dynamics demo: simulator ended by itself')
+    assert len(errors.strip().splitlines()) == 1
+    assert not descendants(marker)
+
+
+def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_starts(tmp_path):
+    (tmp_path / 'file').write_text('')
+    done = subprocess.run([sys.executable, '-m', 'joint_dynamics.cli.main', 'demo', '--out', str(tmp_path / 'file' / 'out')], text=True,
+                          capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 2
+    assert 'joint-dynamics demo: output folder' in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_the_first_half_finds_the_robot(tmp_path):
+    settings = DemoSettings(budget=15.0, period=8.0, repeats=1, online=False)
+    summary, results = tell(settings, tmp_path)
+    # joints that rest can hold any torque within their Coulomb level
+    assert summary['identification']['validation_moving_percent'] < 3.0
+    assert summary['identification']['validation_residual_percent'] < 10.0
+    assert summary['identification']['median_error_percent'] < 10.0
+    assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
+    assert set(summary['seconds']) >= {'Identify the robot', 'total'}
+    json.dumps(summary, allow_nan=False)
+    description = DynamicsDescription.load(tmp_path / 'dynamics.yaml')
+    truth = results['truth']
+    for k, joint in enumerate(truth['joint_names']):
+        # Coulomb friction within a half: load and Stribeck part share the same slow plateaus.
+        assert description.joint(joint)['friction']['parameters']['F_C0'] == pytest.approx(truth['friction']['coulomb'][k], rel=0.5)
+        if k >= 2:  # of the first two joints motion shows the rotor only together with ZZ
+            assert description.joint(joint)['rotor_inertia']['value'] == pytest.approx(truth['rotor_inertia'][k], rel=0.25)
+    demo_report(summary, results).save(tmp_path / 'report.html')
+    assert 'Base parameters' in (tmp_path / 'report.html').read_text()
+    assert not (tmp_path / 'summary.json').exists()
+
+
+def test_a_trajectory_of_another_size_is_refused():
+    import numpy as np
+
+    from joint_dynamics.demo.robot import efforts_of, trajectory_message
+    time_, q = np.array([0.5, 1.25]), np.arange(4.0).reshape(2, 2)
+    message = trajectory_message(['a', 'b'], time_, q, effort=10 * q)
+    assert [point.positions.tolist() for point in message.points] == q.tolist()
+    assert message.points[1].time_from_start.sec == 1
+    assert message.points[1].time_from_start.nanosec == 250_000_000
+    times, effort = efforts_of(message)
+    np.testing.assert_array_equal(times, time_)
+    np.testing.assert_array_equal(effort, 10 * q)
+    with pytest.raises(JointDynamicsError, match=r'expected velocities of shape \(2, 2\)'):
+        trajectory_message(['a', 'b'], time_, q, np.zeros((3, 2)))

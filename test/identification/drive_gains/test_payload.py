@@ -1,0 +1,119 @@
+"""Payload of a known robot: ten parameters of a body welded to the last link, in pinocchio, out of the robot's torque."""
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.drive_gains.payload import identify_payload, identify_together
+from joint_dynamics.identification.drive_gains.payload_runs import LoadedRows, known_payload, loaded_problem, payload_columns, split
+from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.robot import INERTIAL
+
+BODY = pinocchio.Inertia(2.3, np.array([0.04, -0.02, 0.11]), np.diag([0.02, 0.025, 0.012]))
+PLAN = FilterPlan(10.0, 50.0, 20.0, 20, 0.1)
+SHORT = {'duration': 8.0, 'rate': 250.0}
+
+
+def parameters(body):
+    """XX XY XZ YY YZ ZZ MX MY MZ M about the frame's origin."""
+    mass, mx, my, mz, xx, xy, yy, xz, yz, zz = body.toDynamicParameters()
+    return np.array([xx, xy, xz, yy, yz, zz, mx, my, mz, mass])
+
+
+@pytest.fixture
+def carrying(true_robot):
+    """The robot with the body welded to its last link, for one test."""
+    from copy import copy
+    robot = copy(true_robot)
+    robot.rigid = true_robot.rigid.copy()
+    robot.rigid.inertias[robot.model.n] = robot.rigid.inertias[robot.model.n] + BODY
+    return robot
+
+
+def observed(robot, seed, **options):
+    return observe(robot.record(seed, **(SHORT | options)), PLAN)
+
+
+def test_columns_of_the_payload_are_the_torque_of_a_welded_body(true_robot):
+    """W_L χ_L is what pinocchio's arm takes more with the body on it."""
+    rng = np.random.default_rng(3)
+    model = true_robot.model
+    q, dq, ddq = model.random_states(40, rng)
+    loaded = true_robot.rigid.copy()
+    loaded.inertias[model.n] = loaded.inertias[model.n] + BODY
+    more = [pinocchio.rnea(loaded, loaded.createData(), *state) - pinocchio.rnea(true_robot.rigid, true_robot.rigid.createData(), *state)
+            for state in zip(q, dq, ddq, strict=True)]
+    from joint_dynamics.identification.preparation.observations import Observation
+    observation = Observation('', np.arange(40) * 0.1, q, dq, ddq, q, dq, ddq, np.zeros((40, model.n)), None, None)
+    problem = Problem(model, [observation], rows=LoadedRows(model, [observation]))
+    torque = np.concatenate([np.einsum('jps,p->sj', block.rows[:, payload_columns(problem)], parameters(BODY)) for block in problem.blocks()])
+    assert np.allclose(torque, more, atol=1e-9)
+
+
+def test_split_gives_the_robot_its_own_columns(true_robot):
+    observation = observed(true_robot, 1)
+    problem = Problem(true_robot.model, [observation])
+    for plain, (_, W, W_L) in zip(problem.blocks(), split(loaded_problem(problem, [observation])), strict=True):
+        assert np.allclose(plain.rows, W, rtol=1e-12, atol=1e-12)
+        assert W_L.shape[1] == 10
+
+
+def test_payload_of_a_known_robot(true_robot, carrying):
+    observation = observed(carrying, 5)
+    problem = Problem(true_robot.model, [observation])
+    found = identify_payload(problem, true_robot.base, [observation])
+    assert np.abs((found.values - parameters(BODY)) / found.deviation).max() < 4.5
+    assert found.mass == pytest.approx(2.3, rel=0.01)
+    assert np.allclose(found.summary()['center_of_mass'], BODY.lever, atol=0.01)
+
+
+def test_the_rest_of_a_payload_of_known_mass(true_robot, carrying):
+    observation = observed(carrying, 6)
+    problem = Problem(true_robot.model, [observation])
+    free = identify_payload(problem, true_robot.base, [observation])
+    weighed = identify_payload(problem, true_robot.base, [observation], {'M': 2.3})
+    assert weighed.mass == 2.3 and weighed.deviation[-1] == 0.0 and weighed.known.tolist() == [False] * 9 + [True]
+    assert (weighed.deviation[:-1] <= 1.5 * free.deviation[:-1]).all()
+
+
+def test_an_unloaded_robot_carries_nothing(true_robot):
+    observation = observed(true_robot, 7)
+    found = identify_payload(Problem(true_robot.model, [observation]), true_robot.base, [observation])
+    assert np.abs(found.values / found.deviation).max() < 4.5
+    assert abs(found.mass) < 0.05
+
+
+def test_what_the_robot_does_not_know_of_itself_is_in_the_deviation(true_robot, carrying):
+    observation = observed(carrying, 5)
+    problem = Problem(true_robot.model, [observation])
+    exact = identify_payload(problem, true_robot.base, [observation])
+    spread = identify_payload(problem, true_robot.base, [observation], covariance=1e-4 * np.eye(problem.columns))
+    assert np.allclose(spread.values, exact.values)
+    assert (spread.deviation > exact.deviation).all()
+
+
+def test_robot_and_payload_together(true_robot, carrying):
+    problem = Problem(true_robot.model, [observed(true_robot, 8)])
+    solution, covariance, found = identify_together(problem, [observed(carrying, 9)])
+    deviation = np.sqrt(np.diag(covariance))
+    b = problem.columns
+    assert np.mean(np.abs((solution.chi[:b] - true_robot.base) / deviation[:b]) < 2.0) > 0.8
+    assert np.abs((found.values - parameters(BODY)) / found.deviation).max() < 4.5
+
+
+def test_known_parameters_by_name():
+    values, known = known_payload({'M': 4.59, 'MX': -0.2})
+    assert values[INERTIAL.index('MX')] == -0.2 and values[-1] == 4.59 and known.sum() == 2
+    assert not known_payload(None)[1].any()
+
+
+def test_bad_input(true_robot):
+    observation = observed(true_robot, 1)
+    problem = Problem(true_robot.model, [observation])
+    with pytest.raises(JointDynamicsError, match='at least one recording'):
+        identify_payload(problem, true_robot.base, [])
+    with pytest.raises(JointDynamicsError, match='all ten known'):
+        identify_payload(problem, true_robot.base, [observation], dict.fromkeys(INERTIAL, 0.1))
+    with pytest.raises(JointDynamicsError, match=r'payload\.MX: expected a finite number'):
+        known_payload({'MX': float('nan')})

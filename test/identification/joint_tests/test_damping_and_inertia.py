@@ -1,0 +1,87 @@
+"""Damping from a free oscillation, dominant inertia under a virtual spring; own integrator, encoders of 2^19 and 2^20 counts."""
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.identification.joint_tests.damping import DampingSettings, identify_damping
+from joint_dynamics.identification.joint_tests.data import joint_data
+from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
+from joint_dynamics.recording import Recording
+
+
+def integrate(rate, x, seconds, substeps=4):
+    """Runge and Kutta's fourth order, sampled at 1 kHz."""
+    step, out = 1e-3 / substeps, [np.array(x, dtype=float)]
+    for _ in range(int(seconds * 1000)):
+        x = out[-1]
+        for _ in range(substeps):
+            k1 = rate(x)
+            k2 = rate(x + step / 2 * k1)
+            k3 = rate(x + step / 2 * k2)
+            x = x + step / 6 * (k1 + 2 * k2 + 2 * k3 + rate(x + step * k3))
+        out.append(x)
+    return np.array(out)
+
+
+def encoder(x, counts):
+    return np.round(x * counts / (2 * np.pi)) * 2 * np.pi / counts
+
+
+def ringing(B=0.9, D=25.0, k=1.6e4, dry=0.0, seconds=0.4):
+    x = integrate(lambda s: np.array([s[1], (-D * s[1] - k * s[0] - dry * np.tanh(s[1] / 1e-4)) / B]), [2e-3, 0.0], seconds)
+    theta = encoder(x[:, :1] + 0.3, 2**19)
+    return joint_data(Recording(('j',), np.arange(len(x)) / 1000, encoder(np.full_like(theta, 0.3), 2**20), theta=theta), 'j')
+
+
+def test_damping_comes_back_within_two_percent():
+    result = identify_damping([ringing()], DampingSettings(inertia=0.9))
+    assert result.believable
+    D = result.parameters['D']
+    assert abs(D.value / 25 - 1) < 0.02
+    assert abs(result.parameters['D_from_extrema'].value / 25 - 1) < 0.05
+    assert abs(result.parameters['frequency'].value * 2 * np.pi / np.sqrt(1.6e4 / 0.9 - (25 / 1.8) ** 2) - 1) < 1e-3
+    assert result.document['damping']['value'] == D.value
+
+
+def test_dry_friction_is_not_taken_for_damping():
+    result = identify_damping([ringing(D=0.0, dry=2.0)], DampingSettings(inertia=0.9))
+    assert any('dry friction' in reason for reason in result.reasons)
+
+
+def test_no_oscillation_or_no_inertia_is_refused():
+    with pytest.raises(NotBelievableError, match='extrema'):
+        identify_damping([ringing(D=400.0)], DampingSettings(inertia=0.9))
+    with pytest.raises(JointDynamicsError, match='inertia'):
+        identify_damping([ringing()])
+
+
+def swing(seed, compensation=(0.0, 0.0), I=1.3, spring=60.0, F_C=1.5, F_V=1.2, seconds=6.0):
+    c, v = compensation
+    x = integrate(lambda s: np.array([s[1], (-spring * s[0] - (F_C - c) * np.tanh(s[1] / 1e-3) - (F_V - v) * s[1]) / I]), [0.6, 0.0], seconds)
+    noise = 0.3 * np.random.default_rng(seed).standard_normal(len(x))
+    tau = -spring * x[:, 0] + c * np.sign(x[:, 1]) + v * x[:, 1] + noise
+    return joint_data(Recording(('j',), np.arange(len(x)) / 1000, encoder(x[:, :1], 2**20), tau=tau[:, None]), 'j')
+
+
+@pytest.mark.parametrize('compensation', [(0.0, 0.0), (1.2, 1.1), (1.65, 0.9)])
+def test_inertia_with_friction_in_the_fit_comes_back_within_one_percent(compensation):
+    result = identify_inertia([swing(0, compensation)], InertiaSettings(spring=60.0))
+    item = result.parameters['inertia']
+    assert abs(item.value / 1.3 - 1) < 0.01
+    assert abs(result.parameters['F_C'].value - 1.5) < 0.1
+    assert 'inertia_from_period' in result.parameters
+
+
+def test_the_period_alone_is_wrong_with_strong_viscous_friction_and_is_reported_so():
+    result = identify_inertia([swing(1, F_V=6.0, F_C=0.0)], InertiaSettings(spring=60.0))
+    truth = abs(result.parameters['inertia'].value / 1.3 - 1)
+    alone = abs(result.parameters['inertia_from_period'].value / 1.3 - 1)
+    assert truth < 0.01 < 0.05 < alone
+    assert any('period alone' in warning for warning in result.warnings)
+
+
+def test_no_swing_or_no_spring_is_refused():
+    with pytest.raises(NotBelievableError, match='turning points'):
+        identify_inertia([swing(0, F_C=12.0, seconds=2.0)], InertiaSettings(spring=60.0))
+    with pytest.raises(JointDynamicsError, match='spring'):
+        identify_inertia([swing(0, seconds=2.0)])

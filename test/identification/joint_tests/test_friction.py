@@ -1,0 +1,174 @@
+"""Friction against speed: parameters come back, deviations can be believed, poor data is flagged."""
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.identification.joint_tests.data import joint_data
+from joint_dynamics.identification.joint_tests.friction import FrictionSettings, identify_friction
+from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, find_plateaus
+from joint_dynamics.joint import FrictionModel
+from joint_dynamics.recording import Recording
+
+SPEEDS = np.geomspace(0.01, 3.0, 14)
+BOTH = np.ravel(np.column_stack([SPEEDS, -SPEEDS]))
+
+
+@pytest.fixture(scope='module')
+def swept(make_joint, motions):
+    joint = make_joint(seed=4)
+    return joint, joint.data(motions.trapezoids(BOTH, hold=2.0))
+
+
+def test_coulomb_and_viscous_terms_come_back_within_three_percent(swept):
+    joint, data = swept
+    result = identify_friction([data])
+    assert result.quality['model'] == 'stribeck'
+    assert result.believable
+    for name in ('F_C', 'F_V1', 'F_V2', 'F_V3'):
+        item = result.parameters[name]
+        assert abs(item.value / getattr(joint, name) - 1) < 0.03, name
+        assert abs(item.value - getattr(joint, name)) < 3 * item.std, name
+    assert abs(result.parameters['F_S'].value / joint.F_S - 1) < 0.03
+    # The description holds what a FrictionModel takes, under its own names.
+    model = FrictionModel.from_dict(result.document['friction'])
+    static = [joint.friction(np.linspace(0, s * 0.05, 400), np.full(400, s), 0.0, joint.T_0)[0][-1] for s in SPEEDS]
+    assert np.allclose(model.static(SPEEDS[:, None])[:, 0], static, rtol=0.03)
+    assert result.document['friction']['standard_deviations']['F_C0'] == result.parameters['F_C'].std
+
+
+def test_plateaus_are_found_where_the_speed_is_constant(swept):
+    _, data = swept
+    plateaus = find_plateaus([data])
+    assert np.allclose(sorted(item.speed for item in plateaus), sorted(BOTH), rtol=2e-3)
+    for item in plateaus:
+        assert np.ptp(data.omega[item.part]) < 0.1 * abs(item.speed) + 0.01
+
+
+def test_directions_apart(make_joint, motions):
+    joint = make_joint(seed=1, noise=0.2)
+    recording = joint.record(motions.trapezoids(BOTH[::2], hold=1.0)), joint.record(motions.trapezoids(BOTH[1::2], hold=1.0))
+    pieces = []
+    for item, extra in zip(recording, (0.5, 0.2), strict=True):
+        # A direction-dependent Coulomb level: 0.5 N·m more forward, 0.2 N·m more backward.
+        omega = np.gradient(item.theta[:, 0]) * 1000
+        moving = np.sign(omega) * (np.abs(omega) > 1e-3)
+        pieces.append(Recording(item.joint_names, item.time, item.q, theta=item.theta, tau=item.current * joint.gain + extra * moving[:, None]))
+    result = identify_friction([joint_data(item, 'joint') for item in pieces])
+    difference = result.parameters['F_C_positive'].value - result.parameters['F_C_negative'].value
+    assert abs(difference - 0.3) < 0.05
+    assert result.quality['asymmetry_deviations'] > 3
+    directions = result.document['friction']['directions']
+    assert abs(0.5 * (directions['positive']['F_C'] + directions['negative']['F_C']) - (joint.F_C + 0.35)) < 0.1
+
+
+def test_coulomb_and_viscous_alone_are_one_line_per_direction(make_joint, motions):
+    # Then the shared fit must be the same as a straight line through each direction by itself [van der Aalst 5.3].
+    joint = make_joint(F_S=6.0, F_V2=0.0, F_V3=0.0, seed=2)
+    speeds = np.linspace(0.2, 2, 6)
+    data = joint.data(motions.trapezoids(np.ravel(np.column_stack([speeds, -speeds]))))
+    result = identify_friction([data], FrictionSettings(model='viscous'))
+    plateaus = find_plateaus([data])
+    for side, name in ((1, 'positive'), (-1, 'negative')):
+        part = [item for item in plateaus if np.sign(item.speed) == side]
+        weights = 1 / np.maximum([item.std for item in part], np.median([item.std for item in plateaus]))
+        slope, level = np.polyfit([item.speed for item in part], [item.torque for item in part], 1, w=weights)
+        assert np.isclose(result.parameters[f'F_V1_{name}'].value, slope, rtol=1e-6)
+        assert np.isclose(result.parameters[f'F_C_{name}'].value, side * level, rtol=1e-6)
+
+
+def test_the_model_is_as_rich_as_the_data_and_no_richer(make_joint, motions):
+    joint = make_joint(F_S=6.0, F_V2=0.0, F_V3=0.0, ripple=0.0)
+    few = identify_friction([joint.data(motions.trapezoids([0.5, -0.5, 1.0, -1.0, 2.0, -2.0]))])
+    assert few.quality['model'] == 'viscous'
+    assert few.quality['parameters_allowed'] == 2
+    with pytest.raises(JointDynamicsError, match='7 speeds'):
+        identify_friction([joint.data(motions.trapezoids([0.5, -0.5, 1.0, -1.0]))], FrictionSettings(model='stribeck'))
+    with pytest.raises(JointDynamicsError, match='method'):
+        identify_friction([joint.data(motions.trapezoids([0.5]))], FrictionSettings(method='guess'))
+
+
+def test_deviations_cover_the_errors(make_joint, motions):
+    # Over seeds, two stated deviations contain the truth nearly always, and are not idle: the errors are as large as they say.
+    ratios = []
+    for seed in range(8):
+        joint = make_joint(seed=seed, F_S=6.0, F_V2=0.0, F_V3=0.0)
+        speeds = np.linspace(0.1, 2.5, 8)
+        result = identify_friction([joint.data(motions.trapezoids(np.ravel(np.column_stack([speeds, -speeds])), hold=0.6))],
+                                   FrictionSettings(model='viscous'))
+        ratios += [(result.parameters[name].value - getattr(joint, name)) / result.parameters[name].std for name in ('F_C', 'F_V1')]
+    assert np.mean(np.abs(ratios) < 2) >= 0.85
+    assert 0.5 < np.sqrt(np.mean(np.square(ratios))) < 1.5
+
+
+def test_one_direction_only_is_flagged(make_joint, motions):
+    result = identify_friction([make_joint().data(motions.trapezoids(SPEEDS[4:]))])
+    assert not result.believable
+    assert any('one direction only' in reason for reason in result.reasons)
+
+
+def test_one_speed_only_is_flagged(make_joint, motions):
+    result = identify_friction([make_joint().data(motions.trapezoids([0.5, -0.5]))])
+    assert any('one speed only' in reason for reason in result.reasons)
+    assert abs(result.parameters['F_C'].value - 12.3) < 1.0
+
+
+def test_no_plateau_is_refused(make_joint, motions):
+    t = np.arange(0, 10, 1e-3)
+    with pytest.raises(NotBelievableError, match='no plateau'):
+        identify_friction([make_joint().data(0.5 * np.sin(2 * np.pi * 0.5 * t))])
+    with pytest.raises(NotBelievableError, match='no plateau'):
+        identify_friction([make_joint().data(np.zeros(3000))])
+
+
+def test_gravity_left_in_is_flagged(make_joint, motions):
+    theta = motions.trapezoids([0.5, -0.5, 1.0, -1.0] * 2)
+    result = identify_friction([make_joint().data(theta, load=60 * np.sin(3 * theta), known_load=False)])
+    assert any('gravity is left in' in reason for reason in result.reasons)
+
+
+def test_known_load_and_temperature_parts_are_taken_off(make_joint, motions):
+    joint = make_joint(seed=3)
+    known = FrictionModel({'F_C0': 0.0, 'F_C1': joint.F_C1, 'F_T1': joint.F_T1, 'F_T2': joint.F_T2, 'T_0': joint.T_0})
+    theta = motions.trapezoids(np.ravel(np.column_stack([SPEEDS[4:], -SPEEDS[4:]])))
+    data = joint.data(theta, load=np.full(theta.size, 70.0), temperature=15.0)
+    raw = identify_friction([data], FrictionSettings(model='cubic')).parameters['F_C'].value
+    corrected = identify_friction([data], FrictionSettings(model='cubic'), known).parameters['F_C'].value
+    assert raw - corrected > 4
+    assert abs(corrected - joint.F_C) < 0.35
+
+
+def test_missing_torque_is_one_clear_line(motions):
+    theta = motions.trapezoids([0.5])
+    recording = Recording(('joint',), np.arange(theta.size) / 1000, theta[:, None])
+    with pytest.raises(JointDynamicsError, match='motor torque'):
+        identify_friction([joint_data(recording, 'joint')])
+    with pytest.raises(JointDynamicsError, match='no joint elbow'):
+        joint_data(recording, 'elbow')
+
+
+def test_curve_from_motion_without_plateaus(make_joint, motions):
+    joint = make_joint(F_S=6.0, F_V2=0.0, F_V3=0.0)
+    t = np.arange(0, 12, 1e-3)
+    theta = 1.5 * np.sin(2 * np.pi * 0.15 * t) + 0.2 * np.sin(2 * np.pi * 0.7 * t)
+    result = identify_friction([joint.data(theta)], FrictionSettings(method='motion', plateaus=PlateauSettings(min_speed=0.05)))
+    assert result.believable
+    assert abs(result.parameters['F_C'].value / joint.F_C - 1) < 0.03
+    assert abs(result.parameters['F_V1'].value / joint.F_V1 - 1) < 0.03
+    assert abs(result.parameters['inertia'].value / joint.B - 1) < 0.05
+    for point in result.quality['points']:
+        assert abs(point['torque'] - (np.sign(point['speed']) * joint.F_C + joint.F_V1 * point['speed'])) < 1.0
+
+
+@pytest.mark.parametrize('seed', range(12))
+def test_below_the_slowest_speed_nothing_wild_is_made_up(seed):
+    """Whatever the torques of the slowest plateaus: no Stribeck part grows where no plateau shows it."""
+    from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
+    rng = np.random.default_rng(seed)
+    speeds = np.geomspace(0.04, 1.5, 7)
+    omega = np.concatenate([speeds, -speeds])
+    torque = np.sign(omega) * 7.0 + 8.0 * omega + 0.1 * rng.normal(size=omega.size)
+    slow = np.abs(omega) < 0.05
+    torque[slow] += np.sign(omega[slow]) * rng.uniform(0.0, 0.5)
+    found = fit_speed_map(omega, torque, np.full(omega.size, 0.1), 'stribeck_viscous', True)
+    creep = np.geomspace(1e-4, 0.04, 50)[:, None]
+    assert np.abs(found.friction.torque(creep)).max() < 10.0

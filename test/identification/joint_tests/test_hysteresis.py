@@ -1,0 +1,125 @@
+"""Kinematic error, backlash and Maxwell-slip from slow reversals of a joint with another hysteresis than the model's."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
+from joint_dynamics.identification.joint_tests.slip_fit import fit_maxwell_slip
+from joint_dynamics.identification.joint_tests.transmission_maps import fit_transmission_maps
+from joint_dynamics.joint import FrictionModel, PeriodicMap
+
+GRID = np.linspace(0, 2 * np.pi, 1500)
+
+
+@pytest.fixture(scope='module')
+def turn(make_joint, motions):
+    joint = make_joint(seed=8)
+    data = joint.data(motions.reciprocating())
+    return joint, data, identify_hysteresis([data], HysteresisSettings(estimation_fraction=0.25))
+
+
+def test_kinematic_error_map_within_five_percent_of_its_amplitude(turn):
+    joint, _, result = turn
+    truth = joint.kinematic_error(GRID)
+    found = PeriodicMap.from_dict(result.document['kinematic_error'])(GRID)
+    assert np.max(np.abs(found - truth)) < 0.05 * np.ptp(truth) / 2
+
+
+def test_backlash_map_is_half_the_width_not_all_of_it(turn):
+    joint, _, result = turn
+    found = PeriodicMap.from_dict(result.document['backlash'])(GRID)
+    assert np.max(np.abs(found / joint.width(GRID) - 1)) < 0.02
+    assert result.quality['coverage'] == 1
+
+
+def test_the_order_of_the_four_ways_on_data_not_used_for_the_fit(turn):
+    # Section 4 of the methods: static < linear spacing < polynomial law < linear regression on polynomial spacing ≈ nonlinear regression.
+    _, _, result = turn
+    score = {item['method']: item['validation_percent'] for item in result.quality['maxwell_slip']}
+    assert score['static'] < score['lr_linear'] < score['law'] < score['lr_polynomial']
+    assert score['nlr'] > score['lr_polynomial'] - 0.2
+    for method in ('lr_linear', 'law', 'lr_polynomial', 'nlr'):
+        assert score[method] > score['static'] + 1
+    assert result.believable
+
+
+def test_coulomb_level_and_document(turn):
+    joint, data, result = turn
+    model = FrictionModel.from_dict(result.document['friction'], result.document['backlash'], result.document['kinematic_error'])
+    # The slow motion stays within the Stribeck range: the level lies between F_C and F_S.
+    assert joint.F_C < model.level()[0] < joint.F_S
+    assert result.quality['method'] in ('lr_polynomial', 'nlr')
+    predicted = model.run(data.theta, 0.0)
+    assert np.corrcoef(predicted, data.tau)[0, 1] > 0.97
+
+
+def test_fourier_series_instead_of_tables(turn):
+    joint, data, _ = turn
+    result = identify_hysteresis([data], HysteresisSettings(harmonics=5, methods=('law',)))
+    assert result.document['kinematic_error']['type'] == 'fourier'
+    truth = joint.kinematic_error(GRID)
+    assert np.max(np.abs(PeriodicMap.from_dict(result.document['kinematic_error'])(GRID) - truth)) < 0.02 * np.ptp(truth) / 2
+
+
+def test_deviations_of_the_maps_cover_their_errors(turn):
+    joint, data, _ = turn
+    maps = fit_transmission_maps([data])
+    grid = np.arange(240) * 2 * np.pi / 240
+    ratio = (maps.kinematic_error.tables[0] - joint.kinematic_error(grid)) / maps.kinematic_error_std
+    assert np.mean(np.abs(ratio) < 2) > 0.9
+
+
+def test_settle_grows_with_the_backlash(make_joint, motions):
+    joint = make_joint(backlash=4e-3)
+    maps = fit_transmission_maps([joint.data(motions.reciprocating(turn=0.25))], points=60)
+    grid = np.arange(3, 12) * 2 * np.pi / 60
+    assert np.allclose(maps.backlash(grid), joint.width(grid), rtol=0.05)
+
+
+def test_part_of_a_turn_is_said(make_joint, motions):
+    result = identify_hysteresis([make_joint().data(motions.reciprocating(turn=0.25))], HysteresisSettings(methods=('static', 'law')))
+    assert any('cover' in warning for warning in result.warnings)
+    assert 0.2 < result.document['backlash']['coverage'] < 0.3
+
+
+def test_separate_recordings_for_fit_and_validation(make_joint, motions):
+    joint = make_joint()
+    runs = [joint.data(motions.reciprocating(turn=0.1, start=start)) for start in (0.0, 0.3)]
+    result = identify_hysteresis(runs, HysteresisSettings(methods=('static', 'law')))
+    score = {item['method']: item['validation_percent'] for item in result.quality['maxwell_slip']}
+    assert score['law'] > score['static']
+
+
+def test_one_direction_only_and_swapped_signs_are_refused(make_joint, motions):
+    joint = make_joint()
+    with pytest.raises(NotBelievableError, match='both directions'):
+        identify_hysteresis([joint.data(motions.trapezoids([0.1], hold=6.0))])
+    data = joint.data(motions.reciprocating(turn=0.1))
+    with pytest.raises(NotBelievableError, match='sign'):
+        identify_hysteresis([replace(data, q=2 * data.theta - data.q)])
+    with pytest.raises(JointDynamicsError, match='motor-side angle'):
+        identify_hysteresis([replace(data, two_sided=False)])
+    with pytest.raises(JointDynamicsError, match='methods'):
+        fit_maxwell_slip([], [], PeriodicMap.constant(1e-3), methods=('magic',))
+
+
+def test_torque_without_friction_is_not_believed(make_joint, motions):
+    data = make_joint().data(motions.reciprocating(turn=0.1))
+    noise = replace(data, tau=0.3 * np.random.default_rng(0).standard_normal(data.samples) - 1e-3 * np.sign(data.omega))
+    result = identify_hysteresis([noise], HysteresisSettings(methods=('law',)))
+    assert any('F_C0' in reason for reason in result.reasons)
+    with pytest.raises(NotBelievableError, match='no Coulomb friction'):
+        identify_hysteresis([replace(data, tau=-data.tau)], HysteresisSettings(methods=('law',)))
+    maps_only = identify_hysteresis([replace(data, tau=None)])
+    assert 'friction' not in maps_only.document
+
+
+def test_friction_known_already_is_taken_off_and_its_level_kept(make_joint, motions):
+    joint = make_joint(F_S=6.0, ripple=0.0)
+    data = joint.data(motions.reciprocating(turn=0.1))
+    known = FrictionModel({'F_C0': joint.F_C, 'F_V1': joint.F_V1, 'F_V2': joint.F_V2, 'F_V3': joint.F_V3, 'T_0': joint.T_0})
+    result = identify_hysteresis([data], HysteresisSettings(methods=('lr_polynomial',)), known)
+    assert result.document['friction']['parameters'] == {}
+    assert abs(result.parameters['F_C0'].value / joint.F_C - 1) < 0.03

@@ -1,0 +1,112 @@
+"""Hamon's load-dependent friction: data with the parameters of his tables, and data without load dependence."""
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.identification.joint_tests.load_quadrants import identify_quadrants
+from joint_dynamics.identification.joint_tests.quadrants import fit_quadrants
+from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
+
+RATE, G, LENGTH = 1000.0, 9.81, 1.277
+NAMES = ('J', 'MX', 'MY', 'Ma')
+# Joint 3 of a Stäubli RX130L, tables I and II of the paper; q̇_s = 0.03 rad/s.
+TABLE_2 = {'a_m J': 32.42, 'a_m MX': 22.204, 'b_m MX': 1.621, 'a_m': 0.942, 'b_m': 0.24, 'a_g J': 29.294, 'a_g MX': 19.432, 'b_g MX': 1.798,
+           'a_g': 0.915, 'b_g': 0.266, 'c_m': 21.152, 'c_g': 15.588, 'F_V': 48.139, 'off': 9.95}
+TABLE_1 = {'a_m J': 30.921, 'a_m MX': 21.109, 'b_m MX': 0, 'a_m': 0.922, 'b_m': 0, 'a_g J': 30.921, 'a_g MX': 21.109, 'b_g MX': 0,
+           'a_g': 0.922, 'b_g': 0, 'c_m': 39.89, 'c_g': 39.89, 'F_V': 29.429, 'off': 9.931}
+
+
+def speeds():
+    """Trapezoids up and down at six speeds, then two sines: about 70 s."""
+    pieces = []
+    for top in (0.02, 0.05, 0.1, 0.3, 0.6, 1.2):
+        for side in (1, -1):
+            ramp = np.linspace(0, top, int(top / 2.0 * RATE) + 2)
+            pieces.append(side * np.r_[ramp, np.full(int(min(2.4 / top, 6) * RATE), top), ramp[::-1]])
+    t = np.arange(0, 15, 1 / RATE)
+    return np.concatenate([*pieces, 1.1 * np.sin(2 * np.pi * 0.15 * t), 0.4 * np.sin(2 * np.pi * 0.5 * t)])
+
+
+def data(table, seed, noise=3.0, payloads=(0.0, 3.4584, 6.9168)):
+    """Rigid columns, speed and torque, filtered and thinned to 50 Hz, of the pendulum with three payloads; quantised angle, noisy torque."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for mass in payloads:
+        dq = speeds()
+        q = np.pi / 2 - 1.2 + rng.uniform(-0.2, 0.2) + np.cumsum(dq) / RATE
+        ddq = np.gradient(dq, 1 / RATE)
+        payload = mass * LENGTH * (LENGTH * ddq + G * np.cos(q))
+        E = np.exp(-np.abs(dq) / 0.03)
+        motor = (31 * ddq + 20.9 * G * np.cos(q) + payload) * dq > 0
+        p = table
+        up = p['a_m J'] * ddq + (p['a_m MX'] + p['b_m MX'] * E) * G * np.cos(q) + (p['a_m'] + p['b_m'] * E) * payload
+        down = p['a_g J'] * ddq + (p['a_g MX'] - p['b_g MX'] * E) * G * np.cos(q) + (p['a_g'] - p['b_g'] * E) * payload
+        tau = np.where(motor, up, down) + np.sign(dq) * np.where(motor, p['c_m'], p['c_g']) + p['F_V'] * dq + p['off']
+        tau = tau + noise * rng.standard_normal(q.size)
+        angle = zero_phase_lowpass(np.round(q * 2**19 / (2 * np.pi)) * 2 * np.pi / 2**19, 20, RATE)
+        speed = central_difference(angle, RATE)
+        acceleration = central_difference(speed, RATE)
+        X = np.column_stack([acceleration, G * np.cos(angle), G * np.sin(angle), mass * LENGTH * (LENGTH * acceleration + G * np.cos(angle))])
+        keep = slice(500, -500, 20)
+        rows.append((X[keep], speed[keep], zero_phase_lowpass(tau, 10, RATE)[keep]))
+    return [np.concatenate(x) for x in zip(*rows, strict=True)]
+
+
+@pytest.fixture(scope='module')
+def loaded():
+    return data(TABLE_2, 0)
+
+
+def test_residual_falls_by_a_third_with_load_dependence_and_the_parameters_come_back(loaded):
+    fit = fit_quadrants(*loaded, NAMES)
+    assert fit.gain_percent > 100 / 3
+    outside = fit.judge(*data(TABLE_2, 10))
+    assert 1 - outside['new'] / outside['usual'] > 1 / 3
+    assert abs(fit.dq_s / 0.03 - 1) < 0.05
+    for name, key in (('a_m*J', 'a_m J'), ('a_m*MX', 'a_m MX'), ('a_m*Ma', 'a_m'), ('b_m*Ma', 'b_m'), ('a_g*J', 'a_g J'), ('a_g*MX', 'a_g MX'),
+                      ('a_g*Ma', 'a_g'), ('b_g*Ma', 'b_g'), ('c_m', 'c_m'), ('c_g', 'c_g'), ('F_V', 'F_V'), ('tau_off', 'off')):
+        assert abs(fit.new[name] / TABLE_2[key] - 1) < 0.02, name
+    # Without a payload's help these are collinear with d_m and d_g, and their deviations say so.
+    for name, key in (('b_m*MX', 'b_m MX'), ('b_g*MX', 'b_g MX')):
+        assert abs(fit.new[name] - TABLE_2[key]) < 3 * fit.new.deviation(name)
+
+
+def test_no_false_gain_without_load_dependence():
+    X, dq, tau = data(TABLE_1, 0)
+    fit = fit_quadrants(X, dq, tau, NAMES)
+    outside = fit.judge(*data(TABLE_1, 10))
+    assert fit.gain_percent < 1
+    assert abs(1 - outside['new'] / outside['usual']) < 0.01
+
+
+def test_motion_that_does_not_pass_the_vertical_is_refused(loaded):
+    X, dq, tau = loaded
+    part = X[:, 1] > 0
+    with pytest.raises(NotBelievableError, match='vertical'):
+        fit_quadrants(X[part], dq[part], tau[part], NAMES)
+
+
+def test_standing_still_is_refused(loaded):
+    X, dq, tau = loaded
+    with pytest.raises(NotBelievableError, match='too few'):
+        fit_quadrants(X, 1e-4 * dq, tau, NAMES)
+
+
+def test_from_recordings_with_a_known_load(make_joint, motions):
+    from joint_dynamics.joint import QuadrantFriction
+    truth = QuadrantFriction(a_m=1.08, b_m=0.05, a_g=0.93, b_g=0.04, c_m=4, d_m=1, c_g=3, d_g=0.5, F_V=12, tau_off=0.4, dq_s=0.05)
+    joint = make_joint(seed=2)
+    runs = []
+    for start in (0.0, 0.5, 1.0):
+        theta = motions.trapezoids([0.04, 0.3, 1.2, -1.2, -0.3, -0.04] * 3, hold=1.6, start=start)
+        load = 80 * np.cos(theta)
+        omega = np.gradient(theta, 1e-3)
+        joint.friction = lambda angle, w, tau_J, T: (truth.friction(tau_J, w), np.sign(w))
+        runs.append(joint.data(theta, load=load))
+        assert np.any(load * omega > 0)
+    result = identify_quadrants(runs)
+    assert result.believable
+    assert result.quality['held_out_gain_percent'] > 100 / 3
+    for name in ('a_m', 'a_g', 'F_V'):
+        assert abs(result.parameters[name].value / getattr(truth, name) - 1) < 0.03
+    assert set(result.document['friction']['quadrants']) == {*QuadrantFriction.__dataclass_fields__}

@@ -1,0 +1,98 @@
+"""Stiffness from a force gauge, from locked current, and from motion on both sides."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter1d
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
+from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
+from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+
+LEVELS = np.r_[np.linspace(0, 120, 9), np.linspace(120, -120, 17), np.linspace(-120, 0, 9)]
+
+
+def gauge(joint, levels=LEVELS, **more):
+    """A standing joint pushed in steps of 0.4 s; the gauge has 0.5 N·m of noise."""
+    load = gaussian_filter1d(np.repeat(levels, 400), 30)
+    data = joint.data(np.full(load.size, 0.4), load=load, **more)
+    return data if data.tau_J is None else replace(data, tau_J=load + 0.5 * joint.rng.standard_normal(load.size))
+
+
+def test_force_gauge_gives_both_coefficients_within_two_percent(make_joint):
+    for seed in range(3):
+        joint = make_joint(seed=seed)
+        result = identify_stiffness([gauge(joint)])
+        assert result.believable
+        assert result.quality['source'] == 'load'
+        for k in (0, 1):
+            item = result.parameters[f'alpha_{k + 1}']
+            assert abs(item.value / joint.stiffness[k] - 1) < 0.02
+            assert abs(item.value - joint.stiffness[k]) < 4 * item.std
+        assert TorsionalStiffness.from_dict(result.document['stiffness']).order == 2
+
+
+def test_locked_current_gives_the_same_with_a_word_on_friction(make_joint):
+    joint = make_joint(seed=3)
+    result = identify_stiffness([gauge(joint, known_load=False)])
+    assert result.quality['source'] == 'current'
+    assert any('friction' in warning for warning in result.warnings)
+    assert abs(result.parameters['alpha_1'].value / joint.stiffness[0] - 1) < 0.02
+    assert abs(result.parameters['alpha_2'].value / joint.stiffness[1] - 1) < 0.02
+
+
+@pytest.fixture(scope='module')
+def moving(make_joint, motions):
+    joint = make_joint(seed=4)
+    maps = identify_hysteresis([joint.data(motions.reciprocating())], HysteresisSettings(methods=('lr_polynomial',)))
+    part = maps.document
+    t = np.arange(0, 20, 1e-3)
+    theta = 1.2 * np.sin(2 * np.pi * 0.3 * t) + 0.3 * np.sin(2 * np.pi * 0.9 * t)
+    load = 100 * np.sin(theta) + 8 * np.gradient(np.gradient(theta, 1e-3), 1e-3)
+    return joint, joint.data(theta, load=load), part
+
+
+def test_from_motion_on_the_link_side_within_two_percent(moving):
+    joint, data, part = moving
+    friction = FrictionModel.from_dict(part['friction'], part['backlash'], part['kinematic_error'])
+    error = PeriodicMap.from_dict(part['kinematic_error'])
+    result = identify_stiffness([data], base=friction, kinematic_error=error)
+    assert result.quality['source'] == 'link'
+    for k in (0, 1):
+        assert abs(result.parameters[f'alpha_{k + 1}'].value / joint.stiffness[k] - 1) < 0.02
+    assert abs(result.parameters['lost_motion'].value - 1) < 0.05
+    # What taking off the kinematic error alone leaves: the backlash, as large as the deformation itself.
+    alone = identify_stiffness([data], kinematic_error=error)
+    assert alone.quality['fit_percent'] < result.quality['fit_percent'] - 20
+
+
+def test_from_motion_on_the_motor_side(moving):
+    joint, data, part = moving
+    values = {'F_C0': joint.F_C, 'F_C1': joint.F_C1, 'F_S': joint.F_S, 'V_S': joint.V_S, 'mu': joint.mu, 'F_V1': joint.F_V1,
+              'F_V2': joint.F_V2, 'F_V3': joint.F_V3, 'T_0': joint.T_0}
+    friction = FrictionModel.from_dict({**part['friction'], 'parameters': values}, part['backlash'], part['kinematic_error'])
+    result = identify_stiffness([replace(data, tau_J=None)], StiffnessSettings(source='motor', rotor_inertia=joint.B), friction,
+                                PeriodicMap.from_dict(part['kinematic_error']))
+    for k in (0, 1):
+        assert abs(result.parameters[f'alpha_{k + 1}'].value / joint.stiffness[k] - 1) < 0.05
+    with pytest.raises(JointDynamicsError, match='rotor_inertia'):
+        identify_stiffness([data], StiffnessSettings(source='motor'), friction)
+
+
+def test_load_in_one_direction_and_too_small_a_load_are_flagged(make_joint):
+    joint = make_joint()
+    one = identify_stiffness([gauge(joint, np.r_[np.linspace(0, 120, 12), np.linspace(120, 0, 12)])])
+    assert any('one direction only' in reason for reason in one.reasons)
+    small = identify_stiffness([gauge(joint, LEVELS / 60)])
+    assert any('alpha_2' in reason and 'cannot be told from zero' in reason for reason in small.reasons)
+
+
+def test_bad_input_is_refused(make_joint):
+    data = gauge(make_joint())
+    with pytest.raises(JointDynamicsError, match='motor-side angle'):
+        identify_stiffness([replace(data, two_sided=False)])
+    with pytest.raises(JointDynamicsError, match='source'):
+        identify_stiffness([data], StiffnessSettings(source='guess'))
+    with pytest.raises(JointDynamicsError, match='no load torque is known'):
+        identify_stiffness([replace(data, tau_J=None, q=data.q + np.linspace(0, 1, data.samples))])

@@ -1,0 +1,83 @@
+"""Stiffness and kinematic error told apart by one fit, from a motion on which gravity is periodic like the kinematic error is."""
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.identification.joint_tests.data import JointData
+from joint_dynamics.identification.joint_tests.transmission import TransmissionSettings, identify_transmission
+from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
+
+ALPHA = (4.6e3, 5e7)
+ERROR = FourierSeries(2e-5, [9e-5, -4e-5, 2e-5], [5e-5, 6e-5, -3e-5])
+
+
+def run(seed=0, load=9.0, noise=2e-6, seconds=20.0, sign=1.0, lash=0.0):
+    """A joint that swings with gravity m g l cos q and inertia; `lash` floats the link where the load is small."""
+    rng = np.random.default_rng(seed)
+    rate = 500.0
+    time = np.arange(round(seconds * rate)) / rate
+    w = 2 * np.pi * 0.1 * np.arange(1, 6)
+    a, b = rng.normal(size=(2, 5)) * 0.5
+    q = np.sin(np.outer(time, w)) @ a + np.cos(np.outer(time, w)) @ b
+    ddq = -(np.sin(np.outer(time, w)) @ (a * w**2) + np.cos(np.outer(time, w)) @ (b * w**2))
+    dq = np.cos(np.outer(time, w)) @ (a * w) - np.sin(np.outer(time, w)) @ (b * w)
+    tau_J = load * np.cos(q) + 1.2 * ddq
+    theta = q + TorsionalStiffness(ALPHA).deformation(tau_J)
+    theta += ERROR(theta) + lash * np.sign(dq) / (1 + (tau_J / 0.3) ** 2)
+    quantum = 2 * np.pi / 2**19
+    theta = np.round((sign * (theta - q) + q + rng.normal(scale=noise, size=q.size)) / quantum) * quantum
+    return JointData('wrist', 'run', time, rate, q, theta, dq, ddq, 20.0, True, tau_J=tau_J)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_both_come_out_as_they_are(seed):
+    data = run(seed)
+    result = identify_transmission([data])
+    assert result.believable
+    stiffness = TorsionalStiffness.from_dict(result.document['stiffness'])
+    phi = np.linspace(*result.document['stiffness']['range'], 101)
+    true = TorsionalStiffness(ALPHA).torque(phi)
+    assert np.linalg.norm(stiffness.torque(phi) - true) < 0.02 * np.linalg.norm(true)
+    grid = np.linspace(data.theta.min(), data.theta.max(), 200)
+    found = PeriodicMap.from_dict(result.document['kinematic_error'])(grid)
+    assert np.std(found - ERROR(grid)) < 0.3 * np.std(ERROR(grid))
+
+
+def test_lost_motion_where_the_link_floats_does_little_harm():
+    result = identify_transmission([run(1, lash=5e-4)])
+    stiffness = TorsionalStiffness.from_dict(result.document['stiffness'])
+    phi = np.linspace(*result.document['stiffness']['range'], 101)
+    true = TorsionalStiffness(ALPHA).torque(phi)
+    assert np.linalg.norm(stiffness.torque(phi) - true) < 0.06 * np.linalg.norm(true)
+
+
+def test_one_after_the_other_is_worse():
+    # The reason for fitting them together: gravity's part of the deformation looks like kinematic error.
+    data = run(2)
+    phi = data.theta - data.q
+    apart = float(np.linalg.lstsq(np.column_stack([data.tau_J, np.ones(phi.size)]), phi, rcond=None)[0][0])
+    together = identify_transmission([data], TransmissionSettings()).parameters['alpha_1'].value
+    true = TorsionalStiffness(ALPHA).stiffness(0.0)
+    assert abs(together - true) < 0.5 * abs(1 / apart - true)
+
+
+def test_several_recordings_count_together():
+    both = identify_transmission([run(0), run(3)])
+    assert both.quality['rows'] > identify_transmission([run(0)]).quality['rows']
+    assert both.believable
+
+
+def test_the_wrong_sign_of_an_encoder_is_not_believed():
+    result = identify_transmission([run(0, sign=-1.0)])
+    assert not result.believable
+    assert result.document == {}
+
+
+def test_bad_input_has_one_line():
+    data = run()
+    with pytest.raises(JointDynamicsError, match='expected a load torque'):
+        identify_transmission([JointData(data.joint, data.name, data.time, data.rate, data.q, data.theta, data.omega, data.alpha, 20.0, True)])
+    with pytest.raises(NotBelievableError, match='samples under load, found'):
+        identify_transmission([run(seconds=1.0)])
+    with pytest.raises(JointDynamicsError, match='1 to 12 harmonics'):
+        identify_transmission([run()], TransmissionSettings(harmonics=13))

@@ -1,0 +1,163 @@
+"""Further terms are chosen where the robot has them, left out where it has not, and end up in the description."""
+import numpy as np
+import pytest
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.selection.held_out import Candidate, HeldOut, Rows, select
+from joint_dynamics.identification.validate import validate_description
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+PLAIN = IdentificationSettings(selection=False)
+RATE = 200.0
+
+
+def rigid_part(robot, q, dq, ddq):
+    Ia, Fv, Fc, offset = robot.standard[:, 10:].T
+    return robot.torque(q, dq, ddq) - Ia * ddq - Fv * dq - Fc * np.sign(dq) - offset
+
+
+def slipping(q, width):
+    """One Maxwell-slip operator per joint, sample by sample."""
+    H, delta = np.zeros_like(q), np.zeros(q.shape[1])
+    for k in range(1, len(q)):
+        delta = np.clip(delta + q[k] - q[k - 1], -width, width)
+        H[k] = delta / width
+    return H
+
+
+LEVEL = np.array([9.0, 9.0, 7.0, 2.0, 2.0, 2.0])
+EXTRA = {
+    'nothing': lambda q, dq, load: 0.0 * q,
+    'load, linear': lambda q, dq, load: 0.15 * np.abs(load) * np.sign(dq),
+    'load, quadratic': lambda q, dq, load: np.array([0.004, 0.004, 0.006, 0.04, 0.04, 0.04]) * load**2 * np.sign(dq),
+    'root': lambda q, dq, load: LEVEL * np.sign(dq) * np.sqrt(np.abs(dq)),
+    'stribeck': lambda q, dq, load: LEVEL * np.sign(dq) * np.exp(-np.abs(dq) / 0.4),
+    'hysteresis': lambda q, dq, load: 1.5 * LEVEL * (slipping(q, 3e-3) - np.sign(dq)) + 1.5 * LEVEL * np.sign(dq),
+}
+WORD = {'root': 'square root', 'stribeck': 'Stribeck', 'hysteresis': 'hysteresis'}
+
+
+@pytest.fixture(scope='module')
+def record(true_robot):
+    def run(seed, extra, duration=20.0, noise=0.03, frequency=0.1):
+        rng = np.random.default_rng(seed)
+        frequency = 0.4 if extra == 'hysteresis' else frequency
+        t, q, dq, ddq = true_robot.motion(rng, duration, RATE, frequency=frequency)
+        if extra == 'hysteresis':
+            q, dq, ddq = 0.05 * q, 0.05 * dq, 0.05 * ddq
+        tau = true_robot.torque(q, dq, ddq) + EXTRA[extra](q, dq, rigid_part(true_robot, q, dq, ddq))
+        tau += rng.normal(size=tau.shape) * noise * np.sqrt((tau**2).mean(axis=0))
+        return Recording(true_robot.model.joint_names, t, q, tau=tau, name=f'{extra} {seed}')
+    return run
+
+
+def chosen(result):
+    return [step['term'] for step in result.summary()['selection']['chosen']]
+
+
+def overall(result):
+    return np.sqrt(np.mean([fit.residual_percent()[1]**2 for fit in result.validation]))
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_no_false_gain(record, true_robot, seed):
+    """The usual model is the truth: nothing is chosen, and the result is the plain one."""
+    recording = record(seed, 'nothing', frequency=0.07)  # 20 s without a repetition
+    result = identify(true_robot.model, [recording])
+    assert chosen(result) == []
+    assert np.array_equal(result.solution.chi, identify(true_robot.model, [recording], settings=PLAIN).solution.chi)
+
+
+@pytest.mark.parametrize('extra', ['load, linear', 'load, quadratic', 'root', 'stribeck'])
+def test_what_is_there_is_found_and_pays(record, true_robot, extra):
+    noise = 0.005 if extra == 'root' else 0.03
+    runs = [record(seed, extra, noise=noise) for seed in (11, 12)]
+    unseen = [record(seed, extra, noise=noise) for seed in (13, 14)]
+    result = identify(true_robot.model, runs, unseen)
+    plain = identify(true_robot.model, runs, unseen, PLAIN)
+    assert any(WORD.get(extra, 'load') in name for name in chosen(result))
+    assert overall(result) < {'load, linear': 0.7, 'load, quadratic': 0.7}.get(extra, 0.97) * overall(plain)
+    assert not result.reasons
+
+
+def test_load_friction_halves_the_error_of_quiet_recordings(record, true_robot):
+    runs, unseen = [record(seed, 'load, linear', noise=0.01) for seed in (15, 16)], [record(17, 'load, linear', noise=0.01)]
+    result, plain = (identify(true_robot.model, runs, unseen, settings) for settings in (None, PLAIN))
+    assert overall(result) < 0.5 * overall(plain)
+    values = dict(zip(result.names, result.solution.chi, strict=True))
+    assert [values[f'F_Cl_{name}'] for name in true_robot.model.joint_names[1:3]] == pytest.approx([0.15, 0.15], rel=0.15)
+
+
+def test_hysteresis_is_found_and_written_as_maxwell_slip(record, true_robot):
+    runs = [record(seed, 'hysteresis') for seed in (21, 22)]
+    result = identify(true_robot.model, runs, settings=IdentificationSettings(rest_speed=1e-4, position_cutoff=90.0, parallel_cutoff=30.0, decimation=3))
+    assert any('hysteresis of 0.003' in name for name in chosen(result))
+    friction = result.description.friction()
+    assert friction.maxwell_slip is not None
+    share = (friction.maxwell_slip.stiffness * friction.maxwell_slip.limits)[:3, 1]
+    assert share == pytest.approx(0.6, abs=0.15)
+
+
+@pytest.mark.parametrize('extra', ['load, linear', 'stribeck', 'root'])
+def test_the_description_predicts_what_the_result_does(record, true_robot, extra):
+    unseen = record(32, extra)
+    result = identify(true_robot.model, [record(31, extra, noise=0.005)], [unseen])
+    again = validate_description(DynamicsDescription.from_yaml(result.description.to_yaml()), [unseen])
+    assert chosen(result)
+    assert np.allclose(again[0].predicted, result.validation[0].predicted, atol=2e-3 * np.abs(unseen.tau).max())
+
+
+def test_validation_recordings_are_never_looked_at(record, true_robot):
+    runs = [record(41, 'load, linear')]
+    first, second = (identify(true_robot.model, runs, validation) for validation in ([], [record(42, 'nothing')]))
+    assert np.array_equal(first.solution.chi, second.solution.chi)
+
+
+def rows_of(rng, blocks=60, length=4, joints=2, base=3, useful=0.0):
+    samples = blocks * length
+    B = rng.normal(size=(joints, base, samples))
+    C = rng.normal(size=(joints, 4, samples))
+    tau = np.einsum('jbs,b->js', B, np.ones(base)) + useful * C[:, 1] + rng.normal(size=(joints, samples))
+    return Rows(B, C, tau, np.repeat(np.arange(blocks), length))
+
+
+def test_the_held_out_loss_is_that_of_solving_each_fold_anew():
+    """Against the definition: leave a fold out, solve, look at the fold."""
+    rows = rows_of(np.random.default_rng(3), useful=0.5)
+    held_out = HeldOut(rows, folds=5, deals=1, seed=7)
+    ridges = {1: 0.1, 2: 0.3}
+    order = np.random.default_rng(7)
+    fold_of_block = np.concatenate([order.permutation(5) for _ in range(12)])[:60]
+    fold = fold_of_block[rows.blocks]
+    expected = np.zeros(60)
+    for f in range(5):
+        left = fold != f
+        W = np.concatenate([rows.base, rows.candidates[:, [1, 2]]], axis=1)
+        A = np.concatenate([W[j][:, left].T for j in range(2)])
+        y = np.concatenate([rows.tau[j, left] for j in range(2)])
+        ridge = np.diag(np.array([0, 0, 0, 0.1, 0.3]) * np.linalg.norm(A, axis=0))
+        x = np.linalg.lstsq(np.vstack([A, ridge]), np.concatenate([y, np.zeros(5)]), rcond=None)[0]
+        size = np.abs(rows.tau - np.einsum('jbs,b->js', W, x))[:, ~left]
+        huber = np.where(size < 2, size**2, 4 * size - 4)
+        expected += np.bincount(rows.blocks[~left], huber.sum(axis=0), minlength=60)
+    assert np.allclose(held_out.loss(ridges)[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize('useful', [0.0, 0.5])
+def test_only_what_helps_is_chosen(useful):
+    wrong = 0
+    for seed in range(30):
+        choice = select(HeldOut(rows_of(np.random.default_rng(seed), useful=useful)), [Candidate(f'c{k}', (k,)) for k in range(4)])
+        wrong += set(choice.ridges) != ({1} if useful else set())
+    assert wrong <= 2
+
+
+def test_one_of_a_kind(ur):
+    rng = np.random.default_rng(1)
+    rows = rows_of(rng, useful=1.0)
+    rows.candidates[:, 2] = rows.candidates[:, 1] + 0.5 * rng.normal(size=rows.tau.shape)
+    choice = select(HeldOut(rows), [Candidate('a', (1,), 'kind'), Candidate('b', (2,), 'kind')])
+    assert set(choice.ridges) == {1}
+    assert isinstance(ur, RobotModel)
