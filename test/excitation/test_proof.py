@@ -1,4 +1,6 @@
 """That a limit is kept is a proof: nothing at a thousand times the sampling is beyond what was certified, and what breaks a limit is refused."""
+
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -31,13 +33,17 @@ from joint_dynamics.robot import RobotModel
 
 RATE = 10.0
 """Samples per second of a search for motions as here: 20 per cycle of the highest harmonic."""
-LIMITS = LimitSettings(height=[-0.6, 1.6], radius=[0.0, 1.3], torque=25.0, payload=Payload(1.0), viscous_friction=0.5, coulomb_friction=2.0)
+LIMITS = LimitSettings(
+    height=[-0.6, 1.6], radius=[0.0, 1.3], torque=25.0, payload=Payload(1.0), viscous_friction=0.5, coulomb_friction=2.0
+)
 KINDS = ('series', 'series from a posture', 'move', 'points', 'pieces', 'succession', 'braking', 'braking pieces')
 RADIUS = 0.05
 
 
 def fourier(arm, rng, posture=False):
-    basis = FourierBasis(rng.uniform(3, 8), int(rng.integers(1, 6)), int(rng.integers(1, 4)), rng.uniform(0.3, 2), not posture)
+    basis = FourierBasis(
+        rng.uniform(3, 8), int(rng.integers(1, 6)), int(rng.integers(1, 4)), rng.uniform(0.3, 2), not posture
+    )
     size = 0.5 * rng.uniform(0.2, 1) / np.tile(np.arange(1, basis.harmonics + 1), 2)
     coefficients = np.column_stack([rng.uniform(-1, 1, arm.n), rng.standard_normal((arm.n, basis.count - 1)) * size])
     return FourierTrajectory(arm.joint_names, basis, coefficients, rng.uniform(-1, 1, arm.n) if posture else None)
@@ -71,8 +77,13 @@ def draw(arm, kind, rng):
     if kind == 'points':
         points = [scale * rng.standard_normal((int(rng.integers(4, 9)), arm.n)) for scale in (0.4,)]
         count = len(points[0])
-        return SampledTrajectory(arm.joint_names, np.cumsum(rng.uniform(0.1, 0.6, count)), points[0], 0.5 * rng.standard_normal((count, arm.n)),
-                                 rng.standard_normal((count, arm.n)))
+        return SampledTrajectory(
+            arm.joint_names,
+            np.cumsum(rng.uniform(0.1, 0.6, count)),
+            points[0],
+            0.5 * rng.standard_normal((count, arm.n)),
+            rng.standard_normal((count, arm.n)),
+        )
     series = fourier(arm, rng)
     motion = pieces(arm, rng)
     return Succession([series, Move(arm.joint_names, series.posture, motion.position(0.0)[0], 1.5), motion])
@@ -83,7 +94,11 @@ def both_sides(trajectory, rate):
     knots = trajectory.knots
     middle = (knots[1:] + knots[:-1]) / 2
     inner = np.linspace(0, trajectory.duration, int(trajectory.duration * rate) + 2)
-    parts = [trajectory.motion(inner), trajectory.one_sided(knots[:-1], middle), trajectory.one_sided(knots[1:], middle)]
+    parts = [
+        trajectory.motion(inner),
+        trajectory.one_sided(knots[:-1], middle),
+        trajectory.one_sided(knots[1:], middle),
+    ]
     return [np.concatenate([part[k] for part in parts], axis=1) for k in range(3)]
 
 
@@ -100,13 +115,21 @@ def sampled_margins(arm, limits, trajectory, rate):
     last = third + 0.4 * (np.cos(b + c) * out - np.sin(b + c) * up)
     tip = last + 0.05 * (np.sin(b + c) * out + np.cos(b + c) * up)
     base = np.array([-0.2, 0.0, 0.0])[:, None]
-    distance = min(np.linalg.norm(one - other, axis=0).min() - 2 * RADIUS for one, other in ((base, third), (base, last), (second, last)))
+    distance = min(
+        np.linalg.norm(one - other, axis=0).min() - 2 * RADIUS
+        for one, other in ((base, third), (base, last), (second, last))
+    )
     radius = np.hypot(tip[0], tip[1])
     half = found.half_range[:, None]
-    return {'position': 1 - (np.abs(q - found.middle[:, None]) / half).max(), 'velocity': 1 - (np.abs(dq) / found.velocity[:, None]).max(),
-            'acceleration': 1 - (np.abs(ddq) / found.acceleration[:, None]).max(), 'torque': 1 - (np.abs(torque) / found.torque[:, None]).max(),
-            'radius': min(radius.min(), 1.3 - radius.max()) / 0.65, 'height': min(tip[2].min() + 0.6, 1.6 - tip[2].max()) / 1.1,
-            'clearance': (distance - 0.01) / 0.01}
+    return {
+        'position': 1 - (np.abs(q - found.middle[:, None]) / half).max(),
+        'velocity': 1 - (np.abs(dq) / found.velocity[:, None]).max(),
+        'acceleration': 1 - (np.abs(ddq) / found.acceleration[:, None]).max(),
+        'torque': 1 - (np.abs(torque) / found.torque[:, None]).max(),
+        'radius': min(radius.min(), 1.3 - radius.max()) / 0.65,
+        'height': min(tip[2].min() + 0.6, 1.6 - tip[2].max()) / 1.1,
+        'clearance': (distance - 0.01) / 0.01,
+    }
 
 
 @pytest.fixture(scope='module')
@@ -116,7 +139,7 @@ def constraints(arm):
 
 @pytest.mark.parametrize('kind', KINDS)
 @settings(max_examples=6, deadline=None)
-@given(seed=st.integers(0, 2 ** 32 - 1))
+@given(seed=st.integers(0, 2**32 - 1))
 def test_nothing_at_a_thousand_times_the_sampling_is_beyond_what_was_certified(arm, constraints, kind, seed):
     trajectory = draw(arm, kind, np.random.default_rng(seed))
     certified = certified_margins(arm, trajectory, constraints)
@@ -145,7 +168,7 @@ def test_bounds_of_the_derivatives_are_bounds(arm, kind):
         trajectory = draw(arm, kind, np.random.default_rng(seed))
         knots = trajectory.knots
         knots = knots[np.append(True, np.diff(knots) > 1e-3)]
-        t = np.concatenate([np.linspace(a, b, 4) for a, b in zip(knots[:-1], knots[1:], strict=True)])
+        t = np.concatenate([np.linspace(a, b, 4) for a, b in itertools.pairwise(knots)])
         begin, end = t[:-1], t[1:]
         begin, end = begin[end > begin], end[end > begin]
         bounds = trajectory.majorants(begin, end)
@@ -159,27 +182,48 @@ def test_bounds_of_the_derivatives_are_bounds(arm, kind):
         before, here, after = (trajectory.one_sided(middle + k * h, middle)[2] for k in (-1, 0, 1))
         size = 1e-13 * trajectory.magnitude()[2][:, None]
         assert np.all(np.abs(after - before) / (2 * h) <= 6 * bounds[3] * (1 + 1e-6) + size / h)
-        assert np.all(np.abs(after - 2 * here + before) / h ** 2 <= 24 * bounds[4] * (1 + 1e-6) + 4 * size / h ** 2)
+        assert np.all(np.abs(after - 2 * here + before) / h**2 <= 24 * bounds[4] * (1 + 1e-6) + 4 * size / h**2)
 
 
-BETWEEN = {'position': 'lower', 'velocity': 'velocity', 'acceleration': 'acceleration', 'torque': 'torque', 'height': 'height', 'radius': 'radius',
-           'clearance': 'clearance'}
+BETWEEN = {
+    'position': 'lower',
+    'velocity': 'velocity',
+    'acceleration': 'acceleration',
+    'torque': 'torque',
+    'height': 'height',
+    'radius': 'radius',
+    'clearance': 'clearance',
+}
 
 
 @pytest.mark.parametrize('kind', sorted(BETWEEN))
 def test_a_limit_that_is_broken_between_the_samples_only_is_seen(arm, kind):
     """The limit is put half way between the worst sample of a grid and the worst there is."""
-    wide = LimitSettings(safety_factor=1.0, velocity=50.0, acceleration=500.0, torque=500.0, height=[-5, 5], radius=[-1.0, 5], clearance=0.001)
+    wide = LimitSettings(
+        safety_factor=1.0,
+        velocity=50.0,
+        acceleration=500.0,
+        torque=500.0,
+        height=[-5, 5],
+        radius=[-1.0, 5],
+        clearance=0.001,
+    )
     found = 0
     for seed in range(12):
         trajectory = fourier(arm, np.random.default_rng(seed)).once()
         grid = np.linspace(0, trajectory.duration, int(RATE * trajectory.duration))
-        coarse, fine = (float(_extreme(arm, kind, trajectory, times)) for times in (grid, np.linspace(0, trajectory.duration, 40001)))
+        coarse, fine = (
+            float(_extreme(arm, kind, trajectory, times))
+            for times in (grid, np.linspace(0, trajectory.duration, 40001))
+        )
         limit = (coarse + fine) / 2
         if abs(coarse - fine) < 1e-4 * abs(limit) or (kind == 'clearance' and limit < 0.01):
             continue
-        changed = {'position': {'lower': -limit, 'upper': limit}, 'height': {'height': [None, limit]}, 'radius': {'radius': [None, limit]}}.get(
-            kind, {BETWEEN[kind]: limit})
+        changed = {
+            'position': {'lower': -limit, 'upper': limit},
+            'height': {'height': [None, limit]},
+            'radius': {'radius': [None, limit]},
+        }.get(kind, {BETWEEN[kind]: limit})
         constraints = [one for one in all_constraints(arm, replace(wide, **changed)) if one.kind == kind]
         assert keeps(arm, trajectory, grid, constraints)
         assert not certainly_keeps(arm, trajectory, constraints)
@@ -201,17 +245,20 @@ def _extreme(arm, kind, trajectory, times):
     if kind == 'radius':
         return np.hypot(point[0], point[1]).max()
     base, places = np.array([-0.2, 0, 0])[:, None], [motion.frames.point(k, np.array([0.4, 0, 0])) for k in range(3)]
-    return min(np.linalg.norm(a - b, axis=0).min() - 2 * RADIUS for a, b in ((base, places[1]), (base, places[2]), (places[0], places[2])))
+    return min(
+        np.linalg.norm(a - b, axis=0).min() - 2 * RADIUS
+        for a, b in ((base, places[1]), (base, places[2]), (places[0], places[2]))
+    )
 
 
-SLIDER = '''<robot name="slider">{links}
+SLIDER = """<robot name="slider">{links}
 <joint name="x" type="prismatic"><parent link="base"/><child link="l1"/><origin rpy="0.3 0.2 0"/><axis xyz="0 1 0"/><limit lower="-0.5" upper="0.5" velocity="1" effort="200"/></joint>
 <joint name="spin" type="continuous"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0.1"/><axis xyz="0 0.6 0.8"/><limit velocity="3" effort="40"/></joint>
 <joint name="y" type="prismatic"><parent link="l2"/><child link="l3"/><origin xyz="0.1 0.2 0"/><axis xyz="1 0 0"/><limit lower="-0.3" upper="0.4" velocity="1" effort="90"/></joint>
 <joint name="held" type="revolute"><parent link="l3"/><child link="l4"/><origin xyz="0.1 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="2" effort="20"/></joint>
-<joint name="w" type="revolute"><parent link="l4"/><child link="l5"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" velocity="2" effort="20"/></joint></robot>'''
-LINK = '''<link name="{name}"><inertial><origin xyz="0.1 0.05 -0.02"/><mass value="2"/><inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.002" ixz="0.001"
-iyz="-0.003"/></inertial></link>'''
+<joint name="w" type="revolute"><parent link="l4"/><child link="l5"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" velocity="2" effort="20"/></joint></robot>"""
+LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.05 -0.02"/><mass value="2"/><inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.002" ixz="0.001"
+iyz="-0.003"/></inertial></link>"""
 
 
 @pytest.fixture(scope='module')
@@ -273,7 +320,9 @@ def test_distances_of_bodies_are_certified_for_cylinders_too(ur5e):
 
 def test_a_repeated_motion_costs_and_says_what_one_period_does(arm, constraints):
     series = fourier(arm, np.random.default_rng(1))
-    assert certified_margins(arm, series.repeated(50), constraints) == certified_margins(arm, series.repeated(1), constraints)
+    assert certified_margins(arm, series.repeated(50), constraints) == certified_margins(
+        arm, series.repeated(1), constraints
+    )
     whole = Succession([series.once()] * 20)
     assert certified_margins(arm, whole, constraints) == certified_margins(arm, series.once(), constraints)
 
@@ -281,7 +330,9 @@ def test_a_repeated_motion_costs_and_says_what_one_period_does(arm, constraints)
 def test_what_is_sent_is_played_within_the_limits_too(arm):
     """Points at 100 Hz with quintics between them, as a trajectory controller plays them, are checked as such."""
     series = fourier(arm, np.random.default_rng(2)).once()
-    margins = certified_margins(arm, series, all_constraints(arm, LimitSettings(velocity=50, acceleration=500, torque=500.0)))
+    margins = certified_margins(
+        arm, series, all_constraints(arm, LimitSettings(velocity=50, acceleration=500, torque=500.0))
+    )
     assert margins['acceleration'] > 0
     top = (1 - margins['acceleration']) * 500
     for share, fits in ((1.01, True), (0.98, False)):

@@ -1,4 +1,5 @@
 """The smallest distance between bodies over all of a motion, as a proof: branch and bound over time for every pair by itself."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -36,7 +37,9 @@ class _Search:
             near[0][pair, place] = clearance.distances(pair, first[:, place])
             self.seen = float(near[0][exact].min())
         wide = (near[0] + near[1] - (end - begin) * rate) / 2 - ACCURACY < min(self.seen, enough)
-        self.bound = float(np.where(wide, np.inf, (near[0] + near[1] - (end - begin) * rate) / 2 - ACCURACY).min(initial=np.inf))
+        self.bound = float(
+            np.where(wide, np.inf, (near[0] + near[1] - (end - begin) * rate) / 2 - ACCURACY).min(initial=np.inf)
+        )
         self.pair, place = np.nonzero(wide)
         self.begin, self.end, self.rate = begin[place], end[place], rate[wide]
         self.distance = np.array([near[0][wide], near[1][wide]])
@@ -49,7 +52,12 @@ class _Search:
     def keep(self, wanted: NDArray) -> None:
         """Leave out all others, of whose lower bounds the smallest is kept."""
         self.bound = min(self.bound, float(self.lower()[~wanted].min(initial=np.inf)))
-        self.pair, self.begin, self.end, self.rate = self.pair[wanted], self.begin[wanted], self.end[wanted], self.rate[wanted]
+        self.pair, self.begin, self.end, self.rate = (
+            self.pair[wanted],
+            self.begin[wanted],
+            self.end[wanted],
+            self.rate[wanted],
+        )
         self.distance, self.exact = self.distance[:, wanted], self.exact[:, wanted]
 
     def _look(self, pair: NDArray, t: NDArray, inside: NDArray) -> NDArray:
@@ -75,7 +83,9 @@ class _Search:
         self.rate = np.einsum('kj,jk->k', self._of.lever[self.pair], speed)
 
 
-def certified_clearance(clearance: Clearance, trajectory: Trajectory, begin: NDArray, end: NDArray, tolerance: float, enough: float) -> float:
+def certified_clearance(
+    clearance: Clearance, trajectory: Trajectory, begin: NDArray, end: NDArray, tolerance: float, enough: float
+) -> float:
     """Return a distance [m] that no watched pair falls below over the intervals [begin, end] (N,) [s], at most `tolerance` below the smallest.
 
     enough: a distance beyond which it is not looked for any more precisely; the search ends at the first distance below.

@@ -3,6 +3,7 @@
 The Taylor coefficients of a product are the convolution of those of its factors, and of a sum their sum; with magnitudes in their place these
 are bounds. All terms are positive, so that rounding cannot cancel: N operations change a bound by a share of N 1.1e-16 at most.
 """
+
 from __future__ import annotations
 
 from math import comb
@@ -48,4 +49,6 @@ def composed(outer: NDArray, inner: NDArray) -> NDArray:
 
 def spread(middle: NDArray, half: NDArray, count: int) -> NDArray:
     """Return bounds of the first `count` coefficients over m ± half from those at m, (orders, …, N), the last a bound over all of it (Taylor)."""
-    return np.array([sum(comb(p, k) * half ** (p - k) * middle[p] for p in range(k, len(middle))) for k in range(count)])
+    return np.array(
+        [sum(comb(p, k) * half ** (p - k) * middle[p] for p in range(k, len(middle))) for k in range(count)]
+    )

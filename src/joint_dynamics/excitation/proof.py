@@ -3,6 +3,7 @@
 A margin is proved over intervals of time (`signals.extremes`): at both ends what the limit bounds is evaluated, in between it is bounded by
 its second derivative (for distances of bodies, which have corners: its rate of change), for which `Trajectory.majorants` bound the joints' motion.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -4,6 +4,7 @@ The recursion is that of the regressor (`joint_dynamics.robot.regressor`), in li
 of the norms of its derivatives over an interval of time (`majorants`): a turn about joint i has the norm 1, and its derivatives depend on
 q̇_i … only; |a × b| ≤ |a| |b|, |J ω| ≤ ‖J‖ |ω|. What comes out bounds the torque and its derivatives over all of the interval.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -35,14 +36,14 @@ class MotionBounds:
             rate = derivative(q[:, i])
             if chain.prismatic[i]:
                 lever += q[:, i]
-            a = a + product(derivative(w), lever[:orders - 2]) + product(product(w, w), lever[:orders - 2])
+            a = a + product(derivative(w), lever[: orders - 2]) + product(product(w, w), lever[: orders - 2])
             if chain.prismatic[i]:
                 turn = np.zeros((orders, count))
                 turn[0] = 1.0
-                a = a + derivative(rate) + 2 * product(w, rate)[:orders - 2]
+                a = a + derivative(rate) + 2 * product(w, rate)[: orders - 2]
             else:
                 turn = turning(q[:, i])
-                w, a = product(turn[:orders - 1], w), product(turn[:orders - 2], a)
+                w, a = product(turn[: orders - 1], w), product(turn[: orders - 2], a)
                 w = w + rate
             self.turn.append(turn)
             self.lever.append(lever)
@@ -59,10 +60,10 @@ def torque_bounds(chain: Chain, parameters: NDArray, q: NDArray) -> NDArray:
     n, orders = chain.n, len(q) - 2
     forces, moments = [], []
     for i in range(n):
-        xx, xy, xz, yy, yz, zz, mx, my, mz, mass = np.abs(parameters[PER_JOINT * i:PER_JOINT * i + 10])
-        xx, xy, xz, yy, yz, zz = parameters[PER_JOINT * i:PER_JOINT * i + 6]
+        xx, xy, xz, yy, yz, zz, mx, my, mz, mass = np.abs(parameters[PER_JOINT * i : PER_JOINT * i + 10])
+        xx, xy, xz, yy, yz, zz = parameters[PER_JOINT * i : PER_JOINT * i + 6]
         tensor = np.abs(np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])).max()
-        first = np.sqrt(mx ** 2 + my ** 2 + mz ** 2)
+        first = np.sqrt(mx**2 + my**2 + mz**2)
         swing = derivative(motion.w[i]) + product(motion.w[i], motion.w[i])[:orders]
         forces.append(mass * motion.a[i] + first * swing)
         moments.append(tensor * swing + first * motion.a[i])
@@ -73,7 +74,11 @@ def torque_bounds(chain: Chain, parameters: NDArray, q: NDArray) -> NDArray:
         if parent >= 0:
             force = product(motion.turn[i][:orders], forces[i])
             forces[parent] = forces[parent] + force
-            moments[parent] = moments[parent] + product(motion.turn[i][:orders], moments[i]) + product(motion.lever[i][:orders], force)
+            moments[parent] = (
+                moments[parent]
+                + product(motion.turn[i][:orders], moments[i])
+                + product(motion.lever[i][:orders], force)
+            )
     return found
 
 

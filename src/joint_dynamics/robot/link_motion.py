@@ -2,6 +2,7 @@
 
 Vectors are (3, samples), rotations (3, 3, samples): component first, so that every operation runs over contiguous memory.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -112,4 +113,6 @@ class LinkMotion:
     def into(self, i: int, vector: tuple | NDArray) -> tuple:
         """Turn a vector of the frame before link i into frame i; its components may be numbers."""
         rotation = self.rotation[i]
-        return tuple(rotation[0][k] * vector[0] + rotation[1][k] * vector[1] + rotation[2][k] * vector[2] for k in range(3))
+        return tuple(
+            rotation[0][k] * vector[0] + rotation[1][k] * vector[1] + rotation[2][k] * vector[2] for k in range(3)
+        )

@@ -4,6 +4,7 @@ A function with a second derivative differs from the chord between two of its po
 Lipschitz one by h L/2. Whichever the caller has: an interval whose lower bound is above the smallest value seen so far (less the tolerance) is
 done, any other is halved. Near a smooth minimum the two meet quadratically, so that a few intervals per halving are left.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,9 +26,14 @@ class Least(NamedTuple):
     time: float
 
 
-def certified_minimum(begin: NDArray, end: NDArray, values: Callable[[NDArray, NDArray], NDArray],
-                      lowest: Callable[[NDArray, NDArray, NDArray, NDArray], tuple[NDArray, NDArray]], tolerance: float,
-                      enough: float = np.inf) -> Least:
+def certified_minimum(
+    begin: NDArray,
+    end: NDArray,
+    values: Callable[[NDArray, NDArray], NDArray],
+    lowest: Callable[[NDArray, NDArray, NDArray, NDArray], tuple[NDArray, NDArray]],
+    tolerance: float,
+    enough: float = np.inf,
+) -> Least:
     """Bound the smallest value over intervals [begin, end] (N,) [s] from below.
 
     values: (t (M,), inside (M,)) → (m, M), whatever `lowest` needs of the function at t as seen from the interval that holds `inside`: at a jump

@@ -1,4 +1,5 @@
 """Polynomials between points: the Hermite segments every planned motion is made of, with bounds of all their derivatives."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,13 +13,13 @@ from joint_dynamics.signals.extremes import certified_minimum
 
 BEYOND = 8
 """Derivatives beyond the degree that may be asked for."""
-STEP_PEAKS = (1.0, 15 / 8, 10 / 3 ** 0.5, 60.0, 360.0, 720.0)
+STEP_PEAKS = (1.0, 15 / 8, 10 / 3**0.5, 60.0, 360.0, 720.0)
 """Largest magnitudes over [0, 1] of the smooth step and its derivatives; from the sixth on they are zero."""
 
 
 def smooth_step(x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """Return s = 10 x³ − 15 x⁴ + 6 x⁵ and its first two derivatives for x in [0, 1]: the quintic from rest at 0 to rest at 1."""
-    return x ** 3 * (10 - 15 * x + 6 * x ** 2), 30 * x ** 2 * (1 - x) ** 2, 60 * x * (1 - x) * (1 - 2 * x)
+    return x**3 * (10 - 15 * x + 6 * x**2), 30 * x**2 * (1 - x) ** 2, 60 * x * (1 - x) * (1 - 2 * x)
 
 
 @cache
@@ -41,7 +42,12 @@ def hermite_segments(time: NDArray, values: Sequence[NDArray]) -> NDArray:
     """
     K = len(values)
     T = np.diff(time)
-    ends = np.concatenate([[v[:-1] * T[:, None] ** d for d, v in enumerate(values)], [v[1:] * T[:, None] ** d for d, v in enumerate(values)]])
+    ends = np.concatenate(
+        [
+            [v[:-1] * T[:, None] ** d for d, v in enumerate(values)],
+            [v[1:] * T[:, None] ** d for d, v in enumerate(values)],
+        ]
+    )
     scaled = np.einsum('pk,ksn->spn', _hermite(K), ends)
     return scaled / T[:, None, None] ** np.arange(2 * K)[None, :, None]
 
@@ -95,7 +101,10 @@ class PiecewisePolynomial:
         T = np.diff(self.time)[:, None]
         powers = np.arange(self.coefficients.shape[1])
         size = np.abs(self.coefficients) * T[:, :, None] ** powers[None, :, None]
-        found = [np.einsum('spn,p->sn', size, [factorial(p) / factorial(p - d) if p >= d else 0.0 for p in powers]) / T ** d for d in range(count)]
+        found = [
+            np.einsum('spn,p->sn', size, [factorial(p) / factorial(p - d) if p >= d else 0.0 for p in powers]) / T**d
+            for d in range(count)
+        ]
         return np.array([one.max(axis=0) for one in found])
 
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
@@ -109,14 +118,19 @@ class PiecewisePolynomial:
         found = np.empty((4, n))
         widest = np.broadcast_to(np.asarray(tolerance, dtype=float), (n,))
         for j in range(n):
-            one = PiecewisePolynomial(self.time, self.coefficients[:, :, j:j + 1])
+            one = PiecewisePolynomial(self.time, self.coefficients[:, :, j : j + 1])
             for row, sign in ((0, 1.0), (1, -1.0)):
+
                 def values(t: NDArray, inside: NDArray, sign: float = sign, one: PiecewisePolynomial = one) -> NDArray:
                     return sign * factor * one.taylor(t, derivative + 1, inside)[derivative]
 
-                def lowest(begin: NDArray, end: NDArray, first: NDArray, last: NDArray, one: PiecewisePolynomial = one) -> tuple[NDArray, NDArray]:
+                def lowest(
+                    begin: NDArray, end: NDArray, first: NDArray, last: NDArray, one: PiecewisePolynomial = one
+                ) -> tuple[NDArray, NDArray]:
                     seen = np.minimum(first, last)[0]
-                    return seen - (end - begin) ** 2 * bend * one.majorants(begin, end, derivative + 3)[derivative + 2, 0], seen
+                    return seen - (end - begin) ** 2 * bend * one.majorants(begin, end, derivative + 3)[
+                        derivative + 2, 0
+                    ], seen
 
                 least = certified_minimum(self.time[:-1], self.time[1:], values, lowest, float(widest[j]))
                 found[row, j], found[2 + row, j] = sign * (least.bound - allowance[j]), least.time
