@@ -148,7 +148,8 @@ def test_nothing_at_a_thousand_times_the_sampling_is_beyond_what_was_certified(a
     for name, margin in certified.items():
         # what the samples give has rounding of its own
         assert margin <= sampled[name] + 1e-9, name
-        # a joint at rest may need its Coulomb friction, 2 of 25 N·m, in either direction, which no sample at speed zero shows
+        # a joint at rest may need its Coulomb friction, 2 of 25 N·m, in either direction, which no sample at speed zero
+        # shows
         slack = 0.01 + (2 * 2.0 / 25.0 if name == 'torque' else 0.0)
         assert margin >= sampled[name] - slack, name
 
@@ -252,10 +253,12 @@ def _extreme(arm, kind, trajectory, times):
 
 
 SLIDER = """<robot name="slider">{links}
-<joint name="x" type="prismatic"><parent link="base"/><child link="l1"/><origin rpy="0.3 0.2 0"/><axis xyz="0 1 0"/><limit lower="-0.5" upper="0.5" velocity="1" effort="200"/></joint>
-<joint name="spin" type="continuous"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0.1"/><axis xyz="0 0.6 0.8"/><limit velocity="3" effort="40"/></joint>
-<joint name="y" type="prismatic"><parent link="l2"/><child link="l3"/><origin xyz="0.1 0.2 0"/><axis xyz="1 0 0"/><limit lower="-0.3" upper="0.4" velocity="1" effort="90"/></joint>
-<joint name="held" type="revolute"><parent link="l3"/><child link="l4"/><origin xyz="0.1 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="2" effort="20"/></joint>
+<joint name="x" type="prismatic"><parent link="base"/><child link="l1"/><origin rpy="0.3 0.2 0"/><axis xyz="0 1
+0"/><limit lower="-0.5" upper="0.5" velocity="1" effort="200"/></joint> <joint name="spin" type="continuous"><parent
+link="l1"/><child link="l2"/><origin xyz="0.3 0 0.1"/><axis xyz="0 0.6 0.8"/><limit velocity="3" effort="40"/></joint>
+<joint name="y" type="prismatic"><parent link="l2"/><child link="l3"/><origin xyz="0.1 0.2 0"/><axis xyz="1 0 0"/><limit
+lower="-0.3" upper="0.4" velocity="1" effort="90"/></joint> <joint name="held" type="revolute"><parent link="l3"/><child
+link="l4"/><origin xyz="0.1 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="2" effort="20"/></joint>
 <joint name="w" type="revolute"><parent link="l4"/><child link="l5"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" velocity="2" effort="20"/></joint></robot>"""
 LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.05 -0.02"/><mass value="2"/><inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.002" ixz="0.001"
 iyz="-0.003"/></inertial></link>"""

@@ -135,7 +135,8 @@ class Path:
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Return what the position (0) or speed (1) … of each joint never leaves: lowest, highest, and their times (n,) each.
 
-        By proof, between the points as well; each at most `tolerance` from a value that is reached. Times are those of the points, s.
+        By proof, between the points as well; each at most `tolerance` from a value that is reached. Times are those of
+        the points, s.
         """
         return PiecewisePolynomial(self._time, self._coefficients).extremes(derivative, tolerance)
 

@@ -21,7 +21,8 @@ from joint_dynamics.control.loop import ControlLoop
 from joint_dynamics.control.path import DERIVATIVES, Path
 from joint_dynamics.errors import JointDynamicsError
 
-#: Share of a limit's range that does not count as broken: what is left of rounding where a motion is planned to reach its limit.
+#: Share of a limit's range that does not count as broken: what is left of rounding where a motion is planned to reach
+#: its limit.
 ALLOWED = 1e-8
 
 
@@ -53,9 +54,10 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
     speed_gain: K (n,) or a number, N·m·s/rad (A·s/rad where the law gives a current), of the robot's controller where its position is the link's and
     its speed the motor's; 0: it is not so.
     offset: (n,) rad, c of the motion that goes on here, 0 by default; blend: s, in which c is reached from it.
-    Raises JointDynamicsError, naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits (at any time, by proof,
-    not only at a step), or asks for more torque than there is; the law's hysteresis is then forgotten. The torque that is sent is a straight line
-    between points each of which is within its limit, and so it is within it everywhere.
+    Raises JointDynamicsError, naming joint and time, when the motion is not smooth enough for the law, leaves the joint
+    limits (at any time, by proof, not only at a step), or asks for more torque than there is; the law's hysteresis is
+    then forgotten. The torque that is sent is a straight line between points each of which is within its limit, and so
+    it is within it everywhere.
     """
     check_motion(loop, path)
     time = _instants(path, period)

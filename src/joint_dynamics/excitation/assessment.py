@@ -25,8 +25,8 @@ class Assessment:
 
     condition_number: of the base regressor with columns of norm one, inf where parameters cannot be told apart.
     log_det: log det (W_bᵀ W_b / samples) in SI units, −inf likewise. base_parameters: their number b.
-    margins: per kind of limit the margin kept at all times, as a fraction of the limit, proved (`proof`); negative where a limit may be broken.
-    samples: how many the other figures come from. information: W_bᵀ W_b (b, b).
+    margins: per kind of limit the margin kept at all times, as a fraction of the limit, proved (`proof`); negative
+    where a limit may be broken. samples: how many the other figures come from. information: W_bᵀ W_b (b, b).
     """
 
     condition_number: float

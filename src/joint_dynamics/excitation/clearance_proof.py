@@ -88,7 +88,8 @@ def certified_clearance(
 ) -> float:
     """Return a distance [m] that no watched pair falls below over the intervals [begin, end] (N,) [s], at most `tolerance` below the smallest.
 
-    enough: a distance beyond which it is not looked for any more precisely; the search ends at the first distance below.
+    enough: a distance beyond which it is not looked for any more precisely; the search ends at the first distance
+    below.
     """
     search = _Search(clearance, trajectory, begin, end, enough)
     for _ in range(2 * MOST_HALVINGS):

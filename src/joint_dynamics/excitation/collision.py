@@ -72,7 +72,8 @@ class Clearance(Constraint):
         with warnings.catch_warnings():
             warnings.simplefilter('ignore', DeprecationWarning)
             for request in self._geometry_data.distanceRequests:
-                # each distance starts anew: from the last one's directions it would depend, in its last digits, on what was asked before
+                # each distance starts anew: from the last one's directions it would depend, in its last digits, on what
+                # was asked before
                 request.enable_cached_gjk_guess = False
         self._last: tuple[Motion, dict[int, list[tuple]]] | None = None
         # per pair and sample of a batch: distance and posture when it was last computed

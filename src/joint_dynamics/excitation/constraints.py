@@ -1,6 +1,7 @@
 """Limits as slacks: at least zero where a motion keeps them, in fractions of the limit, with their gradients, and bounds over all time.
 
-Every bound here is of the form: a value f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) in between.
+Every bound here is of the form: a value f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| =
+h²/4 sup(|f″|/2!) in between.
 """
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ BLOCK = 1000
 def wrench_rounding(n: int) -> float:
     """Return the share of the bound of a torque or of a place of n joints that rounding may change it by.
 
-    Newton-Euler sums products, each of no more than 20 n roundings: an error of 20 n u of the same sum of magnitudes. That exceeds the bound by
-    norms by √3 per rotation at most (‖|R|‖ ≤ √3), on the way out and back: 3^n. The motion it starts from has errors of its own.
+    Newton-Euler sums products, each of no more than 20 n roundings: an error of 20 n u of the same sum of magnitudes.
+    That exceeds the bound by norms by √3 per rotation at most (‖|R|‖ ≤ √3), on the way out and back: 3^n. The motion it
+    starts from has errors of its own.
     """
     return 20 * n * 3.0 ** n * 1.2e-16 + 100 * n * ROUNDING
 
@@ -63,8 +65,8 @@ class Constraint(ABC):
     def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float = np.inf) -> float:
         """Return a slack that the motion has at all times, over intervals [begin, end] (N,) [s], each between two knots.
 
-        No more than `tolerance` below the smallest; enough: a slack beyond which it is not looked for any more precisely, and below which the
-        search ends at the first value that is found.
+        No more than `tolerance` below the smallest; enough: a slack beyond which it is not looked for any more
+        precisely, and below which the search ends at the first value that is found.
         """
 
 

@@ -134,7 +134,8 @@ class FourierTrajectory(Trajectory):
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints), the rounding of the phases included."""
         basis = self.basis
         harmonics = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
-        # an error of the phase kω t, as large as its own rounding, counts like the wave's slope over t: kω t times the wave
+        # an error of the phase kω t, as large as its own rounding, counts like the wave's slope over t: kω t times the
+        # wave
         amplitude = np.abs(self.coefficients[:, 1:]) * np.tile(1 + harmonics * self.duration, 2)
         size = [amplitude @ np.tile(harmonics, 2) ** k for k in range(3)]
         size[0] = size[0] + np.abs(self.coefficients[:, 0]) + np.abs(self.posture)

@@ -1,7 +1,8 @@
 """Arithmetic of bounds: a list of c_k ≥ sup|f^(k)|/k! stands for every function with such derivatives over an interval of time.
 
-The Taylor coefficients of a product are the convolution of those of its factors, and of a sum their sum; with magnitudes in their place these
-are bounds. All terms are positive, so that rounding cannot cancel: N operations change a bound by a share of N 1.1e-16 at most.
+The Taylor coefficients of a product are the convolution of those of its factors, and of a sum their sum; with
+magnitudes in their place these are bounds. All terms are positive, so that rounding cannot cancel: N operations change
+a bound by a share of N 1.1e-16 at most.
 """
 
 from __future__ import annotations

@@ -51,9 +51,11 @@ class Progress:
 class ExcitationResult:
     """An exciting trajectory that keeps every limit.
 
-    trajectory: the motion, with repeats and ramps. assessment: its worth, at ten times the sampling of the search, and its certified margins.
+    trajectory: the motion, with repeats and ramps. assessment: its worth, at ten times the sampling of the search, and
+    its certified margins.
     before: those of the best random motion the searches started from. seconds: wall time.
-    finished: starts completed that count. ended: by what, one of ALL, NOTHING_GAINED, TIME; after the last the motion is not reproducible.
+    finished: starts completed that count. ended: by what, one of ALL, NOTHING_GAINED, TIME; after the last the motion
+    is not reproducible.
     history: (seconds, value) each time a better motion was found; the value is the criterion's own figure (ExcitationProblem.value).
     """
 
@@ -139,9 +141,11 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
     """Search the coefficients of a Fourier series that excites all parameters within all limits.
 
     on_progress: called every 0.2 s in the calling thread; an exception it raises ends the search and passes through.
-    The trajectory returned keeps every limit at all times, by proof; what a search ends at and cannot be made to do so does not count.
+    The trajectory returned keeps every limit at all times, by proof; what a search ends at and cannot be made to do so
+    does not count.
 
-    Raises JointDynamicsError for settings that do not fit the robot, and when no motion that keeps every limit was found.
+    Raises JointDynamicsError for settings that do not fit the robot, and when no motion that keeps every limit was
+    found.
     """
     settings = settings or ExcitationSettings()
     began = time.monotonic()

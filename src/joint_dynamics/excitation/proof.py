@@ -1,7 +1,8 @@
 """The proof that a motion keeps a limit: what every kind of limit is asked, and how sure the answer is.
 
-A margin is proved over intervals of time (`signals.extremes`): at both ends what the limit bounds is evaluated, in between it is bounded by
-its second derivative (for distances of bodies, which have corners: its rate of change), for which `Trajectory.majorants` bound the joints' motion.
+A margin is proved over intervals of time (`signals.extremes`): at both ends what the limit bounds is evaluated, in
+between it is bounded by its second derivative (for distances of bodies, which have corners: its rate of change), for
+which `Trajectory.majorants` bound the joints' motion.
 """
 
 from __future__ import annotations

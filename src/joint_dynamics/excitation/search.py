@@ -16,7 +16,8 @@ from joint_dynamics.excitation.problem import ExcitationProblem
 # (sharpness of the criterion, weight of broken limits, iterations). The first problem is smooth enough to see past the corners of
 # the last ones; what it ends at foretells what the last ends at, so that only the best of several goes on.
 STAGES = ((4.0, 1e2, 80), (8.0, 1e3, 100), (16.0, 3e3, 120), (32.0, 1e4, 150))
-# slack kept at the samples beside what is lost between them, for the penalty is soft; and how much more of what was missing all the same
+# slack kept at the samples beside what is lost between them, for the penalty is soft; and how much more of what was
+# missing all the same
 SPARE, MORE = 0.005, 1.2
 # what the last stage leaves broken between the samples is made up for by more slack at them
 CORRECTION = (32.0, 1e4, 40)

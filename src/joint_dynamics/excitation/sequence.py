@@ -184,7 +184,8 @@ class Braking(Trajectory):
     def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
         T = self.duration
-        # rate and slope of the path have their extremes at the ends of an interval or, the slope, in the middle of the braking
+        # rate and slope of the path have their extremes at the ends of an interval or, the slope, in the middle of the
+        # braking
         path = np.maximum(np.abs(self._path(begin)), np.abs(self._path(end)))
         path[2] = np.where((begin < T / 2) & (end > T / 2), 0.75 / T, path[2])
         last = self._trajectory.duration

@@ -101,10 +101,11 @@ class ExcitationSettings:
     criterion: `condition_number` of the scaled base regressor, `weighted_blocks` (Li's `weights`[0] cond Φ1 + `weights`[1] cond Φ2, first
     moments and inertias), or `log_det` (−log det of the information matrix). information_weight: of −log det / b beside the log of the first
     two, which do not tell large signals from small ones; 0: not at all. kinds: the kinds of parameters the regressor has.
-    starts: searches at most, each going on with the best of `candidates` random motions; after `patience` of them in a row that gained nothing
-    no further begins. So the effort is counted, and the same seed gives the same result however fast the machine is and however many
-    processes (None: one per core) there are. time_budget [s]: None for none; one that ends the search first is told.
-    samples_per_cycle: of the highest harmonic, while searching; what it is worth is evaluated at ten times that, and the limits are proved.
+    starts: searches at most, each going on with the best of `candidates` random motions; after `patience` of them in a
+    row that gained nothing no further begins. So the effort is counted, and the same seed gives the same result however
+    fast the machine is and however many processes (None: one per core) there are. time_budget [s]: None for none; one
+    that ends the search first is told. samples_per_cycle: of the highest harmonic, while searching; what it is worth is
+    evaluated at ten times that, and the limits are proved.
     """
 
     period: float = 10.0

@@ -27,7 +27,8 @@ ORDERS = 5
 class Trajectory(ABC):
     """A motion of n joints over [0, `duration`] s; before and after it the joints rest where it begins and ends.
 
-    Between two of its `knots` it has all derivatives, of which `majorants` are bounds: what the proofs that it keeps a limit rest on.
+    Between two of its `knots` it has all derivatives, of which `majorants` are bounds: what the proofs that it keeps a
+    limit rest on.
 
     Attributes
     ----------

@@ -1,8 +1,9 @@
 """How fast torque and place of the links can change: Newton-Euler on bounds instead of vectors.
 
-The recursion is that of the regressor (`joint_dynamics.robot.regressor`), in link frames, with every vector replaced by bounds of its norm and
-of the norms of its derivatives over an interval of time (`majorants`): a turn about joint i has the norm 1, and its derivatives depend on
-q̇_i … only; |a × b| ≤ |a| |b|, |J ω| ≤ ‖J‖ |ω|. What comes out bounds the torque and its derivatives over all of the interval.
+The recursion is that of the regressor (`joint_dynamics.robot.regressor`), in link frames, with every vector replaced by
+bounds of its norm and of the norms of its derivatives over an interval of time (`majorants`): a turn about joint i has
+the norm 1, and its derivatives depend on q̇_i … only; |a × b| ≤ |a| |b|, |J ω| ≤ ‖J‖ |ω|. What comes out bounds the
+torque and its derivatives over all of the interval.
 """
 
 from __future__ import annotations

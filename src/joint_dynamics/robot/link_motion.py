@@ -1,6 +1,7 @@
 """Where the links of a tree are and how they move, for many samples at once: what regressor, torque, gradients and distances start from.
 
-Vectors are (3, samples), rotations (3, 3, samples): component first, so that every operation runs over contiguous memory.
+Vectors are (3, samples), rotations (3, 3, samples): component first, so that every operation runs over contiguous
+memory.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ class LinkMotion:
     Attributes
     ----------
     chain; rotation, position: see `JointPlacements`.
-    w, dw [rad/s, rad/s²], a [m/s²]: angular velocity and acceleration, and acceleration of the origin less gravity, lists of (3, samples).
-    before: the same three of the link before, at this link's origin, turned into this link's frame; gyro: w of it × axis.
+    w, dw [rad/s, rad/s²], a [m/s²]: angular velocity and acceleration, and acceleration of the origin less gravity,
+    lists of (3, samples). before: the same three of the link before, at this link's origin, turned into this link's
+    frame; gyro: w of it × axis.
 
     """
 

@@ -1,8 +1,9 @@
 """The smallest value of a function of time as a proof: branch and bound over intervals of time, never a grid of samples.
 
-A function with a second derivative differs from the chord between two of its points, h apart, by no more than h²/8 sup|f″|; a merely
-Lipschitz one by h L/2. Whichever the caller has: an interval whose lower bound is above the smallest value seen so far (less the tolerance) is
-done, any other is halved. Near a smooth minimum the two meet quadratically, so that a few intervals per halving are left.
+A function with a second derivative differs from the chord between two of its points, h apart, by no more than h²/8
+sup|f″|; a merely Lipschitz one by h L/2. Whichever the caller has: an interval whose lower bound is above the smallest
+value seen so far (less the tolerance) is done, any other is halved. Near a smooth minimum the two meet quadratically,
+so that a few intervals per halving are left.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ def certified_minimum(
 ) -> Least:
     """Bound the smallest value over intervals [begin, end] (N,) [s] from below.
 
-    values: (t (M,), inside (M,)) → (m, M), whatever `lowest` needs of the function at t as seen from the interval that holds `inside`: at a jump
-    each side has its own. lowest: (begin, end, values at begin, at end) → a lower bound and the smallest value seen, (N,) each.
-    enough: an interval that is nowhere below this is done, whatever the smallest value; and a value seen below it ends the search.
+    values: (t (M,), inside (M,)) → (m, M), whatever `lowest` needs of the function at t as seen from the interval that
+    holds `inside`: at a jump each side has its own. lowest: (begin, end, values at begin, at end) → a lower bound and
+    the smallest value seen, (N,) each. enough: an interval that is nowhere below this is done, whatever the smallest
+    value; and a value seen below it ends the search.
     """
     inside = (begin + end) / 2
     first, last = values(begin, inside), values(end, inside)

@@ -37,8 +37,8 @@ def _hermite(K: int) -> NDArray:
 def hermite_segments(time: NDArray, values: Sequence[NDArray]) -> NDArray:
     """Return the ascending coefficients (points − 1, 2K, n), in time since the segment's first point.
 
-    values: the function at `time` (points,) and its first K − 1 derivatives, (points, n) each, which every segment meets at both ends:
-    K = 1 straight lines, 2 cubics, 3 quintics, 4 septics.
+    values: the function at `time` (points,) and its first K − 1 derivatives, (points, n) each, which every segment
+    meets at both ends: K = 1 straight lines, 2 cubics, 3 quintics, 4 septics.
     """
     K = len(values)
     T = np.diff(time)
@@ -89,7 +89,8 @@ class PiecewisePolynomial:
     def majorants(self, begin: NDArray, end: NDArray, count: int) -> NDArray:
         """Return bounds of |f^(k)|/k! over each interval, (count, n, intervals); an interval lies within one segment.
 
-        By the Taylor polynomial about the middle, which is the function itself: |f^(k)(m + x)|/k! ≤ Σ_p C(p, k) |c_p| |x|^(p−k).
+        By the Taylor polynomial about the middle, which is the function itself: |f^(k)(m + x)|/k! ≤ Σ_p C(p, k) |c_p|
+        |x|^(p−k).
         """
         middle, half = (begin + end) / 2, (end - begin) / 2
         whole = np.abs(self.taylor(middle, self.coefficients.shape[1]))
@@ -110,7 +111,8 @@ class PiecewisePolynomial:
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Return bounds of a derivative over all time: lowest (n,), highest (n,), and the times they belong to.
 
-        No value lies outside; they are at most `tolerance` (n,) or a number, in its unit, away from a value that is taken.
+        No value lies outside; they are at most `tolerance` (n,) or a number, in its unit, away from a value that is
+        taken.
         """
         n = self.coefficients.shape[2]
         factor, bend = factorial(derivative), factorial(derivative + 2) / 8
