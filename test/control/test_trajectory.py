@@ -157,7 +157,10 @@ def test_a_speed_loop_on_the_motor_is_given_the_motor_s_speed(make_arm, make_loo
 
 @pytest.mark.parametrize('kind', ['position', 'speed'])
 def test_a_limit_broken_between_two_steps_is_seen(make_arm, make_loop, path, kind):
-    """With steps of half a second the law never meets the peak; the limit is put between what it meets and what there is."""
+    """With steps of half a second the law never meets the peak.
+
+    The limit is put between what it meets and what there is.
+    """
     path = Path([0.0, 1.5, 3.5, 5.0], np.array([path.at(t)[0] for t in (0.0, 2.5, 5.0, 4.0)]))
     row = ('position', 'speed').index(kind)
     steps, fine = (np.abs(path.sample(np.linspace(0, 5, count))[:, row]).max(axis=0) for count in (11, 20001))
@@ -169,7 +172,8 @@ def test_a_limit_broken_between_two_steps_is_seen(make_arm, make_loop, path, kin
     if kind == 'speed':
         changed = replace(limits, velocity=np.where(np.arange(6) == joint, limit, limits.velocity))
     else:
-        changed = replace(limits, lower=np.where(np.arange(6) == joint, -limit, limits.lower), upper=np.where(np.arange(6) == joint, limit, limits.upper))
+        this = np.arange(6) == joint
+        changed = replace(limits, lower=np.where(this, -limit, limits.lower), upper=np.where(this, limit, limits.upper))
     loop = make_loop(arm=arm)
     loop.arm.robot.limits, kept = changed, limits
     try:

@@ -26,7 +26,7 @@ TIGHT = LimitSettings(height=[0.0, 1.2], radius=[0.1, 1.1], torque=25.0, payload
 
 
 def check_every_limit(model, settings, trajectory):
-    """All limits at more than ten times the sampling of the search, by pinocchio one sample at a time and by its geometry.
+    """All limits at more than ten times the sampling of the search, by pinocchio one sample at a time.
 
     Nothing is allowed beyond a limit here: that there is nothing is proved, at all times (test_proof.py).
     """
@@ -231,7 +231,8 @@ def arrived(*merits, patience=2, order=None):
     state = _Search(len(merits), patience)
     for start in order or range(len(merits)):
         if merits[start] is not None:
-            state.arrivals.append((float(len(state.arrivals)), Found(start, 3, f'motion {start}', None, merits[start], merits[start])))
+            found = Found(start, 3, f'motion {start}', None, merits[start], merits[start])
+            state.arrivals.append((float(len(state.arrivals)), found))
             state.done.add(start)
     return state
 
@@ -277,14 +278,18 @@ def test_a_budget_that_ends_the_search_is_told(arm, caplog, monkeypatch):
 
 
 def test_what_is_lost_between_the_samples_is_made_up_for(ur5e):
-    """Bodies go several centimetres from one sample to the next: what keeps its clearance at the samples may not keep it between."""
+    """Bodies go several centimetres from one sample to the next.
+
+    What keeps its clearance at the samples may not keep it between.
+    """
     problem = ExcitationProblem(ur5e, replace(ExcitationSettings(), samples_per_cycle=8))
     rng = np.random.default_rng(0)
     x = 0.5 * rng.standard_normal(problem.size)
     lost, missing = problem.lost_between(x)
     trajectory = problem.trajectory(x)
     sampled = {one.kind: one.smallest(Motion(ur5e, *trajectory.motion(problem.times))) for one in problem.constraints}
-    true = {one.kind: one.smallest(Motion(ur5e, *trajectory.motion(np.linspace(0, trajectory.duration, 4000)))) for one in problem.constraints}
+    fine = np.linspace(0, trajectory.duration, 4000)
+    true = {one.kind: one.smallest(Motion(ur5e, *trajectory.motion(fine))) for one in problem.constraints}
     assert lost['acceleration'] > 1e-3
     for kind in ('position', 'velocity', 'acceleration', 'torque'):
         assert sampled[kind] - true[kind] <= lost[kind] <= sampled[kind] - true[kind] + 1e-3

@@ -133,7 +133,9 @@ class Path:
         return self._inside(segment, time - self._time[segment])
 
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return what the position (0) or speed (1) … of each joint never leaves: lowest, highest, and their times (n,) each.
+        """Return what the position (0) or speed (1) … of each joint never leaves.
+
+        Lowest, highest, and the times of both, (n,) each.
 
         By proof, between the points as well; each at most `tolerance` from a value that is reached. Times are those of
         the points, s.

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.constraints import ALLOWED, Constraint
 from joint_dynamics.excitation.motion import Motion
-from joint_dynamics.excitation.proof import ALLOWED, certified_margins
+from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 
@@ -71,7 +71,10 @@ def keeps(model: RobotModel, trajectory: Trajectory, times: NDArray, constraints
 
 
 def assess(model: RobotModel, trajectory: Trajectory, times: NDArray, constraints: Sequence[Constraint], kinds: Sequence[str]) -> Assessment:
-    """Evaluate a trajectory: certified margins to `constraints`, and at times (samples,) [s] the condition of the regressor of parameters `kinds`."""
+    """Evaluate a trajectory: certified margins to `constraints`, and the condition of the base regressor.
+
+    times: (samples,) [s], what the regressor is evaluated at. kinds: of the parameters it has.
+    """
     base = model.base_parameters(kinds)
     columns = model.columns(kinds)[base.independent]
     G = np.zeros((len(columns), len(columns)))

@@ -1,4 +1,7 @@
-"""The smallest distance between bodies over all of a motion, as a proof: branch and bound over time for every pair by itself."""
+"""The smallest distance between bodies over all of a motion, as a proof.
+
+Branch and bound over time for every pair by itself.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.excitation.constraints import ALLOWED
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.signals.extremes import MOST_HALVINGS, MOST_INTERVALS
+from joint_dynamics.signals.extremes import MOST_HALVINGS, MOST_INTERVALS, settled
 
 if TYPE_CHECKING:
     from joint_dynamics.excitation.collision import Clearance
 
 ACCURACY = 1e-5
-"""Distance [m] the collision library's may be too great by: it iterates to 1e-6, of the distance or of a metre, whichever is more."""
+"""Distance [m] the collision library's may be too great by: it iterates to 1e-6, of the distance or of a metre,
+whichever is more."""
 LOOK = 8
 """Every so many ends of intervals the distances are computed to begin with, so that most of the others need not be."""
 
 
 class _Search:
-    """Pairs and intervals that may hold the smallest distance: pair k over [begin, end] [s], distance at both ends, whether that is exact."""
+    """Pairs and intervals that may hold the smallest distance.
+
+    Pair k over [begin, end] [s], distance at both ends, whether that is exact.
+    """
 
     def __init__(self, clearance: Clearance, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float):
         self._of, self._trajectory = clearance, trajectory
@@ -84,21 +92,23 @@ class _Search:
 
 
 def certified_clearance(
-    clearance: Clearance, trajectory: Trajectory, begin: NDArray, end: NDArray, tolerance: float, enough: float
+    clearance: Clearance, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float
 ) -> float:
-    """Return a distance [m] that no watched pair falls below over the intervals [begin, end] (N,) [s], at most `tolerance` below the smallest.
+    """Return what the distance of every watched pair is beyond the clearance at least [m], over [begin, end] (N,) [s].
 
-    enough: a distance beyond which it is not looked for any more precisely; the search ends at the first distance
-    below.
+    It is at most the tolerance, and what the library's distances may be off by, below the smallest there is.
+    enough: [m], whether everything is beyond this is then the only question; the first distance below ends the search.
     """
-    search = _Search(clearance, trajectory, begin, end, enough)
+    least = clearance.clearance
+    search = _Search(clearance, trajectory, begin, end, enough + least)
     for _ in range(2 * MOST_HALVINGS):
-        if search.seen - ACCURACY < enough < np.inf:
-            return search.seen - ACCURACY
-        lower = search.lower()
-        search.keep((lower < search.seen - ACCURACY - tolerance) & (lower < enough))
+        seen = search.seen - ACCURACY - least
+        if seen < enough < np.inf:
+            return seen
+        tolerance, allowed = clearance.tolerance * least, ALLOWED * least
+        search.keep(~settled(search.lower() - least, seen, tolerance, enough, allowed))
         if not 0 < len(search.pair) <= MOST_INTERVALS:
             break
         search.refine()
     search.keep(np.zeros(len(search.pair), dtype=bool))
-    return min(search.bound, search.seen - ACCURACY) if np.isfinite(search.seen) else search.bound
+    return min(search.bound, search.seen - ACCURACY) - least

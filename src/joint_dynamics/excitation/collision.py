@@ -37,7 +37,7 @@ class Clearance(Constraint):
     Attributes
     ----------
     pairs: names of the two links of every watched pair. touching: those left out because they always touch.
-    lever: (pairs, joints), how much the distance of a pair can change per unit of every joint's motion [m/rad, m/m].
+    clearance: in m. lever: (pairs, joints), how much the distance of a pair can change per unit of every joint's motion [m/rad, m/m].
 
     """
 
@@ -46,7 +46,7 @@ class Clearance(Constraint):
 
     def __init__(self, model: RobotModel, settings: LimitSettings):
         assert settings.clearance is not None
-        self._clearance = settings.clearance
+        self.clearance = settings.clearance
         self.scale = UNIT / settings.clearance
         limits = MotionLimits.of(model, settings)
         self._robot = model
@@ -56,11 +56,12 @@ class Clearance(Constraint):
         self._watch(pairs)
         rng = np.random.default_rng(1)
         postures = rng.uniform(limits.lower, limits.upper, (POSTURES, model.n)).T
-        always = np.all(self._distances(Motion(model, postures, postures, postures), -np.inf) < self._clearance, axis=1)
+        always = np.all(self._distances(Motion(model, postures, postures, postures), -np.inf) < self.clearance, axis=1)
         self.touching = [(bodies.links[i], bodies.links[k]) for (i, k), drop in zip(pairs, always, strict=True) if drop]
         self._watch([pair for pair, drop in zip(pairs, always, strict=True) if not drop])
         self.pairs = [(bodies.links[i], bodies.links[k]) for i, k in self._pairs]
-        self.lever = np.array([bodies.levers(model, pair, limits) for pair in self._pairs]).reshape(len(self._pairs), model.n)
+        levers = [bodies.levers(model, pair, limits) for pair in self._pairs]
+        self.lever = np.array(levers).reshape(len(self._pairs), model.n)
 
     def _watch(self, pairs: list[tuple[int, int]]) -> None:
         self._pairs = pairs
@@ -92,7 +93,8 @@ class Clearance(Constraint):
             pair, sample = np.nonzero(near)
             before = self._met[:, pair, sample]
             moved = np.abs(motion.q[:, sample] - before[1:])
-            bound[pair, sample] = np.maximum(bound[pair, sample], before[0] - np.einsum('jk,kj->k', moved, self.lever[pair]))
+            still = before[0] - np.einsum('jk,kj->k', moved, self.lever[pair])
+            bound[pair, sample] = np.maximum(bound[pair, sample], still)
             wanted = bound < beyond
         nearest: dict[int, list[tuple]] = {}
         self._exact(motion, wanted, bound, beyond, nearest)
@@ -135,12 +137,16 @@ class Clearance(Constraint):
 
     def slack(self, motion: Motion) -> NDArray:
         """Return the slack (pairs, samples)."""
-        return (self._distances(motion, self._clearance + NEAR) - self._clearance) / UNIT
+        return (self._distances(motion, self.clearance + NEAR) - self.clearance) / UNIT
 
-    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float = np.inf) -> float:
-        """Return a slack that the motion has at all times, as for any limit, pair by pair: what is far apart costs one look in a while."""
-        distance = certified_clearance(self, trajectory, begin, end, self.tolerance * self._clearance, enough * UNIT + self._clearance)
-        return (distance - self._clearance) / UNIT
+    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
+                  enough: float = np.inf) -> float:
+        """Return a slack that the motion has at all times, as for any limit, pair by pair.
+
+        What is far apart costs one look in a while.
+        """
+        spare = certified_clearance(self, trajectory, begin, end, enough * UNIT)
+        return spare / UNIT
 
     @property
     def chain(self) -> Chain:
@@ -148,7 +154,7 @@ class Clearance(Constraint):
         return self._robot.chain
 
     def sphere_distances(self, frames: LinkFrames) -> NDArray:
-        """Return the distances of the bounding spheres of every watched pair [m], (pairs, samples), never above the bodies' own."""
+        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples), never above the bodies' own."""
         return self._bodies.sphere_distances(frames, self._pairs)
 
     def distances(self, pair: NDArray, q: NDArray) -> NDArray:

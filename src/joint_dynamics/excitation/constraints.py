@@ -1,4 +1,4 @@
-"""Limits as slacks: at least zero where a motion keeps them, in fractions of the limit, with their gradients, and bounds over all time.
+"""Limits as slacks, at least zero where a motion keeps them, in fractions of the limit: gradients, and bounds over all time.
 
 Every bound here is of the form: a value f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| =
 h²/4 sup(|f″|/2!) in between.
@@ -23,6 +23,9 @@ from joint_dynamics.signals.extremes import certified_minimum
 from joint_dynamics.signals.polynomial import ROUNDING
 
 BLOCK = 1000
+ALLOWED = 1e-9
+"""Share of a limit that does not count as broken: what rounding in the last digits of a limit and of the motion made to
+meet it amounts to."""
 
 
 def wrench_rounding(n: int) -> float:
@@ -62,8 +65,9 @@ class Constraint(ABC):
         """Add the gradient of Σ weight · slack; weight (limits, samples), called after `slack` of the same motion."""
 
     @abstractmethod
-    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float = np.inf) -> float:
-        """Return a slack that the motion has at all times, over intervals [begin, end] (N,) [s], each between two knots.
+    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
+                  enough: float = np.inf) -> float:
+        """Return a slack that the motion has at all times of the intervals [begin, end] (N,) [s], each between knots.
 
         No more than `tolerance` below the smallest; enough: a slack beyond which it is not looked for any more
         precisely, and below which the search ends at the first value that is found.
@@ -78,23 +82,26 @@ class SmoothConstraint(Constraint):
         """Return what `over` needs of a motion at the ends of intervals, (values, samples)."""
 
     @abstractmethod
-    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray, last: NDArray,
-             ) -> tuple[NDArray, NDArray]:
-        """Return a lower bound of the slack over each interval [begin, end] (N,), and the smallest slack at its ends, (N,) each.
+    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
+             last: NDArray) -> tuple[NDArray, NDArray]:
+        """Return a lower bound of the slack over each interval [begin, end] (N,), and the smallest at its ends, (N,) each.
 
         first, last: `at_ends` of the motion at begin and at end.
         """
 
-    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float = np.inf) -> float:
+    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
+                  enough: float = np.inf) -> float:
         """Return a slack that the motion has at all times, see `Constraint`."""
         def values(t: NDArray, inside: NDArray) -> NDArray:
-            parts = [Motion(model, *trajectory.one_sided(t[k:k + BLOCK], inside[k:k + BLOCK])) for k in range(0, len(t), BLOCK)]
-            return np.concatenate([self.at_ends(part) for part in parts], axis=1)
+            parts = [slice(k, k + BLOCK) for k in range(0, len(t), BLOCK)]
+            ends = [self.at_ends(Motion(model, *trajectory.one_sided(t[part], inside[part]))) for part in parts]
+            return np.concatenate(ends, axis=1)
 
         def lowest(begin: NDArray, end: NDArray, first: NDArray, last: NDArray) -> tuple[NDArray, NDArray]:
             return self.over(model, trajectory, begin, end, first, last)
 
-        return certified_minimum(begin, end, values, lowest, self.tolerance / self.scale, enough).bound
+        tolerance, allowed = self.tolerance / self.scale, ALLOWED / self.scale
+        return certified_minimum(begin, end, values, lowest, tolerance, enough, allowed).bound
 
 
 class JointBound(SmoothConstraint):
@@ -114,8 +121,8 @@ class JointBound(SmoothConstraint):
         """Return the values themselves."""
         return np.asarray(getattr(motion, self._quantity))
 
-    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray, last: NDArray,
-             ) -> tuple[NDArray, NDArray]:
+    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
+             last: NDArray) -> tuple[NDArray, NDArray]:
         """Return the bound by the second derivative of q, q̇ or q̈."""
         d = ('q', 'dq', 'ddq').index(self._quantity)
         # (q^(d))″/2! = (d + 2)!/2! times the Taylor coefficient
@@ -167,30 +174,32 @@ class TorqueBound(SmoothConstraint):
         """Return the torque without Coulomb friction, and the speeds of the joints."""
         return np.concatenate([np.matmul(self._smooth, motion.regressor.rows), motion.dq])
 
-    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray, last: NDArray,
-             ) -> tuple[NDArray, NDArray]:
-        """Return the bound by the torque's second derivative, Coulomb friction with the sign of the speed where that is certain."""
+    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
+             last: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the bound by the torque's second derivative; Coulomb friction has the speed's sign where that is certain."""
         n, square = model.n, (end - begin) ** 2 / 4
         q = trajectory.majorants(begin, end)
         bound = torque_bounds(model.chain, self._parameters, q)
         matrix, rotor, viscous, offset = self._drives(model)
-        bound[2] += np.abs(matrix).T @ (rotor * (np.abs(matrix) @ (12 * q[4])) + viscous * (np.abs(matrix) @ (3 * q[3])))
-        size = bound[0] + np.abs(matrix).T @ (rotor * (np.abs(matrix) @ (2 * q[2])) + viscous * (np.abs(matrix) @ q[1])) + offset
+        share = np.abs(matrix)
+        bound[2] += share.T @ (rotor * (share @ (12 * q[4])) + viscous * (share @ (3 * q[3])))
+        size = bound[0] + share.T @ (rotor * (share @ (2 * q[2])) + viscous * (share @ q[1])) + offset
         beyond = square * bound[2] + wrench_rounding(model.n) * size
         speeds = matrix @ first[n:], matrix @ last[n:]
-        doubt = np.abs(matrix) @ (3 * square * q[3] + ROUNDING * trajectory.magnitude()[1][:, None])
+        doubt = share @ (3 * square * q[3] + ROUNDING * trajectory.magnitude()[1][:, None])
         forward, back = np.minimum(*speeds) > doubt, np.maximum(*speeds) < -doubt
         sign, open_sign = forward.astype(float) - back, ~(forward | back)
         known = matrix.T @ (self._coulomb * sign)
-        unknown = np.abs(matrix).T @ (np.abs(self._coulomb) * open_sign)
+        unknown = share.T @ (np.abs(self._coulomb) * open_sign)
         worst = np.maximum(np.abs(first[:n] + known), np.abs(last[:n] + known))
-        met = np.maximum(*(np.abs(torque[:n] + matrix.T @ (self._coulomb * np.sign(speed))) + np.abs(matrix).T @ (np.abs(self._coulomb) * (speed == 0))
-                           for torque, speed in zip((first, last), speeds, strict=True)))
+        moving = [matrix.T @ (self._coulomb * np.sign(speed)) for speed in speeds]
+        resting = [share.T @ (np.abs(self._coulomb) * (speed == 0)) for speed in speeds]
+        met = np.maximum(*(np.abs(end[:n] + moving[k]) + resting[k] for k, end in enumerate((first, last))))
         met = np.where(unknown > 0, met, worst)
         return (1 - (worst + unknown + beyond) / self._limit).min(axis=0), (1 - met / self._limit).min(axis=0)
 
     def _drives(self, model: RobotModel) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the drives' speeds per joint speed (drives, n), their rotor inertia and viscous friction (drives, 1), the joints' offsets (n, 1)."""
+        """Return drive speeds per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets (n, 1)."""
         own = np.abs(self._parameters[:PER_JOINT * model.n].reshape(model.n, PER_JOINT))
         matrix, rotor, viscous = np.eye(model.n), own[:, 10], own[:, 11]
         if model.coupling is not None:
@@ -217,10 +226,14 @@ class EndEffectorBound(SmoothConstraint):
         """Return the place of the end-effector."""
         return motion.frames.point(self._link, self._offset)
 
-    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray, last: NDArray,
-             ) -> tuple[NDArray, NDArray]:
-        """Return the bound by the acceleration of the end-effector: it is within h²/8 sup|p̈| of the straight line between the ends."""
-        beyond = (end - begin) ** 2 / 8 * point_acceleration(model.chain, self._link, self._offset, trajectory.majorants(begin, end))
+    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
+             last: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the bound by the acceleration of the end-effector.
+
+        It is within h²/8 sup|p̈| of the straight line between the ends.
+        """
+        fastest = point_acceleration(model.chain, self._link, self._offset, trajectory.majorants(begin, end))
+        beyond = (end - begin) ** 2 / 8 * fastest
         beyond += wrench_rounding(model.n) * (self._reach + np.abs(first).max(axis=0))
         if self.kind == 'height':
             ends = np.array([first[2], last[2]])

@@ -40,7 +40,8 @@ class MotionLimits:
     def inside(self, share: float) -> MotionLimits:
         """Return limits that leave `share` of these, the torque's as it is."""
         keep = (1 - share) * self.half_range
-        return MotionLimits(self.middle - keep, self.middle + keep, (1 - share) * self.velocity, (1 - share) * self.acceleration, self.torque)
+        return MotionLimits(self.middle - keep, self.middle + keep, (1 - share) * self.velocity,
+                            (1 - share) * self.acceleration, self.torque)
 
     @classmethod
     def of(cls, model: RobotModel, settings: LimitSettings) -> MotionLimits:

@@ -1,4 +1,4 @@
-"""Arithmetic of bounds: a list of c_k ≥ sup|f^(k)|/k! stands for every function with such derivatives over an interval of time.
+"""Arithmetic of bounds: c_k ≥ sup|f^(k)|/k! stand for every function with such derivatives over an interval of time.
 
 The Taylor coefficients of a product are the convolution of those of its factors, and of a sum their sum; with
 magnitudes in their place these are bounds. All terms are positive, so that rounding cannot cancel: N operations change
@@ -24,7 +24,7 @@ def derivative(a: NDArray) -> NDArray:
 
 
 def turning(angle: NDArray) -> NDArray:
-    """Return bounds of the norm of a rotation about a fixed axis by an angle bounded by `angle` (orders, …), and of its derivatives.
+    """Return bounds of the norm, and of its derivatives, of a turn about a fixed axis by an angle below `angle` (orders, …).
 
     R′ = φ′ [axis]× R, and so ‖R‖ has the majorant exp(Σ_k≥1 φ_k t^k).
     """
@@ -36,7 +36,10 @@ def turning(angle: NDArray) -> NDArray:
 
 
 def composed(outer: NDArray, inner: NDArray) -> NDArray:
-    """Return the coefficients (orders, …) of f(g(t)) from those of f and g; the constant of g is where f is taken and has no part in them."""
+    """Return the coefficients (orders, …) of f(g(t)) from those of f and g.
+
+    The constant of g is where f is taken and has no part in them.
+    """
     found = np.zeros(np.broadcast_shapes(outer.shape, inner.shape))
     found[0] = outer[0]
     step = inner.copy()
@@ -49,7 +52,10 @@ def composed(outer: NDArray, inner: NDArray) -> NDArray:
 
 
 def spread(middle: NDArray, half: NDArray, count: int) -> NDArray:
-    """Return bounds of the first `count` coefficients over m ± half from those at m, (orders, …, N), the last a bound over all of it (Taylor)."""
+    """Return bounds of the first `count` coefficients over m ± half, by Taylor's theorem.
+
+    middle: the coefficients at m, (orders, …, N), but the last one, which is a bound over all of m ± half.
+    """
     return np.array(
         [sum(comb(p, k) * half ** (p - k) * middle[p] for p in range(k, len(middle))) for k in range(count)]
     )

@@ -1,4 +1,7 @@
-"""Several searches on all cores, counted by starts and not by the clock: the one call that returns an exciting trajectory."""
+"""Several searches on all cores, counted by starts and not by the clock.
+
+The one call that returns an exciting trajectory.
+"""
 from __future__ import annotations
 
 import logging
@@ -86,7 +89,7 @@ class ExcitationResult:
 
 @dataclass
 class _Search:
-    """What has come in so far: motions with the time they came [s], starts that are done, what limits were in the way where none was found.
+    """What has come in so far: motions and when they came [s], starts that are done, limits in the way where none was found.
 
     A start counts when all before it are done, so that nothing depends on which was faster.
     """
@@ -98,7 +101,10 @@ class _Search:
     broken: dict[int, dict[str, float]] = field(default_factory=dict)
 
     def enough(self) -> int:
-        """Return how many starts count, from the first on: `starts`, or fewer when the last `patience` of them gained nothing."""
+        """Return how many starts count, from the first on.
+
+        `starts`, or fewer when the last `patience` of them gained nothing.
+        """
         best, idle = np.inf, 0
         for start in range(self.starts):
             if start not in self.done:
@@ -169,7 +175,8 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
                 break
             if on_progress is not None:
                 best = state.best()
-                on_progress(Progress(time.monotonic() - began, None if best is None else best.value, len(state.done), settings.starts))
+                on_progress(Progress(time.monotonic() - began, None if best is None else best.value, len(state.done),
+                                     settings.starts))
             try:
                 number, message = inbox.get(timeout=TICK)
             except queue.Empty:
@@ -201,7 +208,8 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
         for worker in workers:
             worker.wait()
     if ended == TIME:
-        _LOG.warning('excitation: the time budget of %g s ended the search after %d of %d starts', budget, len(finished), settings.starts)
+        _LOG.warning('excitation: the time budget of %g s ended the search after %d of %d starts', budget, len(finished),
+                     settings.starts)
     return _result(problem, state, len(finished), ended, began)
 
 
@@ -240,9 +248,11 @@ def _result(problem: ExcitationProblem, state: _Search, finished: int, ended: st
     best, before = state.best(), state.best(random=True)
     if best is None or before is None:
         broken = next(iter(state.broken.values()), {})
-        reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in sorted(broken.items(), key=lambda item: item[1]))
+        worst_first = sorted(broken.items(), key=lambda item: item[1])
+        reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in worst_first)
         where = f'in {settings.starts} starts' if settings.time_budget is None else f'within {settings.time_budget:g} s'
         raise JointDynamicsError(f'excitation: expected a motion that keeps every limit, found none {where}'
                                  + (f'; broken to the last: {reason}' if reason else ''))
-    return ExcitationResult(best.trajectory.repeated(settings.repeats), problem.assess(best.trajectory), problem.assess(before.trajectory),
-                            settings, time.monotonic() - began, finished, state.history(), ended)
+    assessment, was = problem.assess(best.trajectory), problem.assess(before.trajectory)
+    return ExcitationResult(best.trajectory.repeated(settings.repeats), assessment, was, settings,
+                            time.monotonic() - began, finished, state.history(), ended)

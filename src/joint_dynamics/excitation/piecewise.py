@@ -92,7 +92,10 @@ class PiecewiseTrajectory(Trajectory):
         return self.one_sided(t, t)
 
     def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
-        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N): speeds are greatest at an end, accelerations constant."""
+        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
+
+        Speeds are greatest at an end, accelerations constant.
+        """
         inside = (begin + end) / 2
         first, last = self.one_sided(begin, inside), self.one_sided(end, inside)
         found = np.zeros((ORDERS, self.n, len(begin)))

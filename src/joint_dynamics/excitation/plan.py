@@ -67,7 +67,8 @@ class Plan:
         found: dict[str, Any] = {'profile': self.settings.profile, **self.assessment.to_dict(), 'seconds': self.seconds, 'before': None,
                                  'duration': self.trajectory.duration, 'rate': self.settings.rate, 'joint_names': list(self.trajectory.joint_names)}
         if self.result is not None:
-            found.update(before=self.result.before.to_dict(), finished_starts=self.result.finished, ended=self.result.ended,
+            found.update(before=self.result.before.to_dict(),
+                         finished_starts=self.result.finished, ended=self.result.ended,
                          reproducible=self.result.reproducible, seed=self.result.settings.seed,
                          history=[list(entry) for entry in self.result.history])
         if isinstance(self.trajectory, FourierTrajectory):

@@ -137,11 +137,14 @@ class ExcitationProblem:
         return Motion(self.model, states[0], states[1], states[2], SIGN_SPEED)
 
     def check_times(self, trajectory: FourierTrajectory) -> NDArray:
-        """Return times at ten times the sampling of the search, over the whole motion: what the worth of a motion is evaluated at."""
+        """Return times at ten times the sampling of the search, over the whole motion.
+
+        What the worth of a motion is evaluated at.
+        """
         return np.linspace(0.0, trajectory.duration, int(np.ceil(self._count(OVERSAMPLING) * trajectory.duration / self.basis.duration)) + 1)
 
     def assess(self, trajectory: FourierTrajectory) -> Assessment:
-        """Evaluate the criterion at ten times the sampling, with the repeats of the settings, and certify the margins."""
+        """Evaluate the criterion at ten times the sampling, with the settings' repeats, and certify the margins."""
         return replace(self.worth(trajectory), margins=certified_margins(self.model, trajectory, self.constraints))
 
     def worth(self, trajectory: FourierTrajectory) -> Assessment:
@@ -165,7 +168,7 @@ class ExcitationProblem:
         return float(np.log(value)) - self.settings.information_weight * assessment.log_det / assessment.base_parameters
 
     def lost_between(self, x: NDArray) -> tuple[dict[str, float], dict[str, float]]:
-        """Return per kind of limit what the smallest slack falls by between the samples, and what is missing of it at the worst of all times."""
+        """Return per kind of limit what the smallest slack loses between the samples, and what is missing of it at all."""
         trajectory, motion = self.trajectory(x), self._motion(x)
         begin, end = intervals(trajectory)
         found = {one.kind: one.certified(self.model, trajectory, begin, end) for one in self.constraints}
@@ -173,13 +176,14 @@ class ExcitationProblem:
                 {kind: max(0.0, -slack) for kind, slack in found.items()})
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
-        """Return the motion, one period of it, shrunk about its posture just enough to keep every limit at all times, by proof.
+        """Return the motion, one period, shrunk about its posture just enough to keep every limit at all times, by proof.
 
         `shares`: the factors to try, largest first. None where not even the last of them does.
         """
         for share in shares:
             candidate = trajectory if share == 1.0 else trajectory.scaled(share)
             # most of what breaks a limit does so at a sample, which is seen at once
-            if keeps(self.model, candidate, self.times, self.constraints) and certainly_keeps(self.model, candidate, self.constraints):
+            if keeps(self.model, candidate, self.times, self.constraints) \
+                    and certainly_keeps(self.model, candidate, self.constraints):
                 return candidate
         return None

@@ -36,7 +36,10 @@ Profile = BangCoastBang | ConstantSpeed | SlowReversals | LoadSweep | Trapezoids
 
 
 def check_times(trajectory: PiecewiseTrajectory) -> NDArray:
-    """Return times [s] to evaluate a motion at: no joint moves further than 5 mrad between them, and both sides of every knot are there."""
+    """Return times [s] to evaluate a motion at.
+
+    No joint moves further than 5 mrad between them, and both sides of every knot are there.
+    """
     knots = trajectory.knots
     speed = np.abs(trajectory.motion(knots)[1]).max(axis=0)
     parts = []
@@ -91,6 +94,7 @@ def _drawn(model: RobotModel, profile: BangCoastBang, limits: MotionLimits, post
         for draw in range(DRAWS):
             trajectory = replace(profile, reach=reach * profile.reach, seed=profile.seed + draw).build(model, limits, posture)
             # most of what breaks a limit of the whole arm does so at a few samples already
-            if keeps(model, trajectory, check_times(trajectory)[::20], constraints[3:]) and certainly_keeps(model, trajectory, constraints):
+            if keeps(model, trajectory, check_times(trajectory)[::20], constraints[3:]) \
+                    and certainly_keeps(model, trajectory, constraints):
                 return trajectory
     return trajectory

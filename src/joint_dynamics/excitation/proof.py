@@ -18,8 +18,6 @@ from joint_dynamics.robot import RobotModel
 
 LONGEST = 0.1
 """Longest interval [s] a proof begins with."""
-ALLOWED = 1e-9
-"""Share of a limit that does not count as broken: what rounding in the last digits of a limit and of the motion made to meet it amounts to."""
 
 
 def intervals(trajectory: Trajectory) -> tuple[NDArray, NDArray]:
@@ -34,7 +32,9 @@ def intervals(trajectory: Trajectory) -> tuple[NDArray, NDArray]:
 
 
 def certified_margins(model: RobotModel, trajectory: Trajectory, constraints: Sequence[Constraint]) -> dict[str, float]:
-    """Return per kind of limit a margin, as a fraction of the limit, that the motion has at all times; negative where it may be broken.
+    """Return per kind of limit a margin, as a fraction of the limit, that the motion has at all times.
+
+    Negative where it may be broken.
 
     It is at most `Constraint.TOLERANCE` below the true one.
     """

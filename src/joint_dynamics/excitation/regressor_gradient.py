@@ -118,7 +118,8 @@ class RegressorGradient:
                 grad_dq[i] += dot(axis, w_bar) + dot(gyro, dw_bar)
                 w1_bar = w_bar + self._dq[i] * cross(axis, dw_bar)
                 # d(Rᵀx)/dq = Rᵀx × axis for everything that was turned into this frame
-                moment = sum(cross(bar, before) for bar, before in zip((w1_bar, dw_bar, a_bar), motion.before[i], strict=True))
+                w0, dw0, a0 = motion.before[i]
+                moment = cross(w1_bar, w0) + cross(dw_bar, dw0) + cross(a_bar, a0)
                 moment += (cross(z_bar[:, :-1], z[:, :-1]) + cross(u_bar[:, :-1], u[:, :-1])).sum(axis=1)
                 grad_q[i] += dot(axis, moment)
             parent = chain.parent[i]

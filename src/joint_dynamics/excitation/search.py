@@ -128,7 +128,8 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
         lost, missing = problem.lost_between(x)
         if not in_time or (number >= len(STAGES) - 1 and not any(missing.values())):
             return
-        reserve = {kind: max(SPARE + lost[kind], (reserve[kind] + MORE * short) if short else 0.0) for kind, short in missing.items()}
+        reserve = {kind: max(SPARE + lost[kind], reserve[kind] + MORE * short if short else 0.0)
+                   for kind, short in missing.items()}
 
 
 def _reserve(problem: ExcitationProblem, x: NDArray) -> dict[str, float]:

@@ -88,7 +88,7 @@ class Succession(Trajectory):
     @property
     def knots(self) -> NDArray:
         """Those of the parts."""
-        return np.unique(np.concatenate([begin + part.knots for begin, part in zip(self._begin, self._parts, strict=False)]))
+        return np.unique(np.concatenate([begin + part.knots for begin, part in zip(self._begin[:-1], self._parts, strict=True)]))
 
     def _of(self, t: NDArray) -> list[tuple[NDArray, float, Trajectory]]:
         """Return for every part that holds one of the times t which ones, its begin [s] and itself."""
@@ -103,7 +103,7 @@ class Succession(Trajectory):
         """Return q, dq and ddq at t by the part that `inside` (samples,) is in, (joints, samples) each."""
         states = np.empty((3, self.n, len(t)))
         for here, begin, part in self._of(inside):
-            states[:, :, here] = part.one_sided(np.clip(t[here] - begin, 0.0, part.duration), np.clip(inside[here] - begin, 0.0, part.duration))
+            states[:, :, here] = part.one_sided(*(np.clip(one[here] - begin, 0.0, part.duration) for one in (t, inside)))
         return states[0], states[1], states[2]
 
     def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
@@ -149,13 +149,15 @@ class Braking(Trajectory):
                     (1 - seen / allowed).min(axis=0))
 
         knots = self.knots
-        return certified_minimum(knots[:-1], knots[1:], lambda t, inside: self.one_sided(t, inside)[2], lowest, 1e-3, 0.0).bound >= 0
+        least = certified_minimum(knots[:-1], knots[1:], lambda t, inside: self.one_sided(t, inside)[2], lowest, 1e-3, 0.0)
+        return least.bound >= 0
 
     def _path(self, t: NDArray) -> NDArray:
         """Return the first Taylor coefficients of the time on the path, (ORDERS, samples)."""
         T = self.duration
-        return np.array([self._at + t - t ** 3 / T ** 2 + t ** 4 / (2 * T ** 3), 1 - 3 * (t / T) ** 2 + 2 * (t / T) ** 3,
-                         (-3 * t / T + 3 * (t / T) ** 2) / T, (-1 + 2 * t / T) / T ** 2, np.full_like(t, 0.5 / T ** 3)])
+        x = t / T
+        return np.array([self._at + t - t * x ** 2 + t * x ** 3 / 2, 1 - 3 * x ** 2 + 2 * x ** 3, (-3 * x + 3 * x ** 2) / T,
+                         (-1 + 2 * t / T) / T ** 2, np.full_like(t, 0.5 / T ** 3)])
 
     @property
     def knots(self) -> NDArray:
@@ -174,7 +176,7 @@ class Braking(Trajectory):
         return self.one_sided(t, t)
 
     def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return q, dq and ddq at t by the piece of the motion that `inside` (samples,) is in, (joints, samples) each."""
+        """Return q, dq and ddq at t by the piece of the motion that `inside` (samples,) is in, (joints, samples)."""
         path, rate, half_slope = self._path(t)[:3]
         of, end = self._path(inside)[0], self._trajectory.duration
         q, dq, ddq = self._trajectory.one_sided(np.clip(path, 0.0, end), np.clip(of, 0.0, end))

@@ -134,7 +134,8 @@ class ExcitationSettings:
             check_number(self.time_budget, 'time_budget', above=0)
         if self.ramp is not None:
             check_number(self.ramp, 'ramp', above=0)
-        for name, least in (('harmonics', 1), ('repeats', 1), ('starts', 1), ('candidates', 1), ('patience', 1), ('seed', 0), ('samples_per_cycle', 8)):
+        for name, least in (('harmonics', 1), ('repeats', 1), ('starts', 1), ('candidates', 1), ('patience', 1), ('seed', 0),
+                            ('samples_per_cycle', 8)):
             check_integer(getattr(self, name), name, least)
         if self.processes is not None:
             check_integer(self.processes, 'processes', 1)

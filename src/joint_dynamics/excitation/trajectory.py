@@ -21,7 +21,8 @@ class MotionSamples:
 
 
 ORDERS = 5
-"""How many Taylor coefficients f^(k)/k!, k = 0 … 4, a motion is bounded by: the torque's second derivative takes the fourth of q."""
+"""How many Taylor coefficients f^(k)/k!, k = 0 … 4, a motion is bounded by: the torque's second derivative takes the
+fourth of q."""
 
 
 class Trajectory(ABC):
@@ -49,7 +50,9 @@ class Trajectory(ABC):
         return np.array([0.0, self.duration])
 
     def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return q, dq and ddq at t as seen from between the knots where `inside` (samples,) is: at a jump the side is told apart.
+        """Return q, dq and ddq at t as seen from between the knots where `inside` (samples,) is.
+
+        At a jump the side is told apart.
 
         Without jumps in q, dq and ddq that is `motion`.
         """
@@ -57,14 +60,23 @@ class Trajectory(ABC):
 
     @abstractmethod
     def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
-        """Return bounds of |q^(k)|/k! over the intervals [begin, end] (N,), each between two knots: (ORDERS, joints, N)."""
+        """Return bounds of |q^(k)|/k! over the intervals [begin, end] (N,), each between two knots.
+
+        Shape (ORDERS, joints, N).
+        """
 
     @abstractmethod
     def magnitude(self) -> NDArray:
-        """Return the greatest sums of magnitudes of the terms q, dq and ddq are summed up from, (3, joints): the scale of their rounding."""
+        """Return the greatest sums of magnitudes of the terms q, dq and ddq are summed up from, (3, joints).
+
+        The scale of their rounding.
+        """
 
     def once(self) -> Trajectory:
-        """Return a motion that visits the same states, the shortest there is: a motion without the repetitions in it."""
+        """Return a motion that visits the same states, the shortest there is.
+
+        A motion without the repetitions in it.
+        """
         return self
 
     @property

@@ -17,7 +17,9 @@ from joint_dynamics.robot.chain import Chain
 
 
 class MotionBounds:
-    """Bounds of the links' motion for majorants q (ORDERS, joints, N) of the joints'; lists of (orders, N), one per link.
+    """Bounds of the links' motion for majorants q (ORDERS, joints, N) of the joints'.
+
+    Lists of (orders, N), one per link.
 
     gravity: whether the acceleration of the origins is that less gravity, as a force needs it, or that of the place.
     """
@@ -84,7 +86,7 @@ def torque_bounds(chain: Chain, parameters: NDArray, q: NDArray) -> NDArray:
 
 
 def point_acceleration(chain: Chain, link: int, offset: NDArray, q: NDArray) -> NDArray:
-    """Return bounds (N,) of |p̈| [m/s²] of the point at `offset` (3,) [m] in link `link`, for majorants q (ORDERS, joints, N)."""
+    """Return bounds (N,) of |p̈| [m/s²] of the point at `offset` (3,) [m] in link `link`; q: majorants (ORDERS, joints, N)."""
     motion = MotionBounds(chain, q, gravity=False)
     swing = derivative(motion.w[link])[0] + motion.w[link][0] ** 2
     return motion.a[link][0] + swing * np.linalg.norm(offset)

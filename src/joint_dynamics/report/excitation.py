@@ -37,7 +37,8 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     _worth(report, plan)
     report.add_section('Margins')
     report.add_table(['limit', 'smallest margin, fraction of the limit'], [[kind, margin] for kind, margin in assessment.margins.items()],
-                     f'Proved for all times, not for samples. The limits have the safety factor {plan.settings.limits.safety_factor:g} in them.')
+                     'Proved for all times, not for samples. The limits have the safety factor '
+                     f'{plan.settings.limits.safety_factor:g} in them.')
     watched = next((constraint for constraint in constraints if constraint.kind == 'clearance'), None)
     if watched is not None and watched.touching:  # type: ignore[attr-defined]
         pairs = ', '.join(f'{a} – {b}' for a, b in watched.touching)  # type: ignore[attr-defined]

@@ -1,4 +1,6 @@
-"""Where the links of a tree are and how they move, for many samples at once: what regressor, torque, gradients and distances start from.
+"""Where the links of a tree are and how they move, for many samples at once.
+
+What regressor, torque, gradients and distances start from.
 
 Vectors are (3, samples), rotations (3, 3, samples): component first, so that every operation runs over contiguous
 memory.

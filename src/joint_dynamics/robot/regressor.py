@@ -64,7 +64,7 @@ def regressor_rows(chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArr
     return rows
 
 
-def _link_rows(rows: NDArray, first: int, levers: dict[int, tuple], w: tuple, dw: tuple, a: tuple) -> None:
+def _link_rows(rows: NDArray, first: int, levers: dict[int, tuple], w: NDArray, dw: NDArray, a: NDArray) -> None:
     """Fill the ten inertial columns of one link, from column `first` on, in the rows of the joints in `levers`."""
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]

@@ -1,4 +1,6 @@
-"""The smallest value of a function of time as a proof: branch and bound over intervals of time, never a grid of samples.
+"""The smallest value of a function of time as a proof.
+
+Branch and bound over intervals of time, never a grid of samples.
 
 A function with a second derivative differs from the chord between two of its points, h apart, by no more than h²/8
 sup|f″|; a merely Lipschitz one by h L/2. Whichever the caller has: an interval whose lower bound is above the smallest
@@ -16,15 +18,39 @@ from numpy.typing import NDArray
 
 MOST_HALVINGS = 48
 MOST_INTERVALS = 200_000
-"""Bounds of effort: where they end the search the bound is true, but further than the tolerance from the smallest value."""
+"""Bounds of effort: where they end the search the bound is true, but further than the tolerance from the smallest
+value."""
 
 
 class Least(NamedTuple):
-    """What is known of the smallest value: no value is below `bound`; `seen` is one, the smallest found; `time`: where the bound is from."""
+    """What is known of the smallest value.
+
+    No value is below `bound`; `seen` is the smallest one found; the bound is from an interval about `time` [s].
+    """
 
     bound: float
     seen: float
     time: float
+
+
+def settled(
+    lower: NDArray, seen: float, tolerance: float, enough: float = np.inf, allowed: float | None = None
+) -> NDArray:
+    """Return which intervals, with these lower bounds (N,), need no closer look; `seen`: the smallest value so far.
+
+    enough: where finite, the only question is whether everything is above it. Otherwise a bound is to be within
+    `tolerance` of the smallest value and, with `allowed`, on its side of 0 and of −allowed, so that a limit that is
+    kept is not called broken for want of precision; 0 itself is not decided where less than `allowed` is left.
+    """
+    if enough < np.inf:
+        return lower >= enough
+    done = lower >= seen - tolerance
+    if allowed is not None:
+        if seen >= allowed:
+            done &= lower >= 0.0
+        elif seen >= -allowed:
+            done &= lower >= -allowed
+    return done
 
 
 def certified_minimum(
@@ -34,13 +60,13 @@ def certified_minimum(
     lowest: Callable[[NDArray, NDArray, NDArray, NDArray], tuple[NDArray, NDArray]],
     tolerance: float,
     enough: float = np.inf,
+    allowed: float | None = None,
 ) -> Least:
     """Bound the smallest value over intervals [begin, end] (N,) [s] from below.
 
     values: (t (M,), inside (M,)) → (m, M), whatever `lowest` needs of the function at t as seen from the interval that
     holds `inside`: at a jump each side has its own. lowest: (begin, end, values at begin, at end) → a lower bound and
-    the smallest value seen, (N,) each. enough: an interval that is nowhere below this is done, whatever the smallest
-    value; and a value seen below it ends the search.
+    the smallest value seen, (N,) each. enough, allowed: see `settled`; a value seen below `enough` ends the search.
     """
     inside = (begin + end) / 2
     first, last = values(begin, inside), values(end, inside)
@@ -51,7 +77,7 @@ def certified_minimum(
         seen = min(seen, float(met[k]))
         if seen < enough < np.inf:
             return Least(float(min(lower.min(), bound)), seen, float(begin[k]))
-        done = (lower >= seen - tolerance) | (lower >= enough)
+        done = settled(lower, seen, tolerance, enough, allowed)
         if halving == MOST_HALVINGS or 2 * np.count_nonzero(~done) > MOST_INTERVALS:
             done[:] = True
         if done.any():

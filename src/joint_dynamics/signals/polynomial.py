@@ -1,4 +1,7 @@
-"""Polynomials between points: the Hermite segments every planned motion is made of, with bounds of all their derivatives."""
+"""Polynomials between points.
+
+The Hermite segments every planned motion is made of, with bounds of all their derivatives.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ STEP_PEAKS = (1.0, 15 / 8, 10 / 3**0.5, 60.0, 360.0, 720.0)
 
 
 def smooth_step(x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Return s = 10 x³ − 15 x⁴ + 6 x⁵ and its first two derivatives for x in [0, 1]: the quintic from rest at 0 to rest at 1."""
+    """Return s = 10 x³ − 15 x⁴ + 6 x⁵ and its first two derivatives for x in [0, 1].
+
+    The quintic from rest at 0 to rest at 1.
+    """
     return x**3 * (10 - 15 * x + 6 * x**2), 30 * x**2 * (1 - x) ** 2, 60 * x * (1 - x) * (1 - 2 * x)
 
 
@@ -77,8 +83,9 @@ class PiecewisePolynomial:
         return np.clip(np.searchsorted(self.time, t, side='right') - 1, 0, len(self.coefficients) - 1)
 
     def taylor(self, t: NDArray, count: int, inside: NDArray | None = None) -> NDArray:
-        """Return the first Taylor coefficients f^(k)/k! (count, n, samples) at t (samples,), of the segments that hold `inside`, by default t.
+        """Return the first Taylor coefficients f^(k)/k! (count, n, samples) at t (samples,).
 
+        inside: times in the segments they are of, by default t.
         count: at most 8 beyond the number of coefficients.
         """
         index = self.segment(t if inside is None else inside)
@@ -98,7 +105,7 @@ class PiecewisePolynomial:
         return np.einsum('skp,pns->kns', spread, whole)
 
     def magnitude(self, count: int) -> NDArray:
-        """Return the largest sums of the magnitudes of what f and its derivatives (count, n) are summed up from, for the rounding in them."""
+        """Return the largest sums of magnitudes of the terms of f and its derivatives, (count, n): the scale of rounding."""
         T = np.diff(self.time)[:, None]
         powers = np.arange(self.coefficients.shape[1])
         size = np.abs(self.coefficients) * T[:, :, None] ** powers[None, :, None]
@@ -140,4 +147,5 @@ class PiecewisePolynomial:
 
 
 ROUNDING = 1e-12
-"""Share of the sum of magnitudes that rounding may change a sum by: 9000 operations of unit roundoff 1.1e-16, far more than any sum here has."""
+"""Share of the sum of magnitudes that rounding may change a sum by: 9000 operations of unit roundoff 1.1e-16, far more
+than any sum here has."""
