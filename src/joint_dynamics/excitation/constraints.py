@@ -24,8 +24,7 @@ from joint_dynamics.signals.polynomial import ROUNDING
 
 BLOCK = 1000
 ALLOWED = 1e-9
-"""Share of a limit that does not count as broken: what rounding in the last digits of a limit and of the motion made to
-meet it amounts to."""
+"""Share of a limit that does not count as broken: rounding in the last digits of a limit, and of a motion made to meet it."""
 
 
 def wrench_rounding(n: int) -> float:

@@ -99,6 +99,11 @@ class Playback:
         if speed > REST:
             raise JointDynamicsError(f'trajectory: expected one that begins and ends at rest, found a speed of {speed:.3g} rad/s at an end')
 
+    @property
+    def limits(self) -> MotionLimits:
+        """Limits of position, speed and acceleration."""
+        return self._limits
+
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
         margins = certified_margins(self._model, trajectory, self._constraints)
         broken = {kind: margin for kind, margin in margins.items() if margin < -ROUNDING}
