@@ -64,15 +64,9 @@ def _row(side: DirectionCheck) -> list[Any]:
 
 
 def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
-    import yaml
-
+    from joint_dynamics.documents import parse_yaml, read_text
     from joint_dynamics.errors import JointDynamicsError
-    try:
-        document = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise JointDynamicsError(f'applied {path}: expected a readable file, found: {error.strerror or error}') from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise JointDynamicsError(f'applied {path}: expected YAML, found: {str(error).splitlines()[0]}') from None
+    document = parse_yaml(read_text(path, f'applied {path}'), f'applied {path}')
     if not isinstance(document, dict) or set(document) != {'joints'} or not isinstance(document['joints'], dict) or not document['joints']:
         raise JointDynamicsError(f'applied {path}: expected the one field joints with at least one joint')
     unknown = sorted(set(document['joints']) - set(joint_names))

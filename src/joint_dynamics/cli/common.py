@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from joint_dynamics.description import prepare_folder, write_atomically
+from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.settings import RecordingSettings
@@ -23,12 +22,7 @@ def load_config(path: str | None) -> dict[str, Any]:
     """Read a configuration file (YAML with the sections of `SECTIONS`); {} without a path. Raises JointDynamicsError."""
     if path is None:
         return {}
-    try:
-        config = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise JointDynamicsError(f'config {path}: expected a readable file, found: {error.strerror or error}') from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise JointDynamicsError(f'config {path}: expected YAML, found: {str(error).splitlines()[0]}') from None
+    config = parse_yaml(read_text(path, f'config {path}'), f'config {path}')
     if config is None:
         return {}
     if not isinstance(config, Mapping):

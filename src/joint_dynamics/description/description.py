@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.description.files import write_atomically
 from joint_dynamics.description.schema import FORMAT, VERSION, validate
+from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
@@ -39,11 +40,8 @@ class DynamicsDescription:
 
     @classmethod
     def from_yaml(cls, text: str) -> DynamicsDescription:
-        """Read YAML text, as it comes over a topic."""
-        try:
-            document = yaml.load(text, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
-        except yaml.YAMLError as error:
-            raise JointDynamicsError(f'dynamics description: expected YAML, found: {str(error).splitlines()[0]}') from None
+        """Read YAML text, as it comes over a topic; raise JointDynamicsError for what is none, or too large, deep or expanding."""
+        document = parse_yaml(text, 'dynamics description')
         if isinstance(document, Mapping):
             for key in ('format', 'version'):
                 if key not in document:
@@ -53,12 +51,9 @@ class DynamicsDescription:
     @classmethod
     def load(cls, path: str | Path) -> DynamicsDescription:
         """Read a file."""
+        text = read_text(path, f'dynamics description {path}')
         try:
-            return cls.from_yaml(Path(path).expanduser().read_text(encoding='utf-8'))
-        except OSError as error:
-            raise JointDynamicsError(f'dynamics description {path}: expected a readable file, found: {error.strerror or error}') from None
-        except UnicodeDecodeError:
-            raise JointDynamicsError(f'dynamics description {path}: expected YAML text, found a binary file') from None
+            return cls.from_yaml(text)
         except JointDynamicsError as error:
             raise JointDynamicsError(f'{path}: {error}') from None
 

@@ -4,7 +4,6 @@ Every refusal names the path of the field, what was expected there and what was 
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,20 +12,23 @@ from joint_dynamics.robot.regressor import INERTIAL
 
 FORMAT = 'joint_dynamics'
 VERSION = 1
+#: Greatest magnitude of a number; the largest a description is known to hold are stiffnesses of 1e9 N·m/rad³ and their squares.
+MAX_NUMBER = 1e30
 
 Check = Callable[[Any, str], None]
 
 
 def fail(path: str, expected: str, found: Any) -> None:
     """Raise the one error of this module."""
-    text = repr(found)
+    text = repr(found)[:200]
     raise JointDynamicsError(f'dynamics description: {path}: expected {expected}, found {text if len(text) < 80 else text[:77] + "..."}')
 
 
 def number(value: Any, path: str) -> None:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        fail(path, 'a finite number', value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MAX_NUMBER <= value <= MAX_NUMBER:
+        large = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float('inf')
+        fail(path, f'a number of at most {MAX_NUMBER:g}' if large else 'a finite number', value)
 
 
 def positive(value: Any, path: str) -> None:

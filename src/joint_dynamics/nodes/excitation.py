@@ -6,17 +6,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from builtin_interfaces.msg import Duration
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import PlanSettings, Playback, Progress, Trajectory, load_trajectory, plan
 from joint_dynamics.excitation.files import seconds_and_nanoseconds
@@ -140,9 +139,9 @@ class Excitation(DynamicsNode):
         if not path:
             return {}
         try:
-            document = yaml.safe_load(Path(path).expanduser().read_text(encoding='utf-8')) or {}
+            document = parse_yaml(read_text(path, f'config_file {path}'), f'config_file {path}') or {}
             section = document.get('excitation') or {}
-        except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError) as error:
+        except AttributeError as error:
             raise JointDynamicsError(f'config_file: cannot read {path}: {error}') from None
         return {key: value for key, value in section.items() if key != 'profile'}
 

@@ -9,12 +9,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.settings import METHODS, IdentificationSettings
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
@@ -248,8 +248,10 @@ class Identifier(DynamicsNode):
         path = self.parameters['config_file']
         if path:
             try:
-                settings.update((yaml.safe_load(Path(path).expanduser().read_text(encoding='utf-8')) or {}).get('identification') or {})
-            except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError) as error:
+                settings.update((parse_yaml(read_text(path, f'config_file {path}'), f'config_file {path}') or {}).get('identification') or {})
+            except JointDynamicsError:
+                raise
+            except (TypeError, ValueError, AttributeError) as error:
                 raise JointDynamicsError(f'config_file: cannot read {path}: {error}') from None
         for row in self.PARAMETERS:
             if row.name not in IdentificationSettings.__dataclass_fields__ or row.per_joint:
