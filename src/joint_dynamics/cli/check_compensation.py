@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.cli.common import output_folder, show_table, write_summary
+from joint_dynamics.cli.common import output_folder, show_table, show_written, write_report
 
 if TYPE_CHECKING:
     from joint_dynamics.control.compensation import DirectionCheck, JointCheck
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     runaway = sorted({check.joint for check in checks if check.runs_away})
     if folder:
         _write(folder, checks, args)
-        print(f'written: {folder}/summary.json report.html')
+        show_written(folder, ('summary.json', 'report.html'))
     if runaway:
         print(f'joint-dynamics check-compensation: would run away: {", ".join(runaway)}', file=sys.stderr)
     return 1 if runaway else 0
@@ -86,6 +86,6 @@ def _speed_limits(description: Any) -> dict[str, float]:
 
 def _write(folder: Path, checks: list[JointCheck], args: argparse.Namespace) -> None:
     from joint_dynamics.report.joint import compensation_report
-    compensation_report(checks, args.applied).save(folder / 'report.html')
-    write_summary(folder, {'description': args.description, 'applied': args.applied, 'runs_away': any(check.runs_away for check in checks),
-                           'checks': [check.summary() for check in checks]})
+    summary = {'description': args.description, 'applied': args.applied, 'runs_away': any(check.runs_away for check in checks),
+               'checks': [check.summary() for check in checks]}
+    write_report(folder, summary, compensation_report(checks, args.applied))

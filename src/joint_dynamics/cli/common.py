@@ -2,12 +2,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from joint_dynamics.description import prepare_folder, write_atomically
+from joint_dynamics.description import prepare_folder, summary_text, write_set
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, load_recording
@@ -55,9 +54,17 @@ def output_folder(path: str) -> Path:
     return prepare_folder(path)
 
 
-def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Write summary.json; NaN and infinity never get there."""
-    write_atomically(folder / 'summary.json', json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False) + '\n')
+def write_report(folder: Path, summary: Mapping[str, Any], report: Any, **files: str) -> None:
+    """Write summary.json and report.html, and with them `files` (name with _ for the dot: content), as one set."""
+    write_set(folder, {**{name.replace('_', '.'): text for name, text in files.items()},
+                       'report.html': report.to_html(), 'summary.json': summary_text(summary)})
+
+
+def show_written(folder: Path, names: Sequence[str], believable: bool = True) -> None:
+    """Print what was written; where it cannot be believed, also what that left alone."""
+    print(f'written: {folder}/{" ".join(names)}')
+    if not believable and (folder / 'dynamics.yaml').exists():
+        print(f'kept: {folder}/dynamics.yaml of an earlier run')
 
 
 def add_config_argument(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, load_robot, output_folder, show_table, write_summary
+from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, load_robot, output_folder, show_table, show_written
 
 if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Identify, print, write; return 0, or 3 where the result cannot be believed."""
-    from joint_dynamics.description import DynamicsDescription
+    from joint_dynamics.description import DynamicsDescription, write_result
     from joint_dynamics.errors import JointDynamicsError
     from joint_dynamics.identification.joint_tests.data import joint_data
     from joint_dynamics.identification.joint_tests.run import merged_description, run_test, test_settings
@@ -61,10 +61,9 @@ def run(args: argparse.Namespace) -> int:
         print(f'note: {warning}')
     show_table(f'{joint}: {args.test}', ['parameter', 'value', 'std', 'std %', 'unit'],
                [[name, item.value, item.std, item.relative_std_percent, item.unit] for name, item in result.parameters.items()])
-    merged.save(folder / 'dynamics.yaml')
-    joint_report(result, [item.name for item in data]).save(folder / 'report.html')
-    write_summary(folder, _plain({'recordings': [item.name for item in data], 'samples': sum(item.samples for item in data), **result.summary()}))
-    print(f'written: {folder}/dynamics.yaml summary.json report.html')
+    summary = _plain({'recordings': [item.name for item in data], 'samples': sum(item.samples for item in data), **result.summary()})
+    names = write_result(folder, merged, summary, joint_report(result, [item.name for item in data]), result.believable)
+    show_written(folder, names, result.believable)
     if result.believable:
         return 0
     print(f'joint-dynamics identify-joint: done, but not to be believed: {"; ".join(result.reasons)}', file=sys.stderr)

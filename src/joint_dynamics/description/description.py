@@ -10,7 +10,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from joint_dynamics.description.files import write_atomically
+from joint_dynamics.description.files import current, write_atomically
 from joint_dynamics.description.schema import FORMAT, VERSION, validate
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
@@ -51,7 +51,7 @@ class DynamicsDescription:
     @classmethod
     def load(cls, path: str | Path) -> DynamicsDescription:
         """Read a file."""
-        text = read_text(path, f'dynamics description {path}')
+        text = read_text(current(path), f'dynamics description {path}')
         try:
             return cls.from_yaml(text)
         except JointDynamicsError as error:
