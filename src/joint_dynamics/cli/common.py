@@ -12,6 +12,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.limits import JointLimits
 
 ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling')
 SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint')
@@ -43,10 +44,11 @@ def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
     return RobotModel.load(path, **options)
 
 
-def load_recordings(specs: Iterable[str], config: Mapping[str, Any], joint_names: Sequence[str] | None) -> list[Recording]:
-    """Read recordings by the `recording` section, joints by name."""
+def load_recordings(specs: Iterable[str], config: Mapping[str, Any], joint_names: Sequence[str] | None,
+                    limits: JointLimits | None = None) -> list[Recording]:
+    """Read recordings by the `recording` section, joints by name; `limits`: of the robot, where it is known."""
     settings = RecordingSettings.from_mapping(config.get('recording', {}))
-    return [load_recording(spec, settings, joint_names) for spec in specs]
+    return [load_recording(spec, settings, joint_names, limits) for spec in specs]
 
 
 def output_folder(path: str) -> Path:

@@ -54,9 +54,9 @@ def run(args: argparse.Namespace) -> int:
         raise JointDynamicsError('--payload-mass: expected --loaded RECORDING beside it, found none')
     model = load_robot(args.robot, config)
     folder = output_folder(args.out)
-    recordings = load_recordings(args.recordings, config, model.joint_names)
-    validation = load_recordings([spec for group in args.validate for spec in group], config, model.joint_names)
-    loaded = load_recordings([spec for group in args.loaded for spec in group], config, model.joint_names)
+    recordings = load_recordings(args.recordings, config, model.joint_names, model.limits)
+    validation = load_recordings([spec for group in args.validate for spec in group], config, model.joint_names, model.limits)
+    loaded = load_recordings([spec for group in args.loaded for spec in group], config, model.joint_names, model.limits)
     with progress_display() as progress:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
     for reason in result.reasons:

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     robot, parameters = _rigid_body(args, config, description)
     folder = output_folder(args.out)
     names = robot.joint_names if robot is not None else description.joint_names if description is not None else None
-    recordings = load_recordings(args.recordings, config, names)
+    recordings = load_recordings(args.recordings, config, names, None if robot is None else robot.limits)
     joint = args.joint or _moving_joint(recordings)
     gains = _drive_gains(section, description, joint)
     cutoff = section.get('cutoff', 10.0)
@@ -73,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
 def _rigid_body(args: argparse.Namespace, config: dict, description: DynamicsDescription | None) -> tuple[Any, Any]:
     """Return the robot whose rigid-body torque is subtracted, and its inertial parameters: identified ones before those of the URDF."""
     robot = load_robot(args.robot, config) if args.robot else None
+    if robot is not None and description is not None:
+        description.check_robot(robot)
     if description is None or 'inertial' not in description.document:
         return robot, None
     robot = robot or description.robot_model()

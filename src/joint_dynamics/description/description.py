@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import yaml
 from numpy.typing import NDArray
 
 from joint_dynamics.description.files import current, write_atomically
+from joint_dynamics.description.identity import check_identity, identity_of
 from joint_dynamics.description.schema import FORMAT, VERSION, validate
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
@@ -37,6 +40,7 @@ class DynamicsDescription:
             validate(document)
         self.document: dict[str, Any] = {'format': FORMAT, 'version': VERSION, **copy.deepcopy(dict(document))}
         validate(self.document)
+        self._identity: Mapping[str, Any] | None = None
 
     @classmethod
     def from_yaml(cls, text: str) -> DynamicsDescription:
@@ -80,6 +84,22 @@ class DynamicsDescription:
         if 'mdh' in robot:
             return RobotModel.from_mdh(robot['mdh'], **options)
         raise JointDynamicsError('dynamics description: robot.urdf or robot.mdh: expected one of them, found neither')
+
+    def check_robot(self, model: RobotModel, mass: bool = True) -> None:
+        """Raise JointDynamicsError, saying which joint and which quantity, where `model` is not the robot this description belongs to.
+
+        The identity is the one it carries, or that of the kinematics it carries; one that has neither cannot be checked, which is logged once.
+        mass: also compare the nominal mass.
+        """
+        robot = self.document['robot']
+        if 'identity' not in robot and not {'urdf', 'mdh'} & set(robot):
+            _tell_unchecked()
+            return
+        if self._identity is None:
+            self._identity = robot.get('identity') or identity_of(self.robot_model())
+        links = self.document.get('inertial', {}).get('standard', {})
+        identity = self._identity if mass else {key: value for key, value in self._identity.items() if key != 'mass'}
+        check_identity(identity, model, sum(link['M'] for link in links.values()) if links else None)
 
     def joint(self, name: str) -> dict[str, Any]:
         """Return one joint's part (plain data); raise JointDynamicsError for an unknown joint."""
@@ -139,10 +159,11 @@ class DynamicsDescription:
 
         friction: with Fv, Fc and offset of the linear friction; False leaves them zero, for use beside a friction model. Rotor
         inertias are in either case.
-        Raises JointDynamicsError where a joint or the inertial part is missing.
+        Raises JointDynamicsError where a joint or the inertial part is missing, or `model` is another robot.
         """
         if 'inertial' not in self.document:
             raise JointDynamicsError('dynamics description: inertial: expected this field, found nothing')
+        self.check_robot(model)
         standard = np.zeros(len(model.parameter_names))
         for k, name in enumerate(model.joint_names):
             part = self.joint(name)
@@ -157,6 +178,13 @@ class DynamicsDescription:
             for k, name in enumerate(model.parameter_names[PER_JOINT * model.n:], start=PER_JOINT * model.n):
                 standard[k] = coupled.get(name, 0.0) if friction or name.startswith('Ia') else 0.0
         return standard
+
+
+@cache
+def _tell_unchecked() -> None:
+    """Once per process."""
+    logging.getLogger(__name__).warning('the dynamics description does not say which robot it belongs to (robot.identity): only the names of '
+                                        'joints are compared; identify anew to have it')
 
 
 def _map(document: Mapping[str, Any] | None, neutral: float) -> PeriodicMap:

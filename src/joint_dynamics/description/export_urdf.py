@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import INERTIAL
+from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.urdf import parse_urdf, read_source
 
 
@@ -53,6 +53,9 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
         if standard['M'] <= 0:
             raise JointDynamicsError(f'export-urdf: expected a positive mass behind {joint_name}, found {standard["M"]:.4g} kg; '
                                      'identify with the URDF (not an MDH table) or with physical consistency')
+    robot = description.document['robot']
+    description.check_robot(RobotModel.from_urdf(text, joints=description.joint_names, locked=robot.get('locked'),
+                                                 coupling=robot.get('coupling')), mass=False)
     for joint_name in description.joint_names:
         element = joints[joint_name]
         child = element.find('child')

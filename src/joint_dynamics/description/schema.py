@@ -50,6 +50,12 @@ def text(value: Any, path: str) -> None:
         fail(path, 'text', value)
 
 
+def optional_text(value: Any, path: str) -> None:
+    """A string or null."""
+    if value is not None:
+        text(value, path)
+
+
 def anything_plain(value: Any, path: str) -> None:
     """Any tree of mappings, lists, text, booleans, nulls and finite numbers."""
     if isinstance(value, Mapping):
@@ -133,9 +139,13 @@ JOINT = record({}, {
     'drive_gain': VALUE, 'rotor_inertia': VALUE, 'friction': _friction, 'stiffness': _stiffness, 'damping': VALUE,
     'kinematic_error': _map, 'backlash': _map, 'temperature_range': list_of(number, 2), 'gear_ratio': VALUE,
     'terms': list_of(record({'document': anything_plain, 'values': list_of(number)}, {'std': list_of(optional_number)}))})
+IDENTITY = record({'version': number, 'hash': text, 'joints': mapping_of(record({
+    'type': text, 'offset': list_of(number, 3), 'rotation': list_of(number, 3), 'axis': list_of(number, 3)}, {
+        'parent': optional_text, 'coupling': list_of(number)}))}, {'mass': number})
 DOCUMENT = record({
     'format': text, 'version': number,
-    'robot': record({'joint_names': list_of(text)}, {'name': text, 'urdf': text, 'mdh': anything_plain, 'locked': mapping_of(number),
+    'robot': record({'joint_names': list_of(text)}, {'name': text, 'urdf': text, 'mdh': anything_plain, 'identity': IDENTITY,
+                                                     'locked': mapping_of(number),
                                                      'coupling': list_of(list_of(number))}),
     'joints': mapping_of(JOINT),
 }, {
