@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
 SOURCES := $(shell find src launch config resource -type f -not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: env demo test lint bench soak docs clean
+.PHONY: env demo test nightly lint bench soak docs clean
 
 env: $(VENV)/.installed
 
@@ -27,6 +27,10 @@ demo: env
 test: env
 	# two workers already fill two cores; threads inside numpy would only get in each other's way
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal test
+
+# ten thousand mutated inputs for every reader; takes hours
+nightly: env
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m fuzz --hypothesis-profile nightly test
 
 lint: env
 	$(BIN)/ruff check .

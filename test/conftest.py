@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pinocchio
 import pytest
+from hypothesis import settings
 
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 HALF = np.pi / 2
+# `--hypothesis-profile nightly`: the fuzz tests take ten thousand cases each from it
+settings.register_profile('nightly', max_examples=10_000, deadline=None)
 
 
 def _table(rows, **options):
