@@ -19,6 +19,7 @@ from joint_dynamics.excitation import FourierBasis, FourierTrajectory, PlanSetti
 from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.joint_tests.run import test_settings as settings_of_test
+from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.recording import RecordingSettings
 from joint_dynamics.robot import INERTIAL, RobotModel
 
@@ -34,9 +35,10 @@ URDF = """<robot name="two"><link name="base"/>
 <joint name="j2" type="continuous"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0" rpy="1.5708 0 0"/><axis xyz="0 0 1"/></joint>
 <joint name="flange" type="fixed"><parent link="l2"/><child link="tool"/></joint></robot>"""
 LINK = {'XX': 0.3, 'XY': 0.01, 'XZ': 0.0, 'YY': 0.4, 'YZ': 0.02, 'ZZ': 0.5, 'MX': 0.2, 'MY': 0.1, 'MZ': 0.3, 'M': 2.0}
-MAP = {'type': 'fourier', 'coefficients': [0.1, 0.2, 0.3], 'harmonics': [1]}
+MAP = PeriodicMap.constant(1e-3).to_dict()
 JOINT = {'drive_gain': {'value': 9.1, 'std': 0.1}, 'rotor_inertia': {'value': 0.4, 'std': None}, 'stiffness': {'coefficients': [1e4, 1e9]}, 'damping': {'value': 10.0},
-         'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 4.0, 'offset': 0.1, 'F_S': 4.0, 'V_S': 0.1, 'mu': 1.0}, 'standard_deviations': {'F_C0': 0.05}, 'scale': [1.0, 0.0]},
+         'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 4.0, 'offset': 0.1, 'F_S': 4.0, 'V_S': 0.1, 'mu': 1.0}, 'standard_deviations': {'F_C0': 0.05}, 'scale': [1.0, 0.0],
+                      'maxwell_slip': {'limits': [1e-4, 1.0], 'stiffness': [5e3, 0.5], 'operators': 2}}, 'backlash': MAP, 'kinematic_error': MAP,
          'terms': [{'document': {'function': 'sin(q)'}, 'values': [1.0], 'std': [0.1]}], 'temperature_range': [20.0, 30.0]}
 MODEL = RobotModel.from_urdf(URDF)
 DESCRIPTION = {'format': 'joint_dynamics', 'version': 1,
@@ -52,7 +54,7 @@ CONFIG = {'robot': {'joints': ['j1', 'j2'], 'locked': {}, 'mounting': [0.0, 0.0,
                         'dynamic_joint_states': {'topic': 'd', 'interfaces': {'position': 'q'}}, 'state_interfaces': {'values': 'v', 'names': 'n'}},
           'identification': {'method': 'wls', 'f_dyn': 5.0, 'drive_gains': {'j1': 1.0}, 'terms': {'j1': [{'fourier': 2}, {'function': 'q**2'}]}, 'payload': {'mass': 1.0},
                              'selection': False},
-          'excitation': {'profile': 'fourier', 'period': 5.0, 'harmonics': 3, 'limits': {'clearance': None, 'velocity': 0.5}, 'posture': [0.0, 0.0]},
+          'excitation': {'profile': 'fourier', 'fourier': {'period': 5.0, 'harmonics': 3}, 'limits': {'clearance': None, 'velocity': 0.5}, 'posture': [0.0, 0.0]},
           'joint': {'cutoff': 10.0, 'drive_gains': {'j1': 1.0}, 'friction': {'method': 'motion', 'plateaus': {'min_speed': 0.02}}, 'load': {'form': 'quadratic'}}}
 
 
@@ -99,6 +101,8 @@ def test_any_text_as_any_document(text):
 @given(tools.CHANGES)
 @example([(0.99, 'replace', 10 ** 400)])
 @example([(0.5, 'add', {True: 1})])
+@example([(0.515625, 'replace', [])])
+@example([(0.53125, 'replace', [])])
 def test_descriptions_with_other_values(changes):
     document = tools.changed(DESCRIPTION, changes)
     with one_error():
@@ -116,6 +120,7 @@ def test_descriptions_with_other_text(edits):
 
 @tools.CASES
 @given(tools.EDITS)
+@example([(0.0, 1, '')])
 def test_urdfs(edits):
     with one_error():
         use_robot(RobotModel.from_urdf(tools.edited(URDF, edits)))
@@ -188,11 +193,14 @@ def test_trajectories_with_other_text(tmp_path, edits):
         load_trajectory(path)
 
 
-APPLIED = {'joints': {'j1': {'parameters': {'F_C0': 3.0, 'F_V1': 4.0}}}}
+APPLIED = {'joints': {'j1': {'parameters': {'F_C0': 2.5, 'F_V1': 3.0}, 'directions': {'positive': {'F_C': 2.5, 'F_V1': 3.0}, 'negative': {'F_C': 2.5, 'F_V1': 3.0}},
+                             'smoothing': 0.01, 'speed_limit': 2.0, 'spring': 60.0, 'inertia': 1.3, 'temperatures': [20, 45]}}}
 
 
 @tools.CASES
 @given(tools.CHANGES)
+@example([(0.0625, 'replace', {'': None, 0: None})])
+@example([(0.5, 'replace', None)])
 def test_applied_compensations(tmp_path, capsys, changes):
     (tmp_path / 'applied.yaml').write_text(yaml.safe_dump(tools.changed(APPLIED, changes)), encoding='utf-8')
     if not (tmp_path / 'dynamics.yaml').exists():

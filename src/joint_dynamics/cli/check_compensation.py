@@ -16,6 +16,10 @@ WORDS = {'under': 'under-compensated: speeds decay', 'over': 'OVER-COMPENSATED: 
          'mixed': 'several crossings', 'exact': 'exactly compensated: speeds stay'}
 
 
+MOST = 1e12
+"""Greatest number of an applied compensation."""
+
+
 def add_parser(subparsers: Any) -> None:
     """Add the command and its arguments."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
@@ -69,10 +73,25 @@ def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
     document = parse_yaml(read_text(path, f'applied {path}'), f'applied {path}')
     if not isinstance(document, dict) or set(document) != {'joints'} or not isinstance(document['joints'], dict) or not document['joints']:
         raise JointDynamicsError(f'applied {path}: expected the one field joints with at least one joint')
-    unknown = sorted(set(document['joints']) - set(joint_names))
+    unknown = sorted(str(name) for name in document['joints'] if name not in joint_names)
     if unknown:
         raise JointDynamicsError(f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}')
+    for name, item in document['joints'].items():
+        if isinstance(item, dict):
+            for key, nested in (('parameters', False), ('directions', True)):
+                _check_numbers(item.get(key, {}), f'applied {path}: joints.{name}.{key}', nested)
     return document['joints']
+
+
+def _check_numbers(value: Any, where: str, nested: bool) -> None:
+    from joint_dynamics.errors import JointDynamicsError
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise JointDynamicsError(f'{where}: expected a mapping by name, found {str(value)[:80]}')
+    for key, item in value.items():
+        if nested:
+            _check_numbers(item, f'{where}.{key}', False)
+        elif isinstance(item, bool) or not isinstance(item, (int, float)) or not abs(item) < MOST:
+            raise JointDynamicsError(f'{where}.{key}: expected a number below {MOST:g}, found {str(item)[:80]}')
 
 
 def _speed_limits(description: Any) -> dict[str, float]:

@@ -14,6 +14,8 @@ FORMAT = 'joint_dynamics'
 VERSION = 1
 #: Greatest magnitude of a number; the largest a description is known to hold are stiffnesses of 1e9 N·m/rad³ and their squares.
 MAX_NUMBER = 1e30
+#: Most operators of a Maxwell-slip model.
+MAX_OPERATORS = 100
 
 Check = Callable[[Any, str], None]
 
@@ -106,14 +108,29 @@ def mapping_of(check: Check) -> Check:
     return run
 
 
+def operators(value: Any, path: str) -> None:
+    """A number of Maxwell-slip operators."""
+    if type(value) is not int or not 1 <= value <= MAX_OPERATORS:
+        fail(path, f'a whole number from 1 to {MAX_OPERATORS}', value)
+
+
+def _row(value: Any, path: str) -> None:
+    list_of(number)(value, path)
+    if not 1 <= len(value) <= MAX_OPERATORS:
+        fail(path, f'1 to {MAX_OPERATORS} numbers', value)
+
+
+SLIP = record({}, {'operators': operators, 'r_Delta': positive, 'r_k': positive, 'limits': _row, 'stiffness': _row})
+
+
 def _friction(value: Any, path: str) -> None:
     from joint_dynamics.joint import FrictionModel
     record({'parameters': mapping_of(number)}, {
-        'standard_deviations': mapping_of(number), 'maxwell_slip': anything_plain, 'directions': anything_plain, 'scale': list_of(number, 2),
+        'standard_deviations': mapping_of(number), 'maxwell_slip': SLIP, 'directions': anything_plain, 'scale': list_of(number, 2),
         'quadrants': anything_plain, 'range': anything_plain, 'method': text})(value, path)
     try:
         FrictionModel.from_dict({key: item for key, item in value.items() if key != 'maxwell_slip'})
-    except JointDynamicsError as error:
+    except (JointDynamicsError, TypeError, LookupError, AttributeError, ValueError) as error:
         fail(path, 'a friction document (docs/joint_models.md)', str(error))
 
 
@@ -122,7 +139,7 @@ def _map(value: Any, path: str) -> None:
     anything_plain(value, path)
     try:
         PeriodicMap.from_dict(value)
-    except (JointDynamicsError, TypeError, AttributeError) as error:
+    except (JointDynamicsError, TypeError, LookupError, AttributeError, ValueError) as error:
         fail(path, 'a periodic map (docs/joint_models.md)', str(error))
 
 

@@ -39,6 +39,10 @@ def read_bag(path: Path, builder: RecordingBuilder) -> None:
         reader = Reader(path)
         reader.open()
     try:
+        for connection in reader.connections:
+            if not isinstance(connection.topic, str) or not isinstance(connection.msgtype, str):
+                raise JointDynamicsError(f'{path}: expected name and type of every topic as text in metadata.yaml, found '
+                                         f'{str(connection.topic)[:60]!r} of {str(connection.msgtype)[:60]!r}')
         wanted = choose_topics(path, {connection.topic: connection.msgtype for connection in reader.connections}, builder)
         connections = [connection for connection in reader.connections if connection.topic in wanted]
         for connection in connections:

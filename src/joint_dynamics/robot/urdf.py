@@ -15,6 +15,8 @@ from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.robot.urdf_checks import check_numbers, check_tree, plain_number
 
 MOVABLE = ('revolute', 'continuous', 'prismatic')
+#: Longest path.
+MAX_PATH = 4096
 #: Furthest position [rad or m] at which a joint may be locked.
 MAX_POSITION = 1e3
 # pinocchio wants finite limits for a revolute joint; ours are kept apart and stay infinite.
@@ -25,6 +27,8 @@ def read_source(source: str | Path) -> tuple[str, str]:
     """Return the text of a URDF given as XML text or as a path, and a name for messages."""
     if isinstance(source, str) and source.lstrip().startswith('<'):
         return source, 'robot_description'
+    if isinstance(source, str) and ('\n' in source or len(source) > MAX_PATH):
+        raise JointDynamicsError(f'robot: expected the path of a file, or the text of a URDF, found text that begins with {source[:40]!r}')
     return read_text(source, f'robot {source}'), str(source)
 
 
