@@ -11,5 +11,5 @@ from joint_dynamics.recording.settings import RecordingSettings
 Recording.load = classmethod(lambda cls, spec, settings=None, joint_names=None:  # type: ignore[assignment]
                              load_recording(spec, settings, joint_names))
 
-__all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'Repetition', 'add_checksums', 'average_periods', 'check_checksums',
-           'find_repetition', 'load_recording']
+__all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'Repetition', 'add_checksums',
+           'average_periods', 'check_checksums', 'find_repetition', 'load_recording']
