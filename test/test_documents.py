@@ -1,8 +1,10 @@
 """Documents from outside are bounded before anything is built from them."""
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -112,3 +114,12 @@ def test_a_command_survives_a_hundred_kilobytes_of_brackets(tmp_path):
     done = subprocess.run([sys.executable, '-m', 'joint_dynamics', 'validate', 'deep.yaml', 'x.csv'], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert 'levels of nesting' in done.stderr
+
+
+def test_there_is_one_reader_and_one_way_to_start_python():
+    """Else the next document is read without bounds, and the next process takes code from the working folder."""
+    root = Path(__file__).parents[1] / 'src' / 'joint_dynamics'
+    text = {str(path.relative_to(root)): path.read_text(encoding='utf-8') for path in root.rglob('*.py')}
+    assert [name for name in text if re.search(r'yaml\.(safe_|full_|unsafe_)?load', text[name])] == ['documents.py']
+    assert sorted(name for name in text if 'sys.executable' in text[name]) == ['cli/doctor.py', 'python_process.py']
+    assert 'environment()' in text['cli/doctor.py']
