@@ -9,7 +9,7 @@ PROGRESS := tools/with_progress.sh
 LOG := $(VENV)/log
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: env demo test test-nightly mutants lint bench soak docs clean
+.PHONY: env demo test test-nightly fuzz mutants lint bench soak docs clean
 
 env: $(VENV)/.installed
 
@@ -42,6 +42,10 @@ test-nightly: env
 
 mutants: env
 	$(BIN)/python tools/mutants.py
+
+# ten thousand mutated inputs for every reader; takes hours
+fuzz: env
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) -n 2 --dist worksteal -m fuzz test
 
 lint: env
 	$(BIN)/ruff check .

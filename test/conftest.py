@@ -13,11 +13,11 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 HALF = np.pi / 2
-
 # The same examples on every run, and no deadline for any of them: what passes here passes on a machine that is busy. HYPOTHESIS_PROFILE=random
-# (make test-nightly) looks for new ones.
+# (make test-nightly) looks for new ones, HYPOTHESIS_PROFILE=nightly (make fuzz) for ten thousand of each.
 hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile('random', deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile('nightly', max_examples=10_000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'repeatable'))
 
 

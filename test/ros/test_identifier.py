@@ -273,7 +273,7 @@ def test_motion_that_does_not_excite_is_not_believed_unless_told(ros, identifier
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success
     assert 'excite' in answer.message
-    assert (tmp_path / 'out' / 'summary.json').exists()
+    assert (tmp_path / 'out' / 'summary.not_believable.json').exists()
     assert not (tmp_path / 'out' / 'dynamics.yaml').exists()
     assert not descriptions
     assert ros.set_parameter('/x/identifier', 'proceed', True).successful

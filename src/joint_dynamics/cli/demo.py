@@ -24,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run all stages, print the table, write; return 0."""
-    from joint_dynamics.cli.common import output_folder, show_table, write_summary
+    from joint_dynamics.cli.common import output_folder, show_table, write_report
     from joint_dynamics.demo.comparison import headlines
     from joint_dynamics.demo.report import demo_report
     from joint_dynamics.demo.story import DemoSettings
@@ -35,8 +35,7 @@ def run(args: argparse.Namespace) -> int:
     folder = output_folder(args.out)
     summary, results = tell(DemoSettings(), folder)
     show_table('Found beside the truth', ['', 'here', 'published'], headlines(summary))
-    demo_report(summary, results).save(folder / 'report.html')
-    write_summary(folder, summary)
+    write_report(folder, summary, demo_report(summary, results))
     print(f'{summary["seconds"]["total"]:.0f} s; written: {folder}/report.html summary.json')
     return 0
 
