@@ -12,7 +12,7 @@ env: $(VENV)/.installed
 $(VENV)/.dependencies: setup.py pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet '.[ros,sdp,dev]'
+	$(BIN)/python -m pip install --quiet '.[ros,sdp,mujoco,dev]'
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
