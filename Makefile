@@ -1,5 +1,7 @@
 # Everything lives in the virtual environment .venv; `make demo` and `make test` create it on a fresh machine.
 PYTHON ?= python3
+# of `make demo`: own or mujoco
+ENGINE ?= own
 VENV   := .venv
 BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
@@ -22,7 +24,7 @@ $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.
 	touch $@
 
 demo: env
-	$(BIN)/joint-dynamics demo --out out/demo
+	$(BIN)/joint-dynamics demo --out out/demo --engine $(ENGINE)
 
 test: env
 	# two workers already fill two cores; threads inside numpy would only get in each other's way

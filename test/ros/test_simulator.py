@@ -227,7 +227,8 @@ def test_the_same_seed_gives_the_same_samples_at_any_speed(ros):
     runs = []
     for k, factor in enumerate((20.0, 0.0)):
         # As fast as possible is faster than a listener in Python: it is followed, so that nothing is lost.
-        node = ros.node(Simulator, namespace=f'run{k}', real_time_factor=factor, seed=5, follow_topics=['echo'])
+        node = ros.node(Simulator, namespace=f'run{k}', real_time_factor=factor, seed=5, follow_topics=['echo'],
+                        publish_clock=True)
         echo, states = ros.probe.create_publisher(JointState, f'run{k}/echo', 10), []
 
         def take(message, states=states, echo=echo):
@@ -325,7 +326,7 @@ def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
         rest, _ = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == 0, lines + [rest]
+    assert process.returncode == 0, [*lines, rest]
     assert 'Traceback' not in rest
     # Had it gone on to the end, every kernel would be there.
     assert not list(tmp_path.rglob('engine.run-*.nbc'))

@@ -1,4 +1,5 @@
 """The laws that nature might have: each bounded, continuous and passive, whatever its constants, and the plant's energy balanced under all."""
+import itertools
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -60,7 +61,8 @@ def test_friction_in_steady_slip_always_brakes_and_has_no_jumps(laws):
                 back = np.array([friction(c, 0.5, warm, 0.3, -speed, torque, -1.0) for speed in speeds])
                 assert (forth[1:] > 0.0).all()
                 assert (back[1:] < 0.0).all()
-                # A root of the speed has no bounded slope, but no jump either: between neighbours no more than between 0 and their distance.
+                # A root of the speed has no bounded slope, but no jump either: between neighbours no more than between
+                # 0 and their distance.
                 steps = np.abs(np.diff(forth))
                 assert steps.max() < 0.1 * forth.max()
 
@@ -85,7 +87,7 @@ def test_hysteresis_is_bounded_follows_its_travel_without_jumps_and_dissipates(f
     rng = np.random.default_rng(seed)
     # Reversals of every size, in small steps of which every sign is kept: the exact solution holds along one direction.
     turns = np.cumsum(rng.normal(0.0, rng.choice([0.05, 0.5, 3.0], 200)))
-    path = np.concatenate([np.linspace(a, b, 60, endpoint=False) for a, b in zip(turns[:-1], turns[1:], strict=True)])
+    path = np.concatenate([np.linspace(a, b, 60, endpoint=False) for a, b in itertools.pairwise(turns)])
     if c.bristle > 0.0:
         H, stiffness = [0.0], c.bristle * (1.0 + c.unloading)
         for step in np.diff(path):
@@ -99,7 +101,8 @@ def test_hysteresis_is_bounded_follows_its_travel_without_jumps_and_dissipates(f
     assert np.abs(H).max() <= 1.0 + 1e-12
     assert (np.abs(np.diff(H)) <= stiffness * np.abs(dx) * (1 + 1e-9) + 1e-15).all()
     assert (np.diff(H) * dx >= -1e-15).all()
-    # From rest, no path gets anything out: the stored energy is never negative. Trapezoids, since H is monotonic in a step; their error is at most
+    # From rest, no path gets anything out: the stored energy is never negative. Trapezoids, since H is monotonic in a
+    # step; their error is at most
     # stiffness dx²/12 · the relative change of the slope, far below what a path dissipates.
     work = np.cumsum(0.5 * (H[1:] + H[:-1]) * dx)
     assert work.min() >= -stiffness * np.sum(dx ** 2) * 1e-6
@@ -119,7 +122,7 @@ def test_a_bristle_moved_in_one_go_or_in_many_small_ones_is_the_same_and_obeys_i
         assert small == pytest.approx(bristle(c.bristle, c.unloading, way, start), abs=1e-12)
 
 
-@pytest.mark.parametrize('law', range(4))
+@pytest.mark.parametrize('law', range(5))
 def test_load_takes_up_the_lost_motion_steadily(law):
     ratio = np.linspace(0.0, 10.0, 2001)
     left = np.array([loosened(float(law), r) for r in ratio])

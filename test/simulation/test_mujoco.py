@@ -11,7 +11,7 @@ from joint_dynamics.simulation.rigid_body import forward_dynamics, links_of, wor
 
 mujoco = pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
 
-from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
+from joint_dynamics.simulation.mujoco_bodies import MujocoBodies  # noqa: E402
 
 TOOL = Payload(2.5, (0.05, -0.03, 0.1), np.diag([0.01, 0.02, 0.015]))
 

@@ -23,7 +23,17 @@ from joint_dynamics.nodes.simulator_ending import interruptible, leave
 from joint_dynamics.nodes.simulator_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import Controllers, FlexibleJointRobot, Laws, ModelErrors, Pace, Payload, Samples, Sensors, ur5e_description
+from joint_dynamics.simulation import (
+    Controllers,
+    FlexibleJointRobot,
+    Laws,
+    ModelErrors,
+    Pace,
+    Payload,
+    Samples,
+    Sensors,
+    ur5e_description,
+)
 
 #: Simulated time starts here, for 0 means `no time yet` in ROS.
 EPOCH = 10**9
@@ -51,13 +61,16 @@ class Simulator(DynamicsNode):
         source = value['robot_file'] or ur5e_description(value['tf_prefix'])
         model = RobotModel.from_urdf(source, joints=value['joints'] or None, mounting=value['mounting'] or None)
         scale = value['model_errors']
-        errors = replace(ModelErrors(), inertia=value['inertia_error']).scaled(scale) if scale > 0.0 else ModelErrors.none()
+        errors = ModelErrors.none()
+        if scale > 0.0:
+            errors = replace(ModelErrors(), inertia=value['inertia_error']).scaled(scale)
         if value['engine'] != 'mujoco' and (value['floor'] or value['push_force']):
             raise JointDynamicsError(f'floor, push_force: expected with engine mujoco, found with {value["engine"]}')
-        self.get_logger().info('building the robot; the first start on a machine compiles the plant, a quarter of a minute')
+        self.get_logger().info('building the robot; the first start on a machine compiles the plant')
         with interruptible():
             self.simulated = self._robot(model, errors)
-            # The first call compiles the plant, where that has not been done on this machine: here, not in the middle of a motion.
+            # The first call compiles the plant, where that has not been done on this machine: here, not in the middle
+            # of a motion.
             self.simulated.compile()
         self._first_position = self.simulated.truth.position
         self.parameters.declare_joints(self.simulated.joint_names)
@@ -78,10 +91,12 @@ class Simulator(DynamicsNode):
     def _robot(self, model: RobotModel, errors: ModelErrors) -> FlexibleJointRobot:
         value = self.parameters
         return FlexibleJointRobot(
-            model, rate=value['rate'], seed=value['seed'], errors=errors, laws=None if value['laws_seed'] < 0 else Laws.drawn(value['laws_seed']),
+            model, rate=value['rate'], seed=value['seed'], errors=errors,
+            laws=None if value['laws_seed'] < 0 else Laws.drawn(value['laws_seed']),
             sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(), feedback=value['feedback'],
             position=value['position'] or None, temperature=value['temperature'], ambient=value['ambient_temperature'],
-            heat_speed=value['heat_speed'], dynamics=value['engine'], floor=value['floor_height'] if value['floor'] else None)
+            heat_speed=value['heat_speed'], dynamics=value['engine'],
+            floor=value['floor_height'] if value['floor'] else None)
 
     def _advertise(self, model: RobotModel) -> None:
         names = self.simulated.joint_names
@@ -94,6 +109,10 @@ class Simulator(DynamicsNode):
         # Kept as an attribute: a publisher that is collected takes its latched message with it.
         self._description = self.advertise(String, 'robot_description', LATCHED, when_inactive=True)
         self._description.publish(String(data=model.urdf or ''))
+        self._data_sheet = self.advertise(String, '~/data_sheet', LATCHED, when_inactive=True)
+        self._data_sheet.publish(String(data=json.dumps({
+            'joint_names': list(names), 'drive_gain': self.simulated.nominal_gains.tolist(),
+            'gear_ratio': self.simulated.drives.gear_ratio.tolist()})))
         self._publish_truth()
 
     def _listen(self) -> None:

@@ -44,9 +44,9 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 @numba.extending.intrinsic
-def call_outside(typing_context, function, model, data):  # noqa: ARG001, D417 - numba's signature
-    """Call the C function void(void *model, void *data) at address `function` from compiled code; addresses are numbers, for those can be cached."""
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
+def call_outside(typing_context, function, model, data):
+    """Call the C function void(void *model, void *data) at address `function`; a kernel with numbers can be cached."""
+    def generate(context, builder, signature, arguments):
         pointer = ir.IntType(8).as_pointer()
         callee = builder.inttoptr(arguments[0], ir.FunctionType(ir.VoidType(), [pointer, pointer]).as_pointer())
         builder.call(callee, [builder.inttoptr(argument, pointer) for argument in arguments[1:]])

@@ -23,19 +23,26 @@ class Drives(NamedTuple):
 
         f = L H (1 + friction_direction H) + F_v
         L = (coulomb + coulomb_load τ_J² + load_linear |τ_J|) (1 + friction_position sin(θ + position_phase))
-            + (static − coulomb) s(|ω|/stribeck_speed) + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ − T0⁻³))
+            + (static − coulomb) s(|ω|/stribeck_speed) + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ −
+            T0⁻³))
         F_v = (viscous + viscous_square |ω| + viscous_cubic ω²) ω
 
     and H the hysteresis with `radius`, `weight` (M,). With `wear` w: coulomb, coulomb_load, load_linear and static grow by
     `wear_friction` w, stiffness (all of it) shrinks by `wear_stiffness` w.
     Heat: `resistance` [Ω], `winding_capacity`, `joint_capacity` [J/K], `winding_path`, `joint_path` [K/W] thermal resistances, `temperature_lag` [s].
 
-    What other laws than the methods' own add (`laws`), all 0 (or as stated) in those: `cogging_cycles` (12) and `gear_cycles` (2) per motor turn;
-    `gain_ripple`, share of the motor's torque six times per motor turn; `gain_saturation`, share of the gain lost at `max_current`;
-    spring + stiffness_quintic φ⁵ − windup windup_range tanh(φ/windup_range) + slip_stiffness times a stop of ±slip_range [rad] in φ;
-    `lash_law` of `dynamics.loosened`, `lash_lag` [s] of the load that the lost motion sees; `stribeck_form` of `dynamics.stribeck`;
-    F_v with `viscous_power` p (1): viscous ω (ω² + ω₀²)^((p−1)/2), with `viscous_bend` ω_b > 0: viscous ω_b arsinh(ω/ω_b), and with
-    + bristle_damping exp(−(ω/bristle_speed)²) ω; `viscosity_slope` β > 0 [1/K]: F_v times e = exp(−β (T − T0)), L times 1 + viscosity_share (e − 1);
+    What other laws than the methods' own add (`laws`), all 0 (or as stated) in those: `cogging_cycles` (12) and
+    `gear_cycles` (2) per motor turn;
+    `gain_ripple`, share of the motor's torque six times per motor turn; `gain_saturation`, share of the gain lost at
+    `max_current`;
+    spring + stiffness_quintic φ⁵ − windup windup_range tanh(φ/windup_range) + slip_stiffness times a stop of
+    ±slip_range [rad] in φ;
+    `lash_law` of `dynamics.loosened`, `lash_lag` [s] of the load that the lost motion sees; `stribeck_form` of
+    `dynamics.stribeck`;
+    F_v with `viscous_power` p (1): viscous ω (ω² + ω₀²)^((p−1)/2), with `viscous_bend` ω_b > 0: viscous ω_b
+    arsinh(ω/ω_b), and with
+    + bristle_damping exp(−(ω/bristle_speed)²) ω; `viscosity_slope` β > 0 [1/K]: F_v times e = exp(−β (T − T0)), L times
+    1 + viscosity_share (e − 1);
     `bristle` σ > 0: H by dH/dx = σ(1 − H sgn dx) instead of the plays, while |H| falls σ(1 + `unloading` |H|).
     """
 
@@ -145,8 +152,8 @@ def plausible_drives(effort: NDArray, seed: int, errors: ModelErrors) -> Drives:
     rate, travel = travel_tables(backlash)
     radius, weight = smooth_operators() if errors.smooth_hysteresis else four_operators()
     absent = {name: np.zeros(n) for name in (
-        'gain_ripple', 'gain_saturation', 'stiffness_quintic', 'windup', 'slip_stiffness', 'lash_law', 'stribeck_form', 'viscous_bend',
-        'bristle_damping', 'viscosity_slope', 'viscosity_share', 'bristle', 'unloading')}
+        'gain_ripple', 'gain_saturation', 'stiffness_quintic', 'windup', 'slip_stiffness', 'lash_law', 'stribeck_form',
+        'viscous_bend', 'bristle_damping', 'viscosity_slope', 'viscosity_share', 'bristle', 'unloading')}
     return Drives(
         rotor_inertia=rotor_inertia, gain=gain, nominal_gain=nominal_gain, gain_slope=np.full(n, errors.drive_gain_per_kelvin),
         max_current=effort / nominal_gain, current_lag=np.full(n, errors.current_lag),
@@ -164,5 +171,5 @@ def plausible_drives(effort: NDArray, seed: int, errors: ModelErrors) -> Drives:
         radius=radius, weight=weight, wear_friction=np.full(n, 0.6), wear_stiffness=np.full(n, 0.25),
         resistance=law(0.5, -0.7), winding_capacity=law(80.0, 0.6), joint_capacity=law(1000.0, 0.6),
         winding_path=law(0.8, -0.4), joint_path=law(1.6, -0.4), temperature_lag=np.full(n, errors.temperature_lag),
-        cogging_cycles=np.full(n, 12.0), gear_cycles=np.full(n, 2.0), windup_range=np.ones(n), slip_range=np.ones(n), lash_lag=np.full(n, 0.1),
-        viscous_power=np.ones(n), bristle_speed=np.ones(n), **absent)
+        cogging_cycles=np.full(n, 12.0), gear_cycles=np.full(n, 2.0), windup_range=np.ones(n), slip_range=np.ones(n),
+        lash_lag=np.full(n, 0.1), viscous_power=np.ones(n), bristle_speed=np.ones(n), **absent)

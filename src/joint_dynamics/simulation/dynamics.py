@@ -5,7 +5,8 @@
     spring  τ_J = K₁φ + K₃φ³ + D φ̇,   φ = θ − q − θ̃(θ) − b(θ)
 
 θ̃ is the kinematic error. b is the lost motion, a play of half width 𝓑(θ) between rotor and spring, gone under load:
-b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of `loosened`, slowly varying and
+b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of `loosened`, slowly
+varying and
 frozen in a step: a γ as fast as the spring would feed the load back on itself. So slow reversals without load show θ − q = θ̃ ± 𝓑 [M4 eq 29].
 The primes (by θ) keep the transmission free of energy of its own: the rotor's power into it is the link's out of it, plus what the damper
 burns and the spring stores. `τ_ext` acts on the link in the direction of q (the papers' τ_ext is the negative of it).
@@ -20,8 +21,9 @@ from joint_dynamics.simulation.packed import COGGING, CONTACT, DAMPING, ERROR, E
 from joint_dynamics.simulation.periodic import locate, lookup
 from joint_dynamics.simulation.rigid_body import forward_dynamics
 
-#: Ways in which a load takes up the lost motion (`Drives.lash_law`), and forms of the Stribeck drop (`Drives.stribeck_form`).
-QUADRATIC, EXPONENTIAL, GAUSSIAN, COMPACT = range(4)
+#: Ways in which a load takes up the lost motion (`Drives.lash_law`), and forms of the Stribeck drop
+#: (`Drives.stribeck_form`).
+QUADRATIC, EXPONENTIAL, GAUSSIAN, COMPACT, STEEP = range(5)
 EXPONENTIAL_DROP, RATIONAL_DROP = range(2)
 #: Below this speed a power law of the speed is a straight line [rad/s]: its slope would be infinite.
 THIN = 0.02
@@ -29,7 +31,7 @@ THIN = 0.02
 
 @compiled
 def loosened(law, ratio):
-    """Return γ, the share of the lost motion left by a load of `ratio` times the one that halves it: 1 at 0, falling to 0."""
+    """Return γ, the share of the lost motion left by `ratio` times the load that halves it: 1 at 0, falling to 0."""
     r = abs(ratio)
     if law == EXPONENTIAL:
         return 2.0 ** -r
@@ -37,6 +39,8 @@ def loosened(law, ratio):
         return 2.0 ** -(r * r)
     if law == COMPACT:
         return max(0.0, 1.0 - 0.5 * r)
+    if law == STEEP:
+        return 1.0 / (1.0 + r ** 4)
     return 1.0 / (1.0 + r * r)
 
 
@@ -68,7 +72,7 @@ def viscous_torque(c, omega):
 
 @compiled
 def spring_torque(c, phi, wind):
-    """Return the elastic torque [N·m] of an unworn transmission deformed by `phi` [rad], its slipping part standing at `wind`."""
+    """Return the elastic torque [N·m] of an unworn transmission deformed by `phi` [rad], its slipping part at `wind`."""
     square = phi * phi
     torque = phi * (c.stiffness + square * (c.stiffness_cubic + square * c.stiffness_quintic))
     if c.windup > 0.0:
@@ -107,7 +111,7 @@ def deformation(c, maps, joint, q, theta, omega):
 
 @compiled
 def warmth(c, temperature):
-    """Return what the gear's temperature [°C] does to friction: added per √|ω| [N·m/√(rad/s)], or exp(−β (T − T0)) − 1 where β > 0."""
+    """Return what temperature [°C] does to friction: per √|ω| [N·m/√(rad/s)], or exp(−β (T − T0)) − 1 where β > 0."""
     T = min(max(temperature, c.coldest), c.hottest)
     T0 = c.reference_temperature
     if c.viscosity_slope > 0.0:
@@ -135,7 +139,7 @@ def friction(c, wear, warm, theta, omega, torque, H):
 
 @compiled
 def motor_torque(c, joint, theta):
-    """Return K_τ i [N·m], with the gain at the winding's temperature and, in `theta` [rad] and current, what is not constant of it."""
+    """Return K_τ i [N·m], the gain at the winding's temperature, at motor angle `theta` [rad] and at this current."""
     gain = c.gain * (1.0 + c.gain_slope * (joint.winding - 25.0))
     if c.gain_saturation > 0.0:
         share = joint.current / c.max_current
@@ -165,7 +169,7 @@ def joint_torques(c, maps, joint, play, radius, weight, q, dq, theta, omega):
 
 @compiled
 def rates(links, plant, state, derivative, power, heat, load, work):
-    """Fill `derivative` (4, n) of state.motion, `power` (7,) of the audit [W], `heat` (n,) burnt in each gear [W] and `load` (n,) [N·m]."""
+    """Fill `derivative` (4, n) of state.motion, `power` (7,) of the audit [W], `heat` (n,) of gears [W], `load` (n,) [N·m]."""
     motion = state.motion
     power[:] = 0.0
     for j in range(heat.size):

@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.simulation.compiled import compiled
-from joint_dynamics.simulation.dynamics import deformation, joint_torques, loosened, rates, sliding, spring_energy, unwind, warmth
+from joint_dynamics.simulation.dynamics import (
+    deformation,
+    joint_torques,
+    loosened,
+    rates,
+    sliding,
+    spring_energy,
+    unwind,
+    warmth,
+)
 from joint_dynamics.simulation.hysteresis import drag
 from joint_dynamics.simulation.packed import DAMPING, SETTINGS
 
@@ -173,7 +182,8 @@ def run(links, plant, state, control, mode, q, dq, effort, period, substeps, amb
         _command(plant, state, control, mode, q[tick], dq[tick], effort[tick], period, wanted)
         for j in range(n):
             out[tick, 14, j] = wanted[j] * plant.joints[j].nominal_gain
-            state.joints[j].load += (1.0 - np.exp(-period / plant.joints[j].lash_lag)) * (out[tick, 10, j] - state.joints[j].load)
+            joint = state.joints[j]
+            joint.load += (1.0 - np.exp(-period / plant.joints[j].lash_lag)) * (out[tick, 10, j] - joint.load)
             heat[j] = 0.0
         for _ in range(substeps):
             for j in range(n):

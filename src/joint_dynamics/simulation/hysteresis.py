@@ -42,10 +42,12 @@ def drag(x, play, radius):
 
 @compiled
 def bristle(stiffness, unloading, moved, before):
-    """Return H after the normalised travel has moved by `moved` in one direction from where H was `before`, |before| < 1.
+    """Return H after the normalised travel has moved by `moved` in one direction; `before` it H was, |before| < 1.
 
-    Bouc-Wen's law of exponent 1, dH/dx = σ(1 − H sgn dx) while |H| grows and σ(1 + ρ|H|) while it falls, solved: σ = `stiffness`,
-    ρ = `unloading` in [0, 1]; ρ = 1 is Dahl's law. It dissipates, for W(H) = ∫ H/(σ(1 + ρ|H|)) dH is an energy that it cannot exceed.
+    Bouc-Wen's law of exponent 1, dH/dx = σ(1 − H sgn dx) while |H| grows and σ(1 + ρ|H|) while it falls, solved: σ =
+    `stiffness`,
+    ρ = `unloading` in [0, 1]; ρ = 1 is Dahl's law. It dissipates, for W(H) = ∫ H/(σ(1 + ρ|H|)) dH is an energy that it
+    cannot exceed.
     """
     sign = 1.0 if moved >= 0.0 else -1.0
     way, H = abs(moved), sign * before

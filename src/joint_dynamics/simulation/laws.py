@@ -1,7 +1,9 @@
 """Which laws the plant obeys: the methods' own, or others that nature might have, drawn from a seed.
 
-What is identified from a plant whose laws are those of the model says little about a robot, whose laws nobody has written down. Here friction over
-speed, presliding, the way a load takes up the lost motion, elasticity, temperature and ripple each have several forms; a method that is any good works
+What is identified from a plant whose laws are those of the model says little about a robot, whose laws nobody has
+written down. Here friction over
+speed, presliding, the way a load takes up the lost motion, elasticity, temperature and ripple each have several forms;
+a method that is any good works
 with all of them. None shares code with the models of `joint/`.
 """
 from __future__ import annotations
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.dynamics import COMPACT, EXPONENTIAL, GAUSSIAN, QUADRATIC, RATIONAL_DROP
+from joint_dynamics.simulation.dynamics import COMPACT, EXPONENTIAL, GAUSSIAN, QUADRATIC, RATIONAL_DROP, STEEP
 from joint_dynamics.simulation.hysteresis import operators
 
 #: The forms of each law; the first is the methods' own.
@@ -24,11 +26,11 @@ FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     'load': ('quadratic', 'linear'),
     'temperature': ('polynomial', 'viscosity'),
     'hysteresis': ('maxwell_slip', 'even_maxwell_slip', 'bouc_wen', 'dahl'),
-    'lost_motion': ('quadratic', 'exponential', 'gaussian', 'compact'),
+    'lost_motion': ('quadratic', 'exponential', 'gaussian', 'compact', 'steep'),
     'stiffness': ('cubic', 'quintic', 'soft_windup', 'slipping'),
     'ripple': ('cogging', 'current'),
     'gain': ('constant', 'saturating')})
-LOST_MOTION = {'quadratic': QUADRATIC, 'exponential': EXPONENTIAL, 'gaussian': GAUSSIAN, 'compact': COMPACT}
+LOST_MOTION = {'quadratic': QUADRATIC, 'exponential': EXPONENTIAL, 'gaussian': GAUSSIAN, 'compact': COMPACT, 'steep': STEEP}
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,17 @@ class Laws:
 
     Attributes
     ----------
-    friction: over speed. `stribeck`: exponential drop, polynomial; `hess_soom`: rational drop [Hess and Soom 1990] and a power of the speed;
-        `eyring`: Gaussian drop and arsinh of the speed; `lugre`: Gaussian drop, linear, and the bristles' own damping in presliding.
+    friction: over speed. `stribeck`: exponential drop, polynomial; `hess_soom`: rational drop [Hess and Soom 1990] and
+    a power of the speed;
+        `eyring`: Gaussian drop and arsinh of the speed; `lugre`: Gaussian drop, linear, and the bristles' own damping
+        in presliding.
     load: `quadratic` and a little linear, or `linear`.
     temperature: `polynomial` times √|ω|, or `viscosity` that falls exponentially (Reynolds).
-    hysteresis: `maxwell_slip`, as wide as the backlash; `even_maxwell_slip`: evenly spaced operators, `bouc_wen`, `dahl`, wider or narrower than it.
+    hysteresis: `maxwell_slip`, as wide as the backlash; `even_maxwell_slip`: evenly spaced operators, `bouc_wen`,
+    `dahl`, wider or narrower than it.
     lost_motion: how a load takes it up: γ of `dynamics.loosened`.
-    stiffness: `cubic`; `quintic`; `soft_windup`, soft about zero torque, straight beyond; `slipping`, cubic with a part that slips.
+    stiffness: `cubic`; `quintic`; `soft_windup`, soft about zero torque, straight beyond; `slipping`, cubic with a part
+    that slips.
     ripple: `cogging` of 12 cycles per motor turn, or other numbers of cycles and one that goes with the `current`.
     gain: `constant`, or `saturating` with current.
 
@@ -116,7 +122,8 @@ def _temperature(form: str, d: Drives, rng: np.random.Generator) -> dict[str, ND
 
 
 def _hysteresis(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
-    # Presliding belongs to the gear's teeth and bearings, the lost motion to its play: nothing ties one's width to the other's.
+    # Presliding belongs to the gear's teeth and bearings, the lost motion to its play: nothing ties one's width to the
+    # other's.
     width = rng.uniform(0.4, 1.6)
     if form == 'even_maxwell_slip':
         nodes = np.linspace(0.0, 1.0, rng.integers(4, 11))[1:]

@@ -1,8 +1,11 @@
 """The links of the plant in MuJoCo: rigid bodies, a floor to touch, bodies to push (optional extra `mujoco`).
 
-MuJoCo only answers what acceleration the links have; time is stepped by the plant (`engine`), so that joints and links stay coupled to the fourth
-order. Its C function is called from the compiled kernels, with the joints' torques τ_J written into its own memory (`rigid_body.Outside`).
-Contacts are MuJoCo's: soft constraints, between the robot's collision bodies and the floor. World frame: the base's, gravity as it is mounted.
+MuJoCo only answers what acceleration the links have; time is stepped by the plant (`engine`), so that joints and links
+stay coupled to the fourth
+order. Its C function is called from the compiled kernels, with the joints' torques τ_J written into its own memory
+(`rigid_body.Outside`).
+Contacts are MuJoCo's: soft constraints, between the robot's collision bodies and the floor. World frame: the base's,
+gravity as it is mounted.
 """
 from __future__ import annotations
 
@@ -25,14 +28,16 @@ def load_mujoco() -> Any:
     try:
         import mujoco
     except ImportError:
-        raise JointDynamicsError('simulation: engine mujoco: expected the package mujoco, not found (pip install joint_dynamics[mujoco])') from None
+        raise JointDynamicsError('simulation: engine mujoco: expected the package mujoco, not found '
+                                 '(pip install joint_dynamics[mujoco])') from None
     return mujoco
 
 
 class MujocoBodies:
     """The tree `links` of `model` as a MuJoCo model with steps of `step` [s], as far as contacts need to know it.
 
-    floor: distance of a floor from the base's origin along the vertical [m], negative below; None for none. The first link, which turns on
+    floor: distance of a floor from the base's origin along the vertical [m], negative below; None for none. The first
+    link, which turns on
     its base, does not touch it. Raises JointDynamicsError where MuJoCo is missing.
 
     Attributes
@@ -47,11 +52,11 @@ class MujocoBodies:
         self.data: Any = mujoco.MjData(self.model)
         self.load_inertials(links)
         m, d = self.model, self.data
-        self._names = [f'link_{k}' for k in range(links.mass.size)]
         self._library = _library(mujoco)
         forward = ctypes.cast(self._library.mj_forward, ctypes.c_void_p).value
         assert forward is not None
-        self.outside = Outside(forward, m._address, d._address, d.qpos, d.qvel, d.qfrc_applied, d.qacc, d.qfrc_smooth, d.qfrc_bias, d.qfrc_constraint)
+        self.outside = Outside(forward, m._address, d._address, d.qpos, d.qvel, d.qfrc_applied, d.qacc, d.qfrc_smooth,
+                               d.qfrc_bias, d.qfrc_constraint)
 
     def load_inertials(self, links: Links) -> None:
         """Give the bodies the inertials of `links`, payload included; speeds and positions stay."""
@@ -63,15 +68,17 @@ class MujocoBodies:
             quaternion = np.empty(4)
             self._mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(axes).ravel())
             body = k + 1
-            m.body_mass[body], m.body_ipos[body], m.body_inertia[body], m.body_iquat[body] = links.mass[k], links.com[k], moments, quaternion
+            m.body_mass[body], m.body_ipos[body] = links.mass[k], links.com[k]
+            m.body_inertia[body], m.body_iquat[body] = moments, quaternion
         position, velocity = self.data.qpos.copy(), self.data.qvel.copy()
         self._mujoco.mj_setConst(m, self.data)
         self.data.qpos[:], self.data.qvel[:] = position, velocity
 
     def push(self, link: int, force: NDArray, point: NDArray) -> None:
-        """Push link `link` by `force` (3,) [N] in the base frame at `point` (3,) [m] of its joint frame, until pushed anew; 0 to stop.
+        """Push link `link` by `force` (3,) [N], base frame, at `point` (3,) [m] of its joint frame; 0 to stop.
 
-        The push keeps its line of action relative to the link's centre of mass only as long as the link does not turn: MuJoCo takes force and torque
+        The push keeps its line of action relative to the link's centre of mass only as long as the link does not turn:
+        MuJoCo takes force and torque
         about that centre, computed where the link stands now.
         """
         d, body = self.data, link + 1
@@ -87,10 +94,10 @@ class MujocoBodies:
 
 
 def _library(mujoco: Any) -> ctypes.CDLL:
-    found = sorted(Path(mujoco.__file__).parent.glob('libmujoco*.so*')) + sorted(Path(mujoco.__file__).parent.glob('libmujoco*.dylib')) \
-        + sorted(Path(mujoco.__file__).parent.glob('mujoco*.dll'))
+    folder = Path(mujoco.__file__).parent
+    found = [path for pattern in ('libmujoco*.so*', 'libmujoco*.dylib', 'mujoco*.dll') for path in sorted(folder.glob(pattern))]
     if not found:
-        raise JointDynamicsError(f'simulation: engine mujoco: expected its library in {Path(mujoco.__file__).parent}, found none')
+        raise JointDynamicsError(f'simulation: engine mujoco: expected its library in {folder}, found none')
     return ctypes.CDLL(str(found[0]))
 
 
@@ -104,23 +111,27 @@ def _quaternion(rotation: NDArray) -> str:
 
 
 def _document(model: RobotModel, links: Links, step: float, floor: float | None) -> str:
-    """Return the tree in MuJoCo's language. Inertials are set afterwards: the compiler would refuse or balance some that are only nearly physical."""
+    """Return the tree in MuJoCo's language; inertials come later: the compiler refuses those that are only nearly physical."""
     root = ET.Element('mujoco')
     ET.SubElement(root, 'compiler', angle='radian', autolimits='false')
     option = ET.SubElement(root, 'option', timestep=repr(step), gravity=_text(links.gravity), cone='elliptic')
     # Nothing between our joints but what we put there; the plant's audit keeps the energy.
-    ET.SubElement(option, 'flag', energy='disable', actuation='disable', limit='disable', frictionloss='disable', equality='disable', sensor='disable')
+    unused = ('energy', 'actuation', 'limit', 'frictionloss', 'equality', 'sensor')
+    ET.SubElement(option, 'flag', dict.fromkeys(unused, 'disable'))
     world = ET.SubElement(root, 'worldbody')
     bodies: list[ET.Element] = []
     for k in range(links.mass.size):
         parent = world if links.parent[k] < 0 else bodies[links.parent[k]]
-        body = ET.SubElement(parent, 'body', name=f'link_{k}', pos=_text(links.translation[k]), quat=_quaternion(links.rotation[k]))
-        ET.SubElement(body, 'joint', type='slide' if links.prismatic[k] else 'hinge', axis=_text(links.axis[k]), name=model.joint_names[k])
+        body = ET.SubElement(parent, 'body', name=f'link_{k}', pos=_text(links.translation[k]),
+                             quat=_quaternion(links.rotation[k]))
+        ET.SubElement(body, 'joint', type='slide' if links.prismatic[k] else 'hinge', axis=_text(links.axis[k]),
+                      name=model.joint_names[k])
         ET.SubElement(body, 'inertial', pos='0 0 0', mass='1', diaginertia='1 1 1')
         bodies.append(body)
     if floor is not None:
         up = -links.gravity / np.linalg.norm(links.gravity)
-        ET.SubElement(world, 'geom', name='floor', type='plane', size='0 0 1', pos=_text(floor * up), zaxis=_text(up), contype='1', conaffinity='0')
+        ET.SubElement(world, 'geom', name='floor', type='plane', size='0 0 1', pos=_text(floor * up), zaxis=_text(up),
+                      contype='1', conaffinity='0')
         for joint, placement, kind, size in _shapes(model):
             if joint > 0:
                 ET.SubElement(bodies[joint], 'geom', type=kind, size=_text(size), pos=_text(placement.translation),
@@ -129,7 +140,7 @@ def _document(model: RobotModel, links: Links, step: float, floor: float | None)
 
 
 def _shapes(model: RobotModel) -> list[tuple[int, Any, str, list[float]]]:
-    """Return joint, placement in its frame, MuJoCo's type and size of every simple collision body; a mesh becomes the box about it."""
+    """Return joint, placement in its frame, MuJoCo's type and size of every collision body; a mesh becomes a box."""
     if model.urdf is None:
         return []
     full = pinocchio.buildModelFromXML(model.urdf)

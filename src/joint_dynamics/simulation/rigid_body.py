@@ -38,7 +38,8 @@ class Links(NamedTuple):
 class Outside(NamedTuple):
     """Another simulator's rigid bodies, in its own memory: called instead of the kernels here where `forward` is not 0.
 
-    `forward`: address of a C function void(model, data) that fills `acceleration` (n,), `smooth`, `bias` and `constraint` (n,) [N·m] from
+    `forward`: address of a C function void(model, data) that fills `acceleration` (n,), `smooth`, `bias` and
+    `constraint` (n,) [N·m] from
     `position`, `velocity` and `applied` (n,); `model`, `data`: its arguments. The arrays are views of that memory.
     """
 
@@ -242,7 +243,7 @@ def mass_and_bias(links, q, dq, work):
 
 @compiled
 def forward_dynamics(links, q, dq, tau, ddq, work):
-    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g), by Cholesky; work.M holds its factor afterwards. Or let work.outside do it."""
+    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g), by Cholesky (work.M holds its factor then), or by work.outside."""
     n = q.size
     outside = work.outside
     if outside.forward != 0:

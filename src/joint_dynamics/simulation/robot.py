@@ -44,7 +44,8 @@ class FlexibleJointRobot:
     position: (n,) [rad] where it stands at first. temperature: of everything at first, and `ambient` (default the same), °C.
     heat_speed: how many times faster than in reality heat flows. max_step: longest integration step, s, at most 0.25 ms.
     laws: which laws the plant obeys (`Laws`); default the methods' own.
-    dynamics: who computes the links, `own` kernels or `mujoco` (`mujoco_bodies`), which also knows contacts and pushes on bodies.
+    dynamics: who computes the links, `own` kernels or `mujoco` (`mujoco_bodies`), which also knows contacts and pushes
+    on bodies.
     floor: height of a floor over the base's origin [m], with mujoco; None for none.
     options: passed to `RobotModel.load`, such as `mounting` or `joints`.
 
@@ -54,8 +55,8 @@ class FlexibleJointRobot:
     def __init__(self, source: str | Path | RobotModel | None = None, *, rate: float = 1000.0, seed: int = 0, errors: ModelErrors | None = None,
                  sensors: Sensors | None = None, drives: Drives | None = None, gains: dict[str, ArrayLike] | None = None,
                  feedback: str = 'link', position: ArrayLike | None = None, temperature: float = 25.0, ambient: float | None = None,
-                 heat_speed: float = 1.0, max_step: float = MAX_STEP, laws: Laws | None = None, dynamics: str = 'own', floor: float | None = None,
-                 **options: Any):
+                 heat_speed: float = 1.0, max_step: float = MAX_STEP, laws: Laws | None = None,
+                 dynamics: str = 'own', floor: float | None = None, **options: Any):
         self.model = source if isinstance(source, RobotModel) else RobotModel.load(source or ur5e_urdf(), **options)
         if self.model.parameters is None:
             raise JointDynamicsError('simulation: expected a robot with inertials, found a description without')
@@ -70,7 +71,8 @@ class FlexibleJointRobot:
         if dynamics not in ENGINES:
             raise JointDynamicsError(f'simulation: expected dynamics own or mujoco, found {dynamics!r}')
         if floor is not None and (dynamics != 'mujoco' or not np.isfinite(floor)):
-            raise JointDynamicsError(f'simulation: expected a floor at a finite height with dynamics mujoco, found {floor} with {dynamics}')
+            raise JointDynamicsError('simulation: expected a floor at a finite height with dynamics mujoco, '
+                                     f'found {floor} with {dynamics}')
         self.joint_names, self.n, self.limits = self.model.joint_names, self.model.n, self.model.limits
         self.rate, self.period, self.seed = float(rate), 1.0 / rate, seed
         self.errors, self.sensors = errors or ModelErrors(), sensors or Sensors()
@@ -159,8 +161,8 @@ class FlexibleJointRobot:
     def compile(self) -> None:
         """Compile what a tick needs, where that has not been done on this machine (a quarter of a minute); nothing moves."""
         nothing = np.empty((0, self.n))
-        engine.run(self._links, self._plant, self._state, self._control, engine.PID, nothing, nothing, nothing, self.period, self._substeps,
-                   self.ambient, self.heat_speed, self._work, np.empty((0, len(engine.ROWS), self.n)))
+        engine.run(self._links, self._plant, self._state, self._control, engine.PID, nothing, nothing, nothing, self.period,
+                   self._substeps, self.ambient, self.heat_speed, self._work, np.empty((0, len(engine.ROWS), self.n)))
 
     def place(self, q: ArrayLike) -> None:
         """Put the arm at rest at `q` (n,) [rad], springs and motors holding gravity, friction's memory erased; time and heat go on."""
@@ -188,7 +190,8 @@ class FlexibleJointRobot:
             torque = holding[j] * deformation(constants, maps, joints[j], position[j], theta, 0.0)[1]
             for _ in range(30):
                 # What of the gain depends on the current is a few percent: a fixed point.
-                gain = motor_torque(constants, joints[j], theta) / joints['current'][j] if joints['current'][j] else constants.gain
+                current = joints['current'][j]
+                gain = motor_torque(constants, joints[j], theta) / current if current else constants.gain
                 joints['current'][j] = torque / gain
         joints['integral'] = joints['current'] * self.drives.nominal_gain
         joints['link_reading'], joints['motor_reading'] = state.motion[0], state.motion[2]
@@ -196,8 +199,9 @@ class FlexibleJointRobot:
         self.reset_energy_audit()
 
     def _wound(self, j: int, torque: float) -> float:
-        """Return the deformation φ [rad] at which the spring of joint `j`, its slipping part at ease, holds `torque` [N·m]."""
-        constants, left = self._plant.joints[j], float(1.0 - self.drives.wear_stiffness[j] * self._state.joints['wear'][j])
+        """Return the deformation φ [rad] at which spring `j`, its slipping part at ease, holds `torque` [N·m]."""
+        constants = self._plant.joints[j]
+        left = float(1.0 - self.drives.wear_stiffness[j] * self._state.joints['wear'][j])
 
         def excess(phi: float) -> float:
             return left * spring_torque(constants, phi, phi) - abs(torque)
@@ -287,16 +291,18 @@ class FlexibleJointRobot:
         self._state.joints['external'] = self._vector(torque, 'external torque')
 
     def push(self, link: int, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        """Push link `link` (index of its joint, −1 the last) with `force` (3,) [N] in the base frame at `point` (3,) [m] of its joint frame.
+        """Push a body: `force` (3,) [N] in the base frame on link `link` (index of its joint, −1 the last).
 
-        Until pushed again, with force and torque constant from here on; needs dynamics mujoco.
+        At `point` (3,) [m] of its joint frame, until pushed again, with force and torque constant from here on; needs dynamics mujoco.
         """
         index = range(self.n)[link]
         vectors = [np.asarray(value, dtype=float) for value in (force, point)]
         if self._bodies is None:
-            raise JointDynamicsError('simulation: expected dynamics mujoco to push a body, found own; set_external_torque pushes joints')
+            raise JointDynamicsError('simulation: expected dynamics mujoco to push a body, found own; '
+                                     'set_external_torque pushes joints')
         if any(value.shape != (3,) or not np.isfinite(value).all() for value in vectors):
-            raise JointDynamicsError(f'simulation: expected a force and a point of 3 finite numbers, found {force!r} and {point!r}')
+            raise JointDynamicsError('simulation: expected a force and a point of 3 finite numbers, '
+                                     f'found {force!r} and {point!r}')
         self._bodies.data.qpos[:] = self._state.motion[0]
         self._bodies.push(index, *vectors)
 

@@ -143,7 +143,8 @@ class Truth:
     def as_document(self) -> dict[str, Any]:
         """Return all of it with plain names and numbers, arrays as lists in joint order (for JSON).
 
-        `friction_curve`: at the present wear and temperature without load, mean of both directions; `spring_curve`: to 1.2 times the torque limit.
+        `friction_curve`: at the present wear and temperature without load, mean of both directions; `spring_curve`: to
+        1.2 times the torque limit.
         """
         numbers = {name: getattr(self.drives, name).tolist() for name in (
             'coulomb', 'coulomb_load', 'load_linear', 'static', 'stribeck_speed', 'stribeck_shape', 'viscous', 'viscous_square', 'viscous_cubic',
