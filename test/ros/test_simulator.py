@@ -318,8 +318,8 @@ def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
     environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)}
-    process = subprocess.Popen([sys.executable, '-u', '-m', 'joint_dynamics.nodes.simulator', '--ros-args', '-p', 'autostart:=true'],
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    command = [sys.executable, '-u', '-m', 'joint_dynamics.nodes.simulator', '--ros-args', '-p', 'autostart:=true']
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     try:
         lines = [next(line for line in process.stdout if 'building the robot' in line)]
         process.send_signal(number)
@@ -333,7 +333,8 @@ def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
 
 
 def test_the_last_words_are_written_and_exit_functions_called_before_the_process_leaves():
-    program = ("import atexit, threading, time\nfrom joint_dynamics.nodes.simulator_ending import leave\natexit.register(print, 'exit function')\n"
+    program = ("import atexit, threading, time\nfrom joint_dynamics.nodes.simulator_ending import leave\n"
+               "atexit.register(print, 'exit function')\n"
                "threading.Thread(target=time.sleep, args=(600,)).start()\nprint('last words')\nleave(3)")
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 3

@@ -1,4 +1,4 @@
-"""The laws that nature might have: each bounded, continuous and passive, whatever its constants, and the plant's energy balanced under all."""
+"""Laws that nature might have: each bounded, continuous and passive, and the plant's energy balanced under all."""
 import itertools
 from dataclasses import asdict, replace
 
@@ -73,7 +73,8 @@ def test_viscous_and_stribeck_parts_are_odd_and_falling(laws):
         torque = np.array([viscous_torque(c, speed) for speed in speeds])
         np.testing.assert_allclose(torque, [-viscous_torque(c, -speed) for speed in speeds])
         assert (torque > 0.0).all()
-        share = np.array([stribeck(c.stribeck_form, speed / c.stribeck_speed, c.stribeck_shape) for speed in np.append(0.0, speeds)])
+        share = np.array([stribeck(c.stribeck_form, speed / c.stribeck_speed, c.stribeck_shape)
+                          for speed in np.append(0.0, speeds)])
         assert share[0] == 1.0
         assert (np.diff(share) <= 0.0).all()
         assert 0.0 <= share[-1] < 0.06

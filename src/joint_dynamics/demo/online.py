@@ -124,7 +124,8 @@ def _look(story: Story, name: str) -> None:
     description = story.results['description']
     state = {
         'time': robot.time, 'alpha': alpha, 'stiffness': stiffness,
-        'true_spring': truth['spring_curve'], 'speed': truth['friction_curve']['speed'], 'temperature': truth['temperature'],
+        'true_spring': truth['spring_curve'], 'speed': truth['friction_curve']['speed'],
+        'temperature': truth['temperature'],
         'wear': truth['wear'], 'stiffness_nrmse': map_nrmse(stiffness, story.model, story.work, truth),
         **friction_errors(description, alpha, truth)}
     story.results.setdefault('states', {})[name] = state

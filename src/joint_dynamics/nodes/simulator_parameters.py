@@ -23,8 +23,8 @@ PARAMETERS = (
     *ROBOT,
     ParameterRow('tf_prefix', '', 'put before the joint and link names of the UR5e; not applied to a robot_file'),
     ParameterRow('seed', 0, 'draws the drives, the model errors and the noise: the same seed is the same robot', '', 0, 2**31 - 1),
-    ParameterRow('laws_seed', -1, 'draws which laws friction, hysteresis, lost motion, elasticity, temperature, ripple and '
-                 'gain obey; -1: the methods\' own', '', -1, 2**31 - 1),
+    ParameterRow('laws_seed', -1, 'draws which laws friction, hysteresis, lost motion, elasticity, temperature, ripple '
+                 'and gain obey; -1: the methods\' own', '', -1, 2**31 - 1),
     ParameterRow('engine', ENGINES[0], 'who computes rigid bodies: own, or mujoco (extra `mujoco`) with contacts',
                  choices=ENGINES),
     ParameterRow('floor', False, 'a floor at `floor_height`, with engine mujoco'),
@@ -34,8 +34,9 @@ PARAMETERS = (
     ParameterRow('real_time_factor', 1.0, 'simulated seconds per second of the wall, 0: as fast as possible; a machine that is too slow runs '
                  'slower and skips nothing', '', 0, 1000, applies='at once'),
     ParameterRow('batch', 0.01, 'most simulated time between two looks at what came in', 's', 0.001, 0.1),
-    ParameterRow('publish_clock', True, 'publish /clock and stamp with simulated time from 1 s on; else stamps start at the present '
-                 'wall time. False where the node is in a namespace and nothing is given: two clocks in one graph destroy time'),
+    ParameterRow('publish_clock', True, 'publish /clock and stamp with simulated time from 1 s on; else stamps start at the '
+                 'present wall time. False where the node is in a namespace and nothing is given: '
+                 'two clocks in one graph destroy time'),
     ParameterRow('clock_rate', 500.0, 'of /clock, in simulated time, at most that of the samples', 'Hz', 1, 4000),
     ParameterRow('follow_topics', [], 'JointState outputs of other nodes, stamped with the sample they answer: simulated time never runs '
                  'further ahead of them than `max_lead`, once they have spoken'),
@@ -72,8 +73,8 @@ PARAMETERS = (
                  applies='at once', element=float, check=_tensor),
     ParameterRow('push_force', [], 'on the last link, in the frame of the base, with engine mujoco; empty: none', 'N',
                  -1000, 1000, applies='at once', element=float, check=_three),
-    ParameterRow('push_point', [], 'where that force acts, in the frame of the last joint; empty: at its origin', 'm', -2, 2,
-                 applies='at once', element=float, check=_three),
+    ParameterRow('push_point', [], 'where that force acts, in the frame of the last joint; empty: at its origin', 'm',
+                 -2, 2, applies='at once', element=float, check=_three),
 )
 TOPICS = (
     TopicRow('<trajectory_controller>/joint_trajectory', 'trajectory_msgs/JointTrajectory', 'subscribes',

@@ -46,7 +46,7 @@ def loosened(law, ratio):
 
 @compiled
 def stribeck(form, ratio, shape):
-    """Return the share of static over Coulomb friction left at `ratio` times the Stribeck speed: 1 at 0, falling to 0."""
+    """Return the share of static over Coulomb friction left at `ratio` times the Stribeck speed, from 1 to 0."""
     if ratio <= 0.0:
         return 1.0
     if form == RATIONAL_DROP:
@@ -72,7 +72,7 @@ def viscous_torque(c, omega):
 
 @compiled
 def spring_torque(c, phi, wind):
-    """Return the elastic torque [N·m] of an unworn transmission deformed by `phi` [rad], its slipping part at `wind`."""
+    """Return the elastic torque [N·m] of an unworn transmission deformed by `phi` [rad], its slip at `wind`."""
     square = phi * phi
     torque = phi * (c.stiffness + square * (c.stiffness_cubic + square * c.stiffness_quintic))
     if c.windup > 0.0:
@@ -169,7 +169,7 @@ def joint_torques(c, maps, joint, play, radius, weight, q, dq, theta, omega):
 
 @compiled
 def rates(links, plant, state, derivative, power, heat, load, work):
-    """Fill `derivative` (4, n) of state.motion, `power` (7,) of the audit [W], `heat` (n,) of gears [W], `load` (n,) [N·m]."""
+    """Fill `derivative` (4, n) of state.motion, `power` (7,) and `heat` (n,) of gears [W], `load` (n,) [N·m]."""
     motion = state.motion
     power[:] = 0.0
     for j in range(heat.size):

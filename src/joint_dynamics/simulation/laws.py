@@ -30,12 +30,13 @@ FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     'stiffness': ('cubic', 'quintic', 'soft_windup', 'slipping'),
     'ripple': ('cogging', 'current'),
     'gain': ('constant', 'saturating')})
-LOST_MOTION = {'quadratic': QUADRATIC, 'exponential': EXPONENTIAL, 'gaussian': GAUSSIAN, 'compact': COMPACT, 'steep': STEEP}
+LOST_MOTION = {'quadratic': QUADRATIC, 'exponential': EXPONENTIAL, 'gaussian': GAUSSIAN, 'compact': COMPACT,
+               'steep': STEEP}
 
 
 @dataclass(frozen=True)
 class Laws:
-    """The form of each law of the plant; the default ones are the methods' own, with constants that do not depend on any draw of laws.
+    """The form of each law of the plant; by default the methods' own, whose constants no draw of laws changes.
 
     Attributes
     ----------
@@ -80,7 +81,7 @@ class Laws:
         return ', '.join(asdict(self).values())
 
     def applied(self, drives: Drives, seed: int) -> Drives:
-        """Return `drives` under these laws, their constants drawn from `seed`; the methods' own forms change nothing."""
+        """Return `drives` under these laws, constants drawn from `seed`; the methods' own forms change nothing."""
         rng = np.random.default_rng([seed, 0x1B])
         for name, form in asdict(self).items():
             if form != FORMS[name][0]:
@@ -100,15 +101,16 @@ def _friction(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArr
     # As much viscous friction at 1 rad/s as the polynomial has.
     unit = d.viscous + d.viscous_square + d.viscous_cubic
     nothing = np.zeros_like(unit)
-    change = {'stribeck_speed': d.stribeck_speed * _uniform(d, rng, 0.5, 2.0), 'stribeck_shape': np.full_like(unit, 2.0),
-              'viscous_square': nothing, 'viscous_cubic': nothing}
+    change = {'stribeck_speed': d.stribeck_speed * _uniform(d, rng, 0.5, 2.0),
+              'stribeck_shape': np.full_like(unit, 2.0), 'viscous_square': nothing, 'viscous_cubic': nothing}
     if form == 'hess_soom':
-        return change | {'stribeck_form': np.full_like(unit, RATIONAL_DROP), 'stribeck_shape': _uniform(d, rng, 1.2, 2.2), 'viscous': unit,
-                         'viscous_power': _uniform(d, rng, 0.55, 0.85)}
+        return change | {'stribeck_form': np.full_like(unit, RATIONAL_DROP), 'viscous': unit,
+                         'stribeck_shape': _uniform(d, rng, 1.2, 2.2), 'viscous_power': _uniform(d, rng, 0.55, 0.85)}
     if form == 'eyring':
         bend = _uniform(d, rng, 0.2, 1.0)
         return change | {'viscous': unit / (bend * np.arcsinh(1.0 / bend)), 'viscous_bend': bend}
-    return change | {'viscous': unit, 'bristle_damping': unit * _uniform(d, rng, 1.0, 3.0), 'bristle_speed': _uniform(d, rng, 0.01, 0.03)}
+    return change | {'viscous': unit, 'bristle_damping': unit * _uniform(d, rng, 1.0, 3.0),
+                     'bristle_speed': _uniform(d, rng, 0.01, 0.03)}
 
 
 def _load(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
@@ -117,8 +119,8 @@ def _load(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
 
 def _temperature(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
     nothing = np.zeros_like(d.gain)
-    return {'temperature_linear': nothing, 'temperature_cubic': nothing, 'viscosity_slope': _uniform(d, rng, 0.012, 0.025),
-            'viscosity_share': _uniform(d, rng, 0.05, 0.2)}
+    return {'temperature_linear': nothing, 'temperature_cubic': nothing,
+            'viscosity_slope': _uniform(d, rng, 0.012, 0.025), 'viscosity_share': _uniform(d, rng, 0.05, 0.2)}
 
 
 def _hysteresis(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
@@ -135,28 +137,30 @@ def _hysteresis(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDA
 
 
 def _lost_motion(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
-    return {'lash_law': np.full_like(d.gain, LOST_MOTION[form]), 'lash_load': _limit(d) * 10.0 ** _uniform(d, rng, -2.2, -1.2),
-            'lash_lag': _uniform(d, rng, 0.03, 0.2)}
+    return {'lash_law': np.full_like(d.gain, LOST_MOTION[form]),
+            'lash_load': _limit(d) * 10.0 ** _uniform(d, rng, -2.2, -1.2), 'lash_lag': _uniform(d, rng, 0.03, 0.2)}
 
 
 def _stiffness(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
     largest = _limit(d) / d.stiffness
     if form == 'quintic':
-        return {'stiffness_cubic': 0.3 * d.stiffness_cubic, 'stiffness_quintic': _uniform(d, rng, 0.1, 0.4) * d.stiffness / largest ** 4}
+        return {'stiffness_cubic': 0.3 * d.stiffness_cubic,
+                'stiffness_quintic': _uniform(d, rng, 0.1, 0.4) * d.stiffness / largest ** 4}
     if form == 'soft_windup':
         return {'stiffness_cubic': np.zeros_like(d.gain), 'windup': _uniform(d, rng, 0.3, 0.6) * d.stiffness,
                 'windup_range': _uniform(d, rng, 0.05, 0.2) * largest}
-    return {'slip_stiffness': _uniform(d, rng, 0.05, 0.2) * d.stiffness, 'slip_range': _uniform(d, rng, 0.02, 0.06) * largest}
+    return {'slip_stiffness': _uniform(d, rng, 0.05, 0.2) * d.stiffness,
+            'slip_range': _uniform(d, rng, 0.02, 0.06) * largest}
 
 
 def _ripple(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
-    return {'cogging_cycles': rng.choice([6.0, 18.0, 24.0, 42.0], d.gain.size), 'gear_cycles': rng.choice([1.0, 3.0, 4.0], d.gain.size),
-            'gain_ripple': _uniform(d, rng, 0.003, 0.01)}
+    return {'cogging_cycles': rng.choice([6.0, 18.0, 24.0, 42.0], d.gain.size),
+            'gear_cycles': rng.choice([1.0, 3.0, 4.0], d.gain.size), 'gain_ripple': _uniform(d, rng, 0.003, 0.01)}
 
 
 def _gain(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
     return {'gain_saturation': _uniform(d, rng, 0.01, 0.05)}
 
 
-_CHANGES = {'friction': _friction, 'load': _load, 'temperature': _temperature, 'hysteresis': _hysteresis, 'lost_motion': _lost_motion,
-            'stiffness': _stiffness, 'ripple': _ripple, 'gain': _gain}
+_CHANGES = {'friction': _friction, 'load': _load, 'temperature': _temperature, 'hysteresis': _hysteresis,
+            'lost_motion': _lost_motion, 'stiffness': _stiffness, 'ripple': _ripple, 'gain': _gain}

@@ -95,7 +95,8 @@ class MujocoBodies:
 
 def _library(mujoco: Any) -> ctypes.CDLL:
     folder = Path(mujoco.__file__).parent
-    found = [path for pattern in ('libmujoco*.so*', 'libmujoco*.dylib', 'mujoco*.dll') for path in sorted(folder.glob(pattern))]
+    patterns = ('libmujoco*.so*', 'libmujoco*.dylib', 'mujoco*.dll')
+    found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     if not found:
         raise JointDynamicsError(f'simulation: engine mujoco: expected its library in {folder}, found none')
     return ctypes.CDLL(str(found[0]))
@@ -111,7 +112,7 @@ def _quaternion(rotation: NDArray) -> str:
 
 
 def _document(model: RobotModel, links: Links, step: float, floor: float | None) -> str:
-    """Return the tree in MuJoCo's language; inertials come later: the compiler refuses those that are only nearly physical."""
+    """Return the tree in MuJoCo's language; inertials come later: its compiler refuses nearly physical ones."""
     root = ET.Element('mujoco')
     ET.SubElement(root, 'compiler', angle='radian', autolimits='false')
     option = ET.SubElement(root, 'option', timestep=repr(step), gravity=_text(links.gravity), cone='elliptic')
@@ -168,5 +169,6 @@ def _shapes(model: RobotModel) -> list[tuple[int, Any, str, list[float]]]:
         else:
             shape.computeLocalAABB()
             half = 0.5 * (np.asarray(shape.aabb_local.max_) - np.asarray(shape.aabb_local.min_))
-            shapes.append((joint, placement * pinocchio.SE3(np.eye(3), np.asarray(shape.aabb_center)), 'box', list(half)))
+            centre = pinocchio.SE3(np.eye(3), np.asarray(shape.aabb_center))
+            shapes.append((joint, placement * centre, 'box', list(half)))
     return shapes

@@ -21,8 +21,8 @@ CONSTANTS = np.dtype([(name, np.float64) for name in Drives._fields if name not 
 #: to friction (`dynamics.warmth`); `heating` [W]; `wear`, its goal and rate [1/s]; `external` [N·m]; `integral` of the
 #: PID [N·m]; encoder readings and speeds.
 JOINT = np.dtype([(name, np.float64) for name in (
-    'current', 'load', 'lash_gain', 'lash', 'wind', 'winding', 'gear', 'sensed', 'warmth', 'heating', 'wear', 'wear_goal',
-    'wear_rate', 'external', 'integral', 'link_reading', 'motor_reading', 'link_speed', 'motor_speed')], align=True)
+    'current', 'load', 'lash_gain', 'lash', 'wind', 'winding', 'gear', 'sensed', 'warmth', 'heating', 'wear',
+    'wear_goal', 'wear_rate', 'external', 'integral', 'link_reading', 'motor_reading', 'link_speed', 'motor_speed')], align=True)
 #: Works that the energy audit integrates, in the order of `State.work`; the last is booked when a setting jumps.
 MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, CONTACT, SETTINGS = range(7)
 
@@ -37,7 +37,7 @@ class Plant(NamedTuple):
 
 
 class State(NamedTuple):
-    """What changes, in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` (n, max(M, 2)) of H; `work` (7,) [J]."""
+    """What changes, in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (7,) [J]."""
 
     motion: NDArray
     joints: NDArray

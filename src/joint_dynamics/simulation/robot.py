@@ -159,10 +159,10 @@ class FlexibleJointRobot:
         self._audit.reset(self._links, self._plant, self._state, self._work)
 
     def compile(self) -> None:
-        """Compile what a tick needs, where that has not been done on this machine (a quarter of a minute); nothing moves."""
+        """Compile what a tick needs, where that has not been done on this machine; nothing moves."""
         nothing = np.empty((0, self.n))
-        engine.run(self._links, self._plant, self._state, self._control, engine.PID, nothing, nothing, nothing, self.period,
-                   self._substeps, self.ambient, self.heat_speed, self._work, np.empty((0, len(engine.ROWS), self.n)))
+        engine.run(self._links, self._plant, self._state, self._control, engine.PID, nothing, nothing, nothing,
+                   self.period, self._substeps, self.ambient, self.heat_speed, self._work, np.empty((0, len(engine.ROWS), self.n)))
 
     def place(self, q: ArrayLike) -> None:
         """Put the arm at rest at `q` (n,) [rad], springs and motors holding gravity, friction's memory erased; time and heat go on."""
@@ -293,7 +293,8 @@ class FlexibleJointRobot:
     def push(self, link: int, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Push a body: `force` (3,) [N] in the base frame on link `link` (index of its joint, −1 the last).
 
-        At `point` (3,) [m] of its joint frame, until pushed again, with force and torque constant from here on; needs dynamics mujoco.
+        At `point` (3,) [m] of its joint frame, until pushed again; force and torque are constant from here on.
+        Needs dynamics mujoco.
         """
         index = range(self.n)[link]
         vectors = [np.asarray(value, dtype=float) for value in (force, point)]

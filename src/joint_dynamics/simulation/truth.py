@@ -84,7 +84,7 @@ class Truth:
 
     @property
     def stiffness(self) -> NDArray:
-        """Present coefficients (n, 2) of τ_E = K₁φ + K₃φ³ about φ = 0, N·m/rad and N·m/rad³; `spring_torque` where the law is another."""
+        """Present coefficients (n, 2) of τ_E = K₁φ + K₃φ³ about φ = 0, N·m/rad and N·m/rad³ (see `spring_torque`)."""
         d = self.drives
         left = 1.0 - d.wear_stiffness * self._state.joints['wear']
         return np.column_stack([left * (d.stiffness - d.windup),
@@ -150,7 +150,8 @@ class Truth:
             'coulomb', 'coulomb_load', 'load_linear', 'static', 'stribeck_speed', 'stribeck_shape', 'viscous', 'viscous_square', 'viscous_cubic',
             'temperature_linear', 'temperature_cubic', 'reference_temperature', 'wear_friction', 'wear_stiffness', 'nominal_gain', 'gear_ratio')}
         speed = SPEEDS[:, None] * np.ones(len(self.drives.gain))
-        deformation = np.linspace(-1.0, 1.0, 101)[:, None] * 1.2 * self.drives.max_current * self.drives.gain / self.stiffness[:, 0]
+        reach = 1.2 * self.drives.max_current * self.drives.gain / self.stiffness[:, 0]
+        deformation = np.linspace(-1.0, 1.0, 101)[:, None] * reach
         turn = np.linspace(0.0, 2.0 * np.pi, 241)[:-1, None] * np.ones(len(self.drives.gain))
         return {
             'joint_names': list(self._model.joint_names),
@@ -158,6 +159,8 @@ class Truth:
             'drive_gain': self.drive_gains.tolist(), 'rotor_inertia': self.rotor_inertia.tolist(), 'damping': self.damping.tolist(),
             'stiffness': self.stiffness.tolist(), 'wear': self.wear.tolist(), 'temperature': self.temperature.tolist(),
             'winding_temperature': self.winding_temperature.tolist(), 'friction': numbers, 'laws': asdict(self.laws),
-            'friction_curve': {'speed': SPEEDS.tolist(), 'torque': (0.5 * (self.friction(speed) - self.friction(-speed))).T.tolist()},
-            'spring_curve': {'deformation': deformation.T.tolist(), 'torque': self.spring_torque(deformation).T.tolist()},
+            'friction_curve': {'speed': SPEEDS.tolist(),
+                               'torque': (0.5 * (self.friction(speed) - self.friction(-speed))).T.tolist()},
+            'spring_curve': {'deformation': deformation.T.tolist(),
+                             'torque': self.spring_torque(deformation).T.tolist()},
             'kinematic_error': self.kinematic_error(turn).T.tolist(), 'backlash': self.backlash(turn).T.tolist()}
