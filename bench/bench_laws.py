@@ -3,6 +3,7 @@
 `python bench/bench_laws.py [own|mujoco] [seed …]`; without arguments seeds 0 to 7 with both engines, then seed 0 under the methods' own laws.
 Every robot: masses and inertias up to 20 % off the URDF, a tool that no model knows, drives, laws and data sheet of its seed (docs/simulator.md).
 """
+
 import sys
 import time
 
@@ -12,14 +13,21 @@ from joint_dynamics.demo.chain import ChainSettings, run_chain
 from joint_dynamics.errors import JointDynamicsError
 
 SEEDS = tuple(range(8))
-COLUMNS = (('base parameters within 2 deviations [%]', 'coverage_percent', '{:.0f}'),
-           ('work, moving joints: residual [%]', 'work_residual_percent', '{:.2f}'),
-           ('stiffness map as described, NRMSE [%]', 'stiffness_described_nrmse', '{:.1f}'),
-           ('after the work', 'stiffness_nrmse', '{:.1f}'), ('after the work, from identify alone', 'stiffness_untaught_nrmse', '{:.1f}'),
-           ('friction off as identified [%]', 'friction_identified_percent', '{:.1f}'), ('adapted', 'friction_adapted_percent', '{:.1f}'),
-           ('tracking rms, PID alone [mrad]', 'tracking_none_mrad', '{:.2f}'), ('static friction fed forward', 'tracking_static_mrad', '{:.2f}'),
-           ('adaptive', 'tracking_adaptive_mrad', '{:.2f}'), ('torque left, static [N·m]', 'torque_static', '{:.2f}'),
-           ('adaptive', 'torque_adaptive', '{:.2f}'), ('false contacts, share of time [%]', 'contact_percent', '{:.2f}'))
+COLUMNS = (
+    ('base parameters within 2 deviations [%]', 'coverage_percent', '{:.0f}'),
+    ('work, moving joints: residual [%]', 'work_residual_percent', '{:.2f}'),
+    ('stiffness map as described, NRMSE [%]', 'stiffness_described_nrmse', '{:.1f}'),
+    ('after the work', 'stiffness_nrmse', '{:.1f}'),
+    ('after the work, from identify alone', 'stiffness_untaught_nrmse', '{:.1f}'),
+    ('friction off as identified [%]', 'friction_identified_percent', '{:.1f}'),
+    ('adapted', 'friction_adapted_percent', '{:.1f}'),
+    ('tracking rms, PID alone [mrad]', 'tracking_none_mrad', '{:.2f}'),
+    ('static friction fed forward', 'tracking_static_mrad', '{:.2f}'),
+    ('adaptive', 'tracking_adaptive_mrad', '{:.2f}'),
+    ('torque left, static [N·m]', 'torque_static', '{:.2f}'),
+    ('adaptive', 'torque_adaptive', '{:.2f}'),
+    ('false contacts, share of time [%]', 'contact_percent', '{:.2f}'),
+)
 
 
 def show(label, figures):
@@ -50,7 +58,9 @@ def main(engines=('own', 'mujoco'), seeds=SEEDS):
     for words, key, form in COLUMNS:
         values = [float(np.mean(figures[key])) for figures in kept]
         low, high = (min, max) if 'NRMSE' in words or 'after the work' in words or 'within' in words else (max, min)
-        print(f'  {words:42s} {form.format(np.mean(values)):>7s} {form.format(low(values)):>7s} {form.format(high(values)):>7s}')
+        print(
+            f'  {words:42s} {form.format(np.mean(values)):>7s} {form.format(low(values)):>7s} {form.format(high(values)):>7s}'
+        )
     felt, pushes = (sum(figures[key] for figures in kept) for key in ('pushes_felt', 'pushes'))
     print(f'  pushes of 25 N felt: {felt} of {pushes}')
 

@@ -1,4 +1,5 @@
 """The chain of the demonstration in this process, run once for all tests that look at it."""
+
 import pytest
 
 from joint_dynamics.demo.chain import ChainSettings, run_chain
@@ -6,9 +7,10 @@ from joint_dynamics.demo.chain import ChainSettings, run_chain
 
 @pytest.fixture(scope='session')
 def chain():
-    """Excite, record, identify, estimate, feed forward, push; links by MuJoCo where that is installed, laws, tool and inertials of a seed."""
+    """Excite, record, identify, estimate, feed forward, push; links by MuJoCo where that is installed."""
     try:
         import mujoco  # noqa: F401
+
         engine = 'mujoco'
     except ImportError:
         engine = 'own'

@@ -1,4 +1,5 @@
-"""The whole chain in one process on a robot whose laws are not the methods', with links by MuJoCo; and that no truth gets into what it writes."""
+"""The whole chain in one process on a robot whose laws are not the methods'; no truth gets into what it writes."""
+
 import copy
 from types import SimpleNamespace
 
@@ -65,7 +66,12 @@ class Outside(SimpleNamespace):
 
 
 def test_the_description_comes_from_the_recordings_and_the_data_sheet_alone(chain):
-    seen = Outside(joint_names=chain.robot.joint_names, n=chain.robot.n, nominal_gains=chain.robot.nominal_gains, period=chain.robot.period)
+    seen = Outside(
+        joint_names=chain.robot.joint_names,
+        n=chain.robot.n,
+        nominal_gains=chain.robot.nominal_gains,
+        period=chain.robot.period,
+    )
     again = stages.Chain(chain.settings, seen, chain.model, list(chain.recordings))
     stages.identify_all(again)
     assert measured(again.description.document) == measured(chain.description.document)
@@ -115,7 +121,11 @@ def suspicious(document, truth):
 def everything(chain):
     """All the truth there is, wear and temperature aside: the constants of drives and links."""
     drives = chain.robot.drives
-    constants = {name: np.ravel(getattr(drives, name)).tolist() for name in drives._fields if name != 'nominal_gain' and np.size(getattr(drives, name)) < 100}
+    constants = {
+        name: np.ravel(getattr(drives, name)).tolist()
+        for name in drives._fields
+        if name != 'nominal_gain' and np.size(getattr(drives, name)) < 100
+    }
     links = {name: np.ravel(getattr(chain.robot.truth.links, name)).tolist() for name in ('mass', 'com', 'inertia')}
     return {**chain.robot.truth.as_document(), **constants, **links}
 
@@ -135,9 +145,17 @@ def with_part(chain, **part):
 
 def test_the_search_finds_what_does_not_belong_there(chain):
     truth, name = everything(chain), chain.robot.joint_names[2]
-    for part in ({'backlash': {'type': 'table', 'values': [5e-4]}}, {'damping': {'value': float(chain.robot.drives.damping[2])}},
-                 {'stiffness': {'coefficients': chain.robot.truth.stiffness[2].tolist()}},
-                 {'friction': {'parameters': {'F_C0': 5.123456789}, 'maxwell_slip': {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}}}):
+    for part in (
+        {'backlash': {'type': 'table', 'values': [5e-4]}},
+        {'damping': {'value': float(chain.robot.drives.damping[2])}},
+        {'stiffness': {'coefficients': chain.robot.truth.stiffness[2].tolist()}},
+        {
+            'friction': {
+                'parameters': {'F_C0': 5.123456789},
+                'maxwell_slip': {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0},
+            }
+        },
+    ):
         found = suspicious(with_part(chain, **part), truth)
         assert found
         assert all(path.startswith(f'.{name}.') for path in found)
@@ -145,4 +163,6 @@ def test_the_search_finds_what_does_not_belong_there(chain):
 
 def test_the_description_is_one_that_every_reader_takes(chain, tmp_path):
     chain.description.save(tmp_path / 'dynamics.yaml')
-    assert measured(DynamicsDescription.load(tmp_path / 'dynamics.yaml').document) == measured(chain.description.document)
+    assert measured(DynamicsDescription.load(tmp_path / 'dynamics.yaml').document) == measured(
+        chain.description.document
+    )

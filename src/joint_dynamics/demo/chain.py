@@ -1,9 +1,10 @@
-"""The whole chain in one process and without ROS: excite, record, identify, estimate, feed forward, on a robot of drawn laws.
+"""The whole chain in one process, without ROS: excite, record, identify, estimate, feed forward, on drawn laws.
 
 Nothing of the simulated truth goes into it: the robot is commanded, recorded, and looked at by its sensors; its maker's
 data sheet gives the drive gains.
 The truth is only what the figures are compared with at the end.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
 
 @dataclass(frozen=True)
 class ChainSettings:
-    """seed: draws drives, laws, inertials and tool. engine: `own` or `mujoco`. methods_laws: the methods' own laws instead of drawn ones.
+    """seed: draws drives, laws, inertials and tool. engine: `own` or `mujoco`. methods_laws: not drawn ones.
 
     period, repeats: of the exciting motion [s]; starts: of its search. cycles: of the work that the estimator learns from.
     """
@@ -76,24 +77,37 @@ class Chain:
 
     def figures(self) -> dict[str, Any]:
         """Return how good it is beside the truth, by plain names: percent, mrad, N·m."""
-        if self.result is None or self.description is None or self.estimator is None or self.untaught is None \
-                or self.estimator.stiffness is None or self.untaught.stiffness is None:
+        if (
+            self.result is None
+            or self.description is None
+            or self.estimator is None
+            or self.untaught is None
+            or self.estimator.stiffness is None
+            or self.untaught.stiffness is None
+        ):
             raise JointDynamicsError('chain: expected it to have been run to the estimator')
         truth, work = self.robot.truth.as_document(), motions.cycle()
         comparison = self.comparison()
         friction = friction_errors(self.description, self.estimator.friction_scale()[0], truth)
         moving = self.result.summary()['validation_moving_overall_percent']
         return {
-            'laws': str(self.robot.laws), 'coverage_percent': comparison.coverage_percent, 'median_error_percent': comparison.median_error_percent,
+            'laws': str(self.robot.laws),
+            'coverage_percent': comparison.coverage_percent,
+            'median_error_percent': comparison.median_error_percent,
             'work_residual_percent': moving,
-            'stiffness_described_nrmse': map_nrmse(self.description.stiffness(self.robot.joint_names).coefficients, self.model, work, truth),
+            'stiffness_described_nrmse': map_nrmse(
+                self.description.stiffness(self.robot.joint_names).coefficients, self.model, work, truth
+            ),
             'stiffness_nrmse': map_nrmse(self.estimator.stiffness.coefficients, self.model, work, truth),
             'stiffness_untaught_nrmse': map_nrmse(self.untaught.stiffness.coefficients, self.model, work, truth),
             'friction_identified_percent': friction['friction_error_identified_percent'],
             'friction_adapted_percent': friction['friction_error_adapted_percent'],
-            'pushes_felt': self.pushes[0], 'pushes': self.pushes[1], 'contact_percent': 100.0 * self.contacts / max(self.learned, 1),
+            'pushes_felt': self.pushes[0],
+            'pushes': self.pushes[1],
+            'contact_percent': 100.0 * self.contacts / max(self.learned, 1),
             **{f'tracking_{law}_mrad': 1e3 * float(np.sqrt(value.mean())) for law, value in self.tracking.items()},
-            **{f'torque_{law}': float(np.sqrt(value.mean())) for law, value in self.torque.items()}}
+            **{f'torque_{law}': float(np.sqrt(value.mean())) for law, value in self.torque.items()},
+        }
 
     def comparison(self) -> Comparison:
         """Return the base parameters beside the truth."""
@@ -117,10 +131,24 @@ def exciting_motion(period: float, repeats: int, starts: int) -> Plan:
     """Return the exciting motion, planned from the URDF alone, so one for all robots of it; always the same."""
     work = motions.cycle()
     lower, upper = motions.working_range(work)
-    return plan(RobotModel.load(ur5e_urdf()), PlanSettings.from_config({
-        'posture': work.q[0].tolist(), 'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},
-        'fourier': {'period': period, 'repeats': repeats, 'starts': starts, 'candidates': 2, 'samples_per_cycle': 10,
-                    'time_budget': 600.0, 'processes': 1}}))
+    return plan(
+        RobotModel.load(ur5e_urdf()),
+        PlanSettings.from_config(
+            {
+                'posture': work.q[0].tolist(),
+                'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},
+                'fourier': {
+                    'period': period,
+                    'repeats': repeats,
+                    'starts': starts,
+                    'candidates': 2,
+                    'samples_per_cycle': 10,
+                    'time_budget': 600.0,
+                    'processes': 1,
+                },
+            }
+        ),
+    )
 
 
 def record(chain: Chain) -> None:
@@ -136,14 +164,22 @@ def record(chain: Chain) -> None:
 def identify_all(chain: Chain) -> None:
     """Identify the robot from the first two recordings, validated by the third, then its joints."""
     sheet = dict(zip(chain.robot.joint_names, map(float, chain.robot.nominal_gains), strict=True))
-    chain.result = identify(chain.model, chain.recordings[:2], chain.recordings[2:], IdentificationSettings(
-        drive_gains=sheet, drive_gain_deviation=GAIN_DEVIATION))
+    chain.result = identify(
+        chain.model,
+        chain.recordings[:2],
+        chain.recordings[2:],
+        IdentificationSettings(drive_gains=sheet, drive_gain_deviation=GAIN_DEVIATION),
+    )
     chain.description = identify_joints(chain.result.description, chain.recordings[:2])
 
 
 def _estimator(chain: Chain, description: DynamicsDescription) -> JointEstimator:
-    friction = 'adaptive' if description.friction(chain.robot.joint_names).maxwell_slip is not None else 'coulomb_viscous'
-    return JointEstimator(JointModel.from_description(description, chain.model), chain.robot.period, EstimationSettings(friction=friction))
+    friction = (
+        'adaptive' if description.friction(chain.robot.joint_names).maxwell_slip is not None else 'coulomb_viscous'
+    )
+    return JointEstimator(
+        JointModel.from_description(description, chain.model), chain.robot.period, EstimationSettings(friction=friction)
+    )
 
 
 def estimate(chain: Chain) -> None:
@@ -157,13 +193,16 @@ def estimate(chain: Chain) -> None:
             for estimator in (chain.estimator, chain.untaught):
                 if k % WARM_EVERY == 0:
                     estimator.set_temperature(samples.temperature[k])
-                if estimator.update(samples.q[k], samples.current[k], samples.theta[k]) and estimator is chain.estimator:
+                if (
+                    estimator.update(samples.q[k], samples.current[k], samples.theta[k])
+                    and estimator is chain.estimator
+                ):
                     chain.contacts += bool(estimator.contact.any())
                     chain.learned += 1
 
 
 def push(chain: Chain) -> None:
-    """Push the last link at work, every PUSH_EVERY seconds in a random direction, and count the pushes that the estimator feels."""
+    """Push the last link at work, in random directions, and count the pushes that the estimator feels."""
     assert chain.estimator is not None
     robot, estimator, path = chain.robot, chain.estimator, motions.cycle_path()
     reference = path.sample(np.arange(0.0, path.end, robot.period))
@@ -174,9 +213,12 @@ def push(chain: Chain) -> None:
     estimator.reset_signals()
     for start in range(0, len(reference) - every, every):
         force = rng.normal(size=3)
-        for first, ticks, part in ((start, every - long, 0.0), (start + every - long, long, PUSH_FORCE / np.linalg.norm(force))):
+        for first, ticks, part in (
+            (start, every - long, 0.0),
+            (start + every - long, long, PUSH_FORCE / np.linalg.norm(force)),
+        ):
             _touch(robot, part * force)
-            samples = robot.run(Command.track(reference[first:first + ticks, 0], reference[first:first + ticks, 1]))
+            samples = robot.run(Command.track(reference[first : first + ticks, 0], reference[first : first + ticks, 1]))
             noticed = False
             for k in range(ticks):
                 if estimator.update(samples.q[k], samples.current[k], samples.theta[k]):
@@ -188,7 +230,7 @@ def push(chain: Chain) -> None:
 
 
 def _touch(robot: FlexibleJointRobot, force: NDArray) -> None:
-    """Push the origin of the last link with `force` (3,) [N], base frame: by MuJoCo, or as the joints' torques where the arm stands now."""
+    """Push the last link's origin with `force` (3,) [N], base frame: by MuJoCo, or as torques of the joints as they stand."""
     if robot.dynamics == 'mujoco':
         robot.push(-1, force)
         return
@@ -203,17 +245,24 @@ def feed_forward(chain: Chain) -> None:
     assert chain.description is not None and chain.estimator is not None
     arm = ArmModel.from_description(chain.model, chain.description)
     hysteresis = arm.friction is not None and arm.friction.maxwell_slip is not None
-    for law, parameters in (('none', None), ('static', {'friction': 'static', 'friction_smoothing': 0.02}),
-                            ('adaptive', {'friction': 'hysteresis' if hysteresis else 'static'})):
+    for law, parameters in (
+        ('none', None),
+        ('static', {'friction': 'static', 'friction_smoothing': 0.02}),
+        ('adaptive', {'friction': 'hysteresis' if hysteresis else 'static'}),
+    ):
         chain.tracking[law], chain.torque[law] = _run(chain, arm, parameters)
 
 
 def _run(chain: Chain, arm: ArmModel, parameters: dict[str, Any] | None) -> tuple[NDArray, NDArray]:
-    """Return mean squares (n,) over one cycle of the position error [rad²] and of what was left to the controller [(N·m)²]."""
+    """Return mean squares (n,) over one cycle of position error [rad²] and torque left to the controller [(N·m)²]."""
     robot, path = chain.robot, motions.cycle_path()
     reference = path.sample(np.arange(0.0, path.end, robot.period))
     adaptive = parameters is not None and parameters['friction'] == 'hysteresis'
-    loop = None if parameters is None else ControlLoop(create('adaptive_friction' if adaptive else 'computed_torque'), arm, parameters=parameters)
+    loop = (
+        None
+        if parameters is None
+        else ControlLoop(create('adaptive_friction' if adaptive else 'computed_torque'), arm, parameters=parameters)
+    )
     robot.place(reference[0, 0])
     fed = np.zeros((len(reference), robot.n))
     if loop is not None:
@@ -223,7 +272,7 @@ def _run(chain: Chain, arm: ArmModel, parameters: dict[str, Any] | None) -> tupl
     robot.shift_integral(-fed[0])
     samples = robot.run(Command.track(reference[:, 0], reference[:, 1], fed))
     error, left = samples.q - reference[:, 0], samples.effort - fed
-    return np.mean(error ** 2, axis=0), np.mean(left ** 2, axis=0)
+    return np.mean(error**2, axis=0), np.mean(left**2, axis=0)
 
 
 def _along(chain: Chain, loop: ControlLoop, reference: NDArray, adaptive: bool) -> NDArray:

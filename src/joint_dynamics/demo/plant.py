@@ -1,4 +1,5 @@
 """The robot that the demonstration, the chain and its benchmark work with, and what its data sheet says."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,20 +18,30 @@ GAIN_DEVIATION = 0.05 / 3**0.5
 
 
 def unknown_tool(seed: int) -> Payload:
-    """Return the tool of this seed's robot, which is in no model: a box of 2 to 5 kg, its centre up to 0.2 m off the flange."""
+    """Return the tool of this seed's robot, which is in no model: a box of 2 to 5 kg, up to 0.2 m off the flange."""
     rng = np.random.default_rng([seed, 0x70])
     mass, com = rng.uniform(2.0, 5.0), rng.uniform([-0.12, -0.12, 0.05], [0.12, 0.12, 0.15])
     sides = rng.uniform(0.05, 0.2, 3)
-    return Payload(float(mass), com, np.diag(mass / 12.0 * (np.sum(sides ** 2) - sides ** 2)))
+    return Payload(float(mass), com, np.diag(mass / 12.0 * (np.sum(sides**2) - sides**2)))
 
 
-def demo_robot(seed: int, engine: str, position: ArrayLike, *, methods_laws: bool = False, **options: Any) -> FlexibleJointRobot:
-    """Return the robot of a seed at rest in `position` (n,) [rad]: drives, laws and inertials drawn, the tool in its hand.
+def demo_robot(
+    seed: int, engine: str, position: ArrayLike, *, methods_laws: bool = False, **options: Any
+) -> FlexibleJointRobot:
+    """Return the robot of a seed, its tool in hand, at rest in `position` (n,) [rad].
 
     methods_laws: the laws of the methods instead of drawn ones. options: as for FlexibleJointRobot.
     """
-    robot = FlexibleJointRobot(seed=seed, rate=500.0, errors=ModelErrors(inertia=INERTIA_ERROR), laws=Laws() if methods_laws else Laws.drawn(seed),
-                               dynamics=engine, floor=FLOOR if engine == 'mujoco' else None, position=position, **options)
+    robot = FlexibleJointRobot(
+        seed=seed,
+        rate=500.0,
+        errors=ModelErrors(inertia=INERTIA_ERROR),
+        laws=Laws() if methods_laws else Laws.drawn(seed),
+        dynamics=engine,
+        floor=FLOOR if engine == 'mujoco' else None,
+        position=position,
+        **options,
+    )
     robot.attach_payload(unknown_tool(seed))
     robot.place(position)
     return robot

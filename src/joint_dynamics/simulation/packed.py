@@ -22,7 +22,8 @@ CONSTANTS = np.dtype([(name, np.float64) for name in Drives._fields if name not 
 #: PID [N·m]; encoder readings and speeds.
 JOINT = np.dtype([(name, np.float64) for name in (
     'current', 'load', 'lash_gain', 'lash', 'wind', 'winding', 'gear', 'sensed', 'warmth', 'heating', 'wear',
-    'wear_goal', 'wear_rate', 'external', 'integral', 'link_reading', 'motor_reading', 'link_speed', 'motor_speed')], align=True)
+    'wear_goal', 'wear_rate', 'external', 'integral', 'link_reading', 'motor_reading', 'link_speed',
+    'motor_speed')], align=True)
 #: Works that the energy audit integrates, in the order of `State.work`; the last is booked when a setting jumps.
 MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, CONTACT, SETTINGS = range(7)
 

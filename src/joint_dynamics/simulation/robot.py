@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import engine
 from joint_dynamics.simulation.drives import Drives, plausible_drives
-from joint_dynamics.simulation.dynamics import deformation, loosened, motor_torque, spring_torque, travel
 from joint_dynamics.simulation.energy import Energy, EnergyAudit
+from joint_dynamics.simulation.equilibrium import settle
 from joint_dynamics.simulation.inertials import Payload, spread, with_payload
 from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
@@ -162,7 +161,8 @@ class FlexibleJointRobot:
         """Compile what a tick needs, where that has not been done on this machine; nothing moves."""
         nothing = np.empty((0, self.n))
         engine.run(self._links, self._plant, self._state, self._control, engine.PID, nothing, nothing, nothing,
-                   self.period, self._substeps, self.ambient, self.heat_speed, self._work, np.empty((0, len(engine.ROWS), self.n)))
+                   self.period, self._substeps, self.ambient, self.heat_speed, self._work,
+                   np.empty((0, len(engine.ROWS), self.n)))
 
     def place(self, q: ArrayLike) -> None:
         """Put the arm at rest at `q` (n,) [rad], springs and motors holding gravity, friction's memory erased; time and heat go on."""
@@ -170,45 +170,11 @@ class FlexibleJointRobot:
         state, joints = self._state, self._state.joints
         mass_and_bias(self._links, position, np.zeros(self.n), self._work)
         holding = self._work.bias - joints['external']
-        state.motion[:] = 0.0
-        state.motion[0] = position
-        joints['load'] = holding
-        for j in range(self.n):
-            # θ = q + φ(g) + θ̃(θ): the spring's inverse, then a fixed point, for |θ̃′| is far below 1.
-            constants, maps = self._plant.joints[j], self._plant.maps[j]
-            joints['lash_gain'][j] = loosened(constants.lash_law, holding[j] / constants.lash_load)
-            phi = joints['wind'][j] = self._wound(j, holding[j])
-            theta = position[j] + phi
-            for _ in range(100):
-                joints['lash'][j] = travel(constants, maps, theta)
-                theta += phi - deformation(constants, maps, joints[j], position[j], theta, 0.0)[0]
-            state.motion[2, j] = theta
-            joints['lash'][j] = state.play[j] = travel(constants, maps, theta)
-            if constants.bristle > 0.0:
-                state.play[j, 1] = 0.0
-            # By virtual work the motor holds less (or more) than the load where the map from θ to the spring is not 1 : 1.
-            torque = holding[j] * deformation(constants, maps, joints[j], position[j], theta, 0.0)[1]
-            for _ in range(30):
-                # What of the gain depends on the current is a few percent: a fixed point.
-                current = joints['current'][j]
-                gain = motor_torque(constants, joints[j], theta) / current if current else constants.gain
-                joints['current'][j] = torque / gain
+        settle(self._plant, state, position, holding)
         joints['integral'] = joints['current'] * self.drives.nominal_gain
         joints['link_reading'], joints['motor_reading'] = state.motion[0], state.motion[2]
         joints['link_speed'] = joints['motor_speed'] = 0.0
         self.reset_energy_audit()
-
-    def _wound(self, j: int, torque: float) -> float:
-        """Return the deformation φ [rad] at which spring `j`, its slipping part at ease, holds `torque` [N·m]."""
-        constants = self._plant.joints[j]
-        left = float(1.0 - self.drives.wear_stiffness[j] * self._state.joints['wear'][j])
-
-        def excess(phi: float) -> float:
-            return left * spring_torque(constants, phi, phi) - abs(torque)
-        high = 1e-9
-        while excess(high) < 0.0:
-            high *= 2.0
-        return float(np.copysign(brentq(excess, 0.0, high, xtol=1e-16, rtol=1e-14), torque)) if torque else 0.0
 
     def hold(self) -> None:
         """Let the joint PID take over without a jerk: its integral becomes the torque that the motors give now."""
