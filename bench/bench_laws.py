@@ -1,7 +1,9 @@
 """The whole chain in one process over robots whose laws are drawn: how much of it depends on what the methods assume.
 
-`python bench/bench_laws.py [own|mujoco] [seed …]`; without arguments seeds 0 to 7 with both engines, then seed 0 under the methods' own laws.
-Every robot: masses and inertias up to 20 % off the URDF, a tool that no model knows, drives, laws and data sheet of its seed (docs/simulator.md).
+`python bench/bench_laws.py [own|mujoco] [seed …]`; without arguments seeds 0 to 7 with both engines, then seed 0 under
+the methods' own laws.
+Every robot: masses and inertias up to 20 % off the URDF, a tool that no model knows, drives, laws and data sheet of its
+seed (docs/simulator.md).
 """
 
 import sys
@@ -59,7 +61,8 @@ def main(engines=('own', 'mujoco'), seeds=SEEDS):
         values = [float(np.mean(figures[key])) for figures in kept]
         low, high = (min, max) if 'NRMSE' in words or 'after the work' in words or 'within' in words else (max, min)
         print(
-            f'  {words:42s} {form.format(np.mean(values)):>7s} {form.format(low(values)):>7s} {form.format(high(values)):>7s}'
+            f'  {words:42s} {form.format(np.mean(values)):>7s} {form.format(low(values)):>7s} '
+            f'{form.format(high(values)):>7s}'
         )
     felt, pushes = (sum(figures[key] for figures in kept) for key in ('pushes_felt', 'pushes'))
     print(f'  pushes of 25 N felt: {felt} of {pushes}')

@@ -24,7 +24,8 @@ def test_the_robot_is_not_the_methods_model(chain):
 def test_it_is_identified(chain):
     assert not chain.result.reasons
     figures = chain.figures()
-    # Linear friction columns on other laws, ± 20 % bodies and an unknown tool: the torque of a motion not trained on, moving joints.
+    # Linear friction columns on other laws, ± 20 % bodies and an unknown tool: the torque of a motion not trained on,
+    # moving joints.
     assert figures['work_residual_percent'] < 3.0
     assert figures['median_error_percent'] < 15.0
 
@@ -100,7 +101,8 @@ def digits(value):
     return len(f'{value:.15e}'.split('e')[0].replace('.', '').replace('-', '').rstrip('0'))
 
 
-#: Round numbers that belong to the method, not to a robot: the form of what it writes, and the widths that its presliding term tries.
+#: Round numbers that belong to the method, not to a robot: the form of what it writes, and the widths that its
+#: presliding term tries.
 OWN = {'period', 'operators', 'limits', 'presliding', 'T_0', 'tau_max', 'exponent'}
 TRIED = {1e-3, 3e-3}
 

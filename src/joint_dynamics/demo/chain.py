@@ -39,7 +39,8 @@ PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
 class ChainSettings:
     """seed: draws drives, laws, inertials and tool. engine: `own` or `mujoco`. methods_laws: not drawn ones.
 
-    period, repeats: of the exciting motion [s]; starts: of its search. cycles: of the work that the estimator learns from.
+    period, repeats: of the exciting motion [s]; starts: of its search. cycles: of the work that the estimator learns
+    from.
     """
 
     seed: int = 0
@@ -55,8 +56,10 @@ class ChainSettings:
 class Chain:
     """What the chain made, stage after stage; arrays (n,) unless said otherwise.
 
-    `recordings`: exciting motion, constant speeds, work. `result`, `description`: of the identification, the description with the joints' physics.
-    `estimator`: started from that description; `untaught`: from what `identify` alone wrote, which has no stiffness. `contacts`: samples in which the
+    `recordings`: exciting motion, constant speeds, work. `result`, `description`: of the identification, the
+    description with the joints' physics.
+    `estimator`: started from that description; `untaught`: from what `identify` alone wrote, which has no stiffness.
+    `contacts`: samples in which the
     first called a contact though nothing touched the arm, of `learned` samples. `pushes`: those felt, and all.
     `tracking` [rad²] and `torque` [(N·m)²]: mean squares by law, `none`, `static` and `adaptive`.
     """
@@ -230,7 +233,7 @@ def push(chain: Chain) -> None:
 
 
 def _touch(robot: FlexibleJointRobot, force: NDArray) -> None:
-    """Push the last link's origin with `force` (3,) [N], base frame: by MuJoCo, or as torques of the joints as they stand."""
+    """Push the last link's origin with `force` (3,) [N], base frame: by MuJoCo, or as torques of the joints."""
     if robot.dynamics == 'mujoco':
         robot.push(-1, force)
         return

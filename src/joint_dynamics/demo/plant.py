@@ -13,7 +13,8 @@ from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, Pay
 FLOOR = -0.6
 #: Relative spread of the true masses and inertias about the URDF's.
 INERTIA_ERROR = 0.2
-#: Relative standard deviation of a data sheet's drive gains, ± 5 % as a uniform distribution; not what the plant draws them by.
+#: Relative standard deviation of a data sheet's drive gains, ± 5 % as a uniform distribution; not what the plant draws
+#: them by.
 GAIN_DEVIATION = 0.05 / 3**0.5
 
 

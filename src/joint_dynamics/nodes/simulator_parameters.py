@@ -34,8 +34,8 @@ PARAMETERS = (
     ParameterRow('real_time_factor', 1.0, 'simulated seconds per second of the wall, 0: as fast as possible; a machine that is too slow runs '
                  'slower and skips nothing', '', 0, 1000, applies='at once'),
     ParameterRow('batch', 0.01, 'most simulated time between two looks at what came in', 's', 0.001, 0.1),
-    ParameterRow('publish_clock', True, 'publish /clock and stamp with simulated time from 1 s on; else stamps start at '
-                 'the present wall time. False where the node is in a namespace and nothing is given: '
+    ParameterRow('publish_clock', True, 'publish /clock and stamp with simulated time from 1 s on; else stamps start '
+                 'at the present wall time. False where the node is in a namespace and nothing is given: '
                  'two clocks in one graph destroy time'),
     ParameterRow('clock_rate', 500.0, 'of /clock, in simulated time, at most that of the samples', 'Hz', 1, 4000),
     ParameterRow('follow_topics', [], 'JointState outputs of other nodes, stamped with the sample they answer: simulated time never runs '

@@ -1,4 +1,4 @@
-"""The state in which the arm stands still: springs and motors hold what gravity asks for, and friction has forgotten everything."""
+"""The state in which the arm stands still: springs and motors hold gravity, and friction has forgotten everything."""
 from __future__ import annotations
 
 import numpy as np
@@ -10,7 +10,7 @@ from joint_dynamics.simulation.packed import Plant, State
 
 
 def settle(plant: Plant, state: State, position: NDArray, holding: NDArray) -> None:
-    """Put `state` at rest at `position` (n,) [rad], springs and motors holding `holding` (n,) [N·m]; heat and wear stay."""
+    """Put `state` at rest at `position` (n,) [rad], springs and motors holding `holding` (n,) [N·m]; heat stays."""
     joints = state.joints
     state.motion[:] = 0.0
     state.motion[0] = position
