@@ -244,33 +244,30 @@ def _touch(robot: FlexibleJointRobot, force: NDArray) -> None:
 
 
 def feed_forward(chain: Chain) -> None:
-    """Run the work under the robot's own controller alone, with static and with adaptive friction fed forward."""
-    assert chain.description is not None and chain.estimator is not None
+    """Run the work under the robot's own controller alone, with static and with adaptive friction fed forward.
+
+    Where the identification has found no presliding, the adaptive law scales the map over speed instead of the hysteresis.
+    """
+    assert chain.description is not None
     arm = ArmModel.from_description(chain.model, chain.description)
+    static = {'friction': 'static', 'friction_smoothing': 0.02}
     hysteresis = arm.friction is not None and arm.friction.maxwell_slip is not None
-    for law, parameters in (
-        ('none', None),
-        ('static', {'friction': 'static', 'friction_smoothing': 0.02}),
-        ('adaptive', {'friction': 'hysteresis' if hysteresis else 'static'}),
-    ):
-        chain.tracking[law], chain.torque[law] = _run(chain, arm, parameters)
+    loops = {
+        'none': None,
+        'static': ControlLoop(create('computed_torque'), arm, parameters=static),
+        'adaptive': ControlLoop(create('adaptive_friction'), arm, parameters={} if hysteresis else static),
+    }
+    for law, loop in loops.items():
+        chain.tracking[law], chain.torque[law] = _run(chain, loop, law == 'adaptive')
 
 
-def _run(chain: Chain, arm: ArmModel, parameters: dict[str, Any] | None) -> tuple[NDArray, NDArray]:
+def _run(chain: Chain, loop: ControlLoop | None, adaptive: bool) -> tuple[NDArray, NDArray]:
     """Return mean squares (n,) over one cycle of position error [rad²] and torque left to the controller [(N·m)²]."""
     robot, path = chain.robot, motions.cycle_path()
     reference = path.sample(np.arange(0.0, path.end, robot.period))
-    adaptive = parameters is not None and parameters['friction'] == 'hysteresis'
-    loop = (
-        None
-        if parameters is None
-        else ControlLoop(create('adaptive_friction' if adaptive else 'computed_torque'), arm, parameters=parameters)
-    )
     robot.place(reference[0, 0])
     fed = np.zeros((len(reference), robot.n))
     if loop is not None:
-        assert chain.estimator is not None
-        # As a driver does, the robot's own gain stands between the torque asked for and the current.
         fed[:] = _along(chain, loop, reference, adaptive)
     robot.shift_integral(-fed[0])
     samples = robot.run(Command.track(reference[:, 0], reference[:, 1], fed))
@@ -279,6 +276,7 @@ def _run(chain: Chain, arm: ArmModel, parameters: dict[str, Any] | None) -> tupl
 
 
 def _along(chain: Chain, loop: ControlLoop, reference: NDArray, adaptive: bool) -> NDArray:
+    """Return the law's torque (N, n) along the reference (N, 5, n), at the temperatures measured last."""
     estimator, robot = chain.estimator, chain.robot
     assert estimator is not None
     warm = chain.recordings[-1].temperature
