@@ -66,8 +66,8 @@ class Simulator(DynamicsNode):
             errors = replace(ModelErrors(), inertia=value['inertia_error']).scaled(scale)
         if value['engine'] != 'mujoco' and (value['floor'] or value['push_force']):
             raise JointDynamicsError(f'floor, push_force: expected with engine mujoco, found with {value["engine"]}')
-        self.get_logger().info('building the robot; the first start on a machine compiles the plant')
         with interruptible():
+            self.get_logger().info('building the robot; the first start on a machine compiles the plant')
             self.simulated = self._robot(model, errors)
             # The first call compiles the plant, where that has not been done on this machine: here, not in the middle
             # of a motion.
