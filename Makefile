@@ -1,5 +1,7 @@
 # Everything lives in the virtual environment .venv; `make demo` and `make test` create it on a fresh machine.
 PYTHON ?= python3
+# of `make demo`: own or mujoco
+ENGINE ?= own
 VENV   := .venv
 BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
@@ -20,10 +22,11 @@ $(VENV)/.dependencies: setup.py pyproject.toml
 		$(PROGRESS) 'Creating the virtual environment $(VENV)' out/log/venv.log $(PYTHON) -m venv --clear $(VENV)
 	@$(PROGRESS) 'Bringing pip up to date' $(LOG)/pip.log $(BIN)/python -m pip install --upgrade pip
 	@$(PROGRESS) 'Installing what joint_dynamics needs (about 100 packages, a minute or two)' $(LOG)/dependencies.log \
-		$(BIN)/python -m pip install '.[ros,sdp,dev]'
+		$(BIN)/python -m pip install '.[ros,sdp,mujoco,dev]'
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
+	@rm -rf build  # modules that moved would be installed from where they were
 	@$(PROGRESS) 'Installing joint_dynamics' $(LOG)/package.log $(BIN)/python -m pip install --no-deps --force-reinstall .
 	@# once, here and not in the middle of a demo
 	@$(PROGRESS) 'Compiling the simulated robot' $(LOG)/compile.log \
@@ -31,7 +34,7 @@ $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.
 	@touch $@
 
 demo: env
-	$(BIN)/joint-dynamics demo --out out/demo
+	$(BIN)/joint-dynamics demo --out out/demo --engine $(ENGINE)
 
 # Two workers already fill two cores; threads inside numpy would only get in each other's way.
 test: env
