@@ -295,9 +295,9 @@ def test_two_inputs_of_the_same_quantity_are_in_conflict(feed, joint_state_rows,
 
 def test_a_quantity_that_some_joints_lack_is_refused(feed, joint_state_rows, motion):
     rows = sorted(joint_state_rows() + joint_state_rows(topic='/sensors', names=('wrist',)), key=lambda row: row[2])
-    with pytest.raises(JointDynamicsError, match='load must be there for every joint, /sensors lacks shoulder, elbow'):
+    with pytest.raises(JointDynamicsError, match='load_torque must be there for every joint, /sensors lacks shoulder, elbow'):
         build(feed, rows, {'load_torques': '/sensors'})
-    assert build(feed, rows, {'load_torques': '/sensors'}, names=('wrist',)).load.shape == (401, 1)
+    assert build(feed, rows, {'load_torques': '/sensors'}, names=('wrist',)).load_torque.shape == (401, 1)
 
 
 def test_without_joint_names_those_found_are_taken(feed, joint_state_rows):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,20 @@ def validate_description(description: DynamicsDescription, recordings: Sequence[
         recordings = [recording if recording.current is None else with_torque(model, recording, gains) for recording in recordings]
     plan = _plan(description, recordings, settings)
     return [validation_fit(model, description, observe(recording, plan, gains), settings.moving_speed) for recording in recordings]
+
+
+def predict_torque(description: DynamicsDescription, recording: Recording, settings: IdentificationSettings | None = None) -> NDArray:
+    """Predict the torque of one recording at every sample, (samples, joints) [N·m], joints in the description's order.
+
+    As `validate_description` does, but over the whole recording: within 1/position_cutoff of its ends the filtered motion is less exact.
+    What the recording holds of torque or current takes no part, and may be absent. Raises JointDynamicsError where description and recording
+    do not fit together or the recording is too short for the filters.
+    """
+    model = description.robot_model()
+    recording = recording.select(model.joint_names)
+    plan = replace(_plan(description, [recording], settings or IdentificationSettings()), trim=0.0)
+    motion = replace(recording, tau=np.zeros_like(recording.q), current=None)
+    return predicted_torque(model, description, observe(motion, plan))
 
 
 def _plan(description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:

@@ -7,9 +7,5 @@ from joint_dynamics.recording.recording import QUANTITIES, Recording
 from joint_dynamics.recording.repetition import Repetition, find_repetition
 from joint_dynamics.recording.settings import RecordingSettings
 
-# The field `load` (known load torque) lives on instances, the reader on the class: an instance's value hides the classmethod.
-Recording.load = classmethod(lambda cls, spec, settings=None, joint_names=None:  # type: ignore[assignment]
-                             load_recording(spec, settings, joint_names))
-
 __all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'Repetition', 'add_checksums',
            'average_periods', 'check_checksums', 'find_repetition', 'load_recording']
