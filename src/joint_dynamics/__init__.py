@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from joint_dynamics.excitation import ExcitationResult as ExcitationResult
     from joint_dynamics.excitation import ExcitationSettings as ExcitationSettings
     from joint_dynamics.excitation import LimitSettings as LimitSettings
-    from joint_dynamics.excitation import optimise as optimise
+
+    # A folder's function beside its module of the same name: where imports go round, mypy takes the folder's for the module.
+    from joint_dynamics.excitation.optimise import optimise as optimise
     from joint_dynamics.identification import IdentificationResult as IdentificationResult
     from joint_dynamics.identification import IdentificationSettings as IdentificationSettings
-    from joint_dynamics.identification import identify as identify
     from joint_dynamics.identification import validate_description as validate_description
+    from joint_dynamics.identification.identify import identify as identify
     from joint_dynamics.joint import FrictionModel as FrictionModel
     from joint_dynamics.joint import MaxwellSlip as MaxwellSlip
     from joint_dynamics.joint import TorsionalStiffness as TorsionalStiffness
