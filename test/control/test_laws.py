@@ -4,7 +4,8 @@ from pathlib import Path as File
 import numpy as np
 import pytest
 
-from joint_dynamics.control import ArmModel, ControllerSetup, available, create
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControllerSetup, available, create
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 
@@ -219,7 +220,7 @@ def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
         with pytest.raises(JointDynamicsError):
             make_arm(**changes)
     with pytest.raises(JointDynamicsError, match='payload'):
-        ArmModel(robot).with_payload(-1.0)
+        Arm(robot).with_payload(-1.0)
 
 
 def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):

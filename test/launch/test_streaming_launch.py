@@ -31,7 +31,7 @@ def prefixed_file(tmp_path):
                 for k, name in enumerate(robot.joint_names)}
     joints = {name: {'drive_gain': {'value': float(drives.nominal_gain[k])}, 'rotor_inertia': {'value': float(drives.rotor_inertia[k])},
                      'friction': {'parameters': {'F_C0': float(drives.coulomb[k]), 'F_V1': float(drives.viscous[k])},
-                                  'maxwell_slip': {'operators': 4}}, 'backlash': {'values': [5e-4]},
+                                  'maxwell_slip': {'operators': 4, 'presliding': 5e-4}}, 'backlash': {'values': [5e-4]},
                      'stiffness': {'coefficients': [float(drives.stiffness[k])]}} for k, name in enumerate(robot.joint_names)}
     path = tmp_path / 'left.yaml'
     DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints}).save(path)

@@ -60,7 +60,7 @@ class FlexibleJoint(TorqueLaw):
         phi = self.transmission.deformation(tau)
         k = self._stiffness.stiffness(phi)
         dphi = rate / k
-        ddphi = (curvature - self.transmission.slope(phi) * dphi * dphi) / k
+        ddphi = (curvature - self._stiffness.curvature(phi) * dphi * dphi) / k
         return tau, motion[0] + phi - self.arm.damping * dphi / k, motion[1] + dphi, motion[2] + ddphi
 
     def motor_reference(self, motion: NDArray) -> tuple[NDArray, NDArray, NDArray]:
@@ -73,7 +73,7 @@ class FlexibleJoint(TorqueLaw):
         tau, theta, omega, alpha = self.motor_motion(motion)
         theta = self.transmission.encoder(theta)
         self._desired = tau, theta, omega
-        return tau + self.arm.rotor_inertia * alpha + self.friction.torque(theta, omega, tau)
+        return self.motor_torque(motion[0], theta, omega, alpha, tau)
 
     def tracking_error(self, motion: NDArray) -> tuple[NDArray, NDArray]:
         """Return the error of the side on which the PID closes, of the motion that `feedforward` was given last."""

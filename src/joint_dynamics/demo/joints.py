@@ -39,7 +39,7 @@ def identify_joints(folder: Path, exciting: Path, constant_speeds: Path, progres
     document = copy.deepcopy(rough.document)
     for name in robot.joint_names:
         part = document['joints'][name]
-        part['friction']['maxwell_slip'] = dict(MAXWELL_SLIP)
+        part['friction']['maxwell_slip'] = {**MAXWELL_SLIP, 'presliding': BACKLASH}
         part['backlash'] = {'type': 'table', 'values': [BACKLASH]}
         # Where one joint has no stiffness nobody may use it; the estimator then starts from nothing for all.
     return DynamicsDescription(document)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.estimation.joint_model import JointModel
-from joint_dynamics.estimation.parts import largest_backlash
+from joint_dynamics.arm import Arm
 from joint_dynamics.estimation.settings import EstimationSettings
 
 if TYPE_CHECKING:
@@ -24,24 +23,25 @@ Array = NDArray[np.float64]
 class TorqueFusion:
     """Inverse-variance weights of the three estimates, for n joints.
 
-    model JointModel; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated deviations need not
+    arm Arm; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated deviations need not
     be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the motor.
 
     `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's torque tells anything.
     """
 
-    def __init__(self, model: JointModel, settings: EstimationSettings) -> None:
-        effort = model.robot.limits.effort
+    def __init__(self, arm: Arm, settings: EstimationSettings) -> None:
+        effort = arm.robot.limits.effort
         self._floor = (settings.torque_noise * np.where(np.isfinite(effort), effort, 100.0)) ** 2
-        self._described = model.stiffness is not None
+        self._described = arm.stiffness_described
         self._friction, self._link = settings.friction_noise, settings.link_noise
         self._per_slip_speed = 0.2 / max(settings.omega_min, 1e-6)
         self._deformation = settings.deformation_noise ** 2
-        # Measured backlash is taken off; the presliding length of a friction model without is a hint at how much there may be.
-        self._known = model.backlash is not None
-        self._backlash = np.maximum(largest_backlash(model), 1e-9)
-        self.motor_deviation = np.full(model.robot.n, 1e6)
-        self.elastic = np.zeros(model.robot.n, dtype=bool)
+        # Measured backlash is taken off; where there is none, the presliding length of the friction hints at how much there may be.
+        self._known = arm.backlash is not None
+        slip = None if arm.friction is None else arm.friction.maxwell_slip
+        self._hint = 1e-9 if slip is None else np.maximum([table.max() for table in slip.presliding.tables], 1e-9)
+        self.motor_deviation = np.full(arm.n, 1e6)
+        self.elastic = np.zeros(arm.n, dtype=bool)
 
     def measured(self, estimate: JointEstimator, level: Array) -> tuple[Array, Array]:
         """Return the weight of the spring beside the motor side (n,), and the deviation of both together, N·m (n,).
@@ -61,7 +61,7 @@ class TorqueFusion:
             play = estimate.lost_motion
             lost = 0.1 * play.slack + play.unsure
         else:
-            lost = self._backlash / (1.0 + (phi / self._backlash) ** 2)
+            lost = self._hint / (1.0 + (phi / self._hint) ** 2)
         # A stiffness that is neither described nor learnt tells nothing.
         self.elastic = self._described | stiffness.believed
         unknown = np.where(self.elastic, 0.0, 1e12)

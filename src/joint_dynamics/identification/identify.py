@@ -86,6 +86,7 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)}
     notes = [f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes]
     if rotor is not None:
+        notes += rotor.remarks
         notes.append('residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before')
     return IdentificationResult(problem, settings, plan, solution, solved.covariance, training, checked,
                                 _reasons(solved, settings) + doubtful_gains(extras.get('drive_gains', {})), time.perf_counter() - started,

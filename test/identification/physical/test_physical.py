@@ -15,7 +15,7 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.physical.semidefinite import PhysicalOptions, information_root, physical, pseudo_inertias
 from joint_dynamics.identification.regression.residuals import fits, together
-from joint_dynamics.identification.regression.terms import friction_term
+from joint_dynamics.arm import friction_term
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.robot.urdf_text import urdf_text

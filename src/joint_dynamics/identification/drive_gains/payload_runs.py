@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import BaseRows, Block, Problem
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.base_parameters import BaseParameters
+from joint_dynamics.robot.standard_parameters import link_columns
 
 COUNT = len(INERTIAL)
 
@@ -70,7 +71,7 @@ class LoadedRows(BaseRows):
     def __init__(self, model: RobotModel, observations: Sequence[Observation]):
         super().__init__(model, observations)
         own = self.base
-        columns = PER_JOINT * (model.n - 1) + np.arange(COUNT)
+        columns = np.arange(len(own.standard_names))[link_columns(model.n - 1)]
         payload = np.eye(len(own.standard_names))[columns]
         self.base = BaseParameters(own.standard_names, np.concatenate([own.independent, columns]), np.concatenate([own.matrix, payload]))
 

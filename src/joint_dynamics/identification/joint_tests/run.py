@@ -80,10 +80,7 @@ test_settings.__test__ = False  # type: ignore[attr-defined]  # not a test case 
 def _friction(part: Mapping[str, Any]) -> FrictionModel | None:
     if 'friction' not in part:
         return None
-    document = dict(part['friction'])
-    if 'backlash' not in part:
-        document.pop('maxwell_slip', None)
-    return FrictionModel.from_dict(document, part.get('backlash'), part.get('kinematic_error') if 'backlash' in part else None)
+    return FrictionModel.from_dict(part['friction'], part.get('kinematic_error'))
 
 
 def merged_description(joint_names: Sequence[str], result: TestResult, description: DynamicsDescription | None) -> DynamicsDescription:

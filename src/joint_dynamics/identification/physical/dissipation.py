@@ -1,19 +1,16 @@
 """What it takes for identified friction to dissipate: f(ω, τ_J, T) sgn ω ≥ 0 wherever the recordings have been, as linear inequalities."""
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.identification.regression.load_friction import Motion
+from joint_dynamics.arm import Motion
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term
-from joint_dynamics.robot import PER_JOINT
+from joint_dynamics.robot.standard_parameters import column
 
 SPEEDS = 16
-DISSIPATIVE = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
 
 
 @dataclass(frozen=True)
@@ -25,16 +22,6 @@ class Dissipation:
     rows_extra: NDArray
 
 
-def is_friction(term: Term) -> bool:
-    """Whether a term is friction that opposes motion, a function of speed, load and temperature."""
-    kind, value = next((kind, value) for kind, value in term.document.items() if kind != 'T_0')
-    if kind == 'friction':
-        return value in DISSIPATIVE
-    if kind == 'function':
-        return re.search(r'\bq\b', value) is None and 'dq' in value
-    return kind == 'stribeck'
-
-
 def dissipation_rows(problem: Problem) -> list[Dissipation]:
     """Return the inequalities of every joint with further friction terms, on a grid over the speeds, loads and temperatures seen."""
     model, found = problem.model, []
@@ -42,7 +29,7 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
     for j, name in enumerate(model.joint_names):
         first, chosen = 0, []
         for term in problem.terms:
-            if term.joint == name and is_friction(term):
+            if term.joint == name and term.opposes_motion:
                 chosen.append((first, term))
             first += len(term.names)
         if not chosen:
@@ -52,8 +39,8 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
         motion = Motion(np.zeros_like(speed), speed, load=load, temperature=temperature)
         for column, term in chosen:
             rows[:, column:column + len(term.names)] = term.of(motion).T
-        viscous = PER_JOINT * j + 11
-        found.append(Dissipation((viscous, viscous + 1), np.column_stack([speed, np.ones_like(speed)]), rows))
+        viscous = column('Fv', j)
+        found.append(Dissipation((viscous, column('Fc', j)), np.column_stack([speed, np.ones_like(speed)]), rows))
     return found
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.load_friction import FrictionState
+from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term
-from joint_dynamics.identification.regression.torque import inertial_only, load_torque, standard_set
+from joint_dynamics.arm import Term
+from joint_dynamics.identification.regression.torque import load_torque, standard_set
+from joint_dynamics.robot import StandardParameters
 
 Solver = Callable[[Problem], Solution]
 SWEEPS = 20
@@ -25,7 +26,7 @@ TOLERANCE = 1e-3
 def state_from(problem: Problem, solution: Solution, prior: NDArray | None) -> FrictionState:
     """Return load parameters, load limits and hysteresis shares as a solution has them; prior: standard set to lift to (the URDF's)."""
     model, chi = problem.model, solution.chi
-    links = inertial_only(model, standard_set(problem.base, chi[:problem.base.count], prior))
+    links = StandardParameters(standard_set(problem.base, chi[:problem.base.count], prior), model.n).links
     limit = np.max([np.abs(load_torque(model, part, links)).max(axis=1) for part in problem.observations], axis=0)
     known = dict(zip(problem.names, chi, strict=True))
     width, share = np.zeros(model.n), np.zeros(model.n)

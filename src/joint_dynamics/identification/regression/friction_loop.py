@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term, function_term
+from joint_dynamics.arm import Term, function_term
 
 EXPONENTS = (0.2, 2.0)
 """Bounds of α."""

@@ -25,7 +25,7 @@ from joint_dynamics.identification.regression.irls import THRESHOLD, Weighted, c
 from joint_dynamics.identification.regression.least_squares import Solution, solve, triangulate
 from joint_dynamics.identification.regression.outliers import cleaned
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term, friction_term
+from joint_dynamics.arm import Term, friction_term
 from joint_dynamics.identification.selection.candidate_terms import WARMING, temperature_range
 
 OUTER, INNER = 15, 15

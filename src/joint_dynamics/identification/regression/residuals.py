@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import BLOCK, Block, Problem
-from joint_dynamics.identification.regression.torque import inertial_only, rigid_torque
-from joint_dynamics.robot import INERTIAL, PER_JOINT
+from joint_dynamics.robot import StandardParameters
+from joint_dynamics.robot.newton_euler import rigid_torque
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,17 @@ def predict(block: Block, chi: NDArray) -> NDArray:
 def full_rate_torque(problem: Problem, observation: Observation, chi: NDArray) -> NDArray:
     """Return the torque (samples, joints) that parameters chi (b,) predict for every sample of an observation, before any filter."""
     model, base = problem.model, problem.base
-    standard = base.lift(chi[:base.count])
-    links = inertial_only(model, standard)
-    Ia, Fv, Fc, offset = standard[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)[:, len(INERTIAL):].T[:, :, None]
+    standard = StandardParameters(base.lift(chi[:base.count]), model.n)
+    Ia, Fv, Fc, offset = (values[:, None] for values in (standard.rotor_inertia, standard.viscous, standard.coulomb, standard.offset))
     slips, where, extra = problem.slips(observation), problem.joints_of_extra, chi[base.count:]
     out = np.empty_like(observation.tau)
     for start in range(0, len(out), BLOCK):
         part = slice(start, min(start + BLOCK, len(out)))
         q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (
             observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta))
-        tau = rigid_torque(model, q, dq, ddq, links) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta) + offset
+        tau = rigid_torque(model.chain, q, dq, ddq, standard.links) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta) + offset
         if model.coupling is not None:
-            tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard[PER_JOINT * model.n:])
+            tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard.coupled)
         if where:
             np.add.at(tau, where, extra[:, None] * problem.extra_columns(observation, part, slips))
         out[part] = tau.T
