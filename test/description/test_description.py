@@ -37,7 +37,7 @@ def test_round_trip_keeps_every_number(tmp_path):
 
 
 @pytest.mark.parametrize(('path', 'value', 'message'), [
-    (('version',), 2, 'version: expected 1, found 2'),
+    (('version',), 3, 'version: expected 2, found 3'),
     (('format',), 'urdf', "format: expected 'joint_dynamics'"),
     (('colour',), 'red', 'colour: expected one of'),
     (('robot', 'joint_names'), ['j1', 'j1'], 'robot.joint_names: expected at least one joint, each once'),
@@ -53,7 +53,7 @@ def test_round_trip_keeps_every_number(tmp_path):
     (('provenance', 'residual'), float('inf'), 'provenance.residual: expected a finite number'),
 ])
 def test_what_is_wrong_is_refused_with_its_path(path, value, message):
-    values = {'format': 'joint_dynamics', 'version': 1, **document()}
+    values = {'format': 'joint_dynamics', 'version': 2, **document()}
     part = values
     for key in path[:-1]:
         part = part[key]

@@ -149,10 +149,9 @@ def test_wrong_shape_is_refused():
 
 def test_documents_go_round():
     slip = MaxwellSlip(2, limits=[[0.1, 1.0], [0.2, 1.0]], r_k=1.0)
-    maps = [PeriodicMap.constant(1e-3)] * 2
     back = MaxwellSlip.from_dicts([slip.to_dict(0), slip.to_dict(1)])
     assert np.allclose(back.limits, slip.limits)
     assert np.allclose(back.stiffness, slip.stiffness)
     law = MaxwellSlip(1).to_dict()
-    assert law == {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}
+    assert law == {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0, 'presliding': PeriodicMap.constant(1e-3).to_dict()}
     assert MaxwellSlip.from_dicts([law]).to_dict() == law

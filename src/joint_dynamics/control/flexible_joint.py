@@ -36,6 +36,7 @@ class FlexibleJoint(TorqueLaw):
         ControllerParameter('feedback_side', 'link', 'side of the transmission on which the PID closes its loop', choices=('link', 'motor')))
     DERIVATIVES = 4
     ADAPTS = True
+    USES_DAMPING = True
 
     def on_configure(self, setup: ControllerSetup) -> None:
         """Take arm and parameters; raises JointDynamicsError when the arm has no stiffness."""

@@ -40,12 +40,14 @@ COMMON_PARAMETERS = (
 class TorqueLaw(Controller):
     """A law that turns the desired motion into motor torque by `feedforward`; see the module for what is added to it.
 
-    Attributes: arm; friction, the compensation with its own state; transmission. DERIVATIVES: how many of the desired motion it needs.
+    Attributes: arm; friction, the compensation with its own state; transmission. DERIVATIVES: how many of the desired motion it needs. ADAPTS, USES_DAMPING:
+    whether it takes the estimator's α, and the damping of the transmission.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('none'))
     DERIVATIVES: ClassVar[int] = 2
     ADAPTS: ClassVar[bool] = False
+    USES_DAMPING: ClassVar[bool] = False
 
     arm: Arm
     friction: FrictionCompensation
@@ -118,7 +120,11 @@ class TorqueLaw(Controller):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What of the dynamics description this law does not use, or uses in another way than it stands there; worth saying once."""
-        return (*self.arm.remarks, *self.friction.remarks)
+        arm = self.arm
+        found = [*arm.remarks, *self.friction.remarks]
+        unused = {'backlash': [] if arm.backlash is None else arm.joint_names,
+                  'damping': [] if self.USES_DAMPING else [name for name, D in zip(arm.joint_names, arm.damping, strict=True) if D > 0]}
+        return (*found, *(f'joints.({", ".join(names)}).{key}: not used by {type(self).__name__}' for key, names in unused.items() if names))
 
     def motor_torque(self, q: NDArray, theta: NDArray | None, speed: NDArray, acceleration: NDArray, tau_J: NDArray) -> NDArray:
         """Return the motor torque (n,) N·m that τ_J, rotors, friction and further terms take: `Arm.motor_torque` with the law's own friction.

@@ -21,6 +21,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.contact import ContactDetector, Evidence
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.known_torque import KnownTorque, gain_of
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.parts import make_friction, make_payload, make_stiffness
 from joint_dynamics.estimation.settings import EstimationSettings
@@ -42,10 +43,9 @@ class JointEstimator:
     whether `update` is given the motor's `current` (A) or its `torque` (N·m); None: current where the arm has all drive gains.
 
     After an `update` that returned True, (n,) each, for the time `delay` s before that sample: `q`, `dq`, `ddq` (link, smoothed), `theta`, `omega`
-    (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`, `rotor_torque` (K_τ i − B ω̇ − coupled
-    drives − further terms),
-    `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three estimates of τ_J), `torque` (fused), `external` τ_ext,
-    `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether α, stiffness and payload adapt.
+    (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`, `rotor_torque` (K_τ i − B ω̇ −
+    coupled drives − further terms), `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three estimates of τ_J), `torque` (fused),
+    `external` τ_ext, `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether α, stiffness and payload adapt.
 
     The parts: `friction` (FrictionEstimator, CoulombViscousEstimator or None), `stiffness` (StiffnessEstimator or None), `payload`
     (PayloadEstimator or None), `detector`, `filter`, `fusion`.
@@ -56,12 +56,11 @@ class JointEstimator:
         arm.check_drives()
         self.arm, self.settings = arm, settings or EstimationSettings()
         self.n, self.period, self.motor_side = arm.n, float(period), bool(motor_side)
-        self._gain = _gain_of(arm, effort)
+        self._gain = gain_of(arm, effort)
         use, n = self.settings, self.n
         self.friction_model = None if use.friction == 'coulomb_viscous' else arm.friction
         slip = None if self.friction_model is None else self.friction_model.maxwell_slip
-        self._plain = arm.friction is None or arm.friction.quadrants is None
-        self._further = bool(arm.terms) or arm.coupled is not None
+        self._known = KnownTorque(arm, slip is not None)
         if use.friction == 'adaptive' and slip is None:
             raise JointDynamicsError('friction: the method adaptive needs a friction model with a Maxwell-slip part; take coulomb_viscous')
         self._kinematic = arm.kinematic_error if motor_side else None
@@ -95,7 +94,6 @@ class JointEstimator:
         self.learning = True
         self._temperature = np.full(n, np.nan)
         self._warm: Array | None = None
-        self._known_temperature: Array | None = None
         self.set_temperature(self._temperature)
         self.reset()
 
@@ -121,13 +119,9 @@ class JointEstimator:
         friction, described = self.friction, self.arm.friction
         if friction is None:
             return self.arm.friction_scale.copy(), np.zeros((self.n, 2, 2))
-        parameters, covariance = friction.parameters, friction.covariance
         if isinstance(friction, CoulombViscousEstimator) and described is not None:
-            F_C0 = np.maximum(described.parameters['F_C0'], 1e-6)
-            unit = np.stack([1.0 / F_C0, np.ones(self.n)], axis=1)
-            parameters = (parameters - np.stack([np.zeros(self.n), described.parameters['F_V1']], axis=1)) * unit
-            covariance = covariance * unit[:, :, None] * unit[:, None, :]
-        return parameters, covariance
+            return friction.against(described.parameters['F_C0'], described.parameters['F_V1'])
+        return friction.parameters, friction.covariance
 
     def reset_signals(self) -> None:
         """Forget the signals and the hysteresis (after a gap or a jump of time); what was learnt stays."""
@@ -162,8 +156,8 @@ class JointEstimator:
         if model is None:
             return
         fallback = model.parameters['T_0'] if self.settings.temperature is None else self.settings.temperature
-        self._known_temperature = np.where(np.isnan(self._temperature), fallback, self._temperature)
-        warm = model.parameters['F_T0'] + model.temperature.factor(self._known_temperature)
+        self._known.temperature = np.where(np.isnan(self._temperature), fallback, self._temperature)
+        warm = model.parameters['F_T0'] + model.temperature.factor(self._known.temperature)
         # `speed_part` without a temperature has the part at T0 in it; only the rest is added.
         self._warm = warm - model.parameters['F_T0'] if np.any(warm != model.parameters['F_T0']) else None
 
@@ -218,18 +212,19 @@ class JointEstimator:
     def _torques(self) -> None:
         self.torque_link = link = self.body.inverse_dynamics(self.q, self.dq, self.ddq)
         self.rotor_torque = self.motor_torque - self.arm.rotor_torque(self._domega)
-        if self._further:
-            self.rotor_torque = self.rotor_torque - self._further_torque()
+        if self._known.further:
+            self.rotor_torque = self.rotor_torque - self._known.further_torque(self.q, self.omega, self.torque, self.hysteresis)
         residual = self.rotor_torque - link
         friction = self.friction
         if isinstance(friction, CoulombViscousEstimator):
             known = friction.predict(self.omega)
         elif self.friction_model is not None and self._slip is not None:
             self._level = self.friction_model.level(self.torque)
-            self._coulomb = self._level * self.hysteresis if self._plain else self.friction_model.dry(self.hysteresis, self.omega, self.torque)
-            known = self._F_v + (self._scaled() if friction is None else friction.predict(self._coulomb, self.omega))
+            plain = self.friction_model.quadrants is None
+            self._coulomb = self._level * self.hysteresis if plain else self.friction_model.dry(self.hysteresis, self.omega, self.torque)
+            known = self._F_v + (self._known.scaled(self._coulomb, self.omega) if friction is None else friction.predict(self._coulomb, self.omega))
         else:
-            known = 0.0 * residual if self.friction_model is None else self._static()
+            known = 0.0 * residual if self.friction_model is None else self._known.static(self.omega, self.torque)
         self.friction_torque = known
         self.friction_error = error = residual - known
         # τ_J = K_τ i − B ω̇ − f̂: what of the motor torque neither rotor nor friction takes.
@@ -242,23 +237,6 @@ class JointEstimator:
             measured = measured + self._spring_weight * (self.torque_spring - measured)
         self.external = measured - link
         self.torque = measured - self._link_weight * self.external
-
-    def _further_torque(self) -> Array:
-        """Friction of coupled motors, and the further terms of the description."""
-        H = self.hysteresis if self._slip is not None else None
-        found = self.arm.terms.torque(self.q, self.omega, self.torque, H, self._known_temperature)
-        return found if self.arm.coupled is None else found + self.arm.coupled.friction(self.omega)
-
-    def _scaled(self) -> Array:
-        alpha = self.arm.friction_scale
-        return alpha[:, 0] * self._coulomb + alpha[:, 1] * self.omega
-
-    def _static(self) -> Array:
-        model, alpha = self.friction_model, self.arm.friction_scale
-        assert model is not None
-        direction = np.sign(self.omega)
-        speed_part = model.speed_part(direction, self.omega, self._known_temperature)
-        return alpha[:, 0] * model.dry(direction, self.omega, self.torque) + alpha[:, 1] * self.omega + speed_part
 
     def _learn_stiffness(self) -> None:
         if self.stiffness is None:
@@ -321,13 +299,3 @@ class JointEstimator:
     def _hold(self, payload: Array) -> None:
         """Take the payload [M, MX, MY, MZ] into the link model."""
         self.body = self.arm.carrying(np.array([0.0] * 6 + [*payload[1:], payload[0]])).rigid
-
-
-def _gain_of(arm: Arm, effort: str | None) -> Array | None:
-    """Return K_τ (n,) N·m/A that the effort is multiplied by, None where it is a torque."""
-    known = np.isfinite(arm.drive_gain)
-    if effort not in (None, 'current', 'torque'):
-        raise JointDynamicsError(f'estimator: expected the effort to be current or torque, found {effort!r}')
-    if effort == 'current' and not known.all():
-        raise JointDynamicsError(f'estimator: expected the drive gain of every joint for currents, found none of {arm.joint_names[int(np.argmin(known))]}')
-    return arm.drive_gain if effort == 'current' or (effort is None and known.all()) else None

@@ -52,8 +52,8 @@ class ElasticInverse:
         self._phi_max: NDArray = elastic_range(stiffness)[0] if alpha.ndim == 2 else elastic_range(stiffness)[0][0]
         self._cubic: tuple[NDArray, NDArray] | None = None
         if stiffness.order <= 2 and np.all(alpha[..., 0] > 0):
-            # A cubic term this small changes φ by less than 1e-15 of it for any torque, and saves the case of none at all.
-            cubic = np.maximum(np.abs(alpha[..., 1]) if stiffness.order == 2 else 0.0, 1e-15 * alpha[..., 0])
+            # A cubic term this small changes φ by less than its rounding for any torque, and saves the case of none at all.
+            cubic = np.maximum(np.abs(alpha[..., 1]) if stiffness.order == 2 else 0.0, 1e-30 * alpha[..., 0])
             s = np.sqrt(alpha[..., 0] / (3.0 * cubic))
             self._cubic = 2.0 * s, 1.5 / (alpha[..., 0] * s)
             self._softens: NDArray = np.asarray(alpha[..., -1] < 0)
