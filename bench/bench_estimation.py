@@ -164,7 +164,7 @@ def step():
     for name, settings, two in (('two encoders', EstimationSettings(), True), ('with payload', EstimationSettings(payload=True), True),
                                 ('one encoder', EstimationSettings(), False)):
         estimator = JointEstimator(model, 1e-3, settings, motor_side=two)
-        monitor, times = HealthMonitor(model.reference), []
+        monitor, times = HealthMonitor(model.stiffness), []
         for k in range(12000):
             q, current, theta = samples.q[k], samples.current[k], samples.theta[k] if two else None
             begin = time.perf_counter()

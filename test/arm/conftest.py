@@ -45,7 +45,7 @@ def described(robot, kinematics=True):
             'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}}}
 
 
-def motion_of(robot, period=4e-3):
+def motion_of(robot, period=1.3e-2):
     """Rest to rest through three points, q … q⁗ of shape (N, 5, n), and temperatures (N, n)."""
     rng = np.random.default_rng(7)
     points = np.cumsum(rng.uniform(-0.35, 0.35, (3, robot.n)), axis=0)
@@ -70,8 +70,7 @@ class Bench:
     def loop(self, law, **parameters):
         """A law as the node builds it."""
         arm = Arm.from_description(self.robot, self.description)
-        limits = {} if law == 'computed_torque' else {}
-        return ControlLoop(create(law), arm, parameters={'friction': 'hysteresis', **limits, **parameters})
+        return ControlLoop(create(law), arm, parameters={'friction': 'hysteresis', **parameters})
 
     def law(self, law, **parameters):
         """The law's torque along the motion, and the motor-side motion it plays (None where it takes the link's)."""

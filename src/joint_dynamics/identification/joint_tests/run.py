@@ -64,7 +64,8 @@ def run_test(test: str, recordings: Sequence[JointData], settings: Any, part: Ma
     if test == 'stiffness':
         if settings.rotor_inertia is None and rotor is not None:
             settings = replace(settings, rotor_inertia=rotor)
-        return identify_stiffness(recordings, settings, base, error)
+        backlash = None if 'backlash' not in part else PeriodicMap.from_dict(part['backlash'])
+        return identify_stiffness(recordings, settings, base, error, backlash)
     if test == 'damping':
         if settings.inertia is None and rotor is not None:
             settings = replace(settings, inertia=rotor)

@@ -37,8 +37,8 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
         speed, load, temperature = (grid.ravel() for grid in np.meshgrid(*_ranges(problem, j), indexing='ij'))
         rows = np.zeros((len(speed), columns))
         motion = Motion(np.zeros_like(speed), speed, load=load, temperature=temperature)
-        for column, term in chosen:
-            rows[:, column:column + len(term.names)] = term.of(motion).T
+        for start, term in chosen:
+            rows[:, start:start + len(term.names)] = term.of(motion).T
         viscous = column('Fv', j)
         found.append(Dissipation((viscous, column('Fc', j)), np.column_stack([speed, np.ones_like(speed)]), rows))
     return found
