@@ -216,7 +216,7 @@ def check_estimator(bench):
         ready = estimator.update(q[k], effort, theta[k])
     assert ready
     known = effort - estimator.rotor_torque + estimator.friction_torque
-    expected = arm.drive_torque(estimator.hysteresis, estimator.q, estimator.omega, estimator._domega, load, bench.temperature[5])
+    expected = arm.drive_torque(estimator.hysteresis, estimator.q, estimator.omega, estimator.rotor_acceleration, load, bench.temperature[5])
     np.testing.assert_allclose(known, expected, rtol=0, atol=EXACT)
     np.testing.assert_allclose(estimator.torque_link, arm.link_torque(estimator.q, estimator.dq, estimator.ddq), rtol=0, atol=EXACT)
     return estimator

@@ -5,7 +5,6 @@ that nothing may be added to it of which nobody says what it means.
 """
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -192,15 +191,18 @@ def migrated(document: Mapping[str, Any]) -> dict[str, Any]:
     """
     if document.get('version') != 1 or not isinstance(document.get('joints'), Mapping):
         return dict(document)
-    found: dict[str, Any] = copy.deepcopy(dict(document)) | {'version': VERSION}
-    for name, part in found['joints'].items():
+    joints = {name: dict(part) if isinstance(part, Mapping) else part for name, part in document['joints'].items()}
+    found: dict[str, Any] = {**document, 'version': VERSION, 'joints': joints}
+    for name, part in joints.items():
         slip = part.get('friction', {}).get('maxwell_slip') if isinstance(part, Mapping) and isinstance(part.get('friction', {}), Mapping) else None
         if not isinstance(slip, dict) or 'presliding' in slip:
             continue
         if 'backlash' not in part:
             fail(f'joints.{name}.backlash', 'this field beside a Maxwell-slip part in a document of version 1', 'nothing')
         width = part['backlash']
-        slip['presliding'] = {key: item for key, item in width.items() if key not in ('standard_deviations', 'coverage')}
+        # Joints may share a part of the document, as YAML's aliases do: each gets its own.
+        length = {key: item for key, item in width.items() if key not in ('standard_deviations', 'coverage')}
+        part['friction'] = {**part['friction'], 'maxwell_slip': {**slip, 'presliding': length}}
         if slip.get('operators') == 2 and slip.get('limits') == [1e-4, 1.0] and len(width.get('values', ())) == 1:
             del part['backlash']
     return found

@@ -42,8 +42,8 @@ class JointEstimator:
     arm Arm; period s; settings EstimationSettings; motor_side: whether θ is measured (else θ = q: no stiffness, no spring torque); effort:
     whether `update` is given the motor's `current` (A) or its `torque` (N·m); None: current where the arm has all drive gains.
 
-    After an `update` that returned True, (n,) each, for the time `delay` s before that sample: `q`, `dq`, `ddq` (link, smoothed), `theta`, `omega`
-    (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`, `rotor_torque` (K_τ i − B ω̇ −
+    After an `update` that returned True, (n,) each, for the time `delay` s before that sample: `q`, `dq`, `ddq` (link, smoothed), `theta`, `omega`,
+    `rotor_acceleration` (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`, `rotor_torque` (K_τ i − B ω̇ −
     coupled drives − further terms), `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three estimates of τ_J), `torque` (fused),
     `external` τ_ext, `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether α, stiffness and payload adapt.
 
@@ -101,7 +101,7 @@ class JointEstimator:
         """Name the parts of the smoother's output, which are views; a copy needs its own."""
         value, first, second = self.filter.value, self.filter.first, self.filter.second
         self.q, self.dq, self.ddq = (array[self._slot['q']] for array in (value, first, second))
-        self.theta, self.omega, self._domega = (array[self._side] for array in (value, first, second))
+        self.theta, self.omega, self.rotor_acceleration = (array[self._side] for array in (value, first, second))
         self.motor_torque = value[self._slot['tau']]
         self.hysteresis, self._F_v = (value[self._slot[name]] if name in self._slot else np.zeros(self.n) for name in ('H', 'F_v'))
 
@@ -135,9 +135,8 @@ class JointEstimator:
         self.contact = np.zeros(n, dtype=bool)
         self.deformation, self.rotor_torque, self.friction_torque, self.friction_error = np.zeros((4, n))
         self.torque_link, self.torque_spring, self.torque_motor, self.torque, self.external = np.zeros((5, n))
-        self._level, self._coulomb, self._damping = np.zeros((3, n))
+        self._level, self._coulomb, self._damping, self._spring_weight, self._link_weight = np.zeros((5, n))
         self._fused_deviation = np.ones(n)
-        self._spring_weight, self._link_weight = np.zeros(n), np.zeros(n)
         self.external_deviation = np.full(n, 1e6)
 
     def reset(self) -> None:
@@ -211,7 +210,7 @@ class JointEstimator:
 
     def _torques(self) -> None:
         self.torque_link = link = self.body.inverse_dynamics(self.q, self.dq, self.ddq)
-        self.rotor_torque = self.motor_torque - self.arm.rotor_torque(self._domega)
+        self.rotor_torque = self.motor_torque - self.arm.rotor_torque(self.rotor_acceleration)
         if self._known.further:
             self.rotor_torque = self.rotor_torque - self._known.further_torque(self.q, self.omega, self.torque, self.hysteresis)
         residual = self.rotor_torque - link
@@ -220,8 +219,7 @@ class JointEstimator:
             known = friction.predict(self.omega)
         elif self.friction_model is not None and self._slip is not None:
             self._level = self.friction_model.level(self.torque)
-            plain = self.friction_model.quadrants is None
-            self._coulomb = self._level * self.hysteresis if plain else self.friction_model.dry(self.hysteresis, self.omega, self.torque)
+            self._coulomb = self._known.dry(self._level, self.hysteresis, self.omega, self.torque)
             known = self._F_v + (self._known.scaled(self._coulomb, self.omega) if friction is None else friction.predict(self._coulomb, self.omega))
         else:
             known = 0.0 * residual if self.friction_model is None else self._known.static(self.omega, self.torque)
@@ -248,7 +246,8 @@ class JointEstimator:
         measure = self.torque_motor if source == 'motor' else self.torque_link if source == 'link' else self.torque
         moving = np.abs(self.omega) >= self.settings.omega_min
         phi = self.theta - self.q - self.lost_motion.motion
-        clear = self.lost_motion.unsure <= UNSURE * np.abs(phi)
+        clear = (self.lost_motion.unsure <= UNSURE * np.abs(phi)) & (
+            self.fusion.rotor_doubt * np.abs(self.rotor_acceleration) <= UNSURE * np.abs(measure))
         self.stiffness.update(phi, measure - self._damping, moving & clear & self._undisturbed())
 
     def _learn_friction(self) -> None:

@@ -39,6 +39,11 @@ class KnownTorque:
         found = self._arm.terms.torque(q, omega, load, H if self._hysteresis else None, self.temperature)
         return found if self._arm.coupled is None else found + self._arm.coupled.friction(omega)
 
+    def dry(self, level: Array, H: Array, omega: Array, load: Array) -> Array:
+        """Return the dry friction at its nominal α, N·m (n,): level · H, or that of the quadrants."""
+        friction = self._arm.friction
+        return level * H if friction is None or friction.quadrants is None else friction.dry(H, omega, load)
+
     def scaled(self, dry: Array, omega: Array) -> Array:
         """Return α1 F(τ_J) H + α2 ω with the described α, N·m (n,)."""
         alpha: Array = self._arm.friction_scale

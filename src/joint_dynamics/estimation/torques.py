@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from joint_dynamics.estimation.joint_estimator import JointEstimator
 
 Array = NDArray[np.float64]
+#: How far a rotor inertia may be off that was not told apart from its link's, as a share: the URDF's inertials it follows from are good to 30 %.
+ROTOR_OFF = 0.3
 
 
 class TorqueFusion:
@@ -40,6 +42,8 @@ class TorqueFusion:
         self._known = arm.backlash is not None
         slip = None if arm.friction is None else arm.friction.maxwell_slip
         self._hint = 1e-9 if slip is None else np.maximum([table.max() for table in slip.presliding.tables], 1e-9)
+        # Where only link and rotor together were identified, the torque between them is known up to what the rotor may be off.
+        self.rotor_doubt = np.where(arm.rotor_identifiable, 0.0, ROTOR_OFF * arm.rotor_inertia)
         self.motor_deviation = np.full(arm.n, 1e6)
         self.elastic = np.zeros(arm.n, dtype=bool)
 
@@ -66,11 +70,13 @@ class TorqueFusion:
         self.elastic = self._described | stiffness.believed
         unknown = np.where(self.elastic, 0.0, 1e12)
         spring = unknown + self._floor + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost) + stiffness.variance(phi)
+        # The doubt is in the torque of motor and link alike, so that it is not in the external torque, which is their difference.
+        motor = motor + (self.rotor_doubt * estimate.rotor_acceleration) ** 2
         weight = motor / (motor + spring)
         return weight, np.sqrt(weight * spring)
 
     def link_weight(self, estimate: JointEstimator, deviation: Array) -> Array:
         """Return the weight of the link model beside the measured torque, (n,): none where there is contact."""
         square = deviation ** 2
-        variance = self._floor + (self._link * estimate.torque_link) ** 2
+        variance = self._floor + (self._link * estimate.torque_link) ** 2 + (self.rotor_doubt * estimate.rotor_acceleration) ** 2
         return np.where(estimate.contact, 0.0, square / (square + variance))

@@ -23,12 +23,13 @@ def standard_set(base: BaseParameters, chi: NDArray, prior: NDArray | None) -> N
     """
     if prior is not None and np.any(prior):
         spread = _spread(base, prior)
-        rotors = np.array([name.startswith('Ia_') for name in base.standard_names])
-        found = base.lift(chi, prior, spread)
-        below = rotors & (found < 0) & ~_alone(base)
-        if below.any():
-            found = base.lift(chi, np.where(below, 0.0, prior), np.where(below, 1e-6 * spread, spread))
-        return found
+        rotors = np.array([name.startswith('Ia_') for name in base.standard_names]) & ~_alone(base)
+        while True:
+            found = base.lift(chi, prior, spread)
+            below = rotors & (found < 0)
+            if not below.any():
+                return found
+            prior, spread = np.where(below, 0.0, prior), np.where(below, 0.0, spread)
     if prior is not None:
         return base.lift(chi, prior)
     standard = np.zeros(len(base.standard_names))
