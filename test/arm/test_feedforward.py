@@ -70,9 +70,9 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     coupling[6, 5] = 1.0
     urdf = tools.chain_urdf(7)
     robot = RobotModel.from_urdf(urdf, coupling=coupling)
-    t = np.arange(0.0, 24.0, 2e-3)
+    t = np.arange(0.0, 30.0, 4e-3)
     k = 2 * np.pi * 0.1 * np.arange(1, 6)[:, None]
-    a, b = np.random.default_rng(11).normal(size=(2, 5, 7)) * 0.45
+    a, b = np.random.default_rng(11).normal(size=(2, 5, 7)) * 0.9
     sine, cosine = np.sin(t[:, None] * k.T), np.cos(t[:, None] * k.T)
     q, dq, ddq = sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
     load = robot.rigid_body(robot.parameters).inverse_dynamics

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.arm import Arm
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
 
 PERIOD = 2e-3

@@ -1,9 +1,9 @@
 """The figures that a plain reference reaches on recordings of real robots; ours must not be worse."""
 import pytest
 
+from joint_dynamics.arm import terms_from_config
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.regression.residuals import together
-from joint_dynamics.arm import terms_from_config
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 

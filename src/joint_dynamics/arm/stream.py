@@ -1,9 +1,8 @@
 """The motor torque sample by sample: the same function as `Arm.motor_torque`, which keeps its hysteresis between the calls."""
 from __future__ import annotations
 
-from numpy.typing import NDArray
-
 import numpy as np
+from numpy.typing import NDArray
 
 from joint_dynamics.arm.arm import Arm
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.arm.term_columns import FRICTION, Motion, needs_of
 from joint_dynamics.arm.term_columns import hysteresis as hysteresis_column
 from joint_dynamics.arm.term_columns import stribeck as stribeck_column
+from joint_dynamics.errors import JointDynamicsError
 
 Column = Callable[[Motion], NDArray]
 RELUCTANCE = 0.1

@@ -17,7 +17,6 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.standard_parameters import INERTIAL, tensor_of
 from joint_dynamics.robot.urdf import read_source
 
-
 PAYLOAD = ('merged', 'apart', 'without')
 PAYLOAD_LINK = 'payload'
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joint_dynamics import __version__
+from joint_dynamics.arm import Term
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.residuals import together
-from joint_dynamics.arm import Term
 from joint_dynamics.joint.friction_model import PARAMETERS
 from joint_dynamics.robot import StandardParameters, mounting_rotation
 

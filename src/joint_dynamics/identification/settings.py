@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.arm import Term, terms_from_config
+from joint_dynamics.errors import JointDynamicsError
 
 METHODS = ('ols', 'wls', 'irls', 'i-irls', 'tls')
 

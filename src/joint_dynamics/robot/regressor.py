@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.standard_parameters import drive_columns, link_columns, parameter_names
 
+
 def _cross(a, b):
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 

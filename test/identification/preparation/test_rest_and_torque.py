@@ -3,17 +3,16 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
+from joint_dynamics.arm import slip_of, terms_from_config
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
 from joint_dynamics.identification.preparation.rest import find_rest
-from joint_dynamics.arm import slip_of
-from joint_dynamics.arm import terms_from_config
-from joint_dynamics.robot.newton_euler import rigid_torque
 from joint_dynamics.identification.reliability.diagnostics import autocorrelation
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import StandardParameters
+from joint_dynamics.robot.newton_euler import rigid_torque
 
 PLAIN = IdentificationSettings(selection=False)
 AS_IT_IS = FilterPlan(10.0, 1e9, 1e9, 1, 0.0)

@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.friction_state import FrictionState
-from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.arm import Term
+from joint_dynamics.identification.regression.friction_state import FrictionState
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.torque import load_torque, standard_set
 from joint_dynamics.robot import StandardParameters
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.arm import Motion, Term, slip_of
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.preparation.rest import Rest, find_rest
-from joint_dynamics.arm import Motion, slip_of
 from joint_dynamics.identification.regression.friction_state import FrictionState
-from joint_dynamics.arm import Term
 from joint_dynamics.identification.regression.torque import load_torque
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.regressor import regressor_rows

@@ -8,7 +8,6 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.robot import BaseParameters, RobotModel, StandardParameters
 from joint_dynamics.robot.newton_euler import rigid_torque
 
-
 LINKS_OFF = 0.3
 """How far a URDF's inertials may be off, as a share of themselves: what weighs one parameter of a base combination against another."""
 UNKNOWN = 100.0

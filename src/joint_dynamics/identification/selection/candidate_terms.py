@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.fixed_point import state_from
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.identification.selection.held_out import Candidate, Choice, HeldOut, Rows, Step, select
 
 STRIBECK_SPEEDS = (0.4,)
