@@ -1,4 +1,4 @@
-"""What the parts of an identified description are worth to the feedforward, on a simulated UR5e with springs that has them: tracking and torque error.
+"""What the parts of a description are worth to the feedforward of a simulated UR5e with springs: tracking and torque error.
 
 The plant's own friction has load, Stribeck and temperature parts and hysteresis; springs (a counterbalance of the lift, a cable at the elbow) are
 added to it here as torques at the drives. Each row leaves one part of the description out.
@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from bench_control import PAYLOAD, cycle, simulated, squares, truth_of  # noqa: E402
+from bench_control import PAYLOAD, cycle, simulated, squares, truth_of
 
-from joint_dynamics.arm import DescribedTerms, fourier_term, function_term  # noqa: E402
-from joint_dynamics.control import ControlLoop, create  # noqa: E402
-from joint_dynamics.joint import FrictionModel  # noqa: E402
-from joint_dynamics.simulation import Command  # noqa: E402
+from joint_dynamics.arm import DescribedTerms, fourier_term, function_term
+from joint_dynamics.control import ControlLoop, create
+from joint_dynamics.joint import FrictionModel
+from joint_dynamics.simulation import Command
 
 SEEDS = (0, 1, 2)
 
@@ -57,7 +57,8 @@ def main():
             'without load friction': lambda arm: plainer(arm, F_Cl=0.0, F_C1=0.0),
             'without payload': lambda arm: arm.carrying(np.zeros(10)),
             'rigid bodies, rotors and Coulomb and viscous friction alone': lambda arm: plainer(
-                replace(arm, terms=DescribedTerms()), F_Cl=0.0, F_C1=0.0, F_V2=0.0, F_V3=0.0, F_T1=0.0, F_T2=0.0, F_S=arm.friction.parameters['F_C0'])}
+                replace(arm, terms=DescribedTerms()), F_S=arm.friction.parameters['F_C0'],
+                **dict.fromkeys(('F_Cl', 'F_C1', 'F_V2', 'F_V3', 'F_T1', 'F_T2'), 0.0))}
     for name, change in rows.items():
         found = []
         for seed in SEEDS:

@@ -264,7 +264,7 @@ def test_all_read_a_field_alike(tools, arm3, tmp_path, name):
     check_agreement(tools, bench)
     check_estimator(bench)
     for payload in ('merged', 'apart'):
-        if payload == 'merged' or bench.description.payload_attached and bench.description.payload()[-1] > 0:
+        if payload == 'merged' or (bench.description.payload_attached and bench.description.payload()[-1] > 0):
             check_export(bench, tmp_path, payload)
     if kind in ('torque', 'transmission', 'electric') and not name.startswith(('inertial.standard', 'payload', 'mounting', 'joints.friction.scale')):
         leaf = name.removeprefix('joints.').split('.')

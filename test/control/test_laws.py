@@ -214,7 +214,7 @@ def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
             ('computed_torque', {}, {'kq': 1.0}, "found 'kq'")]:
         with pytest.raises(JointDynamicsError, match=expected):
             make_loop(law, make_arm(**changes), **parameters)
-    with pytest.raises(JointDynamicsError, match='shoulder_pan_joint.rotor_inertia >= 0'):
+    with pytest.raises(JointDynamicsError, match=r'shoulder_pan_joint\.rotor_inertia >= 0'):
         make_loop('computed_torque', make_arm(rotor_inertia=-np.ones(6)))
     for changes in ({'parameters': np.full(84, np.nan)}, {'damping': np.ones(3)},
                     {'friction': FrictionModel({'F_C0': np.ones(4)}, MaxwellSlip(4))}):

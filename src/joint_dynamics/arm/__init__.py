@@ -16,5 +16,7 @@ from joint_dynamics.arm.terms import (
 )
 from joint_dynamics.arm.transmission import Transmission
 
-__all__ = ['FRICTION', 'RELUCTANCE', 'Arm', 'CoupledDrives', 'DescribedTerms', 'Motion', 'MotorTorque', 'Term', 'Transmission', 'fourier_term', 'friction_term',
-           'function_term', 'hysteresis_term', 'slip_of', 'stribeck_term', 'terms_from_config']
+__all__ = [
+    'FRICTION', 'RELUCTANCE', 'Arm', 'CoupledDrives', 'DescribedTerms', 'Motion', 'MotorTorque', 'Term', 'Transmission', 'fourier_term',
+    'friction_term', 'function_term', 'hysteresis_term', 'slip_of', 'stribeck_term', 'terms_from_config',
+]

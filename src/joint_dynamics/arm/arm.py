@@ -177,8 +177,8 @@ class Arm:
         """Return τ_J of one state (n,) or of a recording (N, n), N·m."""
         if q.ndim == 1:
             return self.rigid.inverse_dynamics(q, dq, ddq)
-        motion = (np.ascontiguousarray(array.T) for array in (q, dq, ddq))
-        return rigid_torque(self.robot.chain, *motion, self.standard.links).T
+        q, dq, ddq = (np.ascontiguousarray(array.T) for array in (q, dq, ddq))
+        return rigid_torque(self.robot.chain, q, dq, ddq, self.standard.links).T
 
     def rotor_torque(self, acceleration: NDArray) -> NDArray:
         """Return what the rotors take at motor-side accelerations θ̈ rad/s², N·m."""

@@ -45,11 +45,9 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
     rotors = np.array([description.joint(name).get('rotor_inertia', {}).get('value', default[k]) for k, name in enumerate(names)])
     stiff = np.array(['stiffness' in description.joint(name) for name in names])
     friction, rubs = _friction(description, names, remarks)
-    for field in ('directions',):
-        for name in names:
-            if field in description.joint(name).get('friction', {}):
-                remarks.append(f'joints.{name}.friction.{field}: not used in torques, which take the parameters of both directions together')
     for name in names:
+        if 'directions' in description.joint(name).get('friction', {}):
+            remarks.append(f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions together')
         for field, why in (('gear_ratio', 'motor signals are reflected by the input settings'),
                            ('temperature_range', "the friction's T_min and T_max bound the temperature")):
             if field in description.joint(name):
@@ -57,7 +55,8 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
     return {
         'robot': robot, 'parameters': parameters, 'rotor_inertia': rotors, 'drive_gain': description.values('drive_gain', names, np.nan),
         'friction': friction, 'friction_scale': description.scale(names), 'friction_described': rubs,
-        'stiffness': _stiffness(description, names, stiff, remarks), 'stiffness_described': stiff, 'damping': description.values('damping', names, 0.0),
+        'stiffness': _stiffness(description, names, stiff, remarks), 'stiffness_described': stiff,
+        'damping': description.values('damping', names, 0.0),
         'kinematic_error': description.kinematic_error(names) if _any(description, names, 'kinematic_error') else None,
         'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
         'terms': _terms(description, names), 'payload': _payload(description, names, payload, remarks),

@@ -40,8 +40,8 @@ COMMON_PARAMETERS = (
 class TorqueLaw(Controller):
     """A law that turns the desired motion into motor torque by `feedforward`; see the module for what is added to it.
 
-    Attributes: arm; friction, the compensation with its own state; transmission. DERIVATIVES: how many of the desired motion it needs. ADAPTS, USES_DAMPING:
-    whether it takes the estimator's α, and the damping of the transmission.
+    Attributes: arm; friction, the compensation with its own state; transmission. DERIVATIVES: how many of the desired motion it needs. ADAPTS,
+    USES_DAMPING: whether it takes the estimator's α, and the damping of the transmission.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('none'))

@@ -47,7 +47,8 @@ def inconsistent_links(description: DynamicsDescription, payload: str = 'merged'
 def not_exported(description: DynamicsDescription, payload: str = 'merged') -> list[str]:
     """Return what of a description a URDF has no place for, one line per field with its joints: torques computed from the URDF are without it."""
     lines: dict[str, list[str]] = {}
-    friction = {'parameters': 'all but F_C0, F_V1 (offset, Stribeck, load and temperature parts)', 'maxwell_slip': '', 'quadrants': '', 'directions': ''}
+    friction = {'parameters': 'all but F_C0, F_V1 (offset, Stribeck, load and temperature parts)',
+                'maxwell_slip': '', 'quadrants': '', 'directions': ''}
     for name in description.joint_names:
         part = description.joint(name)
         for key in ('drive_gain', 'rotor_inertia', 'stiffness', 'damping', 'kinematic_error', 'backlash', 'terms', 'gear_ratio', 'temperature_range'):

@@ -62,7 +62,7 @@ def anything_plain(value: Any, path: str) -> None:
 
 
 def truth(value: Any, path: str) -> None:
-    """true or false."""
+    """Either true or false."""
     if not isinstance(value, bool):
         fail(path, 'true or false', value)
 

@@ -43,9 +43,10 @@ class JointEstimator:
     whether `update` is given the motor's `current` (A) or its `torque` (N·m); None: current where the arm has all drive gains.
 
     After an `update` that returned True, (n,) each, for the time `delay` s before that sample: `q`, `dq`, `ddq` (link, smoothed), `theta`, `omega`,
-    `rotor_acceleration` (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`, `rotor_torque` (K_τ i − B ω̇ −
-    coupled drives − further terms), `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three estimates of τ_J), `torque` (fused),
-    `external` τ_ext, `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether α, stiffness and payload adapt.
+    `rotor_acceleration` (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`,
+    `rotor_torque` (K_τ i − B ω̇ − coupled drives − further terms), `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three
+    estimates of τ_J), `torque` (fused), `external` τ_ext, `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether
+    α, stiffness and payload adapt.
 
     The parts: `friction` (FrictionEstimator, CoulombViscousEstimator or None), `stiffness` (StiffnessEstimator or None), `payload`
     (PayloadEstimator or None), `detector`, `filter`, `fusion`.
@@ -56,8 +57,7 @@ class JointEstimator:
         arm.check_drives()
         self.arm, self.settings = arm, settings or EstimationSettings()
         self.n, self.period, self.motor_side = arm.n, float(period), bool(motor_side)
-        self._gain = gain_of(arm, effort)
-        use, n = self.settings, self.n
+        use, n, self._gain = self.settings, self.n, gain_of(arm, effort)
         self.friction_model = None if use.friction == 'coulomb_viscous' else arm.friction
         slip = None if self.friction_model is None else self.friction_model.maxwell_slip
         self._known = KnownTorque(arm, slip is not None)

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 def gain_of(arm: Arm, effort: str | None) -> Array | None:
-    """Return K_τ (n,) N·m/A that the measured effort is multiplied by, None where it is a torque; `effort`: current, torque or None (see the estimator).
+    """Return K_τ (n,) N·m/A that the measured effort is multiplied by, None where it is a torque; `effort` as of the estimator.
 
     Raises JointDynamicsError where currents lack a drive gain.
     """
@@ -19,7 +19,8 @@ def gain_of(arm: Arm, effort: str | None) -> Array | None:
     if effort not in (None, 'current', 'torque'):
         raise JointDynamicsError(f'estimator: expected the effort to be current or torque, found {effort!r}')
     if effort == 'current' and not known.all():
-        raise JointDynamicsError(f'estimator: expected the drive gain of every joint for currents, found none of {arm.joint_names[int(np.argmin(known))]}')
+        missing = arm.joint_names[int(np.argmin(known))]
+        raise JointDynamicsError(f'estimator: expected the drive gain of every joint for currents, found none of {missing}')
     return arm.drive_gain if effort == 'current' or (effort is None and known.all()) else None
 
 

@@ -89,7 +89,7 @@ class FrictionModel:
         omega = np.asarray(omega, dtype=float)
         root = self.parameters['F_T0'] + (0.0 if temperature is None else self.temperature.factor(temperature))
         warm = root_speed(omega) * root
-        found = H * self.static_part.stribeck(omega) + self.static_part.viscous(omega) + warm + self.parameters['offset']
+        found = np.asarray(H, dtype=float) * self.static_part.stribeck(omega) + self.static_part.viscous(omega) + warm + self.parameters['offset']
         return found if self.quadrants is None else np.where(self._dry, self._hamon.F_V * omega + self._hamon.tau_off + warm, found)
 
     def torque(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None) -> NDArray:
@@ -128,7 +128,8 @@ class FrictionModel:
 
     def copy(self) -> FrictionModel:
         """Return an independent twin with its own hysteresis state."""
-        return FrictionModel(self.parameters, None if self.maxwell_slip is None else self.maxwell_slip.copy(), joints=self.joints, quadrants=self.quadrants)
+        slip = None if self.maxwell_slip is None else self.maxwell_slip.copy()
+        return FrictionModel(self.parameters, slip, joints=self.joints, quadrants=self.quadrants)
 
     def to_dict(self, joint: int = 0) -> dict:
         """Document of one joint: `{parameters: {name: value}, maxwell_slip: {…}}`; infinite bounds are left out."""
