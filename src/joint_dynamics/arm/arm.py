@@ -186,16 +186,18 @@ class Arm:
         return own if self.coupled is None else own + self.coupled.rotors(acceleration)
 
     def friction_torque(self, H: NDArray, speed: NDArray, load: NDArray, temperature: ArrayLike | None = None,
-                        scale: NDArray | None = None) -> NDArray:
+                        scale: NDArray | None = None, warmth: NDArray | None = None) -> NDArray:
         """Return α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) and the coupled motors' friction, N·m.
 
-        H: of `slip_direction`. scale: α (n, 2) in the place of the arm's own; temperature: °C, None: that without effect.
+        H: of `slip_direction`. scale: α (n, 2) in the place of the arm's own; temperature: °C, None: that without effect; warmth: the
+        friction's `warmth` at it, where that is known already.
         """
         if self.friction is None:
             found = np.zeros_like(speed)
         else:
             alpha = self.friction_scale if scale is None else scale
-            found = alpha[:, 0] * self.friction.dry(H, speed, load) + alpha[:, 1] * speed + self.friction.speed_part(H, speed, temperature)
+            found = alpha[:, 0] * self.friction.dry(H, speed, load) + alpha[:, 1] * speed
+            found = found + self.friction.speed_part(H, speed, temperature, warmth)
         return found if self.coupled is None else found + self.coupled.friction(speed)
 
     def slip_direction(self, theta: NDArray, speed: NDArray) -> NDArray:

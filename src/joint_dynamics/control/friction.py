@@ -62,7 +62,7 @@ class FrictionCompensation:
             # The paper's ±0.05 N·m·s/rad is half a percent of the viscous friction of a shoulder.
             viscous = viscous_share * np.abs(arm.friction.static_part.viscous(np.ones(arm.n)))
             self._lower[:, 1], self._upper[:, 1] = np.minimum(self._lower[:, 1], -viscous), np.maximum(self._upper[:, 1], viscous)
-        self._arm, self._model, self._terms = arm, arm.friction, arm.terms.friction
+        self._arm, self._model, self._terms = arm, arm.friction, arm.terms.friction or None
         slip = None if arm.friction is None else arm.friction.maxwell_slip
         self._slip = None if slip is None or kind != 'hysteresis' else slip.copy()
         self._nominal = np.clip(arm.friction_scale, self._lower, self._upper)
@@ -70,6 +70,7 @@ class FrictionCompensation:
         self.alpha = self._nominal.copy()
         self.temperature = np.zeros(arm.n) if self._model is None else self._model.parameters['T_0'].copy()
         self._low = self._high = self.temperature
+        self._warmth = None if self._model is None else self._model.warmth(self.temperature)
         if self._model is not None:
             self._low, self._high = self._model.parameters['T_min'], self._model.parameters['T_max']
 
@@ -77,7 +78,8 @@ class FrictionCompensation:
         if self.kind == 'none':
             if arm.friction is not None or arm.coupled is not None:
                 self.remarks.append('joints.*.friction, inertial.coupling: friction is not compensated (friction is none)')
-            self.remarks += [f'{name}: friction is not compensated (friction is none)' for name in self._terms.names(arm.joint_names)]
+            names = arm.terms.friction.names(arm.joint_names)
+            self.remarks += [f'{name}: friction is not compensated (friction is none)' for name in names]
             return
         for name, given, bounded in zip(arm.joint_names, arm.friction_scale, self._nominal, strict=True):
             if not np.array_equal(given, bounded):
@@ -97,7 +99,10 @@ class FrictionCompensation:
     def warm(self, temperature: NDArray) -> None:
         """Take joint temperatures (n,) °C into the model's range; what is not a number leaves the last one."""
         bounded = np.minimum(np.maximum(temperature, self._low), self._high)
-        np.copyto(self.temperature, bounded, where=bounded == bounded)
+        new = (bounded == bounded) & (bounded != self.temperature)
+        if new.any():
+            np.copyto(self.temperature, bounded, where=new)
+            self._warmth = None if self._model is None else self._model.warmth(self.temperature)
 
     def torque(self, q: NDArray, theta: NDArray | None, omega: NDArray, tau_J: NDArray) -> NDArray:
         """Return f̂ (n,) N·m at q_d rad, θ_d rad, θ̇_d rad/s and τ_J,d N·m, and advance the hysteresis to θ_d (not needed without)."""
@@ -107,7 +112,7 @@ class FrictionCompensation:
             H = self._slip.step(theta)
         else:
             H = np.tanh(omega / self.smoothing) if self.smoothing > 0 else np.sign(omega)
-        found = self._arm.friction_torque(H, omega, tau_J, self.temperature, self.alpha)
-        if self._terms:
+        found = self._arm.friction_torque(H, omega, tau_J, self.temperature, self.alpha, self._warmth)
+        if self._terms is not None:
             found = found + self._terms.torque(q, omega, tau_J, H, self.temperature)
         return self.gain * found

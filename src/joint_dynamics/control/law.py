@@ -62,7 +62,7 @@ class TorqueLaw(Controller):
             check_range(arm.stiffness, arm.joint_names, arm.effort_limit)
         self._joint_names = arm.joint_names
         self.transmission = arm.transmission
-        self._springs = arm.terms.position
+        self._springs = arm.terms.position or None
         values = setup.parameters
         self.friction = FrictionCompensation(arm, values['friction'], gain=values['friction_gain'], smoothing=values['friction_smoothing'],
                                              alpha_bounds=(values['alpha_lower'], values['alpha_upper']),
@@ -132,7 +132,7 @@ class TorqueLaw(Controller):
         q: link rad; theta: motor encoder rad (None where the friction has no hysteresis); speed, acceleration: of the motor.
         """
         total = tau_J + self.arm.rotor_torque(acceleration) + self.friction.torque(q, theta, speed, tau_J)
-        return total + self._springs.torque(q, speed, tau_J) if self._springs else total
+        return total if self._springs is None else total + self._springs.torque(q, speed, tau_J)
 
     @abstractmethod
     def feedforward(self, motion: NDArray) -> NDArray:

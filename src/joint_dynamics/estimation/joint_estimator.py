@@ -26,7 +26,6 @@ from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.parts import make_friction, make_payload, make_stiffness
 from joint_dynamics.estimation.settings import EstimationSettings
 from joint_dynamics.estimation.torques import TorqueFusion
-from joint_dynamics.joint.temperature import root_speed
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 Array = NDArray[np.float64]
@@ -156,9 +155,7 @@ class JointEstimator:
             return
         fallback = model.parameters['T_0'] if self.settings.temperature is None else self.settings.temperature
         self._known.temperature = np.where(np.isnan(self._temperature), fallback, self._temperature)
-        warm = model.parameters['F_T0'] + model.temperature.factor(self._known.temperature)
-        # `speed_part` without a temperature has the part at T0 in it; only the rest is added.
-        self._warm = warm - model.parameters['F_T0'] if np.any(warm != model.parameters['F_T0']) else None
+        self._warm = model.warmth(self._known.temperature)
 
     @property
     def temperature(self) -> Array:
@@ -202,10 +199,7 @@ class JointEstimator:
         line, length = self._line, len(self._line)
         middle = line[(newest - self._lag) % length]
         omega = (line[newest, self._side] - line[(newest + 1) % length, self._side]) * (0.5 / (self._lag * self.period))
-        known = self.friction_model.speed_part(middle[self._slot['H']], omega)
-        if self._warm is not None:
-            known += root_speed(omega) * self._warm
-        middle[self._slot['F_v']] = known
+        middle[self._slot['F_v']] = self.friction_model.speed_part(middle[self._slot['H']], omega, warmth=self._warm)
         return middle
 
     def _torques(self) -> None:

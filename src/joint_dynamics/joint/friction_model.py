@@ -84,11 +84,19 @@ class FrictionModel:
         gain = motor * (h.a_m + h.b_m * fade) + generator * (h.a_g - h.b_g * fade) - 1.0
         return np.where(self._dry, gain * load + (motor * (h.c_m + h.d_m * fade) + generator * (h.c_g + h.d_g * fade)) * H, found)
 
-    def speed_part(self, H: ArrayLike, omega: ArrayLike, temperature: ArrayLike | None = None) -> NDArray:
-        """F_v(ω, T) with its Stribeck term on H, N·m, (…, n); without a temperature the joint is taken to be at T0."""
+    def warmth(self, temperature: ArrayLike | None = None) -> NDArray:
+        """Return the factor of sgn(ω)√|ω| at a temperature (°C), N·m·√(s/rad); without one the joint is taken to be at T0."""
+        rise = 0.0 if temperature is None else self.temperature.factor(temperature)
+        return self.parameters['F_T0'] + rise
+
+    def speed_part(self, H: ArrayLike, omega: ArrayLike, temperature: ArrayLike | None = None,
+                   warmth: NDArray | None = None) -> NDArray:
+        """F_v(ω, T) with its Stribeck term on H, N·m, (…, n); without a temperature the joint is taken to be at T0.
+
+        warmth: what `warmth` gives for the temperature, where it is known already.
+        """
         omega = np.asarray(omega, dtype=float)
-        root = self.parameters['F_T0'] + (0.0 if temperature is None else self.temperature.factor(temperature))
-        warm = root_speed(omega) * root
+        warm = root_speed(omega) * (self.warmth(temperature) if warmth is None else warmth)
         found = np.asarray(H, dtype=float) * self.static_part.stribeck(omega) + self.static_part.viscous(omega) + warm + self.parameters['offset']
         return found if self.quadrants is None else np.where(self._dry, self._hamon.F_V * omega + self._hamon.tau_off + warm, found)
 

@@ -65,9 +65,11 @@ class TorsionalStiffness:
     def curvature(self, phi: ArrayLike) -> NDArray:
         """Return dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3}, N·m/rad², same shape as φ."""
         phi = self._check(phi)
-        square, total = phi * phi, np.zeros_like(phi)
-        for p in range(self.order - 1, 0, -1):
-            total = total * square + (2 * p + 1) * (2 * p) * self.coefficients[..., p]
+        if self.order == 1:
+            return np.zeros_like(phi)
+        total = (2 * self.order - 1) * (2 * self.order - 2) * self.coefficients[..., -1]
+        for p in range(self.order - 2, 0, -1):
+            total = total * (phi * phi) + (2 * p + 1) * (2 * p) * self.coefficients[..., p]
         return total * phi
 
     def deformation(self, torque: ArrayLike) -> NDArray:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot import RigidBody, RobotModel
 from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.periodic import evaluate
 from joint_dynamics.simulation.settings import ModelErrors
@@ -48,6 +48,7 @@ class MotorSideModel:
         self.drives = plausible_drives(model.limits.effort, seed, ModelErrors.none()) if drives is None else drives
         if not (self.drives.stiffness_cubic > 0).all():
             raise JointDynamicsError(f'motor side: expected a cubic stiffness > 0 of every joint, found {self.drives.stiffness_cubic}')
+        self._body: RigidBody | None = None
         self.ambient = float(temperature)
         self.heat_speed = heat_speed
         self._lag = 1.0 / (2 * np.pi * bandwidth)
@@ -80,7 +81,9 @@ class MotorSideModel:
         if torque is None:
             if self.model.parameters is None:
                 raise JointDynamicsError('motor side: expected a robot with inertials, or measured torques; found neither')
-            load = self.model.inverse_dynamics(q, dq, self._ddq, self.model.parameters)
+            if self._body is None:
+                self._body = self.model.rigid_body()
+            load = self._body.inverse_dynamics(q, dq, self._ddq)
         else:
             load = np.asarray(torque, dtype=float)
         theta = q + self.deformation(load)
