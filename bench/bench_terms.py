@@ -1,8 +1,10 @@
 """What the parts of a description are worth to the feedforward of a simulated UR5e with springs: tracking and torque error.
 
-The plant's own friction has load, Stribeck and temperature parts and hysteresis; springs (a counterbalance of the lift, a cable at the elbow) are
+The plant's own friction has load, Stribeck and temperature parts and hysteresis; springs (a counterbalance of the lift,
+a cable at the elbow) are
 added to it here as torques at the drives. Each row leaves one part of the description out.
 """
+
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +24,12 @@ SEEDS = (0, 1, 2)
 
 def springs_of(names):
     """A counterbalance of the lift joint and a cable at the elbow."""
-    return DescribedTerms(((1, fourier_term(names[1], [1]), np.array([9.0, -25.0])), (2, function_term(names[2], 'q * abs(q)'), np.array([4.0]))))
+    return DescribedTerms(
+        (
+            (1, fourier_term(names[1], [1]), np.array([9.0, -25.0])),
+            (2, function_term(names[2], 'q * abs(q)'), np.array([4.0])),
+        )
+    )
 
 
 def play(robot, path, arm, springs, law='adaptive_friction'):
@@ -53,12 +60,17 @@ def plainer(arm, **values):
 def main():
     print('waypoint cycle, 7.5 kg, drive gains known, other model errors on: mean squares over the joints')
     path = cycle(1)
-    rows = {'all of the description': lambda arm: arm, 'without its terms (springs)': lambda arm: replace(arm, terms=DescribedTerms()),
-            'without load friction': lambda arm: plainer(arm, F_Cl=0.0, F_C1=0.0),
-            'without payload': lambda arm: arm.carrying(np.zeros(10)),
-            'rigid bodies, rotors and Coulomb and viscous friction alone': lambda arm: plainer(
-                replace(arm, terms=DescribedTerms()), F_S=arm.friction.parameters['F_C0'],
-                **dict.fromkeys(('F_Cl', 'F_C1', 'F_V2', 'F_V3', 'F_T1', 'F_T2'), 0.0))}
+    rows = {
+        'all of the description': lambda arm: arm,
+        'without its terms (springs)': lambda arm: replace(arm, terms=DescribedTerms()),
+        'without load friction': lambda arm: plainer(arm, F_Cl=0.0, F_C1=0.0),
+        'without payload': lambda arm: arm.carrying(np.zeros(10)),
+        'rigid bodies, rotors and Coulomb and viscous friction alone': lambda arm: plainer(
+            replace(arm, terms=DescribedTerms()),
+            F_S=arm.friction.parameters['F_C0'],
+            **dict.fromkeys(('F_Cl', 'F_C1', 'F_V2', 'F_V3', 'F_T1', 'F_T2'), 0.0),
+        ),
+    }
     for name, change in rows.items():
         found = []
         for seed in SEEDS:

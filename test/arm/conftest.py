@@ -1,4 +1,5 @@
 """Robots of any number of joints, a description of them in which every field is set, and motions."""
+
 import copy
 
 import numpy as np
@@ -22,11 +23,13 @@ def chain_urdf(n, prismatic=()):
         xyz, rpy = rng.uniform(-0.3, 0.3, 3), rng.uniform(-1, 1, 3)
         com, mass = rng.uniform(-0.1, 0.1, 3), rng.uniform(0.5, 3)
         ixx, iyy, izz = mass * rng.uniform(0.008, 0.012, 3)
-        parts.append(f'<joint name="j{k + 1}" type="{kind}"><parent link="link{k}"/><child link="link{k + 1}"/><axis xyz="{axis[0]} {axis[1]} {axis[2]}"/>'
-                     f'<origin xyz="{xyz[0]} {xyz[1]} {xyz[2]}" rpy="{rpy[0]} {rpy[1]} {rpy[2]}"/>'
-                     '<limit lower="-3" upper="3" velocity="3" effort="400"/></joint>'
-                     f'<link name="link{k + 1}"><inertial><origin xyz="{com[0]} {com[1]} {com[2]}"/><mass value="{mass}"/>'
-                     f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0.0003" ixz="-0.0002" iyz="0.0001"/></inertial></link>')
+        parts.append(
+            f'<joint name="j{k + 1}" type="{kind}"><parent link="link{k}"/><child link="link{k + 1}"/><axis xyz="{axis[0]} {axis[1]} {axis[2]}"/>'
+            f'<origin xyz="{xyz[0]} {xyz[1]} {xyz[2]}" rpy="{rpy[0]} {rpy[1]} {rpy[2]}"/>'
+            '<limit lower="-3" upper="3" velocity="3" effort="400"/></joint>'
+            f'<link name="link{k + 1}"><inertial><origin xyz="{com[0]} {com[1]} {com[2]}"/><mass value="{mass}"/>'
+            f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0.0003" ixz="-0.0002" iyz="0.0001"/></inertial></link>'
+        )
     return ''.join([*parts, '</robot>'])
 
 
@@ -36,13 +39,22 @@ def described(robot, kinematics=True):
     joints = {}
     for k, name in enumerate(robot.joint_names):
         joints[name] = {
-            'drive_gain': {'value': 9.0 + k}, 'rotor_inertia': {'value': 0.4 + 0.05 * k}, 'damping': {'value': 3.0},
-            'friction': {'parameters': {'F_C0': 3.0 + 0.1 * k, 'F_V1': 4.0, 'F_S': 4.0, 'V_S': 0.1, 'T_0': 30.0},
-                         'maxwell_slip': {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0, 'presliding': 5e-4}},
+            'drive_gain': {'value': 9.0 + k},
+            'rotor_inertia': {'value': 0.4 + 0.05 * k},
+            'damping': {'value': 3.0},
+            'friction': {
+                'parameters': {'F_C0': 3.0 + 0.1 * k, 'F_V1': 4.0, 'F_S': 4.0, 'V_S': 0.1, 'T_0': 30.0},
+                'maxwell_slip': {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0, 'presliding': 5e-4},
+            },
             'stiffness': {'coefficients': [2e4, 1e8]},
-            'kinematic_error': {'values': (1e-4 * np.sin(np.arange(24) * 2 * np.pi / 24 + k)).tolist()}, 'backlash': {'values': [4e-4]}}
-    return {'robot': {'joint_names': list(robot.joint_names), **(robot.kinematics() if kinematics else {})}, 'joints': joints,
-            'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}}}
+            'kinematic_error': {'values': (1e-4 * np.sin(np.arange(24) * 2 * np.pi / 24 + k)).tolist()},
+            'backlash': {'values': [4e-4]},
+        }
+    return {
+        'robot': {'joint_names': list(robot.joint_names), **(robot.kinematics() if kinematics else {})},
+        'joints': joints,
+        'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
+    }
 
 
 def motion_of(robot, period=1.3e-2):
@@ -87,15 +99,24 @@ class Bench:
                 torque.append(controller.feedforward(instant))
             if law in ('flexible_joint', 'joint_torque_feedback'):
                 motor.append(controller.motor_reference(instant))
-        sides = dict(zip(('theta', 'dtheta', 'ddtheta'), np.array(motor).transpose(1, 0, 2), strict=True)) if motor else {}
+        sides = (
+            dict(zip(('theta', 'dtheta', 'ddtheta'), np.array(motor).transpose(1, 0, 2), strict=True)) if motor else {}
+        )
         return np.array(torque), sides, loop
 
 
 @pytest.fixture(scope='session')
 def tools():
     class Tools:
-        chain_urdf, described, motion_of, Bench, LAWS = staticmethod(chain_urdf), staticmethod(described), staticmethod(motion_of), Bench, LAWS
+        chain_urdf, described, motion_of, Bench, LAWS = (
+            staticmethod(chain_urdf),
+            staticmethod(described),
+            staticmethod(motion_of),
+            Bench,
+            LAWS,
+        )
         copy = staticmethod(copy.deepcopy)
+
     return Tools
 
 

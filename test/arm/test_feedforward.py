@@ -1,4 +1,5 @@
 """What identification found is what the feedforward plays: along a recorded motion the laws give the torque that `validate` predicts."""
+
 import numpy as np
 import pytest
 
@@ -17,15 +18,21 @@ EXACT = 1e-9
 
 def played(robot, description, observation):
     """Torque of computed_torque, built as the node does, along the motion of an observation; the loop."""
-    loop = ControlLoop(create('adaptive_friction'), Arm.from_description(robot, description), LoopSettings(effort_limit=1e5),
-                       {'viscous_share': 1.0})
+    loop = ControlLoop(
+        create('adaptive_friction'),
+        Arm.from_description(robot, description),
+        LoopSettings(effort_limit=1e5),
+        {'viscous_share': 1.0},
+    )
     loop.controller.on_activate()
     torque = []
     zero = np.zeros(robot.n)
     for k in range(len(observation.q)):
         if observation.temperature is not None:
             loop.state.write('temperature', observation.temperature[k], 0.0)
-        torque.append(loop.law_along(np.array([observation.q[k], observation.dq[k], observation.ddq[k], zero, zero]), 0.0, 2e-3))
+        torque.append(
+            loop.law_along(np.array([observation.q[k], observation.dq[k], observation.ddq[k], zero, zero]), 0.0, 2e-3)
+        )
     return np.array(torque), loop
 
 
@@ -48,7 +55,9 @@ def test_tx40_with_its_coupling(data):
     predicted, loop = check(RobotModel.load(data / 'tx40' / 'mdh.yaml'), description, observation_of(result, recording))
     assert loop.arm.coupled is not None
     document = description.document
-    without = DynamicsDescription({**document, 'inertial': {key: value for key, value in document['inertial'].items() if key != 'coupling'}})
+    without = DynamicsDescription(
+        {**document, 'inertial': {key: value for key, value in document['inertial'].items() if key != 'coupling'}}
+    )
     missing = predicted - predicted_torque(Arm.from_description(None, without), observation_of(result, recording))
     rms = np.sqrt((missing**2).mean(axis=0))
     assert rms[4] > 1.0
@@ -58,7 +67,9 @@ def test_tx40_with_its_coupling(data):
 def test_kr300_with_its_counterbalance(data):
     model = RobotModel.load(data / 'kr300' / 'kr300.urdf')
     runs = [Recording.load(data / 'kr300' / name) for name in ('FF_A', 'FF_B')]
-    result = identify(model, runs, settings=IdentificationSettings(terms=terms_from_config({'joint_2': [{'fourier': 2}]})))
+    result = identify(
+        model, runs, settings=IdentificationSettings(terms=terms_from_config({'joint_2': [{'fourier': 2}]}))
+    )
     description = DynamicsDescription.from_yaml(result.description.to_yaml())
     _, loop = check(RobotModel.load(data / 'kr300' / 'kr300.urdf'), description, observation_of(result, runs[0]))
     assert loop.arm.terms
@@ -81,8 +92,12 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     tau = tau_J + 0.3 * ddq + 4.0 * dq + np.sign(dq) * (3.0 + 0.25 * np.abs(tau_J)) + 0.5
     tau[:, 1] += 12.0 * np.sin(q[:, 1]) - 5.0 * np.cos(q[:, 1])
     tau[:, [5, 6]] += 4.0 * np.sign(motor)[:, None]
-    recording = Recording(robot.joint_names, t, q, tau=tau + np.random.default_rng(12).normal(scale=0.05, size=tau.shape), name='seven')
-    terms = terms_from_config({f'j{j}': [{'friction': 'F_Cl'}, *([{'fourier': 1}] if j == 2 else [])] for j in range(1, 8)})
+    recording = Recording(
+        robot.joint_names, t, q, tau=tau + np.random.default_rng(12).normal(scale=0.05, size=tau.shape), name='seven'
+    )
+    terms = terms_from_config(
+        {f'j{j}': [{'friction': 'F_Cl'}, *([{'fourier': 1}] if j == 2 else [])] for j in range(1, 8)}
+    )
     result = identify(robot, [recording], settings=IdentificationSettings(terms=terms, selection=False))
     description = result.description
     observation = observe(recording, FilterPlan(5.0, 25.0, 10.0, 4, 0.1))
@@ -90,7 +105,7 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     assert loop.arm.coupled is not None
     assert loop.arm.terms
     # What is left is the noise, and the position filter's error where friction steps.
-    assert np.sqrt(((predicted - observation.tau)**2).mean()) < 0.05 * np.sqrt((observation.tau**2).mean())
+    assert np.sqrt(((predicted - observation.tau) ** 2).mean()) < 0.05 * np.sqrt((observation.tau**2).mean())
 
 
 def test_a_wall_mounting_of_the_description_reaches_the_law(tools):
@@ -110,7 +125,10 @@ def test_a_wall_mounting_of_the_description_reaches_the_law(tools):
 def test_friction_none_leaves_out_friction_alone_and_says_so(tools, law):
     robot = RobotModel.from_urdf(tools.chain_urdf(3))
     document = tools.described(robot)
-    document['joints']['j3']['terms'] = [{'document': {'fourier': [1]}, 'values': [5.0, 1.0]}, {'document': {'friction': 'load_gain'}, 'values': [0.2]}]
+    document['joints']['j3']['terms'] = [
+        {'document': {'fourier': [1]}, 'values': [5.0, 1.0]},
+        {'document': {'friction': 'load_gain'}, 'values': [0.2]},
+    ]
     bench = tools.Bench(robot, document)
     torque, _, loop = bench.law(law, friction='none')
     q, dq, ddq = (np.ascontiguousarray(bench.motion[:, k]) for k in range(3))

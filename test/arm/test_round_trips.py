@@ -1,4 +1,5 @@
 """What is written is read back as the same arm: as a URDF, and as the estimator's adapted copy."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -50,8 +51,12 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
     saved = adapted(description, estimator, base='x', date='2024-05-01T12:00:00+00:00', health=health, history=[])
     loaded = Arm.from_description(arm3, DynamicsDescription.from_yaml(saved.to_yaml()))
     M, *moments = estimator.payload.parameters
-    known = replace(arm, friction_scale=estimator.friction.parameters, payload=np.array([0.0] * 6 + [*moments, M]),
-                    stiffness=type(arm.stiffness)(estimator.stiffness.coefficients))
+    known = replace(
+        arm,
+        friction_scale=estimator.friction.parameters,
+        payload=np.array([0.0] * 6 + [*moments, M]),
+        stiffness=type(arm.stiffness)(estimator.stiffness.coefficients),
+    )
     motion, temperature = tools.motion_of(arm3)
     q, dq, ddq = (np.ascontiguousarray(motion[:, k]) for k in range(3))
     torque = loaded.motor_torque(q, dq, ddq, temperature=temperature)
@@ -65,13 +70,17 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
 
 def test_a_payload_that_was_taken_off_is_not_carried(tools, arm3):
     document = tools.described(arm3)
-    plain, off, on = (Arm.from_description(arm3, DynamicsDescription({**document, **more})) for more in (
-        {}, {'payload': {**PAYLOAD, 'attached': False}}, {'payload': PAYLOAD}))
+    plain, off, on = (
+        Arm.from_description(arm3, DynamicsDescription({**document, **more}))
+        for more in ({}, {'payload': {**PAYLOAD, 'attached': False}}, {'payload': PAYLOAD})
+    )
     q = np.array([0.3, 0.1, -0.4])
     np.testing.assert_array_equal(off.rigid.gravity(q), plain.rigid.gravity(q))
     assert np.abs(on.rigid.gravity(q) - plain.rigid.gravity(q)).max() > 1.0
     assert any('payload' in remark for remark in off.remarks)
-    asked = Arm.from_description(arm3, DynamicsDescription({**document, 'payload': {**PAYLOAD, 'attached': False}}), payload=True)
+    asked = Arm.from_description(
+        arm3, DynamicsDescription({**document, 'payload': {**PAYLOAD, 'attached': False}}), payload=True
+    )
     np.testing.assert_array_equal(asked.rigid.gravity(q), on.rigid.gravity(q))
 
 

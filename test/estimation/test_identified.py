@@ -1,4 +1,5 @@
 """From identification to estimation, with the description as it was written and nothing in between."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -35,15 +36,24 @@ def identified():
     swing = (np.sin(np.outer(t, k)) @ amplitude) * np.minimum(t / 3, 1)[:, None] ** 2 * np.array([1, 0.7, 1, 1, 1, 1])
     q = arm.truth.position + swing
     samples = play(arm, Trajectory(t, q, np.gradient(q, t, axis=0)))
-    recording = Recording(arm.joint_names, samples.time - samples.time[0], samples.q, current=samples.current, theta=samples.theta,
-                          temperature=samples.temperature, name='excitation')
+    recording = Recording(
+        arm.joint_names,
+        samples.time - samples.time[0],
+        samples.q,
+        current=samples.current,
+        theta=samples.theta,
+        temperature=samples.temperature,
+        name='excitation',
+    )
     gains = dict(zip(arm.joint_names, arm.drives.nominal_gain, strict=True))
     return identify(arm.model, [recording], settings=IdentificationSettings(drive_gains=gains)).description
 
 
 def test_stiffness_is_learnt_from_what_identify_wrote(identified, tools, nrmse):
     parts = [identified.joint(name) for name in identified.joint_names]
-    assert all('maxwell_slip' in part['friction'] and 'backlash' not in part and 'stiffness' not in part for part in parts)
+    assert all(
+        'maxwell_slip' in part['friction'] and 'backlash' not in part and 'stiffness' not in part for part in parts
+    )
     arm = robot()
     estimator = JointEstimator(Arm.from_description(arm.model, identified), arm.period)
     time, q = tools.waypoint_motion(2)

@@ -3,10 +3,13 @@
     τ_m = τ_J + τ_rotor(θ̈) + f(θ, θ̇, τ_J, T) + Σ terms,      τ_J = M(q) q̈ + C q̇ + g        (with payload and mounting)
     τ_rotor = B θ̈ + coupled rotors,      f = α1 F(τ_J) H(θ) + α2 θ̇ + F_v(θ̇, T) + coupled friction      [M6 eq 3-24, G eq 24-25]
 
-θ is the motor side, reflected. Where it is not given the motor is taken to move as the link does, but for its angle, on which the hysteresis
-lives: θ = q + φ(τ_J) + θ̃. Every function takes single states (n,) and recordings (N, n) through the same lines. `load` is the τ_J that friction
+θ is the motor side, reflected. Where it is not given the motor is taken to move as the link does, but for its angle, on
+which the hysteresis
+lives: θ = q + φ(τ_J) + θ̃. Every function takes single states (n,) and recordings (N, n) through the same lines. `load`
+is the τ_J that friction
 and terms depend on; whoever measures it (the estimator) may give it.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,12 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.arm.coupled import CoupledDrives
 from joint_dynamics.arm.described_terms import DescribedTerms
+from joint_dynamics.arm.fields import complete
 from joint_dynamics.arm.transmission import Transmission
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
-from joint_dynamics.robot import INERTIAL, RigidBody, RobotModel, StandardParameters
+from joint_dynamics.robot import RigidBody, RobotModel, StandardParameters
 from joint_dynamics.robot.newton_euler import rigid_torque
-from joint_dynamics.robot.standard_parameters import parameter_names, point_mass
+from joint_dynamics.robot.standard_parameters import point_mass
 
 if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
@@ -38,17 +42,22 @@ class Arm:
     """A robot arm of n joints; all values on the joint side, in the robot's joint order.
 
     Attributes:
-        robot: kinematics, limits, names, mounting, coupling. parameters: (14 n + …,) standard parameters, of which links and coupled motors
+        robot: kinematics, limits, names, mounting, coupling. parameters: (14 n + …,) standard parameters, of which
+        links and coupled motors
             count; None: those of the URDF.
-        rotor_inertia: B (n,) kg·m²; None: the Ia of `parameters`. rotor_identifiable: (n,) bool, whether B was told apart from the link's ZZ.
+        rotor_inertia: B (n,) kg·m²; None: the Ia of `parameters`. rotor_identifiable: (n,) bool, whether B was told
+        apart from the link's ZZ.
         drive_gain: K_τ (n,) N·m/A, NaN where unknown (then no current can be commanded or read).
-        friction: friction on the motor coordinate, or None. friction_described: (n,) bool, which joints have one of their own.
+        friction: friction on the motor coordinate, or None. friction_described: (n,) bool, which joints have one of
+        their own.
         friction_scale: present α = [α1, α2] (n, 2) of the friction, nominal [1, 0] [M6 eq 24].
         terms: further torque: springs, counterbalances, friction beyond the model.
         stiffness: of the transmissions, or None (rigid). stiffness_described: (n,) bool. damping: D (n,) N·m·s/rad.
         kinematic_error: θ̃(θ), rad, or None. backlash: 𝓑(θ), half the lost motion that was measured, rad, or None.
-        payload: (10,) inertial parameters of what hangs on the last link, in the last joint's frame, beside `parameters`.
-        remarks: what of a description this arm does not use, or uses in another way than it stands there, each naming field and joint.
+        payload: (10,) inertial parameters of what hangs on the last link, in the last joint's frame, beside
+        `parameters`.
+        remarks: what of a description this arm does not use, or uses in another way than it stands there, each naming
+        field and joint.
 
     Raises JointDynamicsError for shapes that do not fit and numbers that are not finite.
 
@@ -74,56 +83,22 @@ class Arm:
     coupled: CoupledDrives | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        n, p = self.robot.n, len(self.robot.parameter_names)
-        values = self.robot.parameters if self.parameters is None else np.array(self.parameters, dtype=float)
-        if values is None or values.shape not in ((len(parameter_names(n)),), (p,)) or not np.all(np.isfinite(values)):
-            raise JointDynamicsError(f'arm: expected {p} finite standard parameters, found '
-                                     f'{"none" if values is None else values.shape[0]}: the URDF has no inertials and no others are given')
-        object.__setattr__(self, 'parameters', np.concatenate([values, np.zeros(p - len(values))]))
-        self._array('rotor_inertia', StandardParameters(values, n).rotor_inertia)
-        self._array('drive_gain', np.full(n, np.nan), finite=False)
-        self._array('damping', np.zeros(n))
-        self._array('friction_scale', np.tile([1.0, 0.0], (n, 1)))
-        self._array('payload', np.zeros(len(INERTIAL)))
-        for name, known in (('rotor_identifiable', True), ('friction_described', self.friction is not None),
-                            ('stiffness_described', self.stiffness is not None)):
-            given = getattr(self, name)
-            object.__setattr__(self, name, np.full(n, known) if given is None else np.array(given, dtype=bool))
-        if np.any(self.damping < 0) or np.any(self.drive_gain == 0):
-            raise JointDynamicsError('arm: expected damping >= 0 and drive gains other than 0, found '
-                                     f'{self.damping.tolist()} and {self.drive_gain.tolist()}')
-        for name in ('friction', 'kinematic_error', 'backlash'):
-            part = getattr(self, name)
-            if part is not None and part.joints not in (n, None):
-                raise JointDynamicsError(f'arm: expected {name} of {n} joints, found {part.joints}')
-        if self.stiffness is not None:
-            object.__setattr__(self, 'stiffness', _of_all_joints(self.stiffness, n))
-        if self.friction is not None and np.any(self.effort_limit < self.friction.parameters['tau_max']):
-            # Load beyond what the joint is built for is a defect of the motion; friction must not run away with it.
-            bounds = np.minimum(self.friction.parameters['tau_max'], self.effort_limit)
-            object.__setattr__(self, 'friction', self.friction.bounded(bounds))
-        coupled = StandardParameters(self.parameters, n).coupled
-        # Plain attributes, for loops at a controller's rate.
-        object.__setattr__(self, 'transmission', Transmission(self.stiffness, self.kinematic_error))
-        object.__setattr__(self, 'coupled', CoupledDrives(self.robot.coupling, coupled) if self.robot.coupling is not None and np.any(coupled)
-                           else None)
-
-    def _array(self, name: str, default: NDArray, *, finite: bool = True) -> None:
-        value = getattr(self, name)
-        array = default.copy() if value is None else np.array(value, dtype=float)
-        if array.shape != default.shape or (finite and not np.all(np.isfinite(array))):
-            raise JointDynamicsError(f'arm: expected {"finite " if finite else ""}{name} of shape {default.shape}, found {array.tolist()}')
-        object.__setattr__(self, name, array)
+        complete(self)
 
     @classmethod
-    def from_description(cls, robot: RobotModel | None, description: DynamicsDescription, *, payload: bool | None = None) -> Arm:
+    def from_description(
+        cls, robot: RobotModel | None, description: DynamicsDescription, *, payload: bool | None = None
+    ) -> Arm:
         """Build from a dynamics description, joints by name: the one place where its meaning is decided (docs/dynamics_description.md).
 
-        robot: the robot it is for; None: the one the description carries. Its mounting and coupling go before the description's where it states
-        them. payload: whether the described payload hangs on the arm; None: as the description says. Raises JointDynamicsError where the
+        robot: the robot it is for; None: the one the description carries. Its mounting and coupling go before the
+        description's where it states
+        them. payload: whether the described payload hangs on the arm; None: as the description says. Raises
+        JointDynamicsError where the
         description does not fit the robot, or has a field that cannot be honoured.
         """
         from joint_dynamics.arm.reading import read
+
         return cls(**read(robot, description, payload))
 
     @property
@@ -162,7 +137,9 @@ class Arm:
         """Return the arm with a point mass (kg) at `center` (m, in the frame of the last joint) added to what it carries [G II.B]."""
         position = np.asarray(center, dtype=float)
         if position.shape != (3,) or not np.all(np.isfinite(position)) or not (np.isfinite(mass) and mass >= 0):
-            raise JointDynamicsError(f'payload: expected a mass >= 0 kg and a centre of 3 numbers in m, found {mass} and {position.tolist()}')
+            raise JointDynamicsError(
+                f'payload: expected a mass >= 0 kg and a centre of 3 numbers in m, found {mass} and {position.tolist()}'
+            )
         return self.carrying(self.payload + point_mass(mass, position))
 
     def check_drives(self) -> None:
@@ -185,11 +162,19 @@ class Arm:
         own = self.rotor_inertia * acceleration
         return own if self.coupled is None else own + self.coupled.rotors(acceleration)
 
-    def friction_torque(self, H: NDArray, speed: NDArray, load: NDArray, temperature: ArrayLike | None = None,
-                        scale: NDArray | None = None, warmth: NDArray | None = None) -> NDArray:
+    def friction_torque(
+        self,
+        H: NDArray,
+        speed: NDArray,
+        load: NDArray,
+        temperature: ArrayLike | None = None,
+        scale: NDArray | None = None,
+        warmth: NDArray | None = None,
+    ) -> NDArray:
         """Return α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) and the coupled motors' friction, N·m.
 
-        H: of `slip_direction`. scale: α (n, 2) in the place of the arm's own; temperature: °C, None: that without effect; warmth: the
+        H: of `slip_direction`. scale: α (n, 2) in the place of the arm's own; temperature: °C, None: that without
+        effect; warmth: the
         friction's `warmth` at it, where that is known already.
         """
         if self.friction is None:
@@ -208,39 +193,76 @@ class Arm:
         slip.reset()
         return slip.run(theta)
 
-    def drive_torque(self, H: NDArray, q: NDArray, speed: NDArray, acceleration: NDArray, load: NDArray,
-                     temperature: NDArray | None = None, scale: NDArray | None = None) -> NDArray:
+    def drive_torque(
+        self,
+        H: NDArray,
+        q: NDArray,
+        speed: NDArray,
+        acceleration: NDArray,
+        load: NDArray,
+        temperature: NDArray | None = None,
+        scale: NDArray | None = None,
+    ) -> NDArray:
         """Return τ_m − τ_J, N·m: rotors, friction and further terms at link angles q rad, motor speeds rad/s and accelerations rad/s²."""
         total = self.rotor_torque(acceleration) + self.friction_torque(H, speed, load, temperature, scale)
         return total + self.terms.torque(q, speed, load, H, temperature) if self.terms else total
 
     # The motor torque of recordings; `MotorTorque` is the same sample by sample.
 
-    def motor_torque(self, q: NDArray, dq: NDArray, ddq: NDArray, *, theta: NDArray | None = None, dtheta: NDArray | None = None,
-                     ddtheta: NDArray | None = None, temperature: NDArray | None = None, load: NDArray | None = None) -> NDArray:
+    def motor_torque(
+        self,
+        q: NDArray,
+        dq: NDArray,
+        ddq: NDArray,
+        *,
+        theta: NDArray | None = None,
+        dtheta: NDArray | None = None,
+        ddtheta: NDArray | None = None,
+        temperature: NDArray | None = None,
+        load: NDArray | None = None,
+    ) -> NDArray:
         """Return τ_m (N, n) N·m of a recording (N, n) in rad, rad/s, rad/s², °C; the hysteresis is undeformed at the first sample.
 
-        theta, dtheta, ddtheta: motor side, reflected; None: see the module. load: τ_J for friction and terms; None: that of the rigid bodies.
+        theta, dtheta, ddtheta: motor side, reflected; None: see the module. load: τ_J for friction and terms; None:
+        that of the rigid bodies.
         """
         tau_J = self.link_torque(q, dq, ddq)
-        return tau_J + self._drives(tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature)
+        return tau_J + self._drives(
+            tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature
+        )
 
-    def transmission_torque(self, motor_torque: NDArray, q: NDArray, dq: NDArray, ddq: NDArray, *, theta: NDArray | None = None,
-                            dtheta: NDArray | None = None, ddtheta: NDArray | None = None, temperature: NDArray | None = None,
-                            load: NDArray | None = None) -> NDArray:
+    def transmission_torque(
+        self,
+        motor_torque: NDArray,
+        q: NDArray,
+        dq: NDArray,
+        ddq: NDArray,
+        *,
+        theta: NDArray | None = None,
+        dtheta: NDArray | None = None,
+        ddtheta: NDArray | None = None,
+        temperature: NDArray | None = None,
+        load: NDArray | None = None,
+    ) -> NDArray:
         """Return τ_J (N, n) N·m that measured motor torque (N, n) leaves for the links: the inverse of `motor_torque`."""
         tau_J = self.link_torque(q, dq, ddq)
-        return motor_torque - self._drives(tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature)
+        return motor_torque - self._drives(
+            tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature
+        )
 
-    def _drives(self, load: NDArray, tau_J: NDArray, q: NDArray, dq: NDArray, ddq: NDArray, theta: NDArray | None, dtheta: NDArray | None,
-                ddtheta: NDArray | None, temperature: NDArray | None) -> NDArray:
+    def _drives(
+        self,
+        load: NDArray,
+        tau_J: NDArray,
+        q: NDArray,
+        dq: NDArray,
+        ddq: NDArray,
+        theta: NDArray | None,
+        dtheta: NDArray | None,
+        ddtheta: NDArray | None,
+        temperature: NDArray | None,
+    ) -> NDArray:
         theta = self.transmission.motor_angle(q, tau_J) if theta is None else theta
         speed, acceleration = dq if dtheta is None else dtheta, ddq if ddtheta is None else ddtheta
         return self.drive_torque(self.slip_direction(theta, speed), q, speed, acceleration, load, temperature)
 
-
-def _of_all_joints(stiffness: TorsionalStiffness, n: int) -> TorsionalStiffness:
-    coefficients = np.atleast_2d(stiffness.coefficients)
-    if len(coefficients) not in (1, n):
-        raise JointDynamicsError(f'arm: expected stiffness of {n} joints, found {len(coefficients)}')
-    return TorsionalStiffness(np.broadcast_to(coefficients, (n, coefficients.shape[1])))

@@ -1,4 +1,5 @@
 """What motors that drive more than one joint add to the torque of their own joints: rotors, viscous and Coulomb friction [G eq 24-25]."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -10,7 +11,8 @@ from joint_dynamics.robot import DriveCoupling
 class CoupledDrives:
     """Torque of coupled motors for arrays (…, n); see `DriveCoupling`.
 
-    coupling: of n joints. parameters: (3 m,) Ia, Fv, Fs of its m coupled motors, in the order of `coupling.parameter_names`.
+    coupling: of n joints. parameters: (3 m,) Ia, Fv, Fs of its m coupled motors, in the order of
+    `coupling.parameter_names`.
     """
 
     def __init__(self, coupling: DriveCoupling, parameters: ArrayLike):

@@ -1,4 +1,5 @@
 """The further terms of a description with their values: springs, counterbalances, friction that the friction model has no name for."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -34,13 +35,20 @@ class DescribedTerms:
         """Return what they are, for a reader."""
         return [f'joints.{joint_names[j]}.terms: {term.kind} {term.document[term.kind]}' for j, term, _ in self.parts]
 
-    def torque(self, q: NDArray, speed: NDArray, load: NDArray, H: NDArray | None = None, temperature: NDArray | None = None) -> NDArray:
+    def torque(
+        self, q: NDArray, speed: NDArray, load: NDArray, H: NDArray | None = None, temperature: NDArray | None = None
+    ) -> NDArray:
         """Return their torque, arrays (…, n): link angle rad, motor speed rad/s, τ_J N·m, H (None: sgn of the speed), °C (None: T0); N·m."""
         total = np.zeros_like(q)
         for j, term, values in self.parts:
             if temperature is None and 'temperature' in term.needs:
                 continue
-            motion = Motion(q[..., j], speed[..., j], None if H is None else H[..., j], load[..., j],
-                            None if temperature is None else temperature[..., j])
+            motion = Motion(
+                q[..., j],
+                speed[..., j],
+                None if H is None else H[..., j],
+                load[..., j],
+                None if temperature is None else temperature[..., j],
+            )
             total[..., j] += values @ term.of(motion)
         return total

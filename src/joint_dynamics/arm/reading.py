@@ -1,8 +1,10 @@
 """What each field of a dynamics description means for the arm; nothing is dropped without a word.
 
-A field is honoured, or refused, or there is a remark that names it and the joint. What belongs to the document alone (provenance, deviations,
+A field is honoured, or refused, or there is a remark that names it and the joint. What belongs to the document alone
+(provenance, deviations,
 ranges that data covered) is in `DOCUMENTATION`.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -23,14 +25,29 @@ if TYPE_CHECKING:
 RIGID = 1e15
 #: rad, presliding length of a joint without hysteresis beside joints that have one: it slips at once.
 AT_ONCE = 1e-9
-#: Joint frames of the robot and of the description that differ by more are those of another robot (m, or of a rotation's elements) …
+#: Joint frames of the robot and of the description that differ by more are those of another robot (m, or of a
+#: rotation's elements) …
 ANOTHER = 1e-2
 #: … and by less are the same, but for rounding.
 SAME = 1e-5
 #: Fields that say where a number comes from or how good it is: no torque depends on them.
-DOCUMENTATION = frozenset({
-    'format', 'version', 'provenance', 'robot.name', 'inertial.base', 'payload.std', 'joints.friction.standard_deviations', 'joints.friction.range',
-    'joints.friction.method', 'joints.stiffness.standard_deviations', 'joints.stiffness.range', 'joints.stiffness.method', 'joints.terms.std'})
+DOCUMENTATION = frozenset(
+    {
+        'format',
+        'version',
+        'provenance',
+        'robot.name',
+        'inertial.base',
+        'payload.std',
+        'joints.friction.standard_deviations',
+        'joints.friction.range',
+        'joints.friction.method',
+        'joints.stiffness.standard_deviations',
+        'joints.stiffness.range',
+        'joints.stiffness.method',
+        'joints.terms.std',
+    }
+)
 
 
 def read(robot: RobotModel | None, description: DynamicsDescription, payload: bool | None) -> dict[str, Any]:
@@ -42,26 +59,42 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
         description.joint(name)
     parameters = _parameters(robot, description, remarks)
     default = np.zeros(robot.n) if parameters is None else StandardParameters(parameters, robot.n).rotor_inertia
-    rotors = np.array([description.joint(name).get('rotor_inertia', {}).get('value', default[k]) for k, name in enumerate(names)])
+    rotors = np.array(
+        [description.joint(name).get('rotor_inertia', {}).get('value', default[k]) for k, name in enumerate(names)]
+    )
     stiff = np.array(['stiffness' in description.joint(name) for name in names])
     friction, rubs = _friction(description, names, remarks)
     for name in names:
         if 'directions' in description.joint(name).get('friction', {}):
-            remarks.append(f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions together')
-        for field, why in (('gear_ratio', 'motor signals are reflected by the input settings'),
-                           ('temperature_range', "the friction's T_min and T_max bound the temperature")):
+            remarks.append(
+                f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions together'
+            )
+        for field, why in (
+            ('gear_ratio', 'motor signals are reflected by the input settings'),
+            ('temperature_range', "the friction's T_min and T_max bound the temperature"),
+        ):
             if field in description.joint(name):
                 remarks.append(f'joints.{name}.{field}: not used, {why}')
     return {
-        'robot': robot, 'parameters': parameters, 'rotor_inertia': rotors, 'drive_gain': description.values('drive_gain', names, np.nan),
-        'friction': friction, 'friction_scale': description.scale(names), 'friction_described': rubs,
-        'stiffness': _stiffness(description, names, stiff, remarks), 'stiffness_described': stiff,
+        'robot': robot,
+        'parameters': parameters,
+        'rotor_inertia': rotors,
+        'drive_gain': description.values('drive_gain', names, np.nan),
+        'friction': friction,
+        'friction_scale': description.scale(names),
+        'friction_described': rubs,
+        'stiffness': _stiffness(description, names, stiff, remarks),
+        'stiffness_described': stiff,
         'damping': description.values('damping', names, 0.0),
         'kinematic_error': description.kinematic_error(names) if _any(description, names, 'kinematic_error') else None,
         'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
-        'terms': _terms(description, names), 'payload': _payload(description, names, payload, remarks),
-        'rotor_identifiable': [description.joint(name).get('rotor_inertia', {}).get('identifiable', True) for name in names],
-        'remarks': tuple(remarks)}
+        'terms': _terms(description, names),
+        'payload': _payload(description, names, payload, remarks),
+        'rotor_identifiable': [
+            description.joint(name).get('rotor_inertia', {}).get('identifiable', True) for name in names
+        ],
+        'remarks': tuple(remarks),
+    }
 
 
 def _any(description: DynamicsDescription, names: tuple[str, ...], key: str) -> bool:
@@ -85,13 +118,19 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
         mounting = None
     if coupling is not None:
         if extra or list(description.joint_names) != list(robot.joint_names):
-            raise JointDynamicsError('arm: robot.coupling: expected the joints in the order of the description '
-                                     f'({", ".join(description.joint_names)}), found {", ".join(robot.joint_names)}')
+            raise JointDynamicsError(
+                'arm: robot.coupling: expected the joints in the order of the description '
+                f'({", ".join(description.joint_names)}), found {", ".join(robot.joint_names)}'
+            )
         own = None if robot.coupling is None else robot.coupling.matrix
         if own is not None and not np.allclose(own, np.asarray(coupling) / np.diag(coupling)[:, None], atol=1e-9):
-            raise JointDynamicsError("arm: robot.coupling: expected the robot's coupling of its drives, found another one in the description")
+            raise JointDynamicsError(
+                "arm: robot.coupling: expected the robot's coupling of its drives, found another one in the description"
+            )
         coupling = None if own is not None else coupling
-    turned = mounting is not None and not np.allclose(mounting_rotation(mounting), mounting_rotation(robot.mounting), atol=1e-12)
+    turned = mounting is not None and not np.allclose(
+        mounting_rotation(mounting), mounting_rotation(robot.mounting), atol=1e-12
+    )
     return robot.standing(mounting if turned else None, coupling) if turned or coupling is not None else robot
 
 
@@ -100,20 +139,32 @@ def _check_frames(robot: RobotModel, description: DynamicsDescription, remarks: 
     described = description.robot_model()
     if tuple(described.joint_names) != tuple(robot.joint_names):
         if set(robot.joint_names) <= set(described.joint_names):
-            raise JointDynamicsError(f'arm: robot.joint_names: expected the joints {", ".join(described.joint_names)} of the inertial parameters, '
-                                     f'found {", ".join(robot.joint_names)}')
+            raise JointDynamicsError(
+                f'arm: robot.joint_names: expected the joints {", ".join(described.joint_names)} of the inertial parameters, '
+                f'found {", ".join(robot.joint_names)}'
+            )
         return
     a, b = described.chain, robot.chain
     if a.parent != b.parent:
-        raise JointDynamicsError('arm: robot: expected the kinematic chain of the dynamics description, found another one')
+        raise JointDynamicsError(
+            'arm: robot: expected the kinematic chain of the dynamics description, found another one'
+        )
     for field in ('rotation', 'translation', 'axis', 'prismatic'):
-        off = np.abs(np.asarray(getattr(a, field), dtype=float) - np.asarray(getattr(b, field), dtype=float)).reshape(robot.n, -1).max(axis=1)
+        off = (
+            np.abs(np.asarray(getattr(a, field), dtype=float) - np.asarray(getattr(b, field), dtype=float))
+            .reshape(robot.n, -1)
+            .max(axis=1)
+        )
         k = int(np.argmax(off))
         if off[k] > ANOTHER:
-            raise JointDynamicsError(f'arm: robot: expected the joint frames of the dynamics description, whose inertial parameters hold in them, '
-                                     f'found a {field} of {robot.joint_names[k]} that is off by {off[k]:.3g}')
+            raise JointDynamicsError(
+                f'arm: robot: expected the joint frames of the dynamics description, whose inertial parameters hold in them, '
+                f'found a {field} of {robot.joint_names[k]} that is off by {off[k]:.3g}'
+            )
         if off[k] > SAME:
-            remarks.append(f'robot: the {field} of {robot.joint_names[k]} is off by {off[k]:.2g} from that of the description; the robot\'s is used')
+            remarks.append(
+                f"robot: the {field} of {robot.joint_names[k]} is off by {off[k]:.2g} from that of the description; the robot's is used"
+            )
 
 
 def _parameters(robot: RobotModel, description: DynamicsDescription, remarks: list[str]) -> NDArray | None:
@@ -124,13 +175,17 @@ def _parameters(robot: RobotModel, description: DynamicsDescription, remarks: li
     known = [] if robot.coupling is None else robot.coupling.parameter_names
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise JointDynamicsError(f'arm: inertial.coupling.{unknown[0]}: expected a coupled motor of robot.coupling '
-                                 f'({", ".join(known) or "there is none"}), found another one')
+        raise JointDynamicsError(
+            f'arm: inertial.coupling.{unknown[0]}: expected a coupled motor of robot.coupling '
+            f'({", ".join(known) or "there is none"}), found another one'
+        )
     StandardParameters(values, robot.n).coupled[:] = [given.get(name, 0.0) for name in known]
     return values
 
 
-def _friction(description: DynamicsDescription, names: tuple[str, ...], remarks: list[str]) -> tuple[FrictionModel | None, NDArray]:
+def _friction(
+    description: DynamicsDescription, names: tuple[str, ...], remarks: list[str]
+) -> tuple[FrictionModel | None, NDArray]:
     parts = [description.joint(name).get('friction') for name in names]
     rubs = np.array([part is not None for part in parts])
     if not rubs.any():
@@ -153,14 +208,20 @@ def _friction(description: DynamicsDescription, names: tuple[str, ...], remarks:
     return FrictionModel.from_dicts(documents, maps), rubs
 
 
-def _stiffness(description: DynamicsDescription, names: tuple[str, ...], stiff: NDArray, remarks: list[str]) -> TorsionalStiffness | None:
+def _stiffness(
+    description: DynamicsDescription, names: tuple[str, ...], stiff: NDArray, remarks: list[str]
+) -> TorsionalStiffness | None:
     if not stiff.any():
         return None
     for name, known in zip(names, stiff, strict=True):
         if not known:
             remarks.append(f'joints.{name}.stiffness: none described, taken for rigid')
-    return TorsionalStiffness.stack([
-        TorsionalStiffness.from_dict(description.joint(name).get('stiffness', {'coefficients': [RIGID]})) for name in names])
+    return TorsionalStiffness.stack(
+        [
+            TorsionalStiffness.from_dict(description.joint(name).get('stiffness', {'coefficients': [RIGID]}))
+            for name in names
+        ]
+    )
 
 
 def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> DescribedTerms:
@@ -169,7 +230,9 @@ def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> Describe
         for index, entry in enumerate(description.joint(name).get('terms', ())):
             where = f'joints.{name}.terms[{index}]'
             if 'hysteresis' in entry['document']:
-                raise JointDynamicsError(f'arm: {where}: expected a hysteresis as friction.maxwell_slip, found it among the terms')
+                raise JointDynamicsError(
+                    f'arm: {where}: expected a hysteresis as friction.maxwell_slip, found it among the terms'
+                )
             (term,) = terms_from_config({name: [entry['document']]})
             values = np.array(entry['values'], dtype=float)
             if values.shape != (len(term.names),):
@@ -178,11 +241,15 @@ def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> Describe
     return DescribedTerms(tuple(found))
 
 
-def _payload(description: DynamicsDescription, names: tuple[str, ...], wanted: bool | None, remarks: list[str]) -> NDArray:
+def _payload(
+    description: DynamicsDescription, names: tuple[str, ...], wanted: bool | None, remarks: list[str]
+) -> NDArray:
     attached = description.payload_attached if wanted is None else wanted
     body = description.payload()
     if attached and names[-1] != description.joint_names[-1] and np.any(body):
-        raise JointDynamicsError(f'arm: payload: expected {description.joint_names[-1]} for the last joint, which it hangs on, found {names[-1]}')
+        raise JointDynamicsError(
+            f'arm: payload: expected {description.joint_names[-1]} for the last joint, which it hangs on, found {names[-1]}'
+        )
     if not attached and np.any(body):
         remarks.append(f'payload: {body[-1]:.3g} kg described, not on the arm')
     return body if attached else np.zeros_like(body)

@@ -1,4 +1,5 @@
 """The motor torque sample by sample: the same function as `Arm.motor_torque`, which keeps its hysteresis between the calls."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -25,8 +26,16 @@ class MotorTorque:
         if self._slip is not None:
             self._slip.reset()
 
-    def drives(self, q: NDArray, dq: NDArray, ddq: NDArray, theta: NDArray | None = None, dtheta: NDArray | None = None,
-               ddtheta: NDArray | None = None, temperature: NDArray | None = None) -> NDArray:
+    def drives(
+        self,
+        q: NDArray,
+        dq: NDArray,
+        ddq: NDArray,
+        theta: NDArray | None = None,
+        dtheta: NDArray | None = None,
+        ddtheta: NDArray | None = None,
+        temperature: NDArray | None = None,
+    ) -> NDArray:
         """Return τ_m − τ_J (n,) N·m; arguments as `Arm.motor_torque`. Sets `load` and `H`."""
         arm = self.arm
         self.load = arm.link_torque(q, dq, ddq)
@@ -37,13 +46,30 @@ class MotorTorque:
             self.H = self._slip.step(arm.transmission.motor_angle(q, self.load) if theta is None else theta)
         return arm.drive_torque(self.H, q, speed, acceleration, self.load, temperature)
 
-    def step(self, q: NDArray, dq: NDArray, ddq: NDArray, theta: NDArray | None = None, dtheta: NDArray | None = None,
-             ddtheta: NDArray | None = None, temperature: NDArray | None = None) -> NDArray:
+    def step(
+        self,
+        q: NDArray,
+        dq: NDArray,
+        ddq: NDArray,
+        theta: NDArray | None = None,
+        dtheta: NDArray | None = None,
+        ddtheta: NDArray | None = None,
+        temperature: NDArray | None = None,
+    ) -> NDArray:
         """Return τ_m (n,) N·m; arguments as `Arm.motor_torque`."""
         drives = self.drives(q, dq, ddq, theta, dtheta, ddtheta, temperature)
         return self.load + drives
 
-    def inverse(self, motor_torque: NDArray, q: NDArray, dq: NDArray, ddq: NDArray, theta: NDArray | None = None, dtheta: NDArray | None = None,
-                ddtheta: NDArray | None = None, temperature: NDArray | None = None) -> NDArray:
+    def inverse(
+        self,
+        motor_torque: NDArray,
+        q: NDArray,
+        dq: NDArray,
+        ddq: NDArray,
+        theta: NDArray | None = None,
+        dtheta: NDArray | None = None,
+        ddtheta: NDArray | None = None,
+        temperature: NDArray | None = None,
+    ) -> NDArray:
         """Return τ_J (n,) N·m that a measured motor torque (n,) leaves for the links; further arguments as `Arm.motor_torque`."""
         return motor_torque - self.drives(q, dq, ddq, theta, dtheta, ddtheta, temperature)

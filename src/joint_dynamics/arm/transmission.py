@@ -1,4 +1,5 @@
 """The transmission between link and motor: its deformation under a torque, and where that puts the motor and its encoder."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,7 +12,8 @@ from joint_dynamics.joint.elastic_range import ElasticInverse
 class Transmission:
     """Deformation φ(τ) of the transmissions of all joints, arrays (…, n); without stiffness known, none.
 
-    stiffness: TorsionalStiffness of n joints or None (rigid); kinematic_error: θ̃(θ) or None. Torques beyond τ_max, which is beyond what the
+    stiffness: TorsionalStiffness of n joints or None (rigid); kinematic_error: θ̃(θ) or None. Torques beyond τ_max,
+    which is beyond what the
     joint can bear, count as τ_max.
     """
 

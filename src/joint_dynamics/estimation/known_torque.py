@@ -1,4 +1,5 @@
 """What the described arm knows of the motor torque beyond link, rotor and adapted friction: by the arm's own functions, on smoothed signals."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -20,7 +21,9 @@ def gain_of(arm: Arm, effort: str | None) -> Array | None:
         raise JointDynamicsError(f'estimator: expected the effort to be current or torque, found {effort!r}')
     if effort == 'current' and not known.all():
         missing = arm.joint_names[int(np.argmin(known))]
-        raise JointDynamicsError(f'estimator: expected the drive gain of every joint for currents, found none of {missing}')
+        raise JointDynamicsError(
+            f'estimator: expected the drive gain of every joint for currents, found none of {missing}'
+        )
     return arm.drive_gain if effort == 'current' or (effort is None and known.all()) else None
 
 
@@ -56,4 +59,6 @@ class KnownTorque:
         if model is None:
             return np.zeros_like(omega)
         direction = np.sign(omega)
-        return self.scaled(model.dry(direction, omega, load), omega) + model.speed_part(direction, omega, self.temperature)
+        return self.scaled(model.dry(direction, omega, load), omega) + model.speed_part(
+            direction, omega, self.temperature
+        )

@@ -2,9 +2,11 @@
 
     τ_E(φ) = Σ α_p φ^{2p−1},   k(φ) = Σ (2p−1) α_p φ^{2p−2} > 0 for |φ| < φ_max,   τ_max = τ_E(φ_max)      [M3 eq 4-10]
 
-With α_p ≥ 0 that is everywhere. A measured joint may have α_2 < 0: one that softens, or one whose curve bends over within the noise. It has an
+With α_p ≥ 0 that is everywhere. A measured joint may have α_2 < 0: one that softens, or one whose curve bends over
+within the noise. It has an
 inverse as long as its torques stay below τ_max, and is useful as long as the stiffness does not come near zero.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -42,7 +44,8 @@ class ElasticInverse:
     """φ(τ) of stiffness polynomials (P,) or (n, P): called with torques of any shape, or (…, n), N·m; torques beyond τ_max give ±φ_max.
 
     For α1 φ + α3 φ³ (α1 > 0) in closed form, many times faster than the general inverse: with s = √(α1/(3 |α3|)) the root is
-    φ = 2 s sinh(asinh(3 τ/(2 α1 s))/3) for α3 > 0 and φ = 2 s sin(asin(3 τ/(2 α1 s))/3) for α3 < 0, up to τ_max = 2 α1 s/3; neither has a
+    φ = 2 s sinh(asinh(3 τ/(2 α1 s))/3) for α3 > 0 and φ = 2 s sin(asin(3 τ/(2 α1 s))/3) for α3 < 0, up to τ_max = 2 α1
+    s/3; neither has a
     difference of large numbers, unlike Cardano's. Otherwise bisection, with Newton's step where that stays inside.
     """
 
@@ -52,7 +55,8 @@ class ElasticInverse:
         self._phi_max: NDArray = elastic_range(stiffness)[0] if alpha.ndim == 2 else elastic_range(stiffness)[0][0]
         self._cubic: tuple[NDArray, NDArray] | None = None
         if stiffness.order <= 2 and np.all(alpha[..., 0] > 0):
-            # A cubic term this small changes φ by less than its rounding for any torque, and saves the case of none at all.
+            # A cubic term this small changes φ by less than its rounding for any torque, and saves the case of none at
+            # all.
             cubic = np.maximum(np.abs(alpha[..., 1]) if stiffness.order == 2 else 0.0, 1e-30 * alpha[..., 0])
             s = np.sqrt(alpha[..., 0] / (3.0 * cubic))
             self._cubic = 2.0 * s, 1.5 / (alpha[..., 0] * s)
@@ -75,13 +79,16 @@ class ElasticInverse:
     def _general(self, torque: NDArray) -> NDArray:
         stiffness, endless = self._stiffness, np.isinf(self._phi_max)
         target = np.abs(torque)
-        # Where φ_max is infinite, every term alone bounds the root from above as long as none is negative; else doubling finds a bound.
+        # Where φ_max is infinite, every term alone bounds the root from above as long as none is negative; else
+        # doubling finds a bound.
         high = np.broadcast_to(np.where(endless, np.inf, self._phi_max), target.shape).copy()
         alpha = stiffness.coefficients
         monotone = np.all(alpha >= 0, axis=-1)
         for p in range(stiffness.order):
             with np.errstate(divide='ignore', invalid='ignore'):
-                bound = np.where(monotone & (alpha[..., p] > 0), (target / alpha[..., p]) ** (1.0 / (2 * p + 1)), np.inf)
+                bound = np.where(
+                    monotone & (alpha[..., p] > 0), (target / alpha[..., p]) ** (1.0 / (2 * p + 1)), np.inf
+                )
             high = np.minimum(high, bound)
         high = np.where(np.isinf(high), 1e-6, high)
         for _ in range(200):
@@ -122,5 +129,7 @@ def check_range(stiffness: TorsionalStiffness, joint_names: tuple[str, ...], wor
                 way = single.stiffness(np.linspace(0.0, float(ElasticInverse(single)(working[joint])), 101))
             if way.min() >= SOFTEST * soft[joint]:
                 continue
-        raise JointDynamicsError(f'arm: expected a stiffness of {name} that stays positive up to its torque limit of {working[joint]:g} N·m, found '
-                                 f'coefficients {row.tolist()}, which hold up to {tau_max[joint]:.4g} N·m')
+        raise JointDynamicsError(
+            f'arm: expected a stiffness of {name} that stays positive up to its torque limit of {working[joint]:g} N·m, found '
+            f'coefficients {row.tolist()}, which hold up to {tau_max[joint]:.4g} N·m'
+        )

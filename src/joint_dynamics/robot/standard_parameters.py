@@ -1,9 +1,13 @@
 """The standard parameters of an arm, by name: ten of every link, four of every drive, three of every coupled motor.
 
-Per joint k = 1…n: inertia XX XY XZ YY YZ ZZ about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m], mass M [kg], all in frame
-k; then rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc [N·m] friction, and an offset off [N·m]. Behind the
-joints, per coupled motor m: Ia_m, Fv_m, Fs_m (see `DriveCoupling`). Where a number stands in the vector is known here and nowhere else.
+Per joint k = 1…n: inertia XX XY XZ YY YZ ZZ about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m],
+mass M [kg], all in frame
+k; then rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc [N·m] friction, and an
+offset off [N·m]. Behind the
+joints, per coupled motor m: Ia_m, Fv_m, Fs_m (see `DriveCoupling`). Where a number stands in the vector is known here
+and nowhere else.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +22,8 @@ INERTIAL = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'MX', 'MY', 'MZ', 'M')
 JOINT = ('Ia', 'Fv', 'Fc', 'off')
 PER_JOINT = len(INERTIAL) + len(JOINT)
 _KINDS = (*INERTIAL, *JOINT)
-# Where pinocchio's dynamic parameters (mass, first moments, xx xy yy xz yz zz) stand among ours, and ours among pinocchio's.
+# Where pinocchio's dynamic parameters (mass, first moments, xx xy yy xz yz zz) stand among ours, and ours among
+# pinocchio's.
 _FROM_PINOCCHIO = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]
 _TO_PINOCCHIO = [9, 6, 7, 8, 0, 1, 3, 2, 4, 5]
 
@@ -61,7 +66,8 @@ def body_of(inertia: pinocchio.Inertia) -> NDArray:
 def inertia_of(body: ArrayLike) -> pinocchio.Inertia:
     """Return ten inertial parameters as a pinocchio inertia.
 
-    A tensor that is not positive, which identified sets can have, is taken; a first moment without a mass is not (see `RigidBody`).
+    A tensor that is not positive, which identified sets can have, is taken; a first moment without a mass is not (see
+    `RigidBody`).
     """
     return pinocchio.Inertia.FromDynamicParameters(np.asarray(body, dtype=float)[_TO_PINOCCHIO])
 
@@ -87,7 +93,8 @@ class StandardParameters:
 
     Attributes
     ----------
-    values: (14 n + c,). links: (n, 10) view, columns `INERTIAL`. rotor_inertia, viscous, coulomb, offset: (n,) views. coupled: (c,) view.
+    values: (14 n + c,). links: (n, 10) view, columns `INERTIAL`. rotor_inertia, viscous, coulomb, offset: (n,) views.
+    coupled: (c,) view.
 
     Raises JointDynamicsError where there are fewer than 14 n values.
 
@@ -97,10 +104,12 @@ class StandardParameters:
         self.values: NDArray = np.asarray(values, dtype=float)
         self.n = n
         if self.values.ndim != 1 or len(self.values) < PER_JOINT * n:
-            raise JointDynamicsError(f'standard parameters: expected {PER_JOINT * n} numbers or more for {n} joints, found shape {self.values.shape}')
-        per_joint = self.values[:PER_JOINT * n].reshape(n, PER_JOINT)
-        self.links = per_joint[:, :len(INERTIAL)]
-        self.rotor_inertia, self.viscous, self.coulomb, self.offset = per_joint[:, len(INERTIAL):].T
+            raise JointDynamicsError(
+                f'standard parameters: expected {PER_JOINT * n} numbers or more for {n} joints, found shape {self.values.shape}'
+            )
+        per_joint = self.values[: PER_JOINT * n].reshape(n, PER_JOINT)
+        self.links = per_joint[:, : len(INERTIAL)]
+        self.rotor_inertia, self.viscous, self.coulomb, self.offset = per_joint[:, len(INERTIAL) :].T
         self.coupled = self.values[coupled_columns(n)]
 
     @classmethod
