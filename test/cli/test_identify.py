@@ -133,11 +133,11 @@ def test_currents_need_drive_gains(run, arm_file, run_file, tmp_path):
 def test_a_description_of_another_version_is_refused(run, arm_file, run_file, tmp_path):
     path = run_file()
     run('identify', path, '--robot', arm_file, '--out', tmp_path / 'out')
-    text = (tmp_path / 'out' / 'dynamics.yaml').read_text().replace('version: 1', 'version: 7', 1)
+    text = (tmp_path / 'out' / 'dynamics.yaml').read_text().replace('version: 2', 'version: 7', 1)
     (tmp_path / 'old.yaml').write_text(text)
     done = run('validate', tmp_path / 'old.yaml', path)
     assert done.status == 2
-    assert 'version: expected 1, found 7' in done.error
+    assert 'version: expected 2, found 7' in done.error
 
 
 def test_help_lists_every_command(run):
