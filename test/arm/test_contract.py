@@ -144,6 +144,11 @@ RULES = {
     'robot.urdf': ('kinematics', None),
     'robot.mdh': ('kinematics', None),
     'robot.locked': ('kinematics', None),
+    **{f'robot.identity.{name}': ('kinematics', None) for name in ('version', 'hash', 'mass')},
+    **{
+        f'robot.identity.joints.{name}': ('kinematics', None)
+        for name in ('type', 'parent', 'offset', 'rotation', 'axis', 'coupling')
+    },
     'robot.coupling': ('torque', coupled),
     'inertial.coupling': ('torque', coupled),
     **{
@@ -269,7 +274,7 @@ RULES = {
     },
     'joints.friction.maxwell_slip.operators': ('torque', operators),
     'joints.friction.maxwell_slip.r_Delta': ('torque', slip(r_Delta=1.0)),
-    'joints.friction.maxwell_slip.r_k': ('torque', slip(r_k=0.0)),
+    'joints.friction.maxwell_slip.r_k': ('torque', slip(r_k=0.5)),
     'joints.friction.maxwell_slip.limits': ('torque', slip(**SLIP_LIMITS)),
     'joints.friction.maxwell_slip.stiffness': ('torque', slip(**SLIP_LIMITS)),
     'joints.friction.maxwell_slip.presliding': ('torque', slip(presliding=0.02)),
@@ -423,7 +428,7 @@ def test_what_cannot_be_honoured_is_refused_by_name(tools, arm3, name):
 def test_another_robots_frames_are_refused(tools, arm3):
     document = tools.described(arm3)
     moved = RobotModel.from_urdf(tools.chain_urdf(3, (1,)).replace('xyz="0', 'xyz="1', 1))
-    with pytest.raises(JointDynamicsError, match='joint frames'):
+    with pytest.raises(JointDynamicsError, match='found one of another: axis of j1'):
         Arm.from_description(moved, DynamicsDescription(document))
     with pytest.raises(JointDynamicsError, match=r'coupling\.Ia_m9'):
         Arm.from_description(

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 RIGID = 1e15
 #: rad, presliding length of a joint without hysteresis beside joints that have one: it slips at once.
 AT_ONCE = 1e-9
-#: Joint frames of the robot and of the description that differ by more are those of another robot (m, or of a
-#: rotation's elements) …
-ANOTHER = 1e-2
-#: … and by less are the same, but for rounding.
-SAME = 1e-5
 #: Fields that say where a number comes from or how good it is: no torque depends on them.
 DOCUMENTATION = frozenset(
     {
@@ -110,7 +105,7 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
     if extra:
         remarks.append(f'robot.joint_names: {", ".join(extra)} not used, the robot has no such joint')
     if {'urdf', 'mdh'} & set(document['robot']) and 'inertial' in document:
-        _check_frames(robot, description, remarks)
+        description.check_robot(robot)
     mounting, coupling = document.get('mounting'), document['robot'].get('coupling')
     if robot.mounting is not None and mounting is not None:
         if not np.allclose(mounting_rotation(robot.mounting), mounting_rotation(mounting), atol=1e-9):
@@ -132,39 +127,6 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
         mounting_rotation(mounting), mounting_rotation(robot.mounting), atol=1e-12
     )
     return robot.standing(mounting if turned else None, coupling) if turned or coupling is not None else robot
-
-
-def _check_frames(robot: RobotModel, description: DynamicsDescription, remarks: list[str]) -> None:
-    """Refuse a robot whose joint frames are not those that the inertial parameters were identified in."""
-    described = description.robot_model()
-    if tuple(described.joint_names) != tuple(robot.joint_names):
-        if set(robot.joint_names) <= set(described.joint_names):
-            raise JointDynamicsError(
-                f'arm: robot.joint_names: expected the joints {", ".join(described.joint_names)} of the inertial parameters, '
-                f'found {", ".join(robot.joint_names)}'
-            )
-        return
-    a, b = described.chain, robot.chain
-    if a.parent != b.parent:
-        raise JointDynamicsError(
-            'arm: robot: expected the kinematic chain of the dynamics description, found another one'
-        )
-    for field in ('rotation', 'translation', 'axis', 'prismatic'):
-        off = (
-            np.abs(np.asarray(getattr(a, field), dtype=float) - np.asarray(getattr(b, field), dtype=float))
-            .reshape(robot.n, -1)
-            .max(axis=1)
-        )
-        k = int(np.argmax(off))
-        if off[k] > ANOTHER:
-            raise JointDynamicsError(
-                f'arm: robot: expected the joint frames of the dynamics description, whose inertial parameters hold in them, '
-                f'found a {field} of {robot.joint_names[k]} that is off by {off[k]:.3g}'
-            )
-        if off[k] > SAME:
-            remarks.append(
-                f"robot: the {field} of {robot.joint_names[k]} is off by {off[k]:.2g} from that of the description; the robot's is used"
-            )
 
 
 def _parameters(robot: RobotModel, description: DynamicsDescription, remarks: list[str]) -> NDArray | None:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import INERTIAL, tensor_of
-from joint_dynamics.robot.urdf import read_source
+from joint_dynamics.robot.urdf import parse_urdf, read_source
 
 PAYLOAD = ('merged', 'apart', 'without')
 PAYLOAD_LINK = 'payload'
@@ -83,10 +84,7 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
         raise JointDynamicsError('export-urdf: expected a description with inertial parameters, found none')
     bodies = exported_links(description, payload)
     text, name = read_source(urdf)
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise JointDynamicsError(f'export-urdf: expected a URDF in {name}, found text that does not parse: {error}') from None
+    root = parse_urdf(text, name)
     joints = {joint.get('name'): joint for joint in root.findall('joint')}
     links = {link.get('name'): link for link in root.findall('link')}
     for joint_name in description.joint_names:
@@ -95,6 +93,9 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
         if bodies[joint_name][9] <= 0:
             raise JointDynamicsError(f'export-urdf: expected a positive mass behind {joint_name}, found {bodies[joint_name][9]:.4g} kg; '
                                      'identify with the URDF (not an MDH table) or with physical consistency')
+    robot = description.document['robot']
+    description.check_robot(RobotModel.from_urdf(text, joints=description.joint_names, locked=robot.get('locked'),
+                                                 coupling=robot.get('coupling')), mass=False)
     for joint_name in description.joint_names:
         element = joints[joint_name]
         child = element.find('child')

@@ -5,7 +5,6 @@ that nothing may be added to it of which nobody says what it means.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,20 +13,25 @@ from joint_dynamics.robot.standard_parameters import INERTIAL
 
 FORMAT = 'joint_dynamics'
 VERSION = 2
+#: Greatest magnitude of a number; the largest a description is known to hold are stiffnesses of 1e9 N·m/rad³ and their squares.
+MAX_NUMBER = 1e30
+#: Most operators of a Maxwell-slip model.
+MAX_OPERATORS = 100
 
 Check = Callable[[Any, str], None]
 
 
 def fail(path: str, expected: str, found: Any) -> None:
     """Raise the one error of this module."""
-    text = repr(found)
+    text = repr(found)[:200]
     raise JointDynamicsError(f'dynamics description: {path}: expected {expected}, found {text if len(text) < 80 else text[:77] + "..."}')
 
 
 def number(value: Any, path: str) -> None:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        fail(path, 'a finite number', value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MAX_NUMBER <= value <= MAX_NUMBER:
+        large = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float('inf')
+        fail(path, f'a number of at most {MAX_NUMBER:g}' if large else 'a finite number', value)
 
 
 def positive(value: Any, path: str) -> None:
@@ -47,6 +51,12 @@ def text(value: Any, path: str) -> None:
     """A string."""
     if not isinstance(value, str):
         fail(path, 'text', value)
+
+
+def optional_text(value: Any, path: str) -> None:
+    """A string or null."""
+    if value is not None:
+        text(value, path)
 
 
 def anything_plain(value: Any, path: str) -> None:
@@ -133,11 +143,30 @@ def mapping_of(check: Check) -> Check:
     return MappingOf(check)
 
 
+def operators(value: Any, path: str) -> None:
+    """A number of Maxwell-slip operators."""
+    if type(value) is not int or not 1 <= value <= MAX_OPERATORS:
+        fail(path, f'a whole number from 1 to {MAX_OPERATORS}', value)
+
+
+def _row(value: Any, path: str) -> None:
+    list_of(number)(value, path)
+    if not 1 <= len(value) <= MAX_OPERATORS:
+        fail(path, f'1 to {MAX_OPERATORS} numbers', value)
+
+
+def _presliding(value: Any, path: str) -> None:
+    (_map if isinstance(value, Mapping) else positive)(value, path)
+
+
+SLIP = record({'presliding': _presliding}, {'operators': operators, 'r_Delta': positive, 'r_k': positive, 'limits': _row, 'stiffness': _row})
+
+
 def _friction(value: Any, path: str) -> None:
     from joint_dynamics.joint import FrictionModel
     try:
         FrictionModel.from_dict(value)
-    except (JointDynamicsError, TypeError, ValueError, AttributeError) as error:
+    except (JointDynamicsError, TypeError, LookupError, ValueError, AttributeError) as error:
         fail(path, 'a friction document (docs/joint_models.md)', str(error))
 
 
@@ -146,7 +175,7 @@ def _map(value: Any, path: str) -> None:
     anything_plain(value, path)
     try:
         PeriodicMap.from_dict(value)
-    except (JointDynamicsError, TypeError, AttributeError) as error:
+    except (JointDynamicsError, TypeError, LookupError, AttributeError, ValueError) as error:
         fail(path, 'a periodic map (docs/joint_models.md)', str(error))
 
 
@@ -158,7 +187,7 @@ def _stiffness(value: Any, path: str) -> None:
 VALUE = record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text})
 ROTOR = record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text, 'identifiable': truth})
 FRICTION = record({'parameters': mapping_of(number)}, {
-    'standard_deviations': mapping_of(number), 'maxwell_slip': anything_plain, 'directions': anything_plain, 'scale': list_of(number, 2),
+    'standard_deviations': mapping_of(number), 'maxwell_slip': SLIP, 'directions': anything_plain, 'scale': list_of(number, 2),
     'quadrants': mapping_of(number), 'range': anything_plain, 'method': text}, _friction)
 STIFFNESS = record({'coefficients': list_of(number)}, {'standard_deviations': list_of(number), 'range': anything_plain, 'method': text}, _stiffness)
 LINK = record(dict.fromkeys(INERTIAL, number))
@@ -166,9 +195,13 @@ JOINT = record({}, {
     'drive_gain': VALUE, 'rotor_inertia': ROTOR, 'friction': FRICTION, 'stiffness': STIFFNESS, 'damping': VALUE,
     'kinematic_error': _map, 'backlash': _map, 'temperature_range': list_of(number, 2), 'gear_ratio': VALUE,
     'terms': list_of(record({'document': anything_plain, 'values': list_of(number)}, {'std': list_of(optional_number)}))})
+IDENTITY = record({'version': number, 'hash': text, 'joints': mapping_of(record({
+    'type': text, 'offset': list_of(number, 3), 'rotation': list_of(number, 3), 'axis': list_of(number, 3)}, {
+        'parent': optional_text, 'coupling': list_of(number)}))}, {'mass': number})
 DOCUMENT = record({
     'format': text, 'version': number,
-    'robot': record({'joint_names': list_of(text)}, {'name': text, 'urdf': text, 'mdh': anything_plain, 'locked': mapping_of(number),
+    'robot': record({'joint_names': list_of(text)}, {'name': text, 'urdf': text, 'mdh': anything_plain, 'identity': IDENTITY,
+                                                     'locked': mapping_of(number),
                                                      'coupling': list_of(list_of(number))}),
     'joints': mapping_of(JOINT),
 }, {

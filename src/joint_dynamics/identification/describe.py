@@ -9,7 +9,7 @@ import numpy as np
 
 from joint_dynamics import __version__
 from joint_dynamics.arm import Term
-from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.description import DynamicsDescription, identity_of
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.residuals import together
 from joint_dynamics.joint.friction_model import PARAMETERS
@@ -52,7 +52,8 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
         inertial['coupling'] = {name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)}
     document: dict[str, Any] = {} if 'payload' not in result.extras else {'payload': _payload(result.extras['payload'])}
     return DynamicsDescription(document | {
-        'robot': {'name': model.pinocchio.name, 'joint_names': list(model.joint_names), **model.kinematics()},
+        'robot': {'name': model.pinocchio.name, 'joint_names': list(model.joint_names), **model.kinematics(),
+                  'identity': identity_of(model)},
         'inertial': inertial,
         'joints': joints,
         'mounting': mounting_rotation(model.mounting).tolist(),
