@@ -233,6 +233,7 @@ def migrated(document: Mapping[str, Any]) -> dict[str, Any]:
         if 'backlash' not in part:
             fail(f'joints.{name}.backlash', 'this field beside a Maxwell-slip part in a document of version 1', 'nothing')
         width = part['backlash']
+        _map(width, f'joints.{name}.backlash')
         # Joints may share a part of the document, as YAML's aliases do: each gets its own.
         length = {key: item for key, item in width.items() if key not in ('standard_deviations', 'coverage')}
         part['friction'] = {**part['friction'], 'maxwell_slip': {**slip, 'presliding': length}}
