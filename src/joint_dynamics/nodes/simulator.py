@@ -29,7 +29,7 @@ EPOCH = 10**9
 FASTEST = 1e-4
 
 
-class Simulator(DynamicsNode):
+class SimulatorNode(DynamicsNode):
     """See the module. Time flows while the node is active; parameters with effect `at once` are the commands to the plant itself."""
 
     NAME = 'simulator'
@@ -227,7 +227,7 @@ class Simulator(DynamicsNode):
 
 def main() -> int:
     """Run the node; return the exit status."""
-    return run(Simulator)
+    return run(SimulatorNode)
 
 
 if __name__ == '__main__':
