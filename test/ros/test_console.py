@@ -8,6 +8,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rcl_interfaces.msg import Log
 from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 
 from joint_dynamics.nodes import console
@@ -24,7 +25,8 @@ MODULES = {'excitation': 'ExcitationNode', 'identifier': 'IdentifierNode', 'esti
 @pytest.fixture
 def lines(ros):
     """The texts of one node's log so far, by name of its logger."""
-    messages = ros.listen(Log, '/rosout')
+    # The log is latched: what was said before the subscription was found comes after.
+    messages = ros.listen(Log, '/rosout', QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
     return lambda logger: [message.msg for message in messages if message.name == logger]
 
 
@@ -41,7 +43,6 @@ def test_every_node_is_named_alike_and_says_what_comes_next(module):
 def test_a_node_that_is_started_by_hand(ros, lines):
     ros.node(GazeboModelNode, '/cell', robot_file=str(ur5e_urdf()))
     logger = 'cell.gazebo_model'
-    # A subscription to the log needs a moment to be found.
     assert ros.transition('/cell/gazebo_model', 'configure')
     ros.until(lambda: 'inactive; next: ros2 lifecycle set /cell/gazebo_model activate' in lines(logger))
     assert ros.transition('/cell/gazebo_model', 'activate')
