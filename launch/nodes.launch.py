@@ -1,6 +1,10 @@
 """The nodes of joint_dynamics beside a robot, real or simulated: excitation, identifier, estimator, feedforward."""
+from pathlib import Path
+
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, RegisterEventHandler, Shutdown
+from launch.conditions import IfCondition
+from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
@@ -16,8 +20,19 @@ ARGUMENTS = {
     'effort_controller': ('forward_effort_controller', 'the controller that takes torques from feedforward in streaming mode'),
     'feedforward_file': (LaunchConfiguration('params_file'), 'parameters of feedforward that replace those of params_file, e.g. one of '
                          'config/feedforward'),
+    'end_together': ('false', 'end everything of this launch when one process of it has ended'),
 }
-CHOICES = {'use_sim_time': ['true', 'false'], 'autostart': ['true', 'false']}
+CHOICES = {name: ['true', 'false'] for name in ('use_sim_time', 'autostart', 'end_together')}
+# Their work is done when they end with 0.
+SHORT_LIVED = {'create', 'spawner'}
+
+
+def end_all(event, context):
+    """End the launch after a process of it that ended without being asked to: orphans of a simulation that is gone only confuse the next."""
+    name = Path(event.cmd[0]).name
+    if context.is_shutdown or (event.returncode == 0 and name in SHORT_LIVED):
+        return None
+    return Shutdown(reason=f'{name} ended with {event.returncode}')
 
 
 def generate_launch_description():
@@ -43,4 +58,5 @@ def generate_launch_description():
                            parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), *more.get(name, []), shared],
                            remappings=rules)
              for name, rules in remappings.items()]
-    return LaunchDescription([*arguments, *nodes])
+    together = RegisterEventHandler(OnProcessExit(on_exit=end_all), condition=IfCondition(LaunchConfiguration('end_together')))
+    return LaunchDescription([*arguments, together, *nodes])

@@ -47,13 +47,3 @@ def test_drive_gains_are_those_of_the_simulated_drives(name):
         if 'drive_gain' in values:
             assert values['drive_gain'] == {PREFIX + joint: pytest.approx(gain, abs=6e-4)
                                             for joint, gain in zip(robot.joint_names, nominal, strict=True)}, node
-
-
-def test_controllers_of_gazebo_have_the_joints_of_the_robot():
-    document = yaml.safe_load((CONFIG / 'gazebo' / 'controllers.yaml').read_text(encoding='utf-8'))['/**']
-    joints = list(RobotModel.load(ur5e_urdf()).joint_names)
-    manager = document.pop('controller_manager')['ros__parameters']
-    assert {name for name in manager if name != 'update_rate'} == {*document, 'joint_state_broadcaster'}
-    for name, section in document.items():
-        assert section['ros__parameters']['joints'] == joints, name
-        assert list(section['ros__parameters'].get('gains', joints)) == joints

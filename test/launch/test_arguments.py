@@ -30,7 +30,7 @@ def test_arguments_are_documented(path):
 
 
 DRIVERS = {'use_sim_time', 'params_file', 'namespace', 'tf_prefix', 'initial_joint_controller'}
-SWITCHES = {'use_sim_time', 'autostart', 'gazebo_gui'}
+SWITCHES = {'use_sim_time', 'autostart', 'gazebo_gui', 'publish_clock', 'end_together'}
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
@@ -49,7 +49,6 @@ def resolved(name, launch_file, **arguments):
     found = {}
 
     def visit(path):
-        context.extend_locals({'current_launch_file_directory': str(Path(path).parent), 'current_launch_file_path': path})
         for entity in PythonLaunchDescriptionSource(path).get_launch_description(context).entities:
             if isinstance(entity, DeclareLaunchArgument):
                 entity.execute(context)
@@ -88,6 +87,15 @@ def test_the_simulated_robot_has_the_controllers_and_the_prefix_of_the_launch(la
     assert rules['~/commands'] == 'torques/commands'
     assert rules['controller_state'] == 'arm_controller/controller_state'
     assert rules['friction_parameters'] == 'estimator/friction_parameters'
+
+
+@pytest.mark.parametrize(('arguments', 'clock', 'sim_time'), [
+    ({}, True, True), ({'namespace': 'left'}, False, False), ({'namespace': 'left', 'publish_clock': 'true'}, True, True),
+    ({'publish_clock': 'false'}, False, False), ({'namespace': 'right', 'use_sim_time': 'true'}, False, True)])
+def test_one_simulation_sets_the_clock_of_a_graph(launch_file, installed, arguments, clock, sim_time):
+    nodes = resolved('simulation', launch_file, **arguments)
+    assert nodes['simulator'][0]['publish_clock'] is clock
+    assert {name: nodes[name][0]['use_sim_time'] for name in nodes if name != 'simulator'} == dict.fromkeys(set(nodes) - {'simulator'}, sim_time)
 
 
 @pytest.mark.parametrize('wiring', sorted((ROOT / 'config' / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
