@@ -122,7 +122,7 @@ def test_what_happened_is_forgotten_after_its_time(ros, monkeypatch):
     monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
     ros.probe.declare_parameter('autostart', False)
     conditions = Diagnostics(ros.probe)
-    conditions.set('clock', WARN, 'went back', lasting=10.0)
+    conditions.happened('clock', WARN, 'went back', lasting=10.0)
     now[0] = 9.0
     conditions._tick()
     assert conditions.level('clock') == WARN

@@ -99,6 +99,6 @@ def clock_jump(node: Any, seconds: float) -> None:
     line = f'time went back by {seconds:.3f} s'
     if sources > 1:
         line += f': expected one publisher of /clock, found {sources}; let one simulation publish it (publish_clock)'
-    node.diagnostics.set('clock', DiagnosticStatus.ERROR if sources > 1 else DiagnosticStatus.WARN, line, lasting=10.0)
+    node.diagnostics.happened('clock', DiagnosticStatus.ERROR if sources > 1 else DiagnosticStatus.WARN, line)
     # Two simulations set it back with every message.
     node.get_logger().warning(line, throttle_duration_sec=10.0)

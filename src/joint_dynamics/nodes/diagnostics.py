@@ -32,15 +32,9 @@ class Diagnostics:
         # executor, so that a signal is noticed within a tick, and bounds how often a flickering condition is published.
         self._timer = node.create_timer(_TICK, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def set(self, name: str, level: bytes, message: str, *, lasting: float | None = None, **values: Any) -> None:
-        """Set one condition; `level` is OK, WARN, ERROR or STALE, `values` are shown beside the message.
-
-        lasting: forget it after so many s of the wall (what happened, not what is); None: until it is set anew.
-        """
-        if lasting is None:
-            self._ends.pop(name, None)
-        else:
-            self._ends[name] = time.monotonic() + lasting
+    def set(self, name: str, level: bytes, message: str, **values: Any) -> None:
+        """Set one condition; `level` is OK, WARN, ERROR or STALE, `values` are shown beside the message."""
+        self._ends.pop(name, None)
         if name == 'state':
             self._console.state(level, message, autostart=bool(self._node.get_parameter('autostart').value))
         elif name == 'inputs':
@@ -51,6 +45,11 @@ class Diagnostics:
             self._changed = True
         self._statuses[name] = DiagnosticStatus(level=level, name=f'{self._node.get_fully_qualified_name()}: {name}',
                                                 message=message, hardware_id=self.hardware_id, values=pairs)
+
+    def happened(self, name: str, level: bytes, message: str, lasting: float = 10.0) -> None:
+        """Set a condition that is over already, to be forgotten after `lasting` s of the wall."""
+        self.set(name, level, message)
+        self._ends[name] = time.monotonic() + lasting
 
     def clear(self, name: str) -> None:
         """Forget one condition."""
