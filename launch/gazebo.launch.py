@@ -18,12 +18,12 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
 
-# What config/gazebo/robot.urdf.xacro and the controllers of `joint-dynamics gains` offer; one is active at first, the others wait.
+# What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait.
 CONTROLLERS = ('effort_trajectory_controller', 'joint_trajectory_controller', 'forward_effort_controller')
 
 
 def share(*parts):
-    """Return the path of a file of this package. By package: after an include, `this folder` is that of the included file (ros2/launch#618)."""
+    """Return the path of a file of this package; after an include, `this folder` is another one (ros2/launch#618)."""
     return PathJoinSubstitution([FindPackageShare('joint_dynamics'), *parts])
 
 
@@ -32,19 +32,22 @@ ARGUMENTS = (
     ('description_package_file', share('config', 'gazebo', 'robot.urdf.xacro'),
      'xacro that adds ros2_control and the Gazebo plugin to robot_file', None),
     ('joints', '', 'the joints to move, separated by spaces, as in robot_file; empty: all movable ones', None),
-    ('initial_positions', '', 'their positions at first, rad, separated by spaces; empty: a UR at its home posture, others at 0', None),
+    ('initial_positions', '',
+     'their positions at first, rad, separated by spaces; empty: a UR at its home posture, others at 0', None),
     ('update_rate', '500', 'of the controller manager, Hz; the gains follow from it', None),
-    ('controllers_file', '', 'parameters of the controller manager and its controllers; empty: those of `joint-dynamics gains` for robot_file',
-     None),
+    ('controllers_file', '',
+     'parameters of the controller manager and its controllers; empty: those of `joint-dynamics gains` for robot_file', None),
     ('initial_joint_controller', CONTROLLERS[0], 'the controller that is active at first and takes trajectories', None),
     ('effort_controller', CONTROLLERS[2], 'the controller that takes torques from feedforward in streaming mode', None),
-    ('params_file', share('config', 'gazebo', 'nodes.yaml'), 'parameters of all nodes, YAML; $(var tf_prefix) in it is replaced', None),
+    ('params_file', share('config', 'gazebo', 'nodes.yaml'),
+     'parameters of all nodes, YAML; $(var tf_prefix) in it is replaced', None),
     ('feedforward_file', LaunchConfiguration('params_file'), 'parameters of feedforward that replace those of params_file, e.g. one of '
      'config/feedforward', None),
     ('description_file', '', 'dynamics description to start from; empty: the one the identifier publishes', None),
     ('namespace', '', 'namespace of the robot and of all nodes', None),
     ('tf_prefix', '', 'prefix of the joint names in robot_file', None),
-    ('publish_clock', 'true', 'whether /clock of Gazebo is brought to ROS; false where another launch does that already', ['true', 'false']),
+    ('publish_clock', 'true', 'whether /clock of Gazebo is brought to ROS; false where another launch does that already',
+     ['true', 'false']),
     ('use_sim_time', 'true', 'take the time from /clock, which Gazebo publishes', ['true', 'false']),
     ('autostart', 'true', 'configure and activate each node as soon as the documents it needs are there', ['true', 'false']),
     ('end_together', 'true', 'end everything of this launch when one process of it has ended', ['true', 'false']),
@@ -56,7 +59,7 @@ FORWARDED = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'descripti
 
 
 def robot_parts(context):
-    """Return what depends on the robot: its description for Gazebo, its controllers with gains of its own inertia, and their spawners."""
+    """Return what depends on the robot: its description for Gazebo, controllers with gains of its inertia, spawners."""
     def given(name):
         return LaunchConfiguration(name).perform(context)
     # What is made for this launch lies beside its log, and stays there to be read.
@@ -68,19 +71,21 @@ def robot_parts(context):
     robot = RobotModel.from_urdf(source, joints=given('joints').split() or None)
     positions = [float(value) for value in given('initial_positions').split()] or initial_posture(robot).tolist()
     if len(positions) != robot.n:
-        raise JointDynamicsError(f'initial_positions: expected {robot.n} numbers for {" ".join(robot.joint_names)}, found {len(positions)}')
+        raise JointDynamicsError(f'initial_positions: expected {robot.n} numbers for {" ".join(robot.joint_names)}, '
+                                 f'found {len(positions)}')
     controllers = given('controllers_file')
     if not controllers:
         controllers = folder / 'controllers.yaml'
         gains = effort_gains(robot, 1.0 / float(given('update_rate')))
         write_atomically(controllers, yaml.safe_dump(controller_parameters(gains), sort_keys=False))
     description = ParameterValue(Command([
-        FindExecutable(name='xacro'), ' ', given('description_package_file'), f' urdf:={source} "joints:={" ".join(robot.joint_names)}"',
-        f' "initial_positions:={" ".join(map(str, positions))}" controllers_file:={controllers} namespace:={given("namespace")}',
+        FindExecutable(name='xacro'), ' ', given('description_package_file'), f' urdf:={source}',
+        f' "joints:={" ".join(robot.joint_names)}" "initial_positions:={" ".join(map(str, positions))}"',
+        f' controllers_file:={controllers} namespace:={given("namespace")}',
     ]), value_type=str)
-    publisher = Node(package='robot_state_publisher', executable='robot_state_publisher', namespace=given('namespace'), output='both',
-                     parameters=[{'robot_description': description,
-                                  'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)}])
+    sim_time = ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)
+    publisher = Node(package='robot_state_publisher', executable='robot_state_publisher', namespace=given('namespace'),
+                     output='both', parameters=[{'robot_description': description, 'use_sim_time': sim_time}])
     active, waiting = given('initial_joint_controller'), {*CONTROLLERS, given('effort_controller')}
     spawners = [Node(package='controller_manager', executable='spawner', namespace=given('namespace'), output='both',
                      arguments=[*names, '--param-file', str(controllers)])
@@ -92,10 +97,12 @@ def generate_launch_description():
     """Return the arguments, Gazebo with the robot and its controllers, and the nodes."""
     value = {name: LaunchConfiguration(name) for name, *_ in ARGUMENTS}
     gazebo = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])),
+        PythonLaunchDescriptionSource(
+            PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])),
         launch_arguments={'gz_args': [IfElseSubstitution(value['gazebo_gui'], '-r -v 3 ', '-s -r -v 3 --headless-rendering '),
                                       value['world_file']]}.items())
-    clock = Node(package='ros_gz_bridge', executable='parameter_bridge', output='both', condition=IfCondition(value['publish_clock']),
+    clock = Node(package='ros_gz_bridge', executable='parameter_bridge', output='both',
+                 condition=IfCondition(value['publish_clock']),
                  arguments=['/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock'])
     robot = Node(package='ros_gz_sim', executable='create', namespace=value['namespace'], output='both',
                  arguments=['-topic', 'robot_description', '-name', 'robot', '-allow_renaming', 'true'])

@@ -28,7 +28,7 @@ SHORT_LIVED = {'create', 'spawner'}
 
 
 def end_all(event, context):
-    """End the launch after a process of it that ended without being asked to: orphans of a simulation that is gone only confuse the next."""
+    """End the launch after a process that ended without being asked to: orphans only confuse the next launch."""
     name = Path(event.cmd[0]).name
     if context.is_shutdown or (event.returncode == 0 and name in SHORT_LIVED):
         return None
@@ -58,5 +58,6 @@ def generate_launch_description():
                            parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), *more.get(name, []), shared],
                            remappings=rules)
              for name, rules in remappings.items()]
-    together = RegisterEventHandler(OnProcessExit(on_exit=end_all), condition=IfCondition(LaunchConfiguration('end_together')))
+    together = RegisterEventHandler(OnProcessExit(on_exit=end_all),
+                                    condition=IfCondition(LaunchConfiguration('end_together')))
     return LaunchDescription([*arguments, together, *nodes])

@@ -18,7 +18,8 @@ def generate_launch_description():
     simulator = LifecycleNode(
         package='joint_dynamics', executable='simulator', name='simulator', namespace=LaunchConfiguration('namespace'), output='both',
         parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), {
-            **{name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('autostart', 'publish_clock')},
+            **{name: ParameterValue(LaunchConfiguration(name), value_type=bool)
+               for name in ('autostart', 'publish_clock')},
             **{parameter: ParameterValue(LaunchConfiguration(argument), value_type=str) for parameter, argument in (
                 ('robot_file', 'robot_file'), ('tf_prefix', 'tf_prefix'), ('trajectory_controller', 'initial_joint_controller'),
                 ('effort_controller', 'effort_controller'))}}])
@@ -28,9 +29,10 @@ def generate_launch_description():
         DeclareLaunchArgument('namespace', default_value='', description='namespace of the robot and of all nodes'),
         DeclareLaunchArgument('tf_prefix', default_value='', description='prefix of the joint names in the robot file'),
         DeclareLaunchArgument('publish_clock', default_value=alone, choices=['true', 'false'],
-                              description='whether the simulator publishes /clock, else it stamps with the time of the wall; '
-                              'one simulation of a graph at most may: false by default when a namespace is given'),
-        DeclareLaunchArgument('use_sim_time', default_value=LaunchConfiguration('publish_clock'), choices=['true', 'false'],
+                              description='whether the simulator publishes /clock, else it stamps with the time of the '
+                              'wall; one of a graph at most may: false by default when a namespace is given'),
+        DeclareLaunchArgument('use_sim_time', default_value=LaunchConfiguration('publish_clock'),
+                              choices=['true', 'false'],
                               description='take the time from /clock; as publish_clock unless given'),
         DeclareLaunchArgument('description_file', default_value='',
                               description='dynamics description to start from; empty: the one the identifier publishes'),

@@ -100,13 +100,14 @@ from launch.actions import DeclareLaunchArgument
 from launch_ros.actions import Node
 
 def generate_launch_description():
-    return LaunchDescription([DeclareLaunchArgument('gz_args'), Node(package='ros_gz_sim', executable='server', output='both')])
+    server = Node(package='ros_gz_sim', executable='server', output='both')
+    return LaunchDescription([DeclareLaunchArgument('gz_args'), server])
 """
 
 
 @pytest.fixture
 def gazebo_stand_ins(tmp_path, monkeypatch):
-    """Packages of Gazebo and ros2_control that take the launch file's arguments and nothing more; returns what was run once, as a function."""
+    """Stand-ins for Gazebo's and ros2_control's packages; returns what was run once, as a function."""
     programs = {'ros_gz_sim': {'server': SERVER, 'create': ONCE}, 'ros_gz_bridge': {'parameter_bridge': SERVER},
                 'controller_manager': {'spawner': ONCE}, 'robot_state_publisher': {'robot_state_publisher': PUBLISHER}}
     prefix = tmp_path / 'stand_ins'

@@ -90,12 +90,14 @@ def test_the_simulated_robot_has_the_controllers_and_the_prefix_of_the_launch(la
 
 
 @pytest.mark.parametrize(('arguments', 'clock', 'sim_time'), [
-    ({}, True, True), ({'namespace': 'left'}, False, False), ({'namespace': 'left', 'publish_clock': 'true'}, True, True),
+    ({}, True, True), ({'namespace': 'left'}, False, False),
+    ({'namespace': 'left', 'publish_clock': 'true'}, True, True),
     ({'publish_clock': 'false'}, False, False), ({'namespace': 'right', 'use_sim_time': 'true'}, False, True)])
 def test_one_simulation_sets_the_clock_of_a_graph(launch_file, installed, arguments, clock, sim_time):
     nodes = resolved('simulation', launch_file, **arguments)
     assert nodes['simulator'][0]['publish_clock'] is clock
-    assert {name: nodes[name][0]['use_sim_time'] for name in nodes if name != 'simulator'} == dict.fromkeys(set(nodes) - {'simulator'}, sim_time)
+    others = set(nodes) - {'simulator'}
+    assert {name: nodes[name][0]['use_sim_time'] for name in others} == dict.fromkeys(others, sim_time)
 
 
 @pytest.mark.parametrize('wiring', sorted((ROOT / 'config' / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)

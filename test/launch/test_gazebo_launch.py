@@ -21,7 +21,8 @@ from joint_dynamics.nodes.topics import LATCHED
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
 
-ONES_THAT_STAY = ('server', 'parameter_bridge', 'robot_state_publisher', 'gazebo_model', 'excitation', 'identifier', 'estimator', 'feedforward')
+ONES_THAT_STAY = ('server', 'parameter_bridge', 'robot_state_publisher', 'gazebo_model',
+                  'excitation', 'identifier', 'estimator', 'feedforward')
 
 
 @launch_pytest.fixture
@@ -33,8 +34,8 @@ def gazebo(description_of, gazebo_stand_ins):
 @launch_pytest.fixture
 def gazebo_of_another_robot(description_of, gazebo_stand_ins, two_joints):
     """A robot that nobody thought of when the launch file was written."""
-    return description_of('gazebo', robot_file=str(two_joints), initial_positions='0.5 -0.25', update_rate='1000', publish_clock='false',
-                          initial_joint_controller='joint_trajectory_controller')
+    return description_of('gazebo', robot_file=str(two_joints), initial_positions='0.5 -0.25', update_rate='1000',
+                          publish_clock='false', initial_joint_controller='joint_trajectory_controller')
 
 
 @launch_pytest.fixture
@@ -71,7 +72,8 @@ def described(urdf):
     assert tree.find('ros2_control/hardware/plugin').text == 'gz_ros2_control/GazeboSimSystem'
     plugin = tree.find('gazebo/plugin')
     assert plugin.get('name') == 'gz_ros2_control::GazeboSimROS2ControlPlugin'
-    return [joint.get('name') for joint in joints], [float(joint.find('state_interface/param').text) for joint in joints], plugin
+    positions = [float(joint.find('state_interface/param').text) for joint in joints]
+    return [joint.get('name') for joint in joints], positions, plugin
 
 
 @pytest.mark.launch(fixture=gazebo)
@@ -82,7 +84,8 @@ def test_everything_comes_up_with_the_prefix(ros, exits, gazebo_stand_ins):
     for node in ('gazebo_model', 'excitation', 'identifier'):
         ros.until_state(f'/cell/{node}', 'active')
     robot = RobotModel.from_urdf(ur5e_description('left_'))
-    ros.until(lambda: descriptions and len(spawned(gazebo_stand_ins())) == 2 and {'create', 'spawner'} <= set(exits), what='spawners')
+    ros.until(lambda: descriptions and len(spawned(gazebo_stand_ins())) == 2 and {'create', 'spawner'} <= set(exits),
+              what='spawners')
     joints, positions, plugin = described(descriptions[0].data)
     assert tuple(joints) == RobotModel.from_urdf(descriptions[0].data).joint_names == robot.joint_names
     assert positions == initial_posture(robot).tolist()
@@ -90,9 +93,10 @@ def test_everything_comes_up_with_the_prefix(ros, exits, gazebo_stand_ins):
     controllers = Path(plugin.find('parameters').text)
     assert yaml.safe_load(controllers.read_text()) == controller_parameters(effort_gains(robot, 0.002))
     runs = spawned(gazebo_stand_ins())
-    assert runs['joint_state_broadcaster'][:4] == ['joint_state_broadcaster', 'effort_trajectory_controller', '--param-file', str(controllers)]
-    assert runs['forward_effort_controller'][:5] == ['forward_effort_controller', 'joint_trajectory_controller', '--inactive', '--param-file',
-                                                     str(controllers)]
+    file = ['--param-file', str(controllers)]
+    assert runs['joint_state_broadcaster'][:4] == ['joint_state_broadcaster', 'effort_trajectory_controller', *file]
+    waiting = ['forward_effort_controller', 'joint_trajectory_controller', '--inactive', *file]
+    assert runs['forward_effort_controller'][:5] == waiting
     yield
     assert exits == {'create': 0, 'spawner': 0, **dict.fromkeys(ONES_THAT_STAY, 0)}
 

@@ -59,14 +59,15 @@ def two_simulations(description_of):
     """Two robots in one graph, as two people would start them."""
     from launch import LaunchDescription
     left, right = (description_of('simulation', namespace=namespace) for namespace in ('left', 'right'))
-    return LaunchDescription([*left.entities, *(entity for entity in right.entities if not isinstance(entity, type(left.entities[0])))])
+    ready = type(left.entities[0])
+    return LaunchDescription([*left.entities, *(each for each in right.entities if not isinstance(each, ready))])
 
 
 @pytest.mark.launch(fixture=two_simulations)
 def test_two_simulations_leave_time_alone(ros):
     clock = ros.listen(Clock, '/clock', SENSOR)
     arrays = ros.listen(DiagnosticArray, '/diagnostics', 1000)
-    states = {namespace: ros.listen(JointState, f'/{namespace}/joint_states', SENSOR) for namespace in ('left', 'right')}
+    states = {robot: ros.listen(JointState, f'/{robot}/joint_states', SENSOR) for robot in ('left', 'right')}
     for namespace in states:
         for node in ('simulator', 'excitation', 'identifier'):
             ros.until_state(f'/{namespace}/{node}', 'active')

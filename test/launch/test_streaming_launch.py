@@ -68,7 +68,7 @@ def test_streaming(ros, exits):
         reference.publish(JointTrajectory(joint_names=joints, points=[JointTrajectoryPoint(
             positions=list(goal.values()), velocities=[0.0] * 6, time_from_start=Duration(sec=2))]))
         return goal
-    # The loop is closed over DDS: what a busy machine adds to its delay must stay small against 1/20 s, the time of its gains.
+    # The loop is closed over DDS: what a busy machine adds to its delay must stay small against 1/20 s, its time.
     assert ros.set_parameter('/simulator', 'real_time_factor', 0.1).successful
     start = here()
     go(0.0)

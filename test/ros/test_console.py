@@ -18,8 +18,8 @@ from joint_dynamics.nodes.gazebo_model import GazeboModelNode
 from joint_dynamics.nodes.topics import SENSOR
 from joint_dynamics.simulation import ur5e_urdf
 
-MODULES = {'excitation': 'ExcitationNode', 'identifier': 'IdentifierNode', 'estimator': 'EstimatorNode', 'feedforward': 'FeedforwardNode',
-           'simulator': 'SimulatorNode', 'gazebo_model': 'GazeboModelNode'}
+MODULES = {'excitation': 'ExcitationNode', 'identifier': 'IdentifierNode', 'estimator': 'EstimatorNode',
+           'feedforward': 'FeedforwardNode', 'simulator': 'SimulatorNode', 'gazebo_model': 'GazeboModelNode'}
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_a_failed_transition_says_what_to_call_afterwards(ros, lines, tmp_path):
     (['--ros-args', '-r', 'dynamics_description:=identifier/dynamics_description'],
      'ros2 service call /cell/identifier/identify std_srvs/srv/Trigger after a recording, or set description_file')])
 def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hint):
-    node = EstimatorNode(namespace='/cell', cli_args=remap,
-                         parameter_overrides=[Parameter('autostart', value=True), Parameter('robot_file', value=str(ur5e_urdf()))])
+    overrides = [Parameter('autostart', value=True), Parameter('robot_file', value=str(ur5e_urdf()))]
+    node = EstimatorNode(namespace='/cell', cli_args=remap, parameter_overrides=overrides)
     ros.nodes.append(node)
     ros.executor.add_node(node)
     ros.until(lambda: any(line.startswith('waiting for topic') for line in lines('cell.estimator')))

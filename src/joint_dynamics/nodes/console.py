@@ -1,4 +1,4 @@
-"""What a node tells the person at the console, at INFO, one line each: what it has become, what it waits for, what to call next."""
+"""What a node tells at the console, at INFO, one line each: what it has become, what it waits for, what to call next."""
 from __future__ import annotations
 
 import time
@@ -10,10 +10,11 @@ from rclpy.node import Node
 PATIENCE = 2.0
 """An input that has not spoken for so long after configuring is named [s]."""
 TRIGGER = 'ros2 service call {} std_srvs/srv/Trigger'
-# What each node does from now on, and what comes next; the names in braces are resolved as the node's own, remapping included.
+# What each node does from now on, and what comes next; names in braces are resolved as the node's own.
 WORKS = {
     'excitation': f'nothing moves yet; next: {TRIGGER.format("{~/start}")}',
-    'identifier': f'hears the robot; next: {TRIGGER.format("{~/start_recording}")}, then {{~/stop_recording}}, then {{~/identify}}',
+    'identifier': f'hears the robot; next: {TRIGGER.format("{~/start_recording}")}, '
+                  'then {~/stop_recording}, then {~/identify}',
     'estimator': f'learns while the arm moves; next: {TRIGGER.format("{~/save}")} writes what it has learnt',
     'feedforward': 'next: a trajectory_msgs/msg/JointTrajectory on {~/reference}',
     'simulator': 'next: a trajectory_msgs/msg/JointTrajectory on {~/joint_trajectory}',
@@ -94,7 +95,7 @@ class Console:
 
 
 def clock_jump(node: Any, seconds: float) -> None:
-    """Tell log and diagnostics that the node's clock went back by `seconds` > 0, and whether several simulations set it."""
+    """Tell log and diagnostics that a node's clock went back by `seconds` > 0, and whether several simulations set it."""
     sources = node.count_publishers('/clock')
     line = f'time went back by {seconds:.3f} s'
     if sources > 1:

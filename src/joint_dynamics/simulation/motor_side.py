@@ -50,7 +50,7 @@ class MotorSideModel:
             raise JointDynamicsError(f'motor side: expected a cubic stiffness > 0 of every joint, found {self.drives.stiffness_cubic}')
         self.ambient = float(temperature)
         self.heat_speed = heat_speed
-        # One state at a time at the rate of a controller: compiled recursion, not the regressor that serves whole recordings.
+        # One state at a time, at the rate of a controller: compiled recursion, not the regressor of whole recordings.
         self._bodies = None if model.parameters is None else model.rigid_body()
         self._lag = 1.0 / (2 * np.pi * bandwidth)
         # The presliding range: half of the backlash, averaged over the turn.

@@ -28,7 +28,7 @@ HOME = (0.0, -1.2, 1.4, -1.7, -1.5, 0.3)
 
 
 def initial_posture(model: RobotModel) -> NDArray:
-    """Return the posture (n,) [rad] a simulation begins at: a UR's home, which is no singularity; others at 0 or the limit next to it."""
+    """Return the posture (n,) [rad] a simulation begins at: a UR's home; others at 0 or the limit next to it."""
     if model.n == 6 and all(name.endswith(ur) for name, ur in zip(model.joint_names, UR_JOINTS, strict=True)):
         return np.array(HOME)
     return np.clip(np.zeros(model.n), model.limits.lower, model.limits.upper)
