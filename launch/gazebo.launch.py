@@ -108,6 +108,7 @@ def generate_launch_description():
                  arguments=['-topic', 'robot_description', '-name', 'robot', '-allow_renaming', 'true'])
     model = LifecycleNode(
         package='joint_dynamics', executable='gazebo_model', name='gazebo_model', namespace=value['namespace'], output='both',
+        sigterm_timeout=LaunchConfiguration('sigterm_timeout', default='20'),
         parameters=[ParameterFile(value['params_file'], allow_substs=True),
                     {name: ParameterValue(value[name], value_type=bool) for name in ('use_sim_time', 'autostart')}])
     nodes = IncludeLaunchDescription(PythonLaunchDescriptionSource(share('launch', 'nodes.launch.py')),

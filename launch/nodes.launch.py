@@ -23,6 +23,8 @@ ARGUMENTS = {
     'end_together': ('false', 'end everything of this launch when one process of it has ended'),
 }
 CHOICES = {name: ['true', 'false'] for name in ('use_sim_time', 'autostart', 'end_together')}
+# On Ctrl-C a node ends in good order, commands included; a busy machine needs more than the 5 s of launch for that.
+PATIENCE = LaunchConfiguration('sigterm_timeout', default='20')
 # Their work is done when they end with 0.
 SHORT_LIVED = {'create', 'spawner'}
 
@@ -56,7 +58,7 @@ def generate_launch_description():
     more = {'estimator': [description], 'feedforward': [ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True), description]}
     nodes = [LifecycleNode(package='joint_dynamics', executable=name, name=name, namespace=LaunchConfiguration('namespace'), output='both',
                            parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), *more.get(name, []), shared],
-                           remappings=rules)
+                           remappings=rules, sigterm_timeout=PATIENCE)
              for name, rules in remappings.items()]
     together = RegisterEventHandler(OnProcessExit(on_exit=end_all),
                                     condition=IfCondition(LaunchConfiguration('end_together')))

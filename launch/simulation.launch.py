@@ -17,6 +17,7 @@ def generate_launch_description():
     alone = IfElseSubstitution(EqualsSubstitution(LaunchConfiguration('namespace'), ''), 'true', 'false')
     simulator = LifecycleNode(
         package='joint_dynamics', executable='simulator', name='simulator', namespace=LaunchConfiguration('namespace'), output='both',
+        sigterm_timeout=LaunchConfiguration('sigterm_timeout', default='20'),
         parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), {
             **{name: ParameterValue(LaunchConfiguration(name), value_type=bool)
                for name in ('autostart', 'publish_clock')},

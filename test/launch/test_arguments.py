@@ -110,3 +110,14 @@ def test_a_wiring_replaces_the_parameters_of_the_feedforward_alone(wiring, launc
     assert section['mode'] in ('trajectory', 'streaming')
     assert all(name.startswith('left_') for name in section.get('command_joints', []) + list(section.get('kp', {})))
     assert len(nodes['estimator'][0]['files']) == 1
+
+
+@pytest.mark.parametrize('name', ['hardware', 'simulation', 'gazebo'])
+def test_a_node_has_time_to_end_in_good_order(name, launch_file, installed, gazebo_stand_ins):
+    """Of launch's own 5 s nothing is left on a busy machine; SIGTERM then leaves a status of -15."""
+    context = LaunchContext()
+    nodes = [entity for path in {name, 'nodes'} for entity in PythonLaunchDescriptionSource(launch_file(path)).get_launch_description(
+        context).entities if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics']
+    assert len(nodes) >= 4
+    for node in nodes:
+        assert float(text(context, node._ExecuteLocal__sigterm_timeout)) >= 15.0
