@@ -88,6 +88,11 @@ class Playback:
         if speed > REST:
             raise JointDynamicsError(f'trajectory: expected one that begins and ends at rest, found a speed of {speed:.3g} rad/s at an end')
 
+    @property
+    def limits(self) -> MotionLimits:
+        """Limits of position, speed and acceleration."""
+        return self._limits
+
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
         motion = Motion(self._model, *trajectory.motion(fine_times(trajectory)))
         broken = {kind: margin for kind, margin in margins_of(motion, self._constraints).items() if margin < -ROUNDING}
