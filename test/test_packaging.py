@@ -77,9 +77,10 @@ def test_every_import_is_a_dependency():
     """What src/ imports stands in package.xml, so that a ROS installation brings it."""
     import ast
     keys = {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')}
-    known = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'yaml': 'python3-yaml', 'matplotlib': 'python3-matplotlib', 'rich': 'python3-rich', 'numba': 'python3-numba',
-             'rosbags': 'python3-rosbags-pip'}
-    no_key = {'cvxpy', 'clarabel', 'coal', 'hppfcl'}  # from the Python package index (README); rosdep has no key for them, or pinocchio brings them
+    known = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'yaml': 'python3-yaml', 'rich': 'python3-rich',
+             'matplotlib': 'python3-matplotlib', 'numba': 'python3-numba', 'rosbags': 'python3-rosbags-pip'}
+    # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
+    no_key = {'cvxpy', 'clarabel', 'coal', 'hppfcl', 'llvmlite', 'mujoco'}
     for path in (ROOT / 'src').rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ''] if isinstance(node, ast.ImportFrom) else []
