@@ -125,7 +125,7 @@ def test_when_one_part_fails_all_ends(ros, exits):
     ros.watchers.clear()
     ros.until(lambda: {'create', *ONES_THAT_STAY} <= set(exits), what='the end of everything')
     assert exits['create'] == 1
-    # They may still be importing when the signal comes; Python ends with that signal then.
-    assert {exits[name] for name in ONES_THAT_STAY} <= {0, -signal.SIGINT}
+    # Whatever status an import leaves that SIGINT breaks off: none had to be ended by force.
+    assert not {exits[name] for name in ONES_THAT_STAY} & {-signal.SIGTERM, -signal.SIGKILL}
 
 
