@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.nodes.identifier import Identifier
+from joint_dynamics.nodes.identifier import IdentifierNode
 from joint_dynamics.nodes.topics import LATCHED, STATUS
 from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import Recording
@@ -162,7 +162,7 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
 @pytest.fixture
 def identifier(ros, robot_file, tmp_path):
     def start(**parameters):
-        return ros.node(Identifier, '/x', **{'robot_file': str(robot_file), 'autostart': True, 'output_folder': str(tmp_path / 'out'),
+        return ros.node(IdentifierNode, '/x', **{'robot_file': str(robot_file), 'autostart': True, 'output_folder': str(tmp_path / 'out'),
                                              'save_recordings': False, 'selection': False, **parameters})
     return start
 

@@ -31,7 +31,7 @@ HEARD_EVERY = 20
 _FROM_DATA = '; 0: from the data'
 
 
-class Identifier(DynamicsNode):
+class IdentifierNode(DynamicsNode):
     """See the module; the work itself is `identify_worker.work`, in a process of its own."""
 
     NAME = 'identifier'
@@ -276,7 +276,7 @@ class Identifier(DynamicsNode):
 
 def main() -> int:
     """Run the node; return the exit status."""
-    return run(Identifier)
+    return run(IdentifierNode)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RigidBody, RobotModel
 from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.periodic import evaluate
 from joint_dynamics.simulation.settings import ModelErrors
@@ -48,9 +47,10 @@ class MotorSideModel:
         self.drives = plausible_drives(model.limits.effort, seed, ModelErrors.none()) if drives is None else drives
         if not (self.drives.stiffness_cubic > 0).all():
             raise JointDynamicsError(f'motor side: expected a cubic stiffness > 0 of every joint, found {self.drives.stiffness_cubic}')
-        self._body: RigidBody | None = None
         self.ambient = float(temperature)
         self.heat_speed = heat_speed
+        # One state at a time, at the rate of a controller: compiled recursion, not the regressor of whole recordings.
+        self._bodies = None if model.parameters is None else model.rigid_body()
         self._lag = 1.0 / (2 * np.pi * bandwidth)
         # The presliding range: half of the backlash, averaged over the turn.
         self._range = self.drives.backlash[:, :, 0].mean(axis=1)
@@ -79,11 +79,9 @@ class MotorSideModel:
             share = dt / (dt + self._lag)
             self._ddq = self._ddq + share * ((dq - self._dq) / dt - self._ddq)
         if torque is None:
-            if self.model.parameters is None:
+            if self._bodies is None:
                 raise JointDynamicsError('motor side: expected a robot with inertials, or measured torques; found neither')
-            if self._body is None:
-                self._body = self.model.rigid_body()
-            load = self._body.inverse_dynamics(q, dq, self._ddq)
+            load = self._bodies.inverse_dynamics(q, dq, self._ddq)
         else:
             load = np.asarray(torque, dtype=float)
         theta = q + self.deformation(load)
