@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.covariance import correlation_length, sandwich
+from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.fixed_point import settled, without_state
 from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import weighted_residuals
 from joint_dynamics.identification.selection.candidate_terms import choose, summary_of
 from joint_dynamics.identification.settings import IdentificationSettings
 
@@ -67,8 +66,7 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: f
     else:
         problem, solution, extras = linear(problem, settings, f_dyn, say)
         say('estimating deviations')
-        lags = correlation_length(weighted_residuals(problem.blocks(), solution))
-        covariance = sandwich(problem.blocks(), solution, lags, solution.rows)
+        covariance = scatter_covariance(problem.blocks(), solution, problem.samples)
     return _afterwards(Solved(problem, solution, np.asarray(covariance), extras), settings, say)
 
 
