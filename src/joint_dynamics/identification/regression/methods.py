@@ -54,7 +54,9 @@ def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say
     terms, choice = choose(problem, solution, f_dyn, prior)
     if terms:
         problem, solution = settled(problem, terms, solver, solution, prior)
-    return problem, solution, {'selection': summary_of(choice)}
+    kept = {name for term in problem.terms for name in term.names}
+    impossible = [name for term in terms for name in term.names if name not in kept]
+    return problem, solution, {'selection': {**summary_of(choice, problem.model.joint_names), 'impossible': impossible}}
 
 
 def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> Solved:

@@ -1,0 +1,148 @@
+r"""Which further terms the torque really needs: forward selection by the loss of held-out training data.
+
+Candidates are groups of columns, such as √|ω| friction in every joint. A group enters, the best one first, when the loss of held-out blocks of time falls
+
+- by more than `TIMES` standard errors of its mean over blocks (a group that changes nothing does so by chance once in fifty), and
+- by at least `LEAST` of the loss,
+
+at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance. Ranges left out (low speeds, high speeds, each recording) refute
+it in a joint where they miss that joint's rows by more, by `LEAST` of the range's loss. It enters in those joints only whose rows in blocks of
+time are predicted better and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more than `REFUTED` of
+its joints refute it, nor if some range as a whole is then predicted worse by `LEAST`. What physics expects (`physical`) is tried first; other groups only explain what is then left.
+Validation recordings are never looked at.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from joint_dynamics.identification.selection.held_out import HeldOut, Loss
+
+TIMES = 2.0
+LEAST = 0.03
+RIDGES = (0.03, 0.1, 0.3)
+REFUTED = 1.0 / 3.0
+"""Share of the joints in which ranges left out refute a law, above which it is none of this arm."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A group of columns that enters as one: its name and the indices of its columns among the candidates.
+
+    joints: joint of each column, None: the group enters whole; kind: of one kind only one group is chosen ('': of any number); times, least: what it
+    has to reach (`TIMES`, `LEAST`); physical: preferred to those that are not.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    kind: str = ''
+    times: float | None = None
+    least: float | None = None
+    joints: tuple[int, ...] | None = None
+    physical: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decision.
+
+    name, ridge; gain_percent: by how much the held-out loss falls, in percent of the loss before; errors: the same in standard errors;
+    chosen; joints: indices of those it entered in, None: all of its own.
+    """
+
+    name: str
+    ridge: float
+    gain_percent: float
+    errors: float
+    chosen: bool
+    joints: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a selection found: chosen columns with their ridges, the steps in order (those left out last), held-out loss per row before and after."""
+
+    ridges: dict[int, float]
+    steps: list[Step]
+    loss_before: float
+    loss_after: float
+
+
+@dataclass(frozen=True)
+class _Trial:
+    candidate: Candidate
+    columns: tuple[int, ...]
+    joints: tuple[int, ...] | None
+    ridge: float
+    loss: Loss
+    total: float
+    fraction: float
+    errors: float
+    worth: bool
+
+
+def _gain(before: Loss, after: Loss) -> tuple[float, float, float]:
+    """Return by how much a loss falls in blocks of time: in all, as a fraction, and in standard errors of the sum over blocks."""
+    gain = (before.time - after.time).sum(axis=1)
+    total = float(gain.sum(axis=1).mean())
+    error = float((gain.std(axis=1, ddof=1) * np.sqrt(gain.shape[1])).mean())
+    return total, total / before.mean, total / error if error > 0 else 0.0
+
+
+def _best_ridge(held_out: HeldOut, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]) -> tuple[float, Loss]:
+    """Return the largest ridge that is not worse than the best by a standard error, and its loss."""
+    losses = {ridge: held_out.loss({**chosen, **dict.fromkeys(candidate.columns, ridge)}) for ridge in ridges}
+    best = min(losses.values(), key=lambda loss: loss.mean)
+    ridge = next(ridge for ridge in sorted(ridges, reverse=True) if _gain(losses[ridge], best)[2] <= 1.0)
+    return ridge, losses[ridge]
+
+
+def _try(held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]) -> _Trial:
+    ridge, after = _best_ridge(held_out, chosen, candidate, ridges)
+    columns, joints = candidate.columns, None
+    if candidate.joints is not None:
+        own = set(candidate.joints)
+        refuted = (after.ranges - current.ranges > LEAST * current.ranges.sum(axis=1, keepdims=True)).any(axis=0)
+        better = ((current.time - after.time).sum(axis=2).mean(axis=0) > 0) & ~refuted
+        kept = tuple(sorted(j for j in own if better[j]))
+        if sum(refuted[j] for j in own) > REFUTED * len(own):
+            kept = ()
+        if len(kept) < len(own):
+            columns, joints = tuple(c for c, j in zip(columns, candidate.joints, strict=True) if j in kept), kept
+            after = held_out.loss({**chosen, **dict.fromkeys(columns, ridge)})
+    total, fraction, errors = _gain(current, after)
+    worth = (bool(columns) and errors >= (candidate.times or TIMES) and fraction >= (candidate.least or LEAST)
+             and bool((after.ranges.sum(axis=1) <= (1 + LEAST) * current.ranges.sum(axis=1)).all()))
+    return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth)
+
+
+def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[float] = RIDGES) -> Choice:
+    """Choose groups of columns, physical ones first and of these the best one first, until none is worth it."""
+    chosen: dict[int, float] = {}
+    steps: list[Step] = []
+    current = held_out.loss(chosen)
+    first = current.mean
+    left = list(candidates)
+    tried: dict[str, Step] = {}
+    for physical in (True, False):
+        while any(candidate.physical == physical for candidate in left):
+            trials = [_try(held_out, current, chosen, candidate, ridges) for candidate in left if candidate.physical == physical]
+            for trial in trials:
+                tried[trial.candidate.name] = _step(trial, False)
+            worth = [trial for trial in trials if trial.worth]
+            if not worth:
+                break
+            best = max(worth, key=lambda trial: trial.total)
+            current = best.loss
+            chosen.update(dict.fromkeys(best.columns, best.ridge))
+            kind = best.candidate.kind
+            left = [other for other in left if other is not best.candidate and not (kind and other.kind == kind)]
+            steps.append(_step(best, True))
+    refused = [tried[candidate.name] for candidate in left if candidate.name in tried]
+    return Choice(chosen, steps + refused, first / held_out.rows, current.mean / held_out.rows)
+
+
+def _step(trial: _Trial, chosen: bool) -> Step:
+    return Step(trial.candidate.name, trial.ridge, 100 * trial.fraction, trial.errors, chosen, trial.joints)
