@@ -14,6 +14,7 @@ from joint_dynamics.identification.regression.fixed_point import settled, withou
 from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.candidate_terms import choose, summary_of
+from joint_dynamics.identification.selection.doubt import Selected
 from joint_dynamics.identification.settings import IdentificationSettings
 
 Progress = Callable[[str], None]
@@ -39,8 +40,8 @@ def least_squares(problem: Problem, method: str) -> Solution:
     return ols(triangles, problem.optional) if method == 'ols' else wls(triangles, problem.optional, problem.selected)
 
 
-def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> tuple[Problem, Solution, dict[str, Any]]:
-    """Solve by least squares, with the further terms that held-out data ask for; return problem, solution and summary entries."""
+def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> tuple[Problem, Solution, Selected]:
+    """Solve by least squares, with the further terms that held-out data ask for; return problem, solution and what was chosen."""
     prior = problem.model.parameters
 
     def solver(trial: Problem) -> Solution:
@@ -49,14 +50,14 @@ def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say
     plain = without_state(problem)
     problem, solution = settled(problem, [], solver, solver(plain), prior, plain)
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
-        return problem, solution, {}
+        return problem, solution, Selected()
     say('trying further terms on held-out data')
-    terms, choice = choose(problem, solution, f_dyn, prior)
+    terms, choice, doubt = choose(problem, solution, f_dyn, prior)
     if terms:
         problem, solution = settled(problem, terms, solver, solution, prior)
     kept = {name for term in problem.terms for name in term.names}
     impossible = [name for term in terms for name in term.names if name not in kept]
-    return problem, solution, {'selection': {**summary_of(choice, problem.model.joint_names), 'impossible': impossible}}
+    return problem, solution, Selected({'selection': {**summary_of(choice, problem.model.joint_names), 'impossible': impossible}}, doubt)
 
 
 def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> Solved:
@@ -66,9 +67,9 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: f
         from joint_dynamics.identification.regression.robust import robust_estimate
         problem, solution, covariance, extras = robust_estimate(problem, settings, lambda trial: linear(trial, settings, f_dyn, say))
     else:
-        problem, solution, extras = linear(problem, settings, f_dyn, say)
+        problem, solution, selected = linear(problem, settings, f_dyn, say)
         say('estimating deviations')
-        covariance = scatter_covariance(problem.blocks(), solution, problem.samples)
+        covariance, extras = scatter_covariance(problem.blocks(), solution, problem.samples) + selected.spread(problem.names), selected.extras
     return _afterwards(Solved(problem, solution, np.asarray(covariance), extras), settings, say)
 
 

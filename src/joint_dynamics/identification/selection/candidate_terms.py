@@ -18,6 +18,7 @@ from joint_dynamics.identification.regression.fixed_point import state_from
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.terms import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
+from joint_dynamics.identification.selection.doubt import ChoiceDoubt, choice_doubt
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
 from joint_dynamics.identification.selection.stepwise import Candidate, Choice, Step, select
 
@@ -106,12 +107,13 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
     return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings)
 
 
-def choose(problem: Problem, solution: Solution, f_dyn: float, prior: NDArray | None) -> tuple[list[Term], Choice]:
-    """Return the terms that lower the held-out residual of the training data, with their ridges, and the record of the decisions."""
+def choose(problem: Problem, solution: Solution, f_dyn: float, prior: NDArray | None) -> tuple[list[Term], Choice, ChoiceDoubt]:
+    """Return the terms that lower the held-out residual of the training data, with their ridges, the record of the decisions, and their doubt."""
     tried = menu(problem.model.joint_names, temperature_range(problem.observations))
     terms = [term for ingredient in tried for term in ingredient.terms]
     candidates = problem.with_terms([*problem.terms, *terms], state_from(problem, solution, prior))
-    held_out = HeldOut(gather(problem, solution, candidates, f_dyn))
+    rows = gather(problem, solution, candidates, f_dyn)
+    held_out = HeldOut(rows)
     groups, column = [], 0
     for ingredient in tried:
         joints = tuple(problem.model.joint_names.index(term.joint) for term in ingredient.terms for _ in term.names)
@@ -125,7 +127,7 @@ def choose(problem: Problem, solution: Solution, f_dyn: float, prior: NDArray | 
         if column in choice.ridges:
             found.append(replace(term, ridge=choice.ridges[column], selected=True))
         column += len(term.names)
-    return found, choice
+    return found, choice, choice_doubt(rows, choice, candidates.names)
 
 
 def summary_of(choice: Choice, joint_names: Sequence[str]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 
 from joint_dynamics.identification.selection.held_out import HeldOut, Loss
 
@@ -61,13 +62,26 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """Another choice that other blocks of time from the same robot would have led to with this probability: columns with their ridges."""
+
+    ridges: dict[int, float]
+    probability: float
+
+
+@dataclass(frozen=True)
 class Choice:
-    """What a selection found: chosen columns with their ridges, the steps in order (those left out last), held-out loss per row before and after."""
+    """What a selection found.
+
+    Chosen columns with their ridges, the steps in order (those left out last), held-out loss per row before and after; alternatives: the
+    choices that differ from it by one group.
+    """
 
     ridges: dict[int, float]
     steps: list[Step]
     loss_before: float
     loss_after: float
+    alternatives: list[Alternative]
 
 
 @dataclass(frozen=True)
@@ -81,6 +95,8 @@ class _Trial:
     fraction: float
     errors: float
     worth: bool
+    unasked: float
+    """Gain of all its columns in blocks of time, in standard errors, ranges not asked."""
 
 
 def _gain(before: Loss, after: Loss) -> tuple[float, float, float]:
@@ -101,7 +117,7 @@ def _best_ridge(held_out: HeldOut, chosen: dict[int, float], candidate: Candidat
 
 def _try(held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]) -> _Trial:
     ridge, after = _best_ridge(held_out, chosen, candidate, ridges)
-    columns, joints = candidate.columns, None
+    columns, joints, unasked = candidate.columns, None, _gain(current, after)[2]
     if candidate.joints is not None:
         own = set(candidate.joints)
         refuted = (after.ranges - current.ranges > LEAST * current.ranges.sum(axis=1, keepdims=True)).any(axis=0)
@@ -115,22 +131,22 @@ def _try(held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: 
     total, fraction, errors = _gain(current, after)
     worth = (bool(columns) and errors >= (candidate.times or TIMES) and fraction >= (candidate.least or LEAST)
              and bool((after.ranges.sum(axis=1) <= (1 + LEAST) * current.ranges.sum(axis=1)).all()))
-    return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth)
+    return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, unasked)
 
 
 def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[float] = RIDGES) -> Choice:
     """Choose groups of columns, physical ones first and of these the best one first, until none is worth it."""
     chosen: dict[int, float] = {}
-    steps: list[Step] = []
     current = held_out.loss(chosen)
     first = current.mean
     left = list(candidates)
-    tried: dict[str, Step] = {}
+    tried: dict[str, _Trial] = {}
+    taken: list[_Trial] = []
     for physical in (True, False):
         while any(candidate.physical == physical for candidate in left):
             trials = [_try(held_out, current, chosen, candidate, ridges) for candidate in left if candidate.physical == physical]
             for trial in trials:
-                tried[trial.candidate.name] = _step(trial, False)
+                tried[trial.candidate.name] = trial
             worth = [trial for trial in trials if trial.worth]
             if not worth:
                 break
@@ -139,9 +155,28 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
             chosen.update(dict.fromkeys(best.columns, best.ridge))
             kind = best.candidate.kind
             left = [other for other in left if other is not best.candidate and not (kind and other.kind == kind)]
-            steps.append(_step(best, True))
+            taken.append(best)
     refused = [tried[candidate.name] for candidate in left if candidate.name in tried]
-    return Choice(chosen, steps + refused, first / held_out.rows, current.mean / held_out.rows)
+    steps = [_step(trial, True) for trial in taken] + [_step(trial, False) for trial in refused]
+    return Choice(chosen, steps, first / held_out.rows, current.mean / held_out.rows, _alternatives(held_out, current, chosen, taken, refused))
+
+
+def _alternatives(held_out: HeldOut, current: Loss, chosen: dict[int, float], taken: Sequence[_Trial],
+                  refused: Sequence[_Trial]) -> list[Alternative]:
+    """Return the choices without one group taken, and with one refused.
+
+    A group enters when its gain is `TIMES` standard errors; in other blocks that gain is normal about the one found, with deviation one. What ranges
+    left out refuted counts by its gain in blocks of time: the two disagree about it.
+    """
+    found = []
+    for trial in taken:
+        without = {column: ridge for column, ridge in chosen.items() if column not in trial.columns}
+        gain = _gain(held_out.loss(without), current)[2]
+        found.append(Alternative(without, float(norm.cdf((trial.candidate.times or TIMES) - gain))))
+    for trial in refused:
+        ridges = {**chosen, **dict.fromkeys(trial.candidate.columns, trial.ridge)}
+        found.append(Alternative(ridges, float(norm.cdf(max(trial.unasked, trial.errors) - (trial.candidate.times or TIMES)))))
+    return found
 
 
 def _step(trial: _Trial, chosen: bool) -> Step:
