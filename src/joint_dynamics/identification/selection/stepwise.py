@@ -118,17 +118,19 @@ def _best_ridge(held_out: HeldOut, chosen: dict[int, float], candidate: Candidat
 def _try(held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]) -> _Trial:
     ridge, after = _best_ridge(held_out, chosen, candidate, ridges)
     columns, joints, unasked = candidate.columns, None, _gain(current, after)[2]
+    total, fraction, errors = _gain(current, after)
     if candidate.joints is not None:
         own = set(candidate.joints)
         refuted = (after.ranges - current.ranges > LEAST * current.ranges.sum(axis=1, keepdims=True)).any(axis=0)
-        better = ((current.time - after.time).sum(axis=2).mean(axis=0) > 0) & ~refuted
-        kept = tuple(sorted(j for j in own if better[j]))
-        if sum(refuted[j] for j in own) > REFUTED * len(own):
-            kept = ()
-        if len(kept) < len(own):
-            columns, joints = tuple(c for c, j in zip(columns, candidate.joints, strict=True) if j in kept), kept
-            after = held_out.loss({**chosen, **dict.fromkeys(columns, ridge)})
-    total, fraction, errors = _gain(current, after)
+        better = (current.time - after.time).sum(axis=2).mean(axis=0) > 0
+        stands = {j for j in own if not refuted[j]} if sum(refuted[j] for j in own) <= REFUTED * len(own) else set()
+        for kept in (stands, {j for j in stands if better[j]}):
+            if len(kept) < len(own):
+                columns, joints = tuple(c for c, j in zip(candidate.columns, candidate.joints, strict=True) if j in kept), tuple(sorted(kept))
+                after = held_out.loss({**chosen, **dict.fromkeys(columns, ridge)})
+            if kept is stands:
+                # judged before the joints without a gain are left out: picking those with one would make any term look worth it
+                total, fraction, errors = _gain(current, after)
     worth = (bool(columns) and errors >= (candidate.times or TIMES) and fraction >= (candidate.least or LEAST)
              and bool((after.ranges.sum(axis=1) <= (1 + LEAST) * current.ranges.sum(axis=1)).all()))
     return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, unasked)
