@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, doubtful_gains, identify_drive_gains, with_torque
-from joint_dynamics.identification.drive_gains.gain_deviation import gain_covariance, gain_spread
+from joint_dynamics.identification.drive_gains.gain_deviation import gain_covariance, gain_spread, stated_or_assumed
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan, filter_plan, observe, shortest
@@ -55,7 +55,10 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     plan = filter_plan(recordings, settings)
     recordings, loaded = (with_mean_periods(group, settings.period, plan.parallel_cutoff, shortest(plan, group)) for group in (recordings, loaded))
     extras: dict[str, Any] = {}
-    doubt = gain_covariance(settings.drive_gain_deviation, model.joint_names) if settings.drive_gain_deviation and settings.drive_gains else None
+    used = None if settings.method == 'tls' else settings.drive_gains  # tls finds its gains with deviations of their own
+    stated, assumed = stated_or_assumed(settings.drive_gain_deviation, used, recordings)
+    settings = replace(settings, drive_gain_deviation=stated)
+    doubt = gain_covariance(stated, model.joint_names) if stated and settings.drive_gains else None
     if settings.method == 'tls':
         say('drive gains by total least squares')
         gains, doubt, extras = _drive_gains(model, recordings, loaded, plan, settings)
@@ -85,6 +88,10 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         extras['payload'] = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, solved.covariance).summary()
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)}
     notes = [f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes]
+    if stated and used:
+        extras['drive_gain_deviation'] = {'value': dict(stated) if isinstance(stated, Mapping) else stated, 'assumed': assumed is not None}
+    if assumed is not None:
+        notes.append(assumed)
     if rotor is not None:
         notes.append('residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before')
     return IdentificationResult(problem, settings, plan, solution, solved.covariance, training, checked,

@@ -95,8 +95,8 @@ class _Trial:
     fraction: float
     errors: float
     worth: bool
-    unasked: float
-    """Gain of all its columns in blocks of time, in standard errors, ranges not asked."""
+    chance: float
+    """Probability that blocks of time alone would let it in, ranges not asked."""
 
 
 def _gain(before: Loss, after: Loss) -> tuple[float, float, float]:
@@ -117,7 +117,7 @@ def _best_ridge(held_out: HeldOut, chosen: dict[int, float], candidate: Candidat
 
 def _try(held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]) -> _Trial:
     ridge, after = _best_ridge(held_out, chosen, candidate, ridges)
-    columns, joints, unasked = candidate.columns, None, _gain(current, after)[2]
+    columns, joints, chance = candidate.columns, None, _chance(candidate, current, after)
     total, fraction, errors = _gain(current, after)
     if candidate.joints is not None:
         own = set(candidate.joints)
@@ -133,7 +133,7 @@ def _try(held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: 
                 total, fraction, errors = _gain(current, after)
     worth = (bool(columns) and errors >= (candidate.times or TIMES) and fraction >= (candidate.least or LEAST)
              and bool((after.ranges.sum(axis=1) <= (1 + LEAST) * current.ranges.sum(axis=1)).all()))
-    return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, unasked)
+    return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, chance)
 
 
 def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[float] = RIDGES) -> Choice:
@@ -167,18 +167,25 @@ def _alternatives(held_out: HeldOut, current: Loss, chosen: dict[int, float], ta
                   refused: Sequence[_Trial]) -> list[Alternative]:
     """Return the choices without one group taken, and with one refused.
 
-    A group enters when its gain is `TIMES` standard errors; in other blocks that gain is normal about the one found, with deviation one. What ranges
-    left out refuted counts by its gain in blocks of time: the two disagree about it.
+    What ranges left out refuted counts by its gain in blocks of time: the two disagree about it.
     """
     found = []
     for trial in taken:
         without = {column: ridge for column, ridge in chosen.items() if column not in trial.columns}
-        gain = _gain(held_out.loss(without), current)[2]
-        found.append(Alternative(without, float(norm.cdf((trial.candidate.times or TIMES) - gain))))
+        found.append(Alternative(without, 1.0 - _chance(trial.candidate, held_out.loss(without), current)))
     for trial in refused:
         ridges = {**chosen, **dict.fromkeys(trial.candidate.columns, trial.ridge)}
-        found.append(Alternative(ridges, float(norm.cdf(max(trial.unasked, trial.errors) - (trial.candidate.times or TIMES)))))
+        found.append(Alternative(ridges, trial.chance))
     return found
+
+
+def _chance(candidate: Candidate, before: Loss, after: Loss) -> float:
+    """Return the probability that a group enters in other blocks of time: its gain is normal about the one found, with its standard error."""
+    total, _, errors = _gain(before, after)
+    if errors == 0:
+        return 0.0
+    error = total / errors
+    return float(norm.cdf((total - max((candidate.times or TIMES) * error, (candidate.least or LEAST) * before.mean)) / error))
 
 
 def _step(trial: _Trial, chosen: bool) -> Step:
