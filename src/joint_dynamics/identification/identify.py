@@ -22,9 +22,11 @@ from joint_dynamics.identification.regression.methods import Progress, Solved, s
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import fits
 from joint_dynamics.identification.regression.rotor import RotorSide
+from joint_dynamics.identification.regression.stiction import resting_entry
 from joint_dynamics.identification.reliability.diagnostics import diagnose
 from joint_dynamics.identification.reliability.excitation import reasons_for_doubt
 from joint_dynamics.identification.result import IdentificationResult
+from joint_dynamics.identification.selection.validity import validity
 from joint_dynamics.identification.settings import IdentificationSettings
 from joint_dynamics.recording import Recording
 from joint_dynamics.recording.recording import per_joint
@@ -82,7 +84,11 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         solved = replace(solved, covariance=solved.covariance + gain_spread(problem.blocks(), solution, doubt, coupling_matrix(model)))
     training = fits(problem, solution.chi, settings.moving_speed)
     say('validating')
-    checked = fits(problem.on(observed(validation)), solution.chi, settings.moving_speed) if validation else []
+    unseen = problem.on(observed(validation)) if validation else None
+    checked = fits(unseen, solution.chi, settings.moving_speed) if unseen is not None else []
+    extras['validity'] = validity(problem, solution.chi)
+    if problem.rest_speed > 0:
+        extras['resting'] = resting_entry(problem, unseen, solution.chi, solved.covariance, solution.sigma)
     if loaded and 'payload' not in extras:
         say('payload')
         extras['payload'] = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, solved.covariance).summary()

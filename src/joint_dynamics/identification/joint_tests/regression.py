@@ -63,5 +63,5 @@ def least_squares(W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: 
     if in_time:
         label = np.concatenate(blocks_of_time([rows]))
         both = np.column_stack([A, residual])
-        covariance = scatter([np.linalg.qr(both[label == g], mode='r') for g in range(label[-1] + 1)], inverse)
+        covariance = scatter([np.asarray(np.linalg.qr(both[label == g], mode='r')) for g in range(label[-1] + 1)], inverse)
     return LinearFit(tuple(names), values, covariance, y - W @ values, float(s[0] / s[-1]))

@@ -94,8 +94,8 @@ def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
 
 def _ranges(problem: Problem, j: int) -> tuple[NDArray, NDArray, NDArray]:
     fastest = max(1e-3, *(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations))
-    limit = float(problem.model.pinocchio.velocityLimit[j])
-    top = max(fastest, min(limit, REACH * fastest) if 0 < limit < UNLIMITED else REACH * fastest)
+    allowed = float(problem.model.pinocchio.velocityLimit[j])
+    top = max(fastest, min(allowed, REACH * fastest) if 0 < allowed < UNLIMITED else REACH * fastest)
     speeds = top * (np.arange(1, SPEEDS + 1) / SPEEDS)**2
     limit = problem.state.load_limit
     loads = np.linspace(0.0, 1.0 if limit is None else float(limit[j]), 3)

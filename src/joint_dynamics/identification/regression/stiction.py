@@ -1,8 +1,11 @@
 r"""Torque of joints at rest: an interval for every sample, and a prediction where the encoder resolves presliding.
 
-A joint at rest holds any friction within its level F (Coulomb, Stribeck and load friction as ω → 0):
+A joint at rest holds any friction within its level F, from the level F_C of slip (Coulomb, Stribeck and load friction as ω → 0):
 
     τ ∈ τ_0 + F [H_low, H_high] ± z √(σ_j² + wᵀ C w),    −1 ≤ H_low ≤ H_high ≤ 1
+
+F = ρ F_C: friction before it slips is larger than in slip, by a ratio ρ ≥ 1 that only samples at rest show. It is the one that all but 2.5 % of
+the training stays of all joints need, of few stays the largest (another stay exceeds the largest of m with probability 1/(m + 1)).
 
 τ_0 is the prediction without friction that depends on direction, σ_j the deviation of the residuals of moving rows, wᵀ C w that of the
 prediction, z = 1.96. H is the Maxwell-slip hysteresis [M6 eq 12-18], a monotone map of its initial state: run from full slip one way and the
@@ -12,7 +15,7 @@ corrects the state at every slip. Where the encoder does not resolve the preslid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +51,8 @@ def presliding(theta: ArrayLike, slip: MaxwellSlip, resolution: ArrayLike = 0.0,
     theta: (N, n) [rad], motor side; slip: hysteresis of the n joints, left as it is; resolution: step of the encoder [rad], a number or (n,); first:
     H (n,) measured at the first sample, friction over its level, None: not known, the expected path is the middle of the bounds.
 
-    A reading is wrong by up to half a step, which moves H by at most Σ k_i/𝓑 times that. Raises JointDynamicsError for other shapes.
+    A reading is wrong by up to half a step, a deformation (since some slip) by a step, which moves operator i by at most k_i/𝓑 times that and no
+    further than from one end to the other. Raises JointDynamicsError for other shapes.
     """
     theta = np.asarray(theta, dtype=float)
     if theta.ndim != 2 or theta.shape[1] != slip.joints or not len(theta):
@@ -63,7 +67,8 @@ def presliding(theta: ArrayLike, slip: MaxwellSlip, resolution: ArrayLike = 0.0,
         twin.reset(theta[0], direction)
         return twin.run(theta)
 
-    slack = 0.5 * step * slip.stiffness.sum(axis=1) / slip.backlash(theta)
+    share = slip.stiffness * slip.limits
+    slack = np.minimum(share * (step / slip.backlash(theta))[..., None] / slip.limits, 2.0 * share).sum(axis=-1)
     low, high = np.clip(path(-1.0) - slack, -1.0, 1.0), np.clip(path(1.0) + slack, -1.0, 1.0)
     expected = 0.5 * (low + high) if first is None else path(np.clip(np.asarray(first, dtype=float), -1.0, 1.0))
     return Presliding(low, high, np.clip(expected, low, high))
@@ -73,15 +78,30 @@ def presliding(theta: ArrayLike, slip: MaxwellSlip, resolution: ArrayLike = 0.0,
 class Resting:
     """Torque of the joints at rest at the kept samples of one recording.
 
-    resting (n, K) bool; tau, lower, upper, expected (n, K) [N·m]: measured, the interval, the middle prediction; only where `resting`.
+    resting (n, K) bool; tau, expected (n, K) [N·m]: measured, and predicted in the middle; level (n, K) F_C [N·m]; low, high (n, K): H; doubt (n, K)
+    z √(…) [N·m]; ratio ρ. All but `resting` hold where that does.
     """
 
     name: str
     resting: NDArray
     tau: NDArray
-    lower: NDArray
-    upper: NDArray
     expected: NDArray
+    base: NDArray
+    level: NDArray
+    low: NDArray
+    high: NDArray
+    doubt: NDArray
+    ratio: float = 1.0
+
+    @property
+    def lower(self) -> NDArray:
+        """Lower end of the interval (n, K) [N·m]."""
+        return self.base + self.ratio * self.level * self.low - self.doubt
+
+    @property
+    def upper(self) -> NDArray:
+        """Upper end of the interval (n, K) [N·m]."""
+        return self.base + self.ratio * self.level * self.high + self.doubt
 
     @property
     def within(self) -> NDArray:
@@ -114,11 +134,11 @@ def is_directed(term: Term) -> bool:
 
 
 def resting_torque(problem: Problem, chi: NDArray, covariance: NDArray, sigma: NDArray, *, slip: MaxwellSlip | None = None,
-                   resolution: ArrayLike = 0.0) -> list[Resting]:
+                   resolution: ArrayLike = 0.0, ratio: float = 1.0) -> list[Resting]:
     """Return the interval and prediction of every observation of a problem at rest; rest has to be looked at (`rest_speed` > 0).
 
     chi (b,), covariance (b, b); sigma (n,) deviation of the residuals of moving rows [N·m]; slip: hysteresis of all joints that Coulomb friction goes
-    through, None: not known; resolution: step of the encoders on the motor side [rad].
+    through, None: not known; resolution: step of the encoders on the motor side [rad]; ratio: ρ, of the training recordings.
     """
     free = chi.copy()
     names = list(problem.names)
@@ -141,8 +161,24 @@ def resting_torque(problem: Problem, chi: NDArray, covariance: NDArray, sigma: N
         level = friction_level(problem, chi, observation)
         doubt = norm.ppf(LEVEL) * np.sqrt(sigma[:, None]**2 + np.maximum(spread, 0.0))
         low, high, middle = _bounds(observation, slip, resolution)
-        found.append(Resting(observation.name, resting, tau, base + level * low - doubt, base + level * high + doubt, base + level * middle))
+        found.append(Resting(observation.name, resting, tau, base + level * middle, base, level, low, high, doubt, ratio))
     return found
+
+
+def breakaway_ratio(parts: Sequence[Resting]) -> float:
+    """Return ρ ≥ 1 of training recordings at rest, 1 without any stay."""
+    needed = []
+    for part in parts:
+        for j, row in enumerate(part.resting):
+            edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
+            for start, end in edges.reshape(-1, 2):
+                stay = slice(start, end)
+                level = part.level[j, stay].mean()
+                if level > 0:
+                    # a stay counts by what 95 % of its samples need
+                    excess = np.abs(part.tau[j, stay] - part.base[j, stay]) - part.doubt[j, stay]
+                    needed.append(float(np.quantile(excess, 2 * LEVEL - 1)) / level)
+    return max(1.0, float(np.quantile(needed, LEVEL, method='higher'))) if needed else 1.0
 
 
 def _bounds(observation: Observation, slip: MaxwellSlip | None, resolution: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
@@ -157,7 +193,7 @@ def _bounds(observation: Observation, slip: MaxwellSlip | None, resolution: Arra
 
 
 def resting_summary(parts: Sequence[Resting], joint_names: Sequence[str]) -> dict[str, Any]:
-    """Return the entry `resting` of summary.json: samples at rest, the share within their interval, its mean half width and the residual."""
+    """Return what summary.json says of recordings at rest: samples, the share within their interval, its mean half width, ρ and the residual."""
     count = sum(part.resting.sum(axis=1) for part in parts)
     within = sum(part.within.sum(axis=1) for part in parts)
     width = sum((0.5 * (part.upper - part.lower) * part.resting).sum(axis=1) for part in parts)
@@ -174,4 +210,16 @@ def resting_summary(parts: Sequence[Resting], joint_names: Sequence[str]) -> dic
 
     each = np.maximum(count, 1)
     return {'samples': int(count.sum()), 'within_percent': by_joint(100 * within / each, 100 * within.sum() / count.sum()),
-            'half_width': by_joint(width / each), 'residual_percent': by_joint(percent, overall)}
+            'half_width': by_joint(width / each), 'residual_percent': by_joint(percent, overall),
+            'breakaway_ratio': parts[0].ratio}
+
+
+def resting_entry(training: Problem, unseen: Problem | None, chi: NDArray, covariance: NDArray, sigma: NDArray) -> dict[str, Any]:
+    """Return the entry `resting` of summary.json for the training recordings and, with their ρ, the validation recordings."""
+    names = training.model.joint_names
+    parts = resting_torque(training, chi, covariance, sigma)
+    ratio = breakaway_ratio(parts)
+    found = {'training': resting_summary([replace(part, ratio=ratio) for part in parts], names)}
+    if unseen is not None:
+        found['validation'] = resting_summary(resting_torque(unseen, chi, covariance, sigma, ratio=ratio), names)
+    return found
