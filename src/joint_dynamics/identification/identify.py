@@ -57,7 +57,8 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     plan = filter_plan(recordings, settings)
     recordings, loaded = (with_mean_periods(group, settings.period, plan.parallel_cutoff, shortest(plan, group)) for group in (recordings, loaded))
     extras: dict[str, Any] = {}
-    used = None if settings.method == 'tls' else settings.drive_gains  # tls finds its gains with deviations of their own
+    # tls finds its gains with deviations of their own
+    used = None if settings.method == 'tls' else settings.drive_gains
     stated, assumed = stated_or_assumed(settings.drive_gain_deviation, used, recordings)
     settings = replace(settings, drive_gain_deviation=stated)
     doubt = gain_covariance(stated, model.joint_names) if stated and settings.drive_gains else None
@@ -95,7 +96,8 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)}
     notes = [f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes]
     if stated and used:
-        extras['drive_gain_deviation'] = {'value': dict(stated) if isinstance(stated, Mapping) else stated, 'assumed': assumed is not None}
+        value = dict(stated) if isinstance(stated, Mapping) else stated
+        extras['drive_gain_deviation'] = {'value': value, 'assumed': assumed is not None}
     if assumed is not None:
         notes.append(assumed)
     if rotor is not None:

@@ -38,7 +38,8 @@ def test_what_a_model_misses_repeats_and_counts_once(true_robot):
     assert not any('periods' in note for note in apart[0].notes)
     assert share_within(averaged, true_robot.base) >= share_within(apart, true_robot.base) + 0.1
     growth = np.median([one.deviation / other.deviation for one, other in zip(averaged, apart, strict=True)])
-    assert growth > 1.5  # √4 of four periods; the mean period, a quarter of the rows, has fewer degrees of freedom on top
+    # √4 of four periods; the mean period, a quarter of the rows, has fewer degrees of freedom on top
+    assert growth > 1.5
 
 
 def test_with_noise_alone_nothing_is_lost(true_robot):

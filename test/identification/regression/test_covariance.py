@@ -1,9 +1,18 @@
-"""Deviations from the scatter between blocks: their mean, degrees of freedom and coverage, against what statistics say they are."""
+"""Deviations from the scatter between blocks: their mean, degrees of freedom and coverage, against what statistics
+say they are."""
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from joint_dynamics.identification.regression.covariance import BLOCKS, MOST, blocks_of_time, correlation_length, covariance, scatter
+from joint_dynamics.identification.regression.covariance import (
+    BLOCKS,
+    MOST,
+    blocks_of_time,
+    correlation_length,
+    covariance,
+    scatter,
+)
 from joint_dynamics.identification.regression.least_squares import triangulate, wls
 from joint_dynamics.identification.regression.problem import Block
 
@@ -31,7 +40,8 @@ def correlated(rng, rows, memory):
 
 @pytest.mark.parametrize('memory', [0.0, 0.8])
 def test_intervals_cover_nineteen_in_twenty(memory):
-    """White noise or correlated over several rows, regressors smooth: 95 % lie within 1.96 deviations, as nearly as so many trials can tell."""
+    """White noise or correlated over several rows, regressors smooth: 95 % lie within 1.96 deviations, as nearly as
+    so many trials can tell."""
     rng = np.random.default_rng(11)
     label = np.concatenate(blocks_of_time([ROWS]))
     inside = total = 0
@@ -45,7 +55,8 @@ def test_intervals_cover_nineteen_in_twenty(memory):
 
 
 def test_without_small_sample_correction_they_would_not():
-    """The plain sum over blocks of the same trials covers too little: it is the correction that the first test is about."""
+    """The plain sum over blocks of the same trials covers too little: it is the correction that the first test is
+    about."""
     rng = np.random.default_rng(11)
     label = np.concatenate(blocks_of_time([ROWS]))
     inside = []
@@ -63,6 +74,7 @@ def test_without_small_sample_correction_they_would_not():
 def test_mean_of_the_variance_is_that_of_independent_rows():
     """Balanced design, G blocks with the same rows: CR2 is unbiased and the degrees of freedom are G − 1."""
     from scipy.stats import norm, t
+
     rng = np.random.default_rng(3)
     A = np.tile(rng.standard_normal((30, 4)), (BLOCKS, 1))
     label = np.repeat(np.arange(BLOCKS), 30)
@@ -73,11 +85,14 @@ def test_mean_of_the_variance_is_that_of_independent_rows():
         found.append(np.diag(scatter(factors_of(A, noise - A @ (inverse @ (A.T @ noise)), label), inverse)))
     stretch = t.ppf(0.975, BLOCKS - 1) / norm.ppf(0.975)
     # the variance has G − 1 degrees of freedom: relative deviation of the mean of 600
-    assert np.mean(found, axis=0) / np.diag(inverse) / stretch**2 == pytest.approx(1.0, abs=4 * np.sqrt(2 / (BLOCKS - 1) / 600))
+    assert np.mean(found, axis=0) / np.diag(inverse) / stretch**2 == pytest.approx(
+        1.0, abs=4 * np.sqrt(2 / (BLOCKS - 1) / 600)
+    )
 
 
 def test_what_one_block_alone_shows_keeps_the_typical_deviation():
-    """A column of one block only leaves no scatter: it gets that of independent rows, grown as the other parameters' are."""
+    """A column of one block only leaves no scatter: it gets that of independent rows, grown as the other parameters'
+    are."""
     rng = np.random.default_rng(5)
     label = np.concatenate(blocks_of_time([ROWS]))
     A = rng.standard_normal((ROWS, 4))
@@ -93,13 +108,16 @@ def test_covariance_is_positive_definite_with_fewer_blocks_than_parameters():
     A = rng.standard_normal((ROWS, 25))
     inverse = np.linalg.inv(A.T @ A)
     noise = rng.standard_normal(ROWS)
-    found = scatter(factors_of(A, noise - A @ (inverse @ (A.T @ noise)), np.concatenate(blocks_of_time([ROWS]))), inverse)
+    found = scatter(
+        factors_of(A, noise - A @ (inverse @ (A.T @ noise)), np.concatenate(blocks_of_time([ROWS]))), inverse
+    )
     assert np.array_equal(found, found.T)
     assert np.linalg.eigvalsh(found / np.sqrt(np.outer(np.diag(found), np.diag(found)))).min() > 0
 
 
 def test_pieces_of_a_stream_give_the_same():
-    """However the samples come in pieces, the covariance is the same; so it is when torque and parameters change their units."""
+    """However the samples come in pieces, the covariance is the same; so it is when torque and parameters change
+    their units."""
     rng = np.random.default_rng(8)
     rows, tau = rng.standard_normal((2, 5, 300)), rng.standard_normal((2, 300))
 
@@ -108,9 +126,18 @@ def test_pieces_of_a_stream_give_the_same():
             last = 200 if observation == 0 else 300
             for start in range(first, last, size):
                 part = slice(start, min(start + size, last))
-                yield Block(rows[:, :, part], scale * tau[:, part], tau[:, part], observation, slice(part.start - first, part.stop - first))
+                yield Block(
+                    rows[:, :, part],
+                    scale * tau[:, part],
+                    tau[:, part],
+                    observation,
+                    slice(part.start - first, part.stop - first),
+                )
 
-    found = [covariance(pieces(size, scale), wls(triangulate(pieces(size, scale))), [200, 100]) for size, scale in ((300, 1.0), (17, 1.0), (17, 1e3))]
+    found = [
+        covariance(pieces(size, scale), wls(triangulate(pieces(size, scale))), [200, 100])
+        for size, scale in ((300, 1.0), (17, 1.0), (17, 1e3))
+    ]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12 * np.abs(found[0]).max())
     np.testing.assert_allclose(found[2], 1e6 * found[1], rtol=1e-9, atol=1e-6 * np.abs(found[1]).max())
 

@@ -1,10 +1,16 @@
 """Torque of joints at rest: bounds that enclose what the physics allows, from any state at the first sample."""
+
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.regression.stiction import breakaway_ratio, presliding, resting_summary, resting_torque
+from joint_dynamics.identification.regression.stiction import (
+    breakaway_ratio,
+    presliding,
+    resting_summary,
+    resting_torque,
+)
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording
 
@@ -54,7 +60,8 @@ def test_bounds_enclose_every_first_state_and_meet_after_a_slip(seed):
 
 
 def test_rest_is_predicted_where_the_encoder_resolves_presliding():
-    """The recorded motion alone predicts the friction of a creeping joint, of which the sign of its speed says nothing."""
+    """The recorded motion alone predicts the friction of a creeping joint, of which the sign of its speed says
+    nothing."""
     rng = np.random.default_rng(3)
     theta, slip = point_to_point(rng), operators()
     H = true_hysteresis(theta, rng.uniform(-1, 1, (2, OPERATORS)) * WIDTH * slip.limits, slip)
@@ -63,7 +70,7 @@ def test_rest_is_predicted_where_the_encoder_resolves_presliding():
     speed = np.abs(np.gradient(theta, axis=0))
     rest = (speed < WIDTH / 200) & (np.arange(len(theta)) > 400)[:, None]
     assert ((found.low <= H + 1e-9) & (found.high >= H - 1e-9))[rest].all()
-    assert np.sqrt(np.mean((found.expected - H)[rest]**2)) < 0.1 * np.sqrt(np.mean(H[rest]**2))
+    assert np.sqrt(np.mean((found.expected - H)[rest] ** 2)) < 0.1 * np.sqrt(np.mean(H[rest] ** 2))
 
 
 def test_a_coarse_encoder_leaves_the_whole_level():
@@ -86,12 +93,15 @@ def test_bad_input_is_named():
 
 
 def stopping(true_robot, seed, ratio=1.0):
-    """A motion that stands still for a second every other second; at rest friction is anything within `ratio` times Coulomb friction."""
+    """A motion that stands still for a second every other second; at rest friction is anything within `ratio` times
+    Coulomb friction."""
     rng = np.random.default_rng(seed)
     t, q, _, _ = true_robot.motion(rng, 30.0, 200.0, frequency=0.1)
     # time runs, stops, runs: the same path with smooth stops
     phase = (t % 2.0) / 2.0
-    clock = 2.0 * np.floor(t / 2.0) + np.where(phase < 0.5, 2.0 * (2 * phase - np.sin(4 * np.pi * phase) / (2 * np.pi)), 2.0)
+    clock = 2.0 * np.floor(t / 2.0) + np.where(
+        phase < 0.5, 2.0 * (2 * phase - np.sin(4 * np.pi * phase) / (2 * np.pi)), 2.0
+    )
     q = np.array([np.interp(clock, t, column) for column in q.T]).T
     kernel = np.hanning(21) / np.hanning(21).sum()
     q = np.apply_along_axis(lambda column: np.convolve(np.pad(column, 10, 'edge'), kernel, 'valid'), 0, q)
@@ -107,27 +117,40 @@ def stopping(true_robot, seed, ratio=1.0):
 
 @pytest.mark.parametrize('ratio', [1.0, 1.6])
 def test_unseen_rest_is_within_its_interval(true_robot, ratio):
-    """Stiction up to 1.6 times Coulomb friction: the training stays tell, and the interval of other recordings holds them."""
-    result = identify(true_robot.model, [stopping(true_robot, seed, ratio) for seed in (1, 2)], [stopping(true_robot, seed, ratio) for seed in (3, 4)],
-                      IdentificationSettings(selection=False, f_dyn=4.0))
+    """Stiction up to 1.6 times Coulomb friction: the training stays tell, and the interval of other recordings holds
+    them."""
+    result = identify(
+        true_robot.model,
+        [stopping(true_robot, seed, ratio) for seed in (1, 2)],
+        [stopping(true_robot, seed, ratio) for seed in (3, 4)],
+        IdentificationSettings(selection=False, f_dyn=4.0),
+    )
     entry = result.summary()['resting']
     assert entry['validation']['samples'] > 500
     assert entry['validation']['within_percent']['overall'] >= 95
     assert entry['training']['breakaway_ratio'] == pytest.approx(ratio, abs=0.25)
-    narrow = resting_summary(resting_torque(result.problem, result.solution.chi, result.covariance, 0 * result.solution.sigma, ratio=0.3),
-                             true_robot.model.joint_names)
+    narrow = resting_summary(
+        resting_torque(result.problem, result.solution.chi, result.covariance, 0 * result.solution.sigma, ratio=0.3),
+        true_robot.model.joint_names,
+    )
     assert narrow['within_percent']['overall'] < 60
 
 
 def test_without_a_stay_there_is_nothing_to_say(true_robot):
-    result = identify(true_robot.model, [true_robot.record(1, duration=8.0, frequency=0.3)], settings=IdentificationSettings(selection=False, rest_speed=1e-9))
+    result = identify(
+        true_robot.model,
+        [true_robot.record(1, duration=8.0, frequency=0.3)],
+        settings=IdentificationSettings(selection=False, rest_speed=1e-9),
+    )
     assert result.summary()['resting'] == {'training': {'samples': 0}}
     assert breakaway_ratio([]) == 1.0
 
 
 def test_where_the_model_was_tested(true_robot):
     recording = true_robot.record(1, duration=8.0)
-    entry = identify(true_robot.model, [recording], settings=IdentificationSettings(selection=False)).summary()['validity']
+    entry = identify(true_robot.model, [recording], settings=IdentificationSettings(selection=False)).summary()[
+        'validity'
+    ]
     speed = np.abs(np.gradient(recording.q, recording.time, axis=0))[50:-50].max(axis=0)
     assert [entry[name]['speed'] for name in true_robot.model.joint_names] == pytest.approx(speed, rel=0.1)
     assert all(entry[name]['load'] > 0 for name in true_robot.model.joint_names[1:])

@@ -6,9 +6,10 @@ turned into motor rows first (τ_motor = C⁻ᵀ τ_joint, C the drives' couplin
 - `wls`: least squares of that system [G eq 15-16]. Currents are regressors there, and their noise attenuates the gains.
 - `tls`: total least squares as published [G eq 17-23], the noise taken alike in all columns (of norm 1, so that no unit matters).
 - `mixed`: mixed LS-TLS. Only the currents are noisy, each by its own; the closed form is the smallest eigenvalue of what remains of
-  the current columns after projection on the exact ones against their noise. It starts a Gauss-Newton iteration that also uses that a row
-  holds no other joint's noise: min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² / s_m², s_m the deviation of current m from its own
-  residual. That is ordinary regression of the currents, unbiased whatever weights are used, and its deviations are those of `covariance`.
+  the current columns after projection on the exact ones against their noise. It starts a Gauss-Newton iteration that
+  also uses that a row holds no other joint's noise: min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² / s_m², s_m
+  the deviation of current m from its own residual. That is ordinary regression of the currents, unbiased whatever
+  weights are used, and its deviations are those of `covariance`.
 
 All work is done on the triangles, one per motor, of [i_m, −W, −W_uL | W_kL χ_kL].
 """
@@ -191,11 +192,12 @@ def mixed_start(triangles: Triangles, start: Solution) -> NDArray:
     return np.concatenate([g, z[:-1]]) / -z[-1]
 
 
-def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional: NDArray, start: Solution, samples: Sequence[int]) -> GainSolution:
+def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional: NDArray, start: Solution,
+          samples: Sequence[int]) -> GainSolution:
     """Return the mixed LS-TLS solution with deviations that hold under correlation in time.
 
-    triangles: of `blocks`, rows per motor (n, 1 + b + u, samples) [i_m, −W, −W_uL], right side W_kL χ_kL; samples: kept ones of each observation. Raises JointDynamicsError where the
-    iteration does not converge.
+    triangles: of `blocks`, rows per motor (n, 1 + b + u, samples) [i_m, −W, −W_uL], right side W_kL χ_kL; samples:
+    kept ones of each observation. Raises JointDynamicsError where the iteration does not converge.
     """
     n = len(triangles.counts)
     x = mixed_start(triangles, start)
@@ -212,8 +214,8 @@ def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional:
     raise JointDynamicsError(f'drive gains: no convergence after {ITERATIONS} iterations; the motions do not tell gains and payload apart')
 
 
-def _with_deviations(n: int, blocks: Callable[[], Iterable[Block]], x: NDArray, solution: Solution, samples: Sequence[int],
-                     iterations: int) -> GainSolution:
+def _with_deviations(n: int, blocks: Callable[[], Iterable[Block]], x: NDArray, solution: Solution,
+                     samples: Sequence[int], iterations: int) -> GainSolution:
     solution = replace(solution, chi=x)
     covariance = scatter_covariance(linearised_blocks(blocks(), x, n), solution, samples)
     return GainSolution(x, covariance, solution.sigma * np.abs(x[:n]), solution.condition_number, solution.inflation, solution.inverse, iterations)

@@ -1,4 +1,4 @@
-"""Linear least squares whose deviations can be believed: and a covariance that knows residuals are correlated in time."""
+"""Linear least squares by QR, with deviations that hold although residuals are correlated in time."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -39,8 +39,8 @@ class LinearFit:
 def least_squares(W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: ArrayLike | None = None, in_time: bool = True) -> LinearFit:
     """Least squares W (N, p) χ = y (N,) by QR.
 
-    weights  (N,), 1/σ per row; in_time: the rows are samples in time order, so deviations are those of the scatter between blocks of
-    time (`regression.covariance`).
+    weights  (N,), 1/σ per row; in_time: the rows are samples in time order, so deviations are the larger of the
+    classical ones and those of the scatter between blocks of time (`regression.covariance`).
     Raises JointDynamicsError for too few rows, NotBelievableError naming the columns that cannot be told apart.
     """
     W, y = np.asarray(W, dtype=float), np.asarray(y, dtype=float)
@@ -63,5 +63,7 @@ def least_squares(W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: 
     if in_time:
         label = np.concatenate(blocks_of_time([rows]))
         both = np.column_stack([A, residual])
-        covariance = scatter([np.asarray(np.linalg.qr(both[label == g], mode='r')) for g in range(label[-1] + 1)], inverse)
+        triangles = [np.asarray(np.linalg.qr(both[label == g], mode='r')) for g in range(label[-1] + 1)]
+        growth = np.sqrt(np.maximum(1.0, np.diag(scatter(triangles, inverse)) / np.diag(covariance)))
+        covariance = covariance * np.outer(growth, growth)
     return LinearFit(tuple(names), values, covariance, y - W @ values, float(s[0] / s[-1]))

@@ -1,7 +1,7 @@
 """What it takes for identified friction to dissipate: f(ω, τ_J, T) sgn ω ≥ 0, as linear inequalities.
 
-At every load and temperature that the recordings have seen, and every speed up to the joint's limit, or `REACH` times the fastest seen where that is
-less or there is none: beyond, readers of a description hold friction at what was seen.
+At every load and temperature that the recordings have seen, and every speed up to the joint's limit, or `REACH` times
+the fastest seen where that is less or there is none: beyond, readers of a description hold friction at what was seen.
 """
 from __future__ import annotations
 
@@ -71,24 +71,28 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
 
 
 def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
-    """Return the chosen terms that no friction has: load terms below zero, and of each joint whose friction somewhere drives or vanishes, the
-    one that takes most from it there.
+    """Return the chosen terms that no friction has.
+
+    These are load terms below zero, and of each joint whose friction somewhere drives or vanishes, the term that
+    takes most from it there.
     """
     extra = solution.chi[problem.base.count:]
     values = dict(zip(problem.names, solution.chi, strict=True))
-    found = [term for term in problem.terms if term.selected and term.document.get('friction') in GROWING and values[term.names[0]] < 0]
+    chosen = [term for term in problem.terms if term.selected]
+    found = [term for term in chosen if term.document.get('friction') in GROWING and values[term.names[0]] < 0]
     standard = standard_set(problem.base, solution.chi[:problem.base.count], None)
     for dissipation in dissipation_rows(problem):
         plain = dissipation.rows_standard @ standard[list(dissipation.standard)]
         friction = plain + dissipation.rows_extra @ extra
         worst = int(np.argmin(friction))
         joint = problem.model.joint_names[(dissipation.standard[0] - len(INERTIAL)) // PER_JOINT]
-        own = [term for term in problem.terms if term.joint == joint and term.selected and is_friction(term) and term not in found]
+        own = [term for term in chosen if term.joint == joint and is_friction(term) and term not in found]
         if not own or plain.min() <= 0 or friction[worst] > LEAST * friction.mean():
             continue
-        share = {term.names[0]: dissipation.rows_extra[worst, problem.names.index(term.names[0]) - problem.base.count] * values[term.names[0]]
-                 for term in own}
-        found.append(min(own, key=lambda term: share[term.names[0]]))
+        first = problem.base.count
+        share = [dissipation.rows_extra[worst, problem.names.index(term.names[0]) - first] * values[term.names[0]]
+                 for term in own]
+        found.append(own[int(np.argmin(share))])
     return found
 
 

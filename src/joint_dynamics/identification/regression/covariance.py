@@ -1,21 +1,24 @@
-r"""Standard deviations from the scatter between blocks of time: they hold for any correlation within a block, and for what the model misses.
+r"""Standard deviations from the scatter between blocks of time, whatever the correlation within a block.
 
-(WᵀW)⁻¹ σ̂² takes every row as independent [G eq 9]. After filtering neighbours are not, nor are the joints of one sample, and what a model
-misses (friction, flexibility, temperature) persists as long as a motion does. So the recordings are cut into blocks g of time, in all about
-`BLOCKS`, none across two recordings, and each block's residuals ρ_g with rows A_g (both as weighed in the solution) count as one observation:
+(WᵀW)⁻¹ σ̂² takes every row as independent [G eq 9]. After filtering neighbours are not, nor are the joints of one
+sample, and what a model misses (friction, flexibility, temperature) persists as long as a motion does. So the
+recordings are cut into blocks g of time, in all about `BLOCKS`, none across two recordings, and each block's
+residuals ρ_g with rows A_g (both as weighed in the solution) count as one observation:
 
     V = M ( Σ_g A_gᵀ B_g ρ_g ρ_gᵀ B_g A_g ) M,    M = (AᵀA)⁻¹,    B_g = (I − A_g M A_gᵀ)^{-1/2}
 
-the bias-reduced cluster covariance CR2 [Bell and McCaffrey 2002]: of independent rows its mean is M exactly, however much of the block the
-fit took away. Newey and West's sum, which it stands in for, needs a correlation length, and with b parameters from a few hundred rows the
-residuals no longer show one. Few long blocks need none (Ibragimov and Müller 2010, Sun 2013), but their scatter is itself uncertain: the
-deviation of parameter c has ν_c degrees of freedom (Satterthwaite, of the quadratic form under independent rows [Bell and McCaffrey 2002;
-Imbens and Kolesár 2016]), and is stated as √V_cc t_{0.975}(ν_c)/z_{0.975}, so that ± 1.96 of them is a 95 % interval whatever ν.
+the bias-reduced cluster covariance CR2 [Bell and McCaffrey 2002]: of independent rows its mean is M exactly, however
+much of the block the fit took away. Newey and West's sum, which it stands in for, needs a correlation length, and
+with b parameters from a few hundred rows the residuals no longer show one. Few long blocks need none (Ibragimov and
+Müller 2010, Sun 2013), but their scatter is itself uncertain: the deviation of parameter c has ν_c degrees of freedom
+(Satterthwaite, of the quadratic form under independent rows [Bell and McCaffrey 2002; Imbens and Kolesár 2016]), and
+is stated as √V_cc t_{0.975}(ν_c)/z_{0.975}, so that ± 1.96 of them is a 95 % interval whatever ν.
 
-What only one block shows no scatter can show. With s_c the share of M_cc that V_cc would have of independent rows, (1 − s_c) M_cc is added,
-at the median ratio of V to M of all parameters. A covariance of b parameters from G < b blocks has no full rank: correlations between
-parameters are those of M.
+What only one block shows no scatter can show. With s_c the share of M_cc that V_cc would have of independent rows, (1
+− s_c) M_cc is added, at the median ratio of V to M of all parameters. A covariance of b parameters from G < b blocks
+has no full rank: correlations between parameters are those of M.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +32,8 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Block
 
 BLOCKS = 10
-"""Blocks in all: fewer leave too few degrees of freedom, more make blocks shorter than what residuals remember of themselves."""
+"""Blocks in all: fewer leave too few degrees of freedom, more make blocks shorter than what residuals remember of
+themselves."""
 MOST = 40
 """With more recordings than this, neighbouring ones share a block."""
 ALONE = 1e-6
@@ -46,12 +50,12 @@ def correlation_length(residual: NDArray, longest: int | None = None) -> int:
     if correlation[0] <= 0:
         return 0
     bound = min(size // 5, longest if longest is not None else size)
-    below = np.nonzero(correlation[:bound + 1] / correlation[0] < 0.05)[0]
+    below = np.nonzero(correlation[: bound + 1] / correlation[0] < 0.05)[0]
     return int(below[0]) if below.size else bound
 
 
 def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST) -> list[NDArray]:
-    """Return for each recording of so many samples the number of the block each sample is in, (samples,): about `count` alike in length."""
+    """Return per recording of so many samples the block each is in, (samples,): about `count` blocks alike."""
     total = max(sum(samples), 1)
     labels, first = [], 0
     for length in samples:
@@ -64,8 +68,8 @@ def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST
 def covariance(blocks: Iterable[Block], solution: Solution, samples: Sequence[int]) -> NDArray:
     """Return the covariance (b, b) of `solution.chi`, symmetric and positive semidefinite.
 
-    blocks: those it was computed from; samples: kept samples of each observation they come from. Memory grows with b² and the number of
-    blocks of time, not with the samples.
+    blocks: those it was computed from; samples: kept samples of each observation they come from. Memory grows with b²
+    and the number of blocks of time, not with the samples.
     """
     labels = blocks_of_time(samples)
     count = max((int(label[-1]) + 1 for label in labels if len(label)), default=1)
@@ -82,7 +86,7 @@ def covariance(blocks: Iterable[Block], solution: Solution, samples: Sequence[in
 
 
 def scatter(factors: Sequence[NDArray], inverse: NDArray) -> NDArray:
-    """Return the covariance (b, b) from one triangle (≤ b + 1, b + 1) of [A_g ρ_g] per block of time; inverse: M (b, b)."""
+    """Return the covariance (b, b) from a triangle (≤ b + 1, b + 1) of [A_g ρ_g] per block; inverse: M (b, b)."""
     b = len(inverse)
     used = [factor for factor in factors if len(factor)]
     scores, own, projected = np.zeros((len(used), b)), np.zeros((len(used), b)), np.zeros((len(used), b, b))
@@ -108,16 +112,16 @@ def scatter(factors: Sequence[NDArray], inverse: NDArray) -> NDArray:
 
 
 def _moments(own: NDArray, projected: NDArray, inverse: NDArray) -> tuple[NDArray, NDArray]:
-    """Return per parameter the mean (b,) of its variance under independent rows of deviation 1, and its degrees of freedom (b,)."""
+    """Return the mean (b,) of each variance under independent rows of deviation 1, and its degrees of freedom."""
     mean, freedom = np.zeros(len(inverse)), np.ones(len(inverse))
     for c in range(len(inverse)):
         common = projected[:, :, c]
         quadratic = np.diag(own[:, c]) - common @ inverse @ common.T
         mean[c], square = float(np.trace(quadratic)), float((quadratic**2).sum())
-        freedom[c] = mean[c]**2 / square if square > 0 else 1.0
+        freedom[c] = mean[c] ** 2 / square if square > 0 else 1.0
     return mean, freedom
 
 
 def _triangle(rows: NDArray) -> NDArray:
     """Return the upper triangle of the QR decomposition of rows (N, c), at most (c, c)."""
-    return np.asarray(scipy.linalg.qr(rows, mode='r', check_finite=False, overwrite_a=True)[0][:rows.shape[1]])
+    return np.asarray(scipy.linalg.qr(rows, mode='r', check_finite=False, overwrite_a=True)[0][: rows.shape[1]])

@@ -40,8 +40,9 @@ def least_squares(problem: Problem, method: str) -> Solution:
     return ols(triangles, problem.optional) if method == 'ols' else wls(triangles, problem.optional, problem.selected)
 
 
-def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> tuple[Problem, Solution, Selected]:
-    """Solve by least squares, with the further terms that held-out data ask for; return problem, solution and what was chosen."""
+def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float,
+           say: Progress) -> tuple[Problem, Solution, Selected]:
+    """Return problem and solution by least squares, with the further terms that held-out data ask for."""
     prior = problem.model.parameters
 
     def solver(trial: Problem) -> Solution:
@@ -57,7 +58,8 @@ def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say
         problem, solution = settled(problem, terms, solver, solution, prior)
     kept = {name for term in problem.terms for name in term.names}
     impossible = [name for term in terms for name in term.names if name not in kept]
-    return problem, solution, Selected({'selection': {**summary_of(choice, problem.model.joint_names), 'impossible': impossible}}, doubt)
+    entry = {**summary_of(choice, problem.model.joint_names), 'impossible': impossible}
+    return problem, solution, Selected({'selection': entry}, doubt)
 
 
 def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> Solved:
@@ -69,7 +71,8 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: f
     else:
         problem, solution, selected = linear(problem, settings, f_dyn, say)
         say('estimating deviations')
-        covariance, extras = scatter_covariance(problem.blocks(), solution, problem.samples) + selected.spread(problem.names), selected.extras
+        covariance = scatter_covariance(problem.blocks(), solution, problem.samples) + selected.spread(problem.names)
+        extras = selected.extras
     return _afterwards(Solved(problem, solution, np.asarray(covariance), extras), settings, say)
 
 

@@ -1,17 +1,21 @@
 r"""Torque of joints at rest: an interval for every sample, and a prediction where the encoder resolves presliding.
 
-A joint at rest holds any friction within its level F, from the level F_C of slip (Coulomb, Stribeck and load friction as ω → 0):
+A joint at rest holds any friction within its level F, from the level F_C of slip (Coulomb, Stribeck and load friction
+as ω → 0):
 
     τ ∈ τ_0 + F [H_low, H_high] ± z √(σ_j² + wᵀ C w),    −1 ≤ H_low ≤ H_high ≤ 1
 
-F = ρ F_C: friction before it slips is larger than in slip, by a ratio ρ ≥ 1 that only samples at rest show. It is the one that all but 2.5 % of
-the training stays of all joints need, of few stays the largest (another stay exceeds the largest of m with probability 1/(m + 1)).
+F = ρ F_C: friction before it slips is larger than in slip, by a ratio ρ ≥ 1 that only samples at rest show. It is the
+one that all but 2.5 % of the training stays of all joints need, of few stays the largest (another stay exceeds the
+largest of m with probability 1/(m + 1)).
 
-τ_0 is the prediction without friction that depends on direction, σ_j the deviation of the residuals of moving rows, wᵀ C w that of the
-prediction, z = 1.96. H is the Maxwell-slip hysteresis [M6 eq 12-18], a monotone map of its initial state: run from full slip one way and the
-other, it encloses what any state at the first sample would give, and both ends meet once a joint has slipped by its backlash, which
-corrects the state at every slip. Where the encoder does not resolve the presliding, or no hysteresis is known, the ends are ± 1.
+τ_0 is the prediction without friction that depends on direction, σ_j the deviation of the residuals of moving rows,
+wᵀ C w that of the prediction, z = 1.96. H is the Maxwell-slip hysteresis [M6 eq 12-18], a monotone map of its initial
+state: run from full slip one way and the other, it encloses what any state at the first sample would give, and both
+ends meet once a joint has slipped by its backlash, which corrects the state at every slip. Where the encoder does not
+resolve the presliding, or no hysteresis is known, the ends are ± 1.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -45,14 +49,17 @@ class Presliding:
     expected: NDArray
 
 
-def presliding(theta: ArrayLike, slip: MaxwellSlip, resolution: ArrayLike = 0.0, first: ArrayLike | None = None) -> Presliding:
+def presliding(
+    theta: ArrayLike, slip: MaxwellSlip, resolution: ArrayLike = 0.0, first: ArrayLike | None = None
+) -> Presliding:
     """Drive the hysteresis by a recorded motion from a state that is estimated, not assumed.
 
-    theta: (N, n) [rad], motor side; slip: hysteresis of the n joints, left as it is; resolution: step of the encoder [rad], a number or (n,); first:
-    H (n,) measured at the first sample, friction over its level, None: not known, the expected path is the middle of the bounds.
+    theta: (N, n) [rad], motor side; slip: hysteresis of the n joints, left as it is; resolution: step of the encoder
+    [rad], a number or (n,); first: H (n,) measured at the first sample, friction over its level, None: not known, the
+    expected path is the middle of the bounds.
 
-    A reading is wrong by up to half a step, a deformation (since some slip) by a step, which moves operator i by at most k_i/𝓑 times that and no
-    further than from one end to the other. Raises JointDynamicsError for other shapes.
+    A reading is wrong by up to half a step, a deformation (since some slip) by a step, which moves operator i by at
+    most k_i/𝓑 times that and no further than from one end to the other. Raises JointDynamicsError for other shapes.
     """
     theta = np.asarray(theta, dtype=float)
     if theta.ndim != 2 or theta.shape[1] != slip.joints or not len(theta):
@@ -78,8 +85,8 @@ def presliding(theta: ArrayLike, slip: MaxwellSlip, resolution: ArrayLike = 0.0,
 class Resting:
     """Torque of the joints at rest at the kept samples of one recording.
 
-    resting (n, K) bool; tau, expected (n, K) [N·m]: measured, and predicted in the middle; level (n, K) F_C [N·m]; low, high (n, K): H; doubt (n, K)
-    z √(…) [N·m]; ratio ρ. All but `resting` hold where that does.
+    resting (n, K) bool; tau, expected (n, K) [N·m]: measured, and predicted in the middle; level (n, K) F_C [N·m];
+    low, high (n, K): H; doubt (n, K) z √(…) [N·m]; ratio ρ. All but `resting` hold where that does.
     """
 
     name: str
@@ -123,7 +130,9 @@ def friction_level(problem: Problem, chi: NDArray, observation: Observation) -> 
             load = np.clip(load, -problem.state.load_limit[:, None], problem.state.load_limit[:, None])
     for term in directed:
         j = problem.model.joint_names.index(term.joint)
-        slow = Motion(observation.q[kept, j], np.zeros(len(kept)), np.ones(len(kept)), None if load is None else load[j])
+        slow = Motion(
+            observation.q[kept, j], np.zeros(len(kept)), np.ones(len(kept)), None if load is None else load[j]
+        )
         level[j] += np.array([values[name] for name in term.names]) @ term.of(slow)
     return np.maximum(level, 0.0)
 
@@ -133,23 +142,36 @@ def is_directed(term: Term) -> bool:
     return 'stribeck' in term.document or term.document.get('friction') in DIRECTED
 
 
-def resting_torque(problem: Problem, chi: NDArray, covariance: NDArray, sigma: NDArray, *, slip: MaxwellSlip | None = None,
-                   resolution: ArrayLike = 0.0, ratio: float = 1.0) -> list[Resting]:
-    """Return the interval and prediction of every observation of a problem at rest; rest has to be looked at (`rest_speed` > 0).
+def resting_torque(
+    problem: Problem,
+    chi: NDArray,
+    covariance: NDArray,
+    sigma: NDArray,
+    *,
+    slip: MaxwellSlip | None = None,
+    resolution: ArrayLike = 0.0,
+    ratio: float = 1.0,
+) -> list[Resting]:
+    """Return the torque of every observation of a problem at rest (`rest_speed` > 0), with its interval.
 
-    chi (b,), covariance (b, b); sigma (n,) deviation of the residuals of moving rows [N·m]; slip: hysteresis of all joints that Coulomb friction goes
-    through, None: not known; resolution: step of the encoders on the motor side [rad]; ratio: ρ, of the training recordings.
+    chi (b,), covariance (b, b); sigma (n,) deviation of the residuals of moving rows [N·m]; slip: hysteresis of all
+    joints that Coulomb friction goes through, None: not known; resolution: step of the encoders on the motor side
+    [rad]; ratio: ρ, of the training recordings.
     """
     free = chi.copy()
     names = list(problem.names)
-    for name in [*(f'Fc_{j + 1}' for j in range(problem.model.n)),
-                 *(name for term in problem.terms if is_directed(term) or term.width is not None for name in term.names)]:
+    for name in [
+        *(f'Fc_{j + 1}' for j in range(problem.model.n)),
+        *(name for term in problem.terms if is_directed(term) or term.width is not None for name in term.names),
+    ]:
         if name in names:
             free[names.index(name)] = 0.0
     parts: list[list[tuple[NDArray, ...]]] = [[] for _ in problem.observations]
     for block in problem.blocks():
         if block.resting is None:
-            raise JointDynamicsError('resting torque: expected a problem that looks at rest (rest_speed above 0), found none')
+            raise JointDynamicsError(
+                'resting torque: expected a problem that looks at rest (rest_speed above 0), found none'
+            )
         spread = np.zeros(block.tau.shape)
         for j, rows in enumerate(block.rows):
             still = rows[:, block.resting[j]]
@@ -159,9 +181,11 @@ def resting_torque(problem: Problem, chi: NDArray, covariance: NDArray, sigma: N
     for observation, part in zip(problem.observations, parts, strict=True):
         resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*part, strict=True))
         level = friction_level(problem, chi, observation)
-        doubt = norm.ppf(LEVEL) * np.sqrt(sigma[:, None]**2 + np.maximum(spread, 0.0))
+        doubt = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
         low, high, middle = _bounds(observation, slip, resolution)
-        found.append(Resting(observation.name, resting, tau, base + level * middle, base, level, low, high, doubt, ratio))
+        found.append(
+            Resting(observation.name, resting, tau, base + level * middle, base, level, low, high, doubt, ratio)
+        )
     return found
 
 
@@ -181,41 +205,53 @@ def breakaway_ratio(parts: Sequence[Resting]) -> float:
     return max(1.0, float(np.quantile(needed, LEVEL, method='higher'))) if needed else 1.0
 
 
-def _bounds(observation: Observation, slip: MaxwellSlip | None, resolution: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
+def _bounds(
+    observation: Observation, slip: MaxwellSlip | None, resolution: ArrayLike
+) -> tuple[NDArray, NDArray, NDArray]:
     shape = (observation.q.shape[1], len(observation.kept))
     if slip is None:
         return -np.ones(shape), np.ones(shape), np.zeros(shape)
     found = presliding(observation.theta, slip, resolution)
     decimator = observation.decimator
-    low, high, middle = (values.T if decimator is None else np.asarray(decimator.apply(values)).T
-                         for values in (found.low, found.high, found.expected))
+    low, high, middle = (
+        values.T if decimator is None else np.asarray(decimator.apply(values)).T
+        for values in (found.low, found.high, found.expected)
+    )
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), np.clip(middle, -1.0, 1.0)
 
 
 def resting_summary(parts: Sequence[Resting], joint_names: Sequence[str]) -> dict[str, Any]:
-    """Return what summary.json says of recordings at rest: samples, the share within their interval, its mean half width, ρ and the residual."""
+    """Return samples at rest, the share within their interval, its mean half width, ρ and the residual."""
     count = sum(part.resting.sum(axis=1) for part in parts)
     within = sum(part.within.sum(axis=1) for part in parts)
     width = sum((0.5 * (part.upper - part.lower) * part.resting).sum(axis=1) for part in parts)
-    error = sum((((part.tau - part.expected) * part.resting)**2).sum(axis=1) for part in parts)
-    size = sum(((part.tau * part.resting)**2).sum(axis=1) for part in parts)
+    error = sum((((part.tau - part.expected) * part.resting) ** 2).sum(axis=1) for part in parts)
+    size = sum(((part.tau * part.resting) ** 2).sum(axis=1) for part in parts)
     if not parts or not np.sum(count):
         return {'samples': 0}
     percent, overall = relative_of_squares(error, size)
 
     def by_joint(values: NDArray, whole: float | None = None) -> dict[str, float | None]:
-        named = {name: float(value) if moved and np.isfinite(value) else None
-                 for name, value, moved in zip(joint_names, values, count > 0, strict=True)}
+        named = {
+            name: float(value) if moved and np.isfinite(value) else None
+            for name, value, moved in zip(joint_names, values, count > 0, strict=True)
+        }
         return named if whole is None else {**named, 'overall': float(whole)}
 
     each = np.maximum(count, 1)
-    return {'samples': int(count.sum()), 'within_percent': by_joint(100 * within / each, 100 * within.sum() / count.sum()),
-            'half_width': by_joint(width / each), 'residual_percent': by_joint(percent, overall),
-            'breakaway_ratio': parts[0].ratio}
+    return {
+        'samples': int(count.sum()),
+        'within_percent': by_joint(100 * within / each, 100 * within.sum() / count.sum()),
+        'half_width': by_joint(width / each),
+        'residual_percent': by_joint(percent, overall),
+        'breakaway_ratio': parts[0].ratio,
+    }
 
 
-def resting_entry(training: Problem, unseen: Problem | None, chi: NDArray, covariance: NDArray, sigma: NDArray) -> dict[str, Any]:
-    """Return the entry `resting` of summary.json for the training recordings and, with their ρ, the validation recordings."""
+def resting_entry(
+    training: Problem, unseen: Problem | None, chi: NDArray, covariance: NDArray, sigma: NDArray
+) -> dict[str, Any]:
+    """Return the entry `resting` of summary.json: training and, with its ρ, validation recordings."""
     names = training.model.joint_names
     parts = resting_torque(training, chi, covariance, sigma)
     ratio = breakaway_ratio(parts)

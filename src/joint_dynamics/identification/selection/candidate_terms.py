@@ -38,7 +38,7 @@ MOST_ROWS = 6000
 
 @dataclass(frozen=True)
 class Ingredient:
-    """Terms that are tried together under one name; physical: of a form that physics expects, tried before those that only fit."""
+    """Terms that are tried together under one name; physical: of a form that physics expects, tried first."""
 
     name: str
     terms: tuple[Term, ...]
@@ -55,7 +55,8 @@ def menu(model_joints: Sequence[str], temperature: NDArray | None) -> list[Ingre
     def friction(name: str) -> Callable[[str], Term]:
         return lambda joint: friction_term(joint, name)
 
-    found = [everywhere('square root of speed (F_T0)', friction('F_T0')), everywhere('square of speed (F_V2)', friction('F_V2'), physical=False),
+    found = [everywhere('square root of speed (F_T0)', friction('F_T0')),
+             everywhere('square of speed (F_V2)', friction('F_V2'), physical=False),
              everywhere('cube of speed (F_V3)', friction('F_V3'), physical=False)]
     found += [everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck') for V_S in STRIBECK_SPEEDS]
     quadrants = tuple(friction_term(joint, name) for joint in model_joints for name in ('load_gain', 'load_sign'))
@@ -107,8 +108,9 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
     return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings)
 
 
-def choose(problem: Problem, solution: Solution, f_dyn: float, prior: NDArray | None) -> tuple[list[Term], Choice, ChoiceDoubt]:
-    """Return the terms that lower the held-out residual of the training data, with their ridges, the record of the decisions, and their doubt."""
+def choose(problem: Problem, solution: Solution, f_dyn: float,
+           prior: NDArray | None) -> tuple[list[Term], Choice, ChoiceDoubt]:
+    """Return the terms that lower the held-out residual, with their ridges, the decisions, and their doubt."""
     tried = menu(problem.model.joint_names, temperature_range(problem.observations))
     terms = [term for ingredient in tried for term in ingredient.terms]
     candidates = problem.with_terms([*problem.terms, *terms], state_from(problem, solution, prior))
@@ -118,7 +120,8 @@ def choose(problem: Problem, solution: Solution, f_dyn: float, prior: NDArray | 
     for ingredient in tried:
         joints = tuple(problem.model.joint_names.index(term.joint) for term in ingredient.terms for _ in term.names)
         times, least = (SURE, MUCH) if ingredient.single else (None, None)
-        groups.append(Candidate(ingredient.name, tuple(range(column, column + len(joints))), ingredient.kind, times, least,
+        columns = tuple(range(column, column + len(joints)))
+        groups.append(Candidate(ingredient.name, columns, ingredient.kind, times, least,
                                 None if ingredient.single else joints, ingredient.physical))
         column += len(joints)
     choice = select(held_out, groups)
@@ -133,7 +136,8 @@ def choose(problem: Problem, solution: Solution, f_dyn: float, prior: NDArray | 
 def summary_of(choice: Choice, joint_names: Sequence[str]) -> dict[str, Any]:
     """Return the entry `selection` of summary.json."""
     def entry(step: Step) -> dict[str, Any]:
-        found = {'term': step.name, 'gain_percent': step.gain_percent, 'standard_errors': step.errors, 'ridge': step.ridge}
+        found = {'term': step.name, 'gain_percent': step.gain_percent, 'standard_errors': step.errors,
+                 'ridge': step.ridge}
         return found if step.joints is None else {**found, 'joints': [joint_names[j] for j in step.joints]}
     return {'chosen': [entry(step) for step in choice.steps if step.chosen], 'left_out': [entry(step) for step in choice.steps if not step.chosen],
             'held_out_loss': {'without': choice.loss_before, 'with': choice.loss_after}}

@@ -1,12 +1,15 @@
 r"""What the doubt about the choice of terms adds to the deviations of the parameters.
 
-With another law of friction Coulomb and viscous friction are other numbers, and which law is chosen depends on the recording. With p_a the probability
-of an alternative choice and χ_a its estimate, the mean square of the error about the estimate χ stated is
+With another law of friction Coulomb and viscous friction are other numbers, and which law is chosen depends on the
+recording. With p_a the probability of an alternative choice and χ_a its estimate, the mean square of the error about
+the estimate χ stated is
 
     C + Σ_a p_a (χ_a − χ)(χ_a − χ)ᵀ
 
-[Buckland, Burnham and Augustin 1997, with alternatives one group away from the choice]. The differences come from the rows the choice was made by.
+[Buckland, Burnham and Augustin 1997, with alternatives one group away from the choice]. The differences come from the
+rows the choice was made by.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

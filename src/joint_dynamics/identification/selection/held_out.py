@@ -1,13 +1,16 @@
 r"""Held-out loss of any choice of further columns: each fold of the training data predicted from the others.
 
-Folds are of two sorts. *Blocks of time*, short ones dealt at random, tell whether a column explains anything at all. *Ranges* tell whether it goes on
-explaining where the data do not reach: the slowest and the fastest third of each joint's moving rows, and every recording as a whole, each predicted
-from the rest. A range that the robot without further columns cannot be predicted in from the rest (`HOPELESS`) says nothing and is not asked.
+Folds are of two sorts. *Blocks of time*, short ones dealt at random, tell whether a column explains anything at all.
+*Ranges* tell whether it goes on explaining where the data do not reach: the slowest and the fastest third of each
+joint's moving rows, and every recording as a whole, each predicted from the rest. A range that the robot without
+further columns cannot be predicted in from the rest (`HOPELESS`) says nothing and is not asked.
 
-With the base columns B solved for in each fold, y' = y − B χ̂ and C' = C − B (BᵀB)⁻¹BᵀC of the held-out rows are formed once (the Gram
-matrices without the fold), and every choice of columns is a small problem: r = y' − C' x. Rows are weighted as in the solution without
-candidates (so rows at rest hardly count), and the loss is Huber's, so that one spike decides nothing.
+With the base columns B solved for in each fold, y' = y − B χ̂ and C' = C − B (BᵀB)⁻¹BᵀC of the held-out rows are
+formed once (the Gram matrices without the fold), and every choice of columns is a small problem: r = y' − C' x. Rows
+are weighted as in the solution without candidates (so rows at rest hardly count), and the loss is Huber's, so that
+one spike decides nothing.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -23,15 +26,17 @@ JITTER = 1e-10
 SHARE = 1.0 / 3.0
 """Share of a joint's moving rows that counts as slow, and as fast."""
 HOPELESS = 10.0
-"""Loss in a range, over the loss of the same rows in blocks of time, above which the rest does not tell the base parameters."""
+"""Loss in a range, over the loss of the same rows in blocks of time, above which the rest does not tell the base
+parameters."""
 
 
 @dataclass(frozen=True)
 class Rows:
     """Rows for a selection, samples last.
 
-    base (n, b, K), candidates (n, c, K), tau (n, K), all weighted; blocks (K,): number of the block of time each sample is in. speeds (n, K): |ω_j|,
-    0 at rest, and recordings (K,), number of the recording: None where ranges are not left out.
+    base (n, b, K), candidates (n, c, K), tau (n, K), all weighted; blocks (K,): number of the block of time each
+    sample is in. speeds (n, K): |ω_j|, 0 at rest, and recordings (K,), number of the recording: None where ranges are
+    not left out.
     """
 
     base: NDArray
@@ -76,7 +81,9 @@ class HeldOut:
         folds = min(folds, self.blocks)
         self._deals = []
         for _ in range(deals):
-            fold_of_block = np.concatenate([rng.permutation(folds) for _ in range(-(-self.blocks // folds))])[:self.blocks]
+            fold_of_block = np.concatenate([rng.permutation(folds) for _ in range(-(-self.blocks // folds))])[
+                : self.blocks
+            ]
             self._deals.append(_deal(rows, np.broadcast_to(fold_of_block[rows.blocks], rows.tau.shape), folds))
         self._ranges: list[list[_Fold]] = []
         self.ranges: list[str] = []
@@ -99,7 +106,9 @@ class HeldOut:
         chosen = np.array(sorted(ridges), dtype=int)
         share = np.array([ridges[column] for column in chosen])
         size = self.joints * self.blocks
-        return sum((_loss(fold, chosen, share, size) for fold in deal), np.zeros(size)).reshape(self.joints, self.blocks)
+        return sum((_loss(fold, chosen, share, size) for fold in deal), np.zeros(size)).reshape(
+            self.joints, self.blocks
+        )
 
     def loss(self, ridges: dict[int, float]) -> Loss:
         """Return the loss with the candidate columns `ridges` {column: ridge} in the model."""
@@ -113,8 +122,10 @@ def ranges_of(rows: Rows) -> dict[str, NDArray]:
     found: dict[str, NDArray] = {}
     if rows.speeds is not None:
         moving = rows.speeds > 0
-        level = [np.quantile(speed[here], [SHARE, 1 - SHARE]) if here.any() else np.zeros(2)
-                 for speed, here in zip(rows.speeds, moving, strict=True)]
+        level = [
+            np.quantile(speed[here], [SHARE, 1 - SHARE]) if here.any() else np.zeros(2)
+            for speed, here in zip(rows.speeds, moving, strict=True)
+        ]
         slow, fast = (np.array(value)[:, None] for value in zip(*level, strict=True))
         found['low speed'] = np.where(moving & (rows.speeds <= slow), 0, -1)
         found['high speed'] = np.where(moving & (rows.speeds >= fast), 0, -1)
@@ -144,8 +155,16 @@ def _deal(rows: Rows, fold: NDArray, folds: int) -> list[_Fold]:
         columns = np.concatenate([part[:-1] for part in left], axis=1)
         # the ridge of a column is a share of its own norm, not of what the base columns leave of it
         own = np.sqrt(np.maximum(np.diag(gram)[b:-1], 0.0))
-        found.append(_Fold(reduced[:-1, :-1], reduced[:-1, -1], np.where(own > 0, own, 1.0), columns, np.concatenate([part[-1] for part in left]),
-                           np.concatenate([j * blocks + rows.blocks[here] for j, here in enumerate(inside)])))
+        found.append(
+            _Fold(
+                reduced[:-1, :-1],
+                reduced[:-1, -1],
+                np.where(own > 0, own, 1.0),
+                columns,
+                np.concatenate([part[-1] for part in left]),
+                np.concatenate([j * blocks + rows.blocks[here] for j, here in enumerate(inside)]),
+            )
+        )
     return found
 
 

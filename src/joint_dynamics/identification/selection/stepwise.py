@@ -1,16 +1,20 @@
 r"""Which further terms the torque really needs: forward selection by the loss of held-out training data.
 
-Candidates are groups of columns, such as √|ω| friction in every joint. A group enters, the best one first, when the loss of held-out blocks of time falls
+Candidates are groups of columns, such as √|ω| friction in every joint. A group enters, the best one first, when the
+loss of held-out blocks of time falls
 
-- by more than `TIMES` standard errors of its mean over blocks (a group that changes nothing does so by chance once in fifty), and
+- by more than `TIMES` standard errors of its mean over blocks (a group that changes nothing does so by chance once in
+  fifty), and
 - by at least `LEAST` of the loss,
 
-at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance. Ranges left out (low speeds, high speeds, each recording) refute
-it in a joint where they miss that joint's rows by more, by `LEAST` of the range's loss. It enters in those joints only whose rows in blocks of
-time are predicted better and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more than `REFUTED` of
-its joints refute it, nor if some range as a whole is then predicted worse by `LEAST`. What physics expects (`physical`) is tried first; other groups only explain what is then left.
-Validation recordings are never looked at.
+at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance.
+Ranges left out (low speeds, high speeds, each recording) refute it in a joint where they miss that joint's rows by
+more, by `LEAST` of the range's loss. It enters in those joints only whose rows in blocks of time are predicted better
+and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more than `REFUTED`
+of its joints refute it, nor if some range as a whole is then predicted worse by `LEAST`. What physics expects
+(`physical`) is tried first; other groups only explain what is then left. Validation recordings are never looked at.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -32,8 +36,8 @@ REFUTED = 1.0 / 3.0
 class Candidate:
     """A group of columns that enters as one: its name and the indices of its columns among the candidates.
 
-    joints: joint of each column, None: the group enters whole; kind: of one kind only one group is chosen ('': of any number); times, least: what it
-    has to reach (`TIMES`, `LEAST`); physical: preferred to those that are not.
+    joints: joint of each column, None: the group enters whole; kind: of one kind only one group is chosen ('': of any
+    number); times, least: what it has to reach (`TIMES`, `LEAST`); physical: preferred to those that are not.
     """
 
     name: str
@@ -49,8 +53,8 @@ class Candidate:
 class Step:
     """One decision.
 
-    name, ridge; gain_percent: by how much the held-out loss falls, in percent of the loss before; errors: the same in standard errors;
-    chosen; joints: indices of those it entered in, None: all of its own.
+    name, ridge; gain_percent: by how much the held-out loss falls, in percent of the loss before; errors: the same in
+    standard errors; chosen; joints: indices of those it entered in, None: all of its own.
     """
 
     name: str
@@ -63,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another choice that other blocks of time from the same robot would have led to with this probability: columns with their ridges."""
+    """A choice that other data of the same robot would have led to with this probability: {column: ridge}."""
 
     ridges: dict[int, float]
     probability: float
@@ -73,8 +77,8 @@ class Alternative:
 class Choice:
     """What a selection found.
 
-    Chosen columns with their ridges, the steps in order (those left out last), held-out loss per row before and after; alternatives: the
-    choices that differ from it by one group.
+    Chosen columns with their ridges, the steps in order (those left out last), held-out loss per row before and
+    after; alternatives: the choices that differ from it by one group.
     """
 
     ridges: dict[int, float]
@@ -100,14 +104,16 @@ class _Trial:
 
 
 def _gain(before: Loss, after: Loss) -> tuple[float, float, float]:
-    """Return by how much a loss falls in blocks of time: in all, as a fraction, and in standard errors of the sum over blocks."""
+    """Return by how much a loss falls in blocks of time: in all, as a fraction, in standard errors."""
     gain = (before.time - after.time).sum(axis=1)
     total = float(gain.sum(axis=1).mean())
     error = float((gain.std(axis=1, ddof=1) * np.sqrt(gain.shape[1])).mean())
     return total, total / before.mean, total / error if error > 0 else 0.0
 
 
-def _best_ridge(held_out: HeldOut, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]) -> tuple[float, Loss]:
+def _best_ridge(
+    held_out: HeldOut, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
+) -> tuple[float, Loss]:
     """Return the largest ridge that is not worse than the best by a standard error, and its loss."""
     losses = {ridge: held_out.loss({**chosen, **dict.fromkeys(candidate.columns, ridge)}) for ridge in ridges}
     best = min(losses.values(), key=lambda loss: loss.mean)
@@ -115,7 +121,9 @@ def _best_ridge(held_out: HeldOut, chosen: dict[int, float], candidate: Candidat
     return ridge, losses[ridge]
 
 
-def _try(held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]) -> _Trial:
+def _try(
+    held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
+) -> _Trial:
     ridge, after = _best_ridge(held_out, chosen, candidate, ridges)
     columns, joints, chance = candidate.columns, None, _chance(candidate, current, after)
     total, fraction, errors = _gain(current, after)
@@ -126,13 +134,20 @@ def _try(held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: 
         stands = {j for j in own if not refuted[j]} if sum(refuted[j] for j in own) <= REFUTED * len(own) else set()
         for kept in (stands, {j for j in stands if better[j]}):
             if len(kept) < len(own):
-                columns, joints = tuple(c for c, j in zip(candidate.columns, candidate.joints, strict=True) if j in kept), tuple(sorted(kept))
+                columns, joints = (
+                    tuple(c for c, j in zip(candidate.columns, candidate.joints, strict=True) if j in kept),
+                    tuple(sorted(kept)),
+                )
                 after = held_out.loss({**chosen, **dict.fromkeys(columns, ridge)})
             if kept is stands:
-                # judged before the joints without a gain are left out: picking those with one would make any term look worth it
+                # judged before joints without a gain are left out: picking those with one makes any term look good
                 total, fraction, errors = _gain(current, after)
-    worth = (bool(columns) and errors >= (candidate.times or TIMES) and fraction >= (candidate.least or LEAST)
-             and bool((after.ranges.sum(axis=1) <= (1 + LEAST) * current.ranges.sum(axis=1)).all()))
+    worth = (
+        bool(columns)
+        and errors >= (candidate.times or TIMES)
+        and fraction >= (candidate.least or LEAST)
+        and bool((after.ranges.sum(axis=1) <= (1 + LEAST) * current.ranges.sum(axis=1)).all())
+    )
     return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, chance)
 
 
@@ -146,7 +161,11 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
     taken: list[_Trial] = []
     for physical in (True, False):
         while any(candidate.physical == physical for candidate in left):
-            trials = [_try(held_out, current, chosen, candidate, ridges) for candidate in left if candidate.physical == physical]
+            trials = [
+                _try(held_out, current, chosen, candidate, ridges)
+                for candidate in left
+                if candidate.physical == physical
+            ]
             for trial in trials:
                 tried[trial.candidate.name] = trial
             worth = [trial for trial in trials if trial.worth]
@@ -160,11 +179,18 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
             taken.append(best)
     refused = [tried[candidate.name] for candidate in left if candidate.name in tried]
     steps = [_step(trial, True) for trial in taken] + [_step(trial, False) for trial in refused]
-    return Choice(chosen, steps, first / held_out.rows, current.mean / held_out.rows, _alternatives(held_out, current, chosen, taken, refused))
+    return Choice(
+        chosen,
+        steps,
+        first / held_out.rows,
+        current.mean / held_out.rows,
+        _alternatives(held_out, current, chosen, taken, refused),
+    )
 
 
-def _alternatives(held_out: HeldOut, current: Loss, chosen: dict[int, float], taken: Sequence[_Trial],
-                  refused: Sequence[_Trial]) -> list[Alternative]:
+def _alternatives(
+    held_out: HeldOut, current: Loss, chosen: dict[int, float], taken: Sequence[_Trial], refused: Sequence[_Trial]
+) -> list[Alternative]:
     """Return the choices without one group taken, and with one refused.
 
     What ranges left out refuted counts by its gain in blocks of time: the two disagree about it.
@@ -180,12 +206,14 @@ def _alternatives(held_out: HeldOut, current: Loss, chosen: dict[int, float], ta
 
 
 def _chance(candidate: Candidate, before: Loss, after: Loss) -> float:
-    """Return the probability that a group enters in other blocks of time: its gain is normal about the one found, with its standard error."""
+    """Return the probability that a group enters in other blocks: its gain is normal about the one found."""
     total, _, errors = _gain(before, after)
     if errors == 0:
         return 0.0
     error = total / errors
-    return float(norm.cdf((total - max((candidate.times or TIMES) * error, (candidate.least or LEAST) * before.mean)) / error))
+    return float(
+        norm.cdf((total - max((candidate.times or TIMES) * error, (candidate.least or LEAST) * before.mean)) / error)
+    )
 
 
 def _step(trial: _Trial, chosen: bool) -> Step:
