@@ -59,18 +59,20 @@ def test_bounds_enclose_every_first_state_and_meet_after_a_slip(seed):
     assert np.allclose(found.low[slipped], found.high[slipped], atol=1e-9)
 
 
-def test_rest_is_predicted_where_the_encoder_resolves_presliding():
+@pytest.mark.parametrize(('steps', 'left'), [(1000, 0.04), (100, 0.25)])
+def test_rest_is_predicted_where_the_encoder_resolves_presliding(steps, left):
     """The recorded motion alone predicts the friction of a creeping joint, of which the sign of its speed says
     nothing."""
     rng = np.random.default_rng(3)
     theta, slip = point_to_point(rng), operators()
     H = true_hysteresis(theta, rng.uniform(-1, 1, (2, OPERATORS)) * WIDTH * slip.limits, slip)
-    step = WIDTH / 100
+    # the first operator slips after WIDTH / 256: a hundredth of WIDTH does not resolve it, a thousandth does
+    step = WIDTH / steps
     found = presliding(np.round(theta / step) * step, slip, step)
     speed = np.abs(np.gradient(theta, axis=0))
     rest = (speed < WIDTH / 200) & (np.arange(len(theta)) > 400)[:, None]
     assert ((found.low <= H + 1e-9) & (found.high >= H - 1e-9))[rest].all()
-    assert np.sqrt(np.mean((found.expected - H)[rest] ** 2)) < 0.1 * np.sqrt(np.mean(H[rest] ** 2))
+    assert np.sqrt(np.mean((found.expected - H)[rest] ** 2)) < left * np.sqrt(np.mean(H[rest] ** 2))
 
 
 def test_a_coarse_encoder_leaves_the_whole_level():
