@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, output_folder, show_table, write_summary
+from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, output_folder, show_table, show_written, write_report
 from joint_dynamics.cli.identify import RECORDING_HELP
 
 
@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
     fits = validate_description(description, recordings, settings)
     show_table('Predicted', residual_headers(description.joint_names), residual_rows(fits))
     if folder:
-        validation_report(fits, args.description).save(folder / 'report.html')
-        write_summary(folder, {'description': str(args.description), 'overall_percent': together(fits)[1],
-                               'moving_overall_percent': together(fits, moving=True)[1], 'validation': [fit.summary() for fit in fits]})
-        print(f'written: {folder}/summary.json report.html')
+        summary = {'description': str(args.description), 'overall_percent': together(fits)[1],
+                   'moving_overall_percent': together(fits, moving=True)[1], 'validation': [fit.summary() for fit in fits]}
+        write_report(folder, summary, validation_report(fits, args.description))
+        show_written(folder, ('summary.json', 'report.html'))
     return 0
