@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, doubtful_gains, identify_drive_gains, with_torque
-from joint_dynamics.identification.drive_gains.gain_deviation import gain_covariance, gain_spread
+from joint_dynamics.identification.drive_gains.gain_deviation import gain_covariance, gain_spread, stated_or_assumed
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan, filter_plan, observe, shortest
@@ -22,9 +22,11 @@ from joint_dynamics.identification.regression.methods import Progress, Solved, s
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import fits
 from joint_dynamics.identification.regression.rotor import RotorSide
+from joint_dynamics.identification.regression.stiction import resting_entry
 from joint_dynamics.identification.reliability.diagnostics import diagnose
 from joint_dynamics.identification.reliability.excitation import reasons_for_doubt
 from joint_dynamics.identification.result import IdentificationResult
+from joint_dynamics.identification.selection.validity import validity
 from joint_dynamics.identification.settings import IdentificationSettings
 from joint_dynamics.recording import Recording
 from joint_dynamics.recording.recording import per_joint
@@ -55,7 +57,11 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     plan = filter_plan(recordings, settings)
     recordings, loaded = (with_mean_periods(group, settings.period, plan.parallel_cutoff, shortest(plan, group)) for group in (recordings, loaded))
     extras: dict[str, Any] = {}
-    doubt = gain_covariance(settings.drive_gain_deviation, model.joint_names) if settings.drive_gain_deviation and settings.drive_gains else None
+    # tls finds its gains with deviations of their own
+    used = None if settings.method == 'tls' else settings.drive_gains
+    stated, assumed = stated_or_assumed(settings.drive_gain_deviation, used, recordings)
+    settings = replace(settings, drive_gain_deviation=stated)
+    doubt = gain_covariance(stated, model.joint_names) if stated and settings.drive_gains else None
     if settings.method == 'tls':
         say('drive gains by total least squares')
         gains, doubt, extras = _drive_gains(model, recordings, loaded, plan, settings)
@@ -79,12 +85,21 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         solved = replace(solved, covariance=solved.covariance + gain_spread(problem.blocks(), solution, doubt, coupling_matrix(model)))
     training = fits(problem, solution.chi, settings.moving_speed)
     say('validating')
-    checked = fits(problem.on(observed(validation)), solution.chi, settings.moving_speed) if validation else []
+    unseen = problem.on(observed(validation)) if validation else None
+    checked = fits(unseen, solution.chi, settings.moving_speed) if unseen is not None else []
+    extras['validity'] = validity(problem, solution.chi)
+    if problem.rest_speed > 0:
+        extras['resting'] = resting_entry(problem, unseen, solution.chi, solved.covariance, solution.sigma)
     if loaded and 'payload' not in extras:
         say('payload')
         extras['payload'] = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, solved.covariance).summary()
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)}
     notes = [f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes]
+    if stated and used:
+        value = dict(stated) if isinstance(stated, Mapping) else stated
+        extras['drive_gain_deviation'] = {'value': value, 'assumed': assumed is not None}
+    if assumed is not None:
+        notes.append(assumed)
     if rotor is not None:
         notes += rotor.remarks
         notes.append('residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before')

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.periodic import evaluate
 from joint_dynamics.simulation.settings import ModelErrors

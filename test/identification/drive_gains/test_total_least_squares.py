@@ -178,7 +178,8 @@ def triangles(robot):
 def solutions(system, blocks):
     triangles = triangulate(blocks)
     start = weighted_least_squares(triangles, system.optional)
-    regression = mixed(triangles, lambda: blocks, system.optional, start)
+    regression = mixed(triangles, lambda: blocks, system.optional, start,
+                       [*system.robot.samples, *system.loaded.samples])
     return regression, total_least_squares(triangles, start)[0], start.chi
 
 

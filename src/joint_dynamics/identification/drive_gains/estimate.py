@@ -180,7 +180,8 @@ def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loa
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
     x_total, spread_total = total_least_squares(triangles, start)
-    regression = mixed(triangles, system.blocks, system.optional, start)
+    samples = [*system.robot.samples, *system.loaded.samples]
+    regression = mixed(triangles, system.blocks, system.optional, start, samples)
     n, b = model.n, robot.columns
     best = regression
     if way == 'wls':

@@ -15,7 +15,27 @@ from numpy.typing import NDArray
 
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Block
+from joint_dynamics.recording import Recording
 from joint_dynamics.recording.recording import per_joint
+
+ASSUMED = 0.10 / 3**0.5
+"""Relative standard deviation of gains whose own is not stated: a manufacturer's are uncertain by about 10 % [G
+II.E], as a uniform distribution."""
+
+
+def stated_or_assumed(stated: float | Mapping[str, float] | None, gains: Mapping[str, float] | None,
+                      recordings: Sequence[Recording]) -> tuple[float | Mapping[str, float], str | None]:
+    """Return the relative deviation of drive gains and, where it is `ASSUMED`, a note that says so.
+
+    It is assumed where nothing is stated and currents are turned into torques by `gains`; torques as recorded have
+    none. Stated 0 is 0.
+    """
+    if stated is not None:
+        return stated, None
+    if not gains or all(recording.current is None for recording in recordings):
+        return 0.0, None
+    return ASSUMED, (f'drive_gain_deviation was not stated: deviations hold for drive gains off by '
+                     f'{100 * ASSUMED:.2g} % (standard deviation; ± 10 % of a data sheet)')
 
 
 def gain_covariance(deviation: float | Mapping[str, float], joint_names: Sequence[str]) -> NDArray:

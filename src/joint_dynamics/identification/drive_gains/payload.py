@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_runs import COUNT, Payload, both, known_payload, loaded_problem, split
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.covariance import correlation_length, sandwich
+from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
 from joint_dynamics.identification.regression.problem import Block, Problem
-from joint_dynamics.identification.regression.residuals import weighted_residuals
 
 
 def _deviation(solution: Solution, covariance: NDArray) -> NDArray:
@@ -49,7 +48,7 @@ def identify_payload(problem: Problem, chi: NDArray, loaded: Sequence[Observatio
 
     triangles = triangulate(blocks())
     solution = wls(triangles)
-    spread = sandwich(blocks(), solution, correlation_length(weighted_residuals(blocks(), solution)), triangles.rows)
+    spread = scatter_covariance(blocks(), solution, system.samples)
     if covariance is not None:
         pull = np.zeros((int((~mask).sum()), len(chi)))
         for block, W, W_L in split(system):
@@ -69,7 +68,6 @@ def identify_together(problem: Problem, loaded: Sequence[Observation], known: Ma
     system = loaded_problem(problem, loaded)
     triangles = triangulate(both(problem, system, known))
     solution = wls(triangles, np.concatenate([problem.optional, np.zeros(int((~mask).sum()))]))
-    lags = correlation_length(weighted_residuals(both(problem, system, known), solution))
-    covariance = sandwich(both(problem, system, known), solution, lags, triangles.rows)
+    covariance = scatter_covariance(both(problem, system, known), solution, [*problem.samples, *system.samples])
     b = problem.columns
     return solution, covariance, _payload(values, mask, solution.chi[b:], _deviation(solution, covariance)[b:])

@@ -1,4 +1,8 @@
-"""What it takes for identified friction to dissipate: f(ω, τ_J, T) sgn ω ≥ 0 wherever the recordings have been, as linear inequalities."""
+"""What it takes for identified friction to dissipate: f(ω, τ_J, T) sgn ω ≥ 0, as linear inequalities.
+
+At every load and temperature that the recordings have seen, and every speed up to the joint's limit, or `REACH` times
+the fastest seen where that is less or there is none: beyond, readers of a description hold friction at what was seen.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -6,17 +10,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.arm import Motion
+from joint_dynamics.arm import Motion, Term
+from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.torque import standard_set
 from joint_dynamics.robot.standard_parameters import column
 
 SPEEDS = 16
+REACH = 2.0
+UNLIMITED = 1e3
+"""Speed limits above it [rad/s] are none."""
+LEAST = 0.05
+"""Friction below this share of its mean over the range counts as fallen to zero."""
+GROWING = ('F_Cl', 'F_C1')
+"""Terms that only physics with a positive parameter knows: friction grows with load."""
 
 
 @dataclass(frozen=True)
 class Dissipation:
     """rows_standard @ standard[standard] + rows_extra @ extra ≥ 0 for one joint; standard: indices of Fv and Fc."""
 
+    joint: str
     standard: tuple[int, ...]
     rows_standard: NDArray
     rows_extra: NDArray
@@ -40,13 +54,40 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
         for start, term in chosen:
             rows[:, start:start + len(term.names)] = term.of(motion).T
         viscous = column('Fv', j)
-        found.append(Dissipation((viscous, column('Fc', j)), np.column_stack([speed, np.ones_like(speed)]), rows))
+        found.append(Dissipation(name, (viscous, column('Fc', j)), np.column_stack([speed, np.ones_like(speed)]), rows))
+    return found
+
+
+def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
+    """Return the chosen terms that no friction has.
+
+    These are load terms below zero, and of each joint whose friction somewhere drives or vanishes, the term that
+    takes most from it there.
+    """
+    extra = solution.chi[problem.base.count:]
+    values = dict(zip(problem.names, solution.chi, strict=True))
+    chosen = [term for term in problem.terms if term.selected]
+    found = [term for term in chosen if term.document.get('friction') in GROWING and values[term.names[0]] < 0]
+    standard = standard_set(problem.base, solution.chi[:problem.base.count], None)
+    for dissipation in dissipation_rows(problem):
+        plain = dissipation.rows_standard @ standard[list(dissipation.standard)]
+        friction = plain + dissipation.rows_extra @ extra
+        worst = int(np.argmin(friction))
+        own = [term for term in chosen if term.joint == dissipation.joint and term.opposes_motion and term not in found]
+        if not own or plain.min() <= 0 or friction[worst] > LEAST * friction.mean():
+            continue
+        first = problem.base.count
+        share = [dissipation.rows_extra[worst, problem.names.index(term.names[0]) - first] * values[term.names[0]]
+                 for term in own]
+        found.append(own[int(np.argmin(share))])
     return found
 
 
 def _ranges(problem: Problem, j: int) -> tuple[NDArray, NDArray, NDArray]:
-    fastest = max(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations)
-    speeds = max(fastest, 1e-3) * (np.arange(1, SPEEDS + 1) / SPEEDS)**2
+    fastest = max(1e-3, *(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations))
+    allowed = float(problem.model.pinocchio.velocityLimit[j])
+    top = max(fastest, min(allowed, REACH * fastest) if 0 < allowed < UNLIMITED else REACH * fastest)
+    speeds = top * (np.arange(1, SPEEDS + 1) / SPEEDS)**2
     limit = problem.state.load_limit
     loads = np.linspace(0.0, 1.0 if limit is None else float(limit[j]), 3)
     measured = [part.temperature[:, j] for part in problem.observations if part.temperature is not None]

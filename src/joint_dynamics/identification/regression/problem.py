@@ -138,6 +138,11 @@ class Problem:
         return len(self.names)
 
     @property
+    def samples(self) -> list[int]:
+        """Kept samples of every observation."""
+        return [len(observation.kept) for observation in self.observations]
+
+    @property
     def optional(self) -> NDArray:
         """How far each column is held back, (b,): 0 for the base parameters, the terms' `ridge`."""
         return np.concatenate([np.zeros(self.base.count), *(np.full(len(term.names), term.ridge) for term in self.terms)])
