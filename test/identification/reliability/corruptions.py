@@ -1,4 +1,4 @@
-"""What goes wrong with recordings, as functions of recordings, each with the reasons that name it rightly."""
+"""What goes wrong with recordings, as functions of recordings, each with the codes that name it rightly."""
 from dataclasses import dataclass, replace
 from typing import Callable
 
@@ -13,7 +13,7 @@ POSITIONS, EFFORTS = ('q', 'dq', 'theta', 'dtheta'), ('tau', 'current')
 
 @dataclass(frozen=True)
 class Corruption:
-    """name; codes: reasons that name it rightly; apply(model, recordings, rng) -> (model, recordings)."""
+    """name; codes: those that name it rightly, none for any; apply(model, recordings, rng) -> (model, recordings)."""
 
     name: str
     codes: tuple[str, ...]
@@ -212,15 +212,11 @@ def _half_sign(model, recordings, rng):
 
 
 def _other_arm(model, recordings, rng):
-    """The kinematics of an arm with its last links half as long again."""
-    placements = [np.array(placement.translation) for placement in model.pinocchio.jointPlacements[1:]]
-    rotations = [np.array(placement.rotation) for placement in model.pinocchio.jointPlacements[1:]]
-    import pinocchio
-    other = model.pinocchio.copy()
-    for k, (R, p) in enumerate(zip(rotations, placements, strict=True)):
-        other.jointPlacements[k + 1] = pinocchio.SE3(R, p[[1, 2, 0]] if k % 2 else 1.5 * p)
-    return RobotModel(other, model.limits, mounting=model.mounting, mdh=model.mdh, urdf=model.urdf,
-                      coupling=None if model.coupling is None else model.coupling.matrix), recordings
+    """The kinematics of quite another arm."""
+    half = np.pi / 2
+    rows = [(0, 0, 0.2, 0), (0, 0.4, 0, 0), (half, 0, 0.4, half), (0, 0.3, 0, 0), (half, 0.1, 0, 0), (0, 0.2, 0.1, 0), (half, 0, 0.1, 0)][:model.n]
+    other = RobotModel.from_mdh({'joints': [dict(zip(('alpha', 'a', 'd', 'theta'), row, strict=True)) for row in rows]})
+    return other, [replace(recording, joint_names=other.joint_names) for recording in recordings]
 
 
 def _currents(model, recordings, rng):
@@ -241,9 +237,9 @@ CORRUPTIONS = [
     Corruption('torques 2 and 3 swapped', ('torque_order',), _on(EFFORTS, _permuted(_swap(1, 2)))),
     Corruption('last torques swapped', ('torque_order',), _on(EFFORTS, _permuted(_swap(-2, -1)))),
     Corruption('torques in reverse', ('torque_order',), _on(EFFORTS, _permuted(_reverse))),
-    Corruption('torques 50 ms late', ('delay',), _delay(-0.05)),
-    Corruption('torques 200 ms late', ('delay',), _delay(-0.2)),
-    Corruption('torques 100 ms early', ('delay',), _delay(0.1)),
+    Corruption('torques 50 ms late', ('delay',), _delay(0.05)),
+    Corruption('torques 200 ms late', ('delay',), _delay(0.2)),
+    Corruption('torques 100 ms early', ('delay',), _delay(-0.1)),
     Corruption('torques backwards', ('time_reversed',), _backwards(EFFORTS)),
     Corruption('torques clipped at half', ('saturated',), _on(EFFORTS, _clip(0.5))),
     Corruption('torque of joint 2 clipped', ('saturated',), _on(EFFORTS, _clip(0.4, 1))),
@@ -273,5 +269,5 @@ CORRUPTIONS = [
     Corruption('mounted on the wall', ('mounting',), _mounted([np.pi / 2, 0.0, 0.0])),
     Corruption('payload in half', ('payload_mixed', 'recordings_differ'), _payload(0.3)),
     Corruption('sign of joint 2 in one recording', ('recordings_differ', 'payload_mixed'), _half_sign),
-    Corruption('another arm', ('residual', 'mounting', 'position_offset'), _other_arm),
+    Corruption('another arm', (), _other_arm),
 ]

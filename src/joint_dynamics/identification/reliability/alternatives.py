@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.identification.reliability.evidence import Explained, Normal, Samples, gain, normal_of, worth
+from joint_dynamics.identification.reliability.evidence import Explained, Normal, Samples, columns_of, gain, normal_of, worth
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY
 
@@ -22,6 +22,10 @@ CANDIDATE = 0.25
 """Share of `CLEAR` from which an alternative is looked at closer: with the samples counted by its own residuals, which hold less signal."""
 SCALES = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 """Factors tried on one joint's torque."""
+APART = (1e-6, 1e6)
+"""Factors that take one joint's torque out of the common system."""
+BEYOND = 3.0
+"""Log-likelihood [nats] by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
 TIMES = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
 """Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
 UP = {'up along +x': (-1, 0, 0), 'up along −x': (1, 0, 0), 'up along +y': (0, -1, 0), 'up along −y': (0, 1, 0), 'up along +z': (0, 0, -1),
@@ -53,6 +57,7 @@ class Alternatives:
         self.model, self.samples = model, samples
         self.names = model.joint_names
         self.normal = normal_of(samples, model)
+        self.rows = columns_of(samples, model)
         self.given = self.normal.fit(samples.tau)
         self.count = worth(self.normal.residuals(samples.tau, self.given.chi), samples.weight, samples.part)
 
@@ -83,16 +88,26 @@ class Alternatives:
         yield from self.mountings()
 
     def torques(self) -> Iterator[Alternative]:
-        """Yield signs and scales of torques."""
+        """Yield signs and scales of torques.
+
+        A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is somewhat wrong gains as well, so
+        that a sign or a scale has to gain more.
+        """
         tau = self.samples.tau
         yield self.fitted('torque_sign', 'the torques of all joints have the opposite sign', self.normal, -tau)
         for j, name in enumerate(self.names):
+            apart = max(self._scaled(j, factor, '', '').gain for factor in APART)
             for factor in (-1.0, *SCALES):
-                target = tau.copy()
-                target[j] *= factor
                 code, text = ('torque_sign', f'the torque of {name} has the opposite sign') if factor < 0 else (
                     'drive_gain', f'the torque of {name} is about {1 / factor:g} times what it should be')
-                yield self.fitted(code, text, self.normal, target)
+                found = self._scaled(j, factor, code, text)
+                if found.gain > apart + BEYOND:
+                    yield found
+
+    def _scaled(self, j: int, factor: float, code: str, text: str) -> Alternative:
+        target = self.samples.tau.copy()
+        target[j] *= factor
+        return self.fitted(code, text, self.normal, target)
 
     def motions(self) -> Iterator[Alternative]:
         """Yield signs, zeros and units of positions."""

@@ -11,7 +11,7 @@ from scipy.signal import oaconvolve
 
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import gain, worth
+from joint_dynamics.identification.reliability.evidence import Explained, gain, worth
 
 LONGEST = 0.4
 """Delays up to this are looked for [s]."""
@@ -24,13 +24,14 @@ MATTERS = 0.05
 @dataclass(frozen=True)
 class Delay:
     """seconds: the torques come so much after the motion they belong to; deviation [s]; gain: of moving them there [nats]; cost: share of
-    the torque (rms) that the delay leaves unexplained.
+    the torque (rms) that the delay leaves unexplained; fitted: without it.
     """
 
     seconds: float
     deviation: float
     gain: float
     cost: float
+    fitted: Explained
 
     def summary(self) -> dict[str, float | None]:
         """Return the entry `delay` of summary.json."""
@@ -69,7 +70,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     curvature = -(gain(start, normal.fit(target(seconds + width)), count) + gain(start, normal.fit(target(seconds - width)), count)
                   - 2 * gain(start, found, count)) / width**2
     deviation = 1 / np.sqrt(curvature) if curvature > 0 else np.inf
-    return Delay(seconds, float(deviation), gain(start, found, count), float(np.sqrt(max(cost, 0.0))))
+    return Delay(seconds, float(deviation), gain(start, found, count), float(np.sqrt(max(cost, 0.0))), found)
 
 
 def _bandwidth(observation: Observation) -> float:

@@ -145,6 +145,10 @@ class Normal:
             use[np.concatenate(wrong)] = False
             found = self._fit(vector, size, use)
 
+    def free(self, target: NDArray) -> Explained:
+        """Return the fit without constraints."""
+        return self.fit(target, lambda found: False)
+
     def _fit(self, vector: NDArray, size: NDArray, use: NDArray) -> Explained:
         columns = np.flatnonzero(use)
         matrix, vector = self.matrix[:, columns[:, None], columns], vector[:, columns]
