@@ -17,7 +17,7 @@ def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_pat
     for key in ('method', 'samples', 'base_parameters', 'condition_number', 'seconds', 'training', 'validation', 'parameters'):
         assert key in summary
     entry = summary['validation'][0]
-    assert set(entry) == {'recording', 'residual_percent', 'moving_residual_percent', 'raw_residual_percent', 'rmse'}
+    assert set(entry) == {'recording', 'band_hz', 'fixed_band', 'residual_percent', 'moving_residual_percent', 'raw_residual_percent', 'rmse'}
     assert entry['residual_percent']['overall'] < 10
     assert set(entry['residual_percent']) == {*(f'joint_{k}' for k in range(1, 7)), 'overall'}
     assert {'name', 'value', 'std', 'relative_std_percent'} <= set(summary['parameters'][0])

@@ -18,12 +18,13 @@ from joint_dynamics.identification.drive_gains.gain_deviation import gain_covari
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan, filter_plan, observe, shortest
-from joint_dynamics.identification.regression.methods import Progress, Solved, solve_by_method
+from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import fits
 from joint_dynamics.identification.regression.rotor import RotorSide
+from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.diagnostics import diagnose
-from joint_dynamics.identification.reliability.excitation import reasons_for_doubt
+from joint_dynamics.identification.reliability.verdict import once
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.settings import IdentificationSettings
 from joint_dynamics.recording import Recording
@@ -53,6 +54,7 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         # what is chosen has to be predictable there, too
         recordings = [replace(recording, temperature=None) for recording in recordings]
     plan = filter_plan(recordings, settings)
+    measured = recordings
     recordings, loaded = (with_mean_periods(group, settings.period, plan.parallel_cutoff, shortest(plan, group)) for group in (recordings, loaded))
     extras: dict[str, Any] = {}
     doubt = gain_covariance(settings.drive_gain_deviation, model.joint_names) if settings.drive_gain_deviation and settings.drive_gains else None
@@ -83,17 +85,15 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     if loaded and 'payload' not in extras:
         say('payload')
         extras['payload'] = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, solved.covariance).summary()
-    extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)}
-    notes = [f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes]
+    say('checking whether the result holds')
+    judged = check_recordings(problem, solved.solution, measured, training, checked, settings)
+    extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary
+    notes = [*judged.notes, *(f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes)]
     if rotor is not None:
         notes.append('residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before')
     return IdentificationResult(problem, settings, plan, solution, solved.covariance, training, checked,
-                                _reasons(solved, settings) + doubtful_gains(extras.get('drive_gains', {})), time.perf_counter() - started,
+                                once([*judged.reasons, *doubtful_gains(extras.get('drive_gains', {}))]), time.perf_counter() - started,
                                 notes, extras, solved.standard, rotor)
-
-
-def _reasons(solved: Solved, settings: IdentificationSettings) -> list[str]:
-    return reasons_for_doubt(solved.problem.names, solved.solution, settings.condition_limit)
 
 
 def _drive_gains(model: RobotModel, recordings: Sequence[Recording], loaded: Sequence[Recording], plan: FilterPlan,

@@ -80,9 +80,9 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
                            ('on validation', 'validation_overall_percent')):
         if summary[key] is not None:
             words.append(f'{words_for} {summary[key]:.3g}' + ' %' * key.endswith('percent'))
-    line = f'{", ".join(words)}; results in {folder}'
-    if result.reasons:
-        line = f'{"; ".join(result.reasons)}; {line}'
+    line = f'{result.verdict}; {", ".join(words)}; results in {folder}'
+    if len(result.reasons) > 1:
+        line = f'{result.verdict}; {"; ".join(map(str, result.reasons[1:]))}; {", ".join(words)}; results in {folder}'
     return {'line': line, 'believable': believable, 'yaml': description.to_yaml() if believable else ''}
 
 

@@ -22,6 +22,7 @@ from joint_dynamics.identification.preparation.rest import find_rest
 from joint_dynamics.identification.regression.fixed_point import without_state
 from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.problem import Block, Problem
+from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.recording.recording import per_joint
 from joint_dynamics.robot import RobotModel
@@ -95,10 +96,10 @@ def motor_currents(model: RobotModel, recording: Recording, prior: NDArray | Non
     return motor if prior is None else motor / prior
 
 
-def doubtful_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return why gains cannot be believed, one line each, from `DriveGains.summary`."""
-    return [f'the loaded recording does not show the drive gain of {name}: deviation '
-            + ('infinite' if gain['std'] is None else f'{100 * gain["std"] / abs(gain["value"]):.3g} %') + f', expected at most {DOUBTFUL:g} %'
+def doubtful_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
+    """Return why gains cannot be believed, one Reason each, from `DriveGains.summary`."""
+    return [Reason('drive_gain_deviation', f'the loaded recording does not show the drive gain of {name}: deviation '
+            + ('infinite' if gain['std'] is None else f'{100 * gain["std"] / abs(gain["value"]):.3g} %') + f', expected at most {DOUBTFUL:g} %')
             for name, gain in summary.items() if gain['std'] is None or 100 * gain['std'] > DOUBTFUL * abs(gain['value'])]
 
 

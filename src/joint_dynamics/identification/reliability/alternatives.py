@@ -26,6 +26,8 @@ APART = (1e-6, 1e6)
 """Factors that take one joint's torque out of the common system."""
 BEYOND = 3.0
 """Log-likelihood [nats] by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
+SURE = 1.5
+"""A scale is no yes or no: a model that is somewhat wrong is helped by one of many, which therefore has to gain so many times `CLEAR`."""
 TIMES = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
 """Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
 UP = {'up along +x': (-1, 0, 0), 'up along −x': (1, 0, 0), 'up along +y': (0, -1, 0), 'up along −y': (0, 1, 0), 'up along +z': (0, 0, -1),
@@ -101,7 +103,7 @@ class Alternatives:
                 code, text = ('torque_sign', f'the torque of {name} has the opposite sign') if factor < 0 else (
                     'drive_gain', f'the torque of {name} is about {1 / factor:g} times what it should be')
                 found = self._scaled(j, factor, code, text)
-                if found.gain > apart + BEYOND:
+                if found.gain > apart + BEYOND and (factor < 0 or found.gain > SURE * CLEAR):
                     yield found
 
     def _scaled(self, j: int, factor: float, code: str, text: str) -> Alternative:

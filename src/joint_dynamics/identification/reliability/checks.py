@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.regression.load_friction import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import Fit, together
 from joint_dynamics.identification.reliability.alternatives import BEYOND, CLEAR, Alternative, Alternatives
 from joint_dynamics.identification.reliability.delay import MATTERS, Delay, estimate_delay
 from joint_dynamics.identification.reliability.differences import Difference, differences
 from joint_dynamics.identification.reliability.evidence import Explained, gain, samples_of
-from joint_dynamics.identification.reliability.prediction import UNRELATED
+from joint_dynamics.identification.reliability.excitation import reasons_for_doubt
+from joint_dynamics.identification.reliability.prediction import UNRELATED, judge_prediction
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, once
+from joint_dynamics.identification.settings import IdentificationSettings
 from joint_dynamics.recording import Recording
 
 MOST = 3
@@ -39,6 +44,8 @@ class Checked:
 def check_training(problem: Problem, recordings: Sequence[Recording]) -> Checked:
     """Check the recordings that a problem was built from; recordings: as they came, before anything was averaged."""
     own = [reason for recording in recordings for reason in faults(recording)]
+    # terms chosen by held-out data, or formed from the solution, would hide from one explanation what they were chosen by under another
+    problem = problem.with_terms([term for term in problem.terms if not term.selected and 'load' not in term.needs], FrictionState())
     samples = samples_of(problem)
     alternatives = Alternatives(problem.model, samples)
     delay = estimate_delay(alternatives, problem.observations)
@@ -54,6 +61,16 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> Checked
     reasons += _left_over(alternatives, candidates[0][1] if candidates else None)
     notes = [_note(found) for found in changes if found.gain > CLEAR and found.effect <= MATTERS]
     return Checked(once(reasons), notes, {'delay': delay.summary()})
+
+
+def check_recordings(problem: Problem, solution: Solution, recordings: Sequence[Recording], training: Sequence[Fit], validation: Sequence[Fit],
+                     settings: IdentificationSettings) -> Checked:
+    """Judge an identification: excitation, the training recordings (as they came, in N·m or A), and the prediction of the validation ones."""
+    found = check_training(problem, recordings)
+    percent = together(training, moving=True)[1]
+    reasons = [*reasons_for_doubt(problem.names, solution, settings.condition_limit), *found.reasons,
+               *(judge_prediction(validation, percent) if validation else [])]
+    return Checked(once(reasons), found.notes, found.summary)
 
 
 def _shares(alternatives: Alternatives, found: Alternative) -> str:

@@ -17,8 +17,8 @@ from joint_dynamics.identification.reliability.verdict import Reason
 
 WORSE = 3.0
 """Another motion may leave this many times the training's share of torque over; beyond, more is wrong than that it is another motion."""
-POOR = 10.0
-"""Share of the torque [%] below which a prediction is never held against the description."""
+POOR = 15.0
+"""Share of the torque [%] below which a prediction is not held against the description unless a change of the torques explains what is left."""
 UNRELATED = 0.7
 """Share of a joint's variation (rms) left over from which its torque has nothing to do with the motion: less than half of its power is explained."""
 BETTER = 0.5
@@ -33,7 +33,7 @@ def judge_prediction(fits: Sequence[Fit], training_percent: float | None = None)
     predicted = np.concatenate([fit.predicted for fit in fits])
     moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
     overall = together(fits, moving=True)[1]
-    if not overall > max(POOR, 0.0 if training_percent is None else WORSE * training_percent):
+    if not overall > 100 * MATTERS:
         return []
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
@@ -48,6 +48,8 @@ def judge_prediction(fits: Sequence[Fit], training_percent: float | None = None)
         share = 100 * np.sqrt(rest / np.sum(tau**2))
         reasons.append(Reason(code, f'{text}: so corrected, {share:.3g} % of the torque is left over instead of {overall:.3g} %; correct the recording, or take the '
                                     'description that belongs to it'))
+    if not overall > max(POOR, 0.0 if training_percent is None else WORSE * training_percent):
+        return reasons
     unrelated = [name for j, name in enumerate(names) if _unrelated(tau[:, j], predicted[:, j], moving[:, j])]
     if unrelated and not reasons:
         reasons.append(Reason('torque_unrelated', f'the torque of {", ".join(unrelated)} has nothing to do with its prediction: look whether it was measured, and '
