@@ -69,3 +69,9 @@ class TrueRobot:
 @pytest.fixture(scope='session')
 def true_robot(ur):
     return TrueRobot(ur)
+
+
+@pytest.fixture(scope='session')
+def true_robot_of():
+    """The class, to make one for another model."""
+    return TrueRobot

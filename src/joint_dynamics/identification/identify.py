@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, doubtful_gains, identify_drive_gains, with_torque
-from joint_dynamics.identification.drive_gains.gain_deviation import gain_covariance, gain_spread
+from joint_dynamics.identification.drive_gains.gain_deviation import GainDoubt, gain_covariance, gain_sensitivity
 from joint_dynamics.identification.drive_gains.payload import identify_payload
+from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
+from joint_dynamics.identification.drive_gains.payload_runs import Payload
+from joint_dynamics.identification.physical.payload_body import payload_body
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan, filter_plan, observe, shortest
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
@@ -57,10 +60,11 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     measured = recordings
     recordings, loaded = (with_mean_periods(group, settings.period, plan.parallel_cutoff, shortest(plan, group)) for group in (recordings, loaded))
     extras: dict[str, Any] = {}
+    remarks: list[str] = []
     doubt = gain_covariance(settings.drive_gain_deviation, model.joint_names) if settings.drive_gain_deviation and settings.drive_gains else None
     if settings.method == 'tls':
         say('drive gains by total least squares')
-        gains, doubt, extras = _drive_gains(model, recordings, loaded, plan, settings)
+        gains, doubt, extras = _drive_gains(model, recordings, loaded, plan, settings, remarks)
         recordings, validation, loaded = ([_in_torque(model, recording, gains, settings.drive_gains) for recording in group]
                                           for group in (recordings, validation, loaded))
         settings = replace(settings, drive_gains=gains)
@@ -77,33 +81,47 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     problem = Problem(model, observed(recordings), settings.terms, rest_speed=0.0 if settings.method == 'ols' else settings.rest_speed)
     solved = solve_by_method(problem, settings, plan.f_dyn, say)
     problem, solution = solved.problem, solved.solution
+    without, gain_doubt = solved.covariance, None
     if doubt is not None:
-        solved = replace(solved, covariance=solved.covariance + gain_spread(problem.blocks(), solution, doubt, coupling_matrix(model)))
+        coupling = coupling_matrix(model)
+        gain_doubt = GainDoubt(doubt, gain_sensitivity(problem.blocks(), solution, coupling), coupling)
+        solved = replace(solved, covariance=solved.covariance + gain_doubt.spread)
     training = fits(problem, solution.chi, settings.moving_speed)
     say('validating')
     checked = fits(problem.on(observed(validation)), solution.chi, settings.moving_speed) if validation else []
     if loaded and 'payload' not in extras:
         say('payload')
-        extras['payload'] = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, solved.covariance).summary()
+        carried = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, without, gain_doubt)
+        extras['payload'] = _as_body(carried, remarks).summary()
     say('checking whether the result holds')
+    different = payload_differences(problem, solution.chi, observed(loaded))
     judged = check_recordings(problem, solved.solution, measured, training, checked, settings)
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary
-    notes = [*judged.notes, *(f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes)]
+    notes = [*remarks, *judged.notes, *(f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes)]
     if rotor is not None:
         notes.append('residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before')
     return IdentificationResult(problem, settings, plan, solution, solved.covariance, training, checked,
-                                once([*judged.reasons, *doubtful_gains(extras.get('drive_gains', {}))]), time.perf_counter() - started,
+                                once([*judged.reasons, *different, *doubtful_gains(extras.get('drive_gains', {}))]), time.perf_counter() - started,
                                 notes, extras, solved.standard, rotor)
 
 
 def _drive_gains(model: RobotModel, recordings: Sequence[Recording], loaded: Sequence[Recording], plan: FilterPlan,
-                 settings: IdentificationSettings) -> tuple[dict[str, float], NDArray, dict[str, Any]]:
+                 settings: IdentificationSettings, remarks: list[str]) -> tuple[dict[str, float], NDArray, dict[str, Any]]:
     """Return identified gains {joint: N·m/A}, the covariance of their relative errors, and the summary entries of gains and payload."""
     if not settings.known_payload:
         raise JointDynamicsError('tls: expected the weighed mass of the payload (--payload-mass, or payload.mass in the configuration), found none')
     found = identify_drive_gains(model, recordings, loaded, settings.known_payload, plan, prior=settings.drive_gains, terms=settings.terms,
                                  rest_speed=settings.rest_speed, **settings.options)
-    return found.by_joint, found.relative_covariance, {'drive_gains': found.summary(), 'payload': found.payload.summary()}
+    return found.by_joint, found.relative_covariance, {'drive_gains': found.summary(), 'payload': _as_body(found.payload, remarks).summary()}
+
+
+def _as_body(payload: Payload, notes: list[str]) -> Payload:
+    """Return the nearest payload that is a body, or the estimate with a note why not."""
+    try:
+        return payload_body(payload)
+    except JointDynamicsError as error:
+        notes.append(f'the payload as estimated is no body: {error}')
+        return payload
 
 
 def _in_torque(model: RobotModel, recording: Recording, gains: Mapping[str, float], prior: Mapping[str, float] | None) -> Recording:

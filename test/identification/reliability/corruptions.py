@@ -1,10 +1,9 @@
 """What goes wrong with recordings, as functions of recordings, each with the codes that name it rightly."""
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Callable
 
 import numpy as np
 
-from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.signals.filtering import central_difference, second_difference, zero_phase_lowpass
 
@@ -106,19 +105,21 @@ def _stuck_position(j):
     return apply
 
 
+def delayed(recordings, seconds):
+    """Recordings whose effort comes so much after the motion it belongs to."""
+    found = []
+    for recording in recordings:
+        steps = round(seconds * recording.rate)
+        late = slice(max(steps, 0), recording.samples + min(steps, 0))
+        early = slice(max(-steps, 0), recording.samples + min(-steps, 0))
+        values = {kind: getattr(recording, kind)[late] for kind in POSITIONS if getattr(recording, kind) is not None}
+        values |= {kind: getattr(recording, kind)[early] for kind in EFFORTS if getattr(recording, kind) is not None}
+        found.append(replace(recording, time=recording.time[late] - recording.time[late][0], temperature=None, load=None, **values))
+    return found
+
+
 def _delay(seconds):
-    def apply(model, recordings, rng):
-        found = []
-        for recording in recordings:
-            steps = round(seconds * recording.rate)
-            late = slice(max(steps, 0), recording.samples + min(steps, 0))
-            early = slice(max(-steps, 0), recording.samples + min(-steps, 0))
-            values = {kind: getattr(recording, kind)[late] for kind in POSITIONS if getattr(recording, kind) is not None}
-            values |= {kind: getattr(recording, kind)[early] for kind in EFFORTS if getattr(recording, kind) is not None}
-            # effort belongs to the motion `seconds` before it
-            found.append(replace(recording, time=recording.time[late] - recording.time[late][0], temperature=None, load=None, **values))
-        return model, found
-    return apply
+    return lambda model, recordings, rng: (model, delayed(recordings, seconds))
 
 
 def _time(factor):

@@ -191,6 +191,8 @@ def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loa
     std = np.where(np.isfinite(best.inflation), np.sqrt(np.maximum(np.diag(best.covariance), 0.0)), np.inf)
     values, payload_std = system.values.copy(), np.zeros(COUNT)
     values[~system.known], payload_std[~system.known] = best.x[n + b:], std[n + b:]
+    spread = np.zeros((COUNT, COUNT))
+    spread[np.ix_(~system.known, ~system.known)] = best.covariance[n + b:, n + b:]
     ways = dict(zip(WAYS, (regression.x[:n], x_total[:n], start.chi[:n]), strict=True))
     return DriveGains(model.joint_names, best.x[:n], std[:n], before, best.x[n:n + b], best.covariance[n:n + b, n:n + b],
-                      Payload(values, payload_std, system.known), best, ways, way)
+                      Payload(values, payload_std, system.known, spread), best, ways, way)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.identification.preparation.rest import REST_SPEED
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.load_friction import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
@@ -68,9 +69,15 @@ def check_recordings(problem: Problem, solution: Solution, recordings: Sequence[
     """Judge an identification: excitation, the training recordings (as they came, in N·m or A), and the prediction of the validation ones."""
     found = check_training(problem, recordings)
     percent = together(training, moving=True)[1]
-    reasons = [*reasons_for_doubt(problem.names, solution, settings.condition_limit), *found.reasons,
+    reasons = [*reasons_for_doubt(problem.names, solution, settings.condition_limit, _still(problem)), *found.reasons,
                *(judge_prediction(validation, percent) if validation else [])]
     return Checked(once(reasons), found.notes, found.summary)
+
+
+def _still(problem: Problem) -> list[str]:
+    """Return the joints that move in no recording."""
+    fastest = np.max([np.abs(observation.dtheta).max(axis=0) for observation in problem.observations], axis=0)
+    return [name for name, speed in zip(problem.model.joint_names, fastest, strict=True) if speed < REST_SPEED]
 
 
 def _shares(alternatives: Alternatives, found: Alternative) -> str:

@@ -5,6 +5,8 @@ column says which parameters it grows for: √VIF_k = ‖w_k‖ √((WᵀW)⁻¹
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,15 +23,16 @@ def doubtful_parameters(names: list[str], solution: Solution, limit: float = INF
     return [names[k] for k in order if solution.inflation[k] > limit]
 
 
-def reasons_for_doubt(names: list[str], solution: Solution, condition_limit: float) -> list[Reason]:
-    """Return why the result cannot be believed, one Reason each; none where it can."""
+def reasons_for_doubt(names: list[str], solution: Solution, condition_limit: float, still: Sequence[str] = ()) -> list[Reason]:
+    """Return why the result cannot be believed, one Reason each; none where it can. still: joints that never move."""
     reasons = []
     if not solution.condition_number <= condition_limit:
         doubtful = doubtful_parameters(names, solution)
         number = f'{solution.condition_number:.3g}' if np.isfinite(solution.condition_number) else 'infinite'
         listed = f'; not to be believed: {", ".join(doubtful)}' if doubtful else ''
+        unmoved = '' if not still else f'; {", ".join(still)} never move{"s" if len(still) == 1 else ""}'
         reasons.append(Reason('excitation', f'the recordings do not excite the robot enough: condition number {number}, expected at most '
-                                            f'{condition_limit:g}{listed}; record a motion planned with `joint-dynamics excite`'))
+                                            f'{condition_limit:g}{unmoved}{listed}; record a motion planned with `joint-dynamics excite`'))
     return reasons
 
 

@@ -24,9 +24,15 @@ ABRUPT = 0.2
 """A position is stuck when it stops from, or starts with, this share of the joint's rms speed within one sample."""
 
 
+SAME = 0.95
+"""Correlation from which measured speed and derivative of the position are the same thing at some scale."""
+OFF = 1.25
+"""Factor from which that scale is not one."""
+
+
 def faults(recording: Recording) -> list[Reason]:
     """Return the faults of one recording, signal by signal."""
-    return [*_speeds(recording), *_missing(recording), *_stuck_positions(recording), *_efforts(recording), *_position_spikes(recording)]
+    return [*_speeds(recording), *_measured_speeds(recording), *_missing(recording), *_stuck_positions(recording), *_efforts(recording), *_position_spikes(recording)]
 
 
 def _speed(recording: Recording) -> NDArray:
@@ -46,6 +52,41 @@ def _speeds(recording: Recording) -> Iterator[Reason]:
         code = 'degrees' if spans > 6 * np.pi else 'time_scale'
         what = 'positions are in degrees' if code == 'degrees' else 'time stamps are in another unit than s'
         yield Reason(code, f'{recording.name}: {name} moves at {fastest:.3g} rad/s (rms), which no arm reaches: look whether {what}')
+
+
+def _measured_speeds(recording: Recording) -> Iterator[Reason]:
+    """Compare measured speeds with the positions' derivatives, both averaged over a hundredth of the recording, where encoders do not matter."""
+    if recording.dq is None:
+        return
+    length = max(2, recording.samples // 100)
+    ends = np.arange(0, recording.samples, length)
+    derived = np.diff(recording.q[ends], axis=0) / (length * recording.period)
+    sums = np.concatenate([np.zeros((1, recording.n)), np.cumsum(0.5 * (recording.dq[1:] + recording.dq[:-1]), axis=0)])
+    measured = np.diff(sums[ends], axis=0) / length
+    size = np.sqrt(np.mean(measured**2, axis=0))
+    found = {}
+    for j, name in enumerate(recording.joint_names):
+        if size[j] < SLOWEST or not derived[:, j].any():
+            continue
+        correlation = float(derived[:, j] @ measured[:, j] / np.linalg.norm(derived[:, j]) / np.linalg.norm(measured[:, j]))
+        if abs(correlation) > SAME:
+            found[name] = float(derived[:, j] @ measured[:, j] / (measured[:, j] @ measured[:, j]))
+    factors = np.array(list(found.values()))
+    off = {name: factor for name, factor in found.items() if not 1 / OFF < factor < OFF}
+    if not off:
+        return
+    common = float(np.median(factors))
+    together = len(factors) > 1 and np.all(np.abs(factors - common) < 0.2 * abs(common))
+    listed = ', '.join(f'{name} {factor:.3g}' for name, factor in off.items())
+    if together and common > 0:
+        degrees = abs(np.log(common * np.pi / 180)) < 0.2
+        yield Reason('degrees' if degrees else 'time_scale', f'{recording.name}: the positions change {common:.3g} times as fast as the measured speeds say: '
+                                                             + ('positions are in degrees' if degrees else 'look at the unit and the rate of the time stamps'))
+    elif together:
+        yield Reason('time_reversed', f'{recording.name}: the positions change {common:.3g} times as fast as the measured speeds say: time runs backwards')
+    else:
+        yield Reason('speed_mismatch', f'{recording.name}: the positions change so many times as fast as the measured speeds say: {listed}: look at signs, units '
+                                       'and order of positions and speeds')
 
 
 def _missing(recording: Recording) -> Iterator[Reason]:
