@@ -91,9 +91,11 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     for note in result.notes:
         report.add_text(note)
     report.add_section('Residuals')
-    report.add_table(residual_headers(model.joint_names), residual_rows(result.training), f'Trained on: 100 ‖τ − τ̂‖/‖τ‖, {band_text(result.training)}')
+    headers = residual_headers(model.joint_names)
+    report.add_table(headers, residual_rows(result.training), f'Trained on: 100 ‖τ − τ̂‖/‖τ‖, {band_text(result.training)}')
     if result.validation:
-        report.add_table(residual_headers(model.joint_names), residual_rows(result.validation), f'Validated on, not used in training, {band_text(result.validation)}')
+        caption = f'Validated on, not used in training, {band_text(result.validation)}'
+        report.add_table(headers, residual_rows(result.validation), caption)
     report.add_section('Measured and predicted torque')
     for fit in fits:
         role = 'validation' if any(fit is other for other in result.validation) else 'training'

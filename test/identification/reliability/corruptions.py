@@ -1,4 +1,5 @@
 """What goes wrong with recordings, as functions of recordings, each with the codes that name it rightly."""
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -22,7 +23,9 @@ class Corruption:
 def _each(recordings, kinds, change):
     found = []
     for recording in recordings:
-        values = {kind: change(getattr(recording, kind).copy()) for kind in kinds if getattr(recording, kind) is not None}
+        values = {
+            kind: change(getattr(recording, kind).copy()) for kind in kinds if getattr(recording, kind) is not None
+        }
         found.append(replace(recording, **values))
     return found
 
@@ -36,6 +39,7 @@ def _times(factor, *joints):
         for j in joints or range(n):
             array[:, j] *= factor
         return array
+
     return change
 
 
@@ -48,6 +52,7 @@ def _swap(i, k):
         found = list(range(n))
         found[i], found[k] = found[k], found[i]
         return found
+
     return order
 
 
@@ -61,6 +66,7 @@ def _noise(*joints):
             white = zero_phase_lowpass(rng.normal(size=(len(array), 1)), 0.02, 1.0)[:, 0]
             array[:, j] = array[:, j].mean() + array[:, j].std() * white / white.std()
         return array
+
     return change
 
 
@@ -70,6 +76,7 @@ def _clip(share, *joints):
             middle, half = array[:, j].mean(), np.percentile(np.abs(array[:, j] - array[:, j].mean()), 98)
             array[:, j] = np.clip(array[:, j], middle - share * half, middle + share * half)
         return array
+
     return change
 
 
@@ -77,6 +84,7 @@ def _spikes(size, share):
     def change(array, n, rng):
         where = rng.random(array.shape) < share
         return array + where * rng.choice([-1.0, 1.0], array.shape) * size * np.ptp(array, axis=0)
+
     return change
 
 
@@ -85,6 +93,7 @@ def _stuck(j):
         half = len(array) // 2
         array[half:, j] = array[half, j]
         return array
+
     return change
 
 
@@ -102,6 +111,7 @@ def _stuck_position(j):
                     values[kind] = array
             found.append(replace(recording, **values))
         return model, found
+
     return apply
 
 
@@ -114,7 +124,11 @@ def delayed(recordings, seconds):
         early = slice(max(-steps, 0), recording.samples + min(-steps, 0))
         values = {kind: getattr(recording, kind)[late] for kind in POSITIONS if getattr(recording, kind) is not None}
         values |= {kind: getattr(recording, kind)[early] for kind in EFFORTS if getattr(recording, kind) is not None}
-        found.append(replace(recording, time=recording.time[late] - recording.time[late][0], temperature=None, load=None, **values))
+        found.append(
+            replace(
+                recording, time=recording.time[late] - recording.time[late][0], temperature=None, load=None, **values
+            )
+        )
     return found
 
 
@@ -123,7 +137,10 @@ def _delay(seconds):
 
 
 def _time(factor):
-    return lambda model, recordings, rng: (model, [replace(recording, time=recording.time * factor) for recording in recordings])
+    return lambda model, recordings, rng: (
+        model,
+        [replace(recording, time=recording.time * factor) for recording in recordings],
+    )
 
 
 def _backwards(kinds):
@@ -131,8 +148,17 @@ def _backwards(kinds):
 
 
 def _whole_backwards(model, recordings, rng):
-    return model, [replace(recording, **{kind: getattr(recording, kind)[::-1] * (-1 if kind in ('dq', 'dtheta') else 1)
-                                         for kind in (*POSITIONS, *EFFORTS) if getattr(recording, kind) is not None}) for recording in recordings]
+    return model, [
+        replace(
+            recording,
+            **{
+                kind: getattr(recording, kind)[::-1] * (-1 if kind in ('dq', 'dtheta') else 1)
+                for kind in (*POSITIONS, *EFFORTS)
+                if getattr(recording, kind) is not None
+            },
+        )
+        for recording in recordings
+    ]
 
 
 def _without(model, recordings, rng, share=0.1, piece=0.05):
@@ -142,7 +168,7 @@ def _without(model, recordings, rng, share=0.1, piece=0.05):
         length = max(2, round(piece * recording.rate))
         keep = np.ones(recording.samples, dtype=bool)
         for start in rng.choice(recording.samples - length, int(share * recording.samples / length), replace=False):
-            keep[start:start + length] = False
+            keep[start : start + length] = False
         found.append(_kept(recording, keep))
     return model, found
 
@@ -152,7 +178,7 @@ def _gap(model, recordings, rng):
     found = []
     for recording in recordings:
         keep = np.ones(recording.samples, dtype=bool)
-        keep[2 * recording.samples // 5:3 * recording.samples // 5] = False
+        keep[2 * recording.samples // 5 : 3 * recording.samples // 5] = False
         found.append(_kept(recording, keep))
     return model, found
 
@@ -166,6 +192,7 @@ def _offset(j, angle):
     def change(array, n, rng):
         array[:, j] += angle
         return array
+
     return _on(('q', 'theta'), change)
 
 
@@ -174,6 +201,7 @@ def _mounted(mounting):
         if model.urdf is not None:
             return RobotModel.from_urdf(model.urdf, joints=list(model.joint_names), mounting=mounting), recordings
         return RobotModel.from_mdh(model.mdh.document(), mounting=mounting), recordings
+
     return apply
 
 
@@ -185,12 +213,13 @@ def payload_torque(model, recording, mass, centre=(0.05, 0.02, 0.1)):
     c = np.array(centre)
     tensor = mass * (c @ c * np.eye(3) - np.outer(c, c))
     first = PER_JOINT * (model.n - 1)
-    values[first:first + len(INERTIAL)] = (*tensor[np.triu_indices(3)], *(mass * c), mass)
+    values[first : first + len(INERTIAL)] = (*tensor[np.triu_indices(3)], *(mass * c), mass)
     return model.inverse_dynamics(*states, values)
 
 
 def _payload(share):
-    """A payload in the later half of the recordings (of the recording, where there is one), its torque `share` of all torque."""
+    """A payload in the later half of the recordings (or of a single one), its torque `share` of all torque."""
+
     def apply(model, recordings, rng):
         if len(recordings) == 1:
             recording = recordings[0]
@@ -198,8 +227,11 @@ def _payload(share):
         half = (len(recordings) + 1) // 2
         unit = [payload_torque(model, recording, 1.0) for recording in recordings]
         size = np.sqrt(sum((recording.tau**2).sum() for recording in recordings) / sum((one**2).sum() for one in unit))
-        return model, [recording if index < half else replace(recording, tau=recording.tau + share * size * one)
-                       for index, (recording, one) in enumerate(zip(recordings, unit, strict=True))]
+        return model, [
+            recording if index < half else replace(recording, tau=recording.tau + share * size * one)
+            for index, (recording, one) in enumerate(zip(recordings, unit, strict=True))
+        ]
+
     return apply
 
 
@@ -215,14 +247,22 @@ def _half_sign(model, recordings, rng):
 def _other_arm(model, recordings, rng):
     """The kinematics of quite another arm."""
     half = np.pi / 2
-    rows = [(0, 0, 0.2, 0), (0, 0.4, 0, 0), (half, 0, 0.4, half), (0, 0.3, 0, 0), (half, 0.1, 0, 0), (0, 0.2, 0.1, 0), (half, 0, 0.1, 0)][:model.n]
+    rows = [
+        (0, 0, 0.2, 0),
+        (0, 0.4, 0, 0),
+        (half, 0, 0.4, half),
+        (0, 0.3, 0, 0),
+        (half, 0.1, 0, 0),
+        (0, 0.2, 0.1, 0),
+        (half, 0, 0.1, 0),
+    ][: model.n]
     other = RobotModel.from_mdh({'joints': [dict(zip(('alpha', 'a', 'd', 'theta'), row, strict=True)) for row in rows]})
     return other, [replace(recording, joint_names=other.joint_names) for recording in recordings]
 
 
 def _currents(model, recordings, rng):
     """Currents in the place of torques: another factor for each joint."""
-    gains = np.array([13.0, 13.0, 12.0, 9.5, 6.0, 4.0, 3.0])[:model.n]
+    gains = np.array([13.0, 13.0, 12.0, 9.5, 6.0, 4.0, 3.0])[: model.n]
     return model, [replace(recording, tau=recording.tau / gains) for recording in recordings]
 
 

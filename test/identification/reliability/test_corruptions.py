@@ -1,4 +1,5 @@
-"""What goes wrong with recordings is named; what is right is not held against them. The whole table on all robots: `JOINT_DYNAMICS_NIGHTLY=1`."""
+"""What goes wrong with recordings is named; what is right is not. All robots: `JOINT_DYNAMICS_NIGHTLY=1`."""
+
 import importlib.util
 import os
 import sys
@@ -20,15 +21,32 @@ spec = importlib.util.spec_from_file_location('reliability_corruptions', Path(__
 table = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(table)
 
-NIGHTLY = pytest.mark.skipif(not os.environ.get('JOINT_DYNAMICS_NIGHTLY'), reason='the whole table takes minutes; set JOINT_DYNAMICS_NIGHTLY=1')
-GEN3 = ('RecordTrajectory_quadratic', 'RunTrajectory1', 'joint_1_trapez', 'joint_2_trapez', 'joint_3_trapez', 'joint_4_trapez')
+NIGHTLY = pytest.mark.skipif(
+    not os.environ.get('JOINT_DYNAMICS_NIGHTLY'), reason='the whole table takes minutes; set JOINT_DYNAMICS_NIGHTLY=1'
+)
+GEN3 = (
+    'RecordTrajectory_quadratic',
+    'RunTrajectory1',
+    'joint_1_trapez',
+    'joint_2_trapez',
+    'joint_3_trapez',
+    'joint_4_trapez',
+)
 NAMED = 0.9
 SEEDS = 20
 # of docs/identification.md: what good data could look like as well
 UNTOLD = {
-    'ur': {'currents for torques', 'another arm'}, '7r': {'currents for torques', 'another arm'}, 'tx40': {'currents for torques', 'another arm'},
+    'ur': {'currents for torques', 'another arm'},
+    '7r': {'currents for torques', 'another arm'},
+    'tx40': {'currents for torques', 'another arm'},
     'kr300': {'torque of joint 2 doubled', 'another arm', 'torque sign of joint 1'},
-    'gen3': {'torque sign of the last joint', 'last torques swapped', 'sign of joint 2 in one recording', 'another arm'}}
+    'gen3': {
+        'torque sign of the last joint',
+        'last torques swapped',
+        'sign of joint 2 in one recording',
+        'another arm',
+    },
+}
 
 
 def thinned(recording, factor):
@@ -40,6 +58,7 @@ def thinned(recording, factor):
 @pytest.fixture(scope='module')
 def good(request, ur_table, pa10_table, true_robot_of):
     """Return a function: name -> (model, good recordings)."""
+
     def found(name):
         if name in ('ur', '7r'):
             model = RobotModel.from_mdh(ur_table if name == 'ur' else pa10_table)
@@ -48,7 +67,11 @@ def good(request, ur_table, pa10_table, true_robot_of):
         if name == 'tx40':
             return RobotModel.load(data / 'mdh.yaml'), [thinned(Recording.load(data / 'exciting_traj'), 5)]
         model = RobotModel.load(data / f'{name}.urdf')
-        return model, [Recording.load(data / item).select(model.joint_names) for item in (('FF_A', 'FF_B') if name == 'kr300' else GEN3)]
+        return model, [
+            Recording.load(data / item).select(model.joint_names)
+            for item in (('FF_A', 'FF_B') if name == 'kr300' else GEN3)
+        ]
+
     return found
 
 
@@ -106,8 +129,16 @@ def assert_no_false_alarm(name, good, true_robot_of, seeds):
         if name in ('ur', '7r'):
             pieces = [true_robot_of(model).record(100 + seed, duration=20.0, rate=200.0)]
         else:
-            pieces = [part.window(rng.uniform(0, 0.15) * part.duration, rng.uniform(0.85, 1) * part.duration) for part in recordings]
-            pieces = [replace(part, tau=part.tau + 0.02 * np.sqrt((part.tau**2).mean(axis=0)) * rng.normal(size=part.tau.shape)) for part in pieces]
+            pieces = [
+                part.window(rng.uniform(0, 0.15) * part.duration, rng.uniform(0.85, 1) * part.duration)
+                for part in recordings
+            ]
+            pieces = [
+                replace(
+                    part, tau=part.tau + 0.02 * np.sqrt((part.tau**2).mean(axis=0)) * rng.normal(size=part.tau.shape)
+                )
+                for part in pieces
+            ]
         assert not reasons(model, pieces), seed
 
 
@@ -122,8 +153,15 @@ def test_good_recordings_are_accepted_with_every_seed(name, good, true_robot_of)
     assert_no_false_alarm(name, good, true_robot_of, range(SEEDS))
 
 
-@pytest.mark.parametrize(('name', 'code'), [('torque sign of joint 2', 'torque_sign'), ('mounted on the ceiling', 'mounting'),
-                                            ('torques 200 ms late', 'delay'), ('payload in half', 'payload_mixed')])
+@pytest.mark.parametrize(
+    ('name', 'code'),
+    [
+        ('torque sign of joint 2', 'torque_sign'),
+        ('mounted on the ceiling', 'mounting'),
+        ('torques 200 ms late', 'delay'),
+        ('payload in half', 'payload_mixed'),
+    ],
+)
 def test_identify_says_so(name, code, good):
     """End to end: reasons, summary and the line that comes first."""
     corruption = next(item for item in table.CORRUPTIONS if item.name == name)
@@ -137,7 +175,7 @@ def test_identify_says_so(name, code, good):
 
 
 def test_the_delay_is_estimated(good):
-    """Torques moved by a known time are found there, within three of the stated deviations, and nothing is said of a delay that costs little."""
+    """Torques moved by a known time are found there, within three of the stated deviations."""
     model, recordings = good('ur')
     for seconds in (0.0, 0.05, -0.1):
         moved = table.delayed(recordings, seconds)

@@ -1,4 +1,5 @@
 """Whether all recordings of the loaded robot carry the same payload."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,23 +17,27 @@ from joint_dynamics.identification.reliability.verdict import Reason
 
 
 def payload_differences(problem: Problem, chi: NDArray, loaded: Sequence[Observation]) -> list[Reason]:
-    """Return a reason naming the recording whose payload differs most from that of the others, none where one payload explains all.
+    """Return a reason naming the recording whose payload differs most from that of the others, if any.
 
-    problem, chi (b,): the robot; loaded: observations with torques in N·m. One payload for all recordings is compared with another one for one of
+    problem, chi (b,): the robot; loaded: observations with torques in N·m. One payload for all recordings is compared
+    with another one for one of
     them, by their likelihood (see `evidence`); it has to matter, too: make a twentieth of the torque.
     """
     if len(loaded) < 2:
         return []
     system = loaded_problem(problem, loaded)
-    parts = [(block.observation, W_L, block.tau - np.einsum('jbs,b->js', W, chi, optimize=True), block.tau) for block, W, W_L in split(system)]
+    parts = [
+        (block.observation, W_L, block.tau - np.einsum('jbs,b->js', W, chi, optimize=True), block.tau)
+        for block, W, W_L in split(system)
+    ]
     rows = np.concatenate([part[1] for part in parts], axis=2)
     rest, tau = (np.concatenate([part[k] for part in parts], axis=1) for k in (2, 3))
     index = np.concatenate([np.full(part[1].shape[2], part[0]) for part in parts])
     weight = np.concatenate([row_weights(system, k) for k in range(len(loaded))], axis=1)
     pooled = Normal(rows, weight)
     given = pooled.fit(rest)
-    size = ((tau * weight)**2).sum(axis=1)
-    share = ((rest * weight)**2).sum(axis=1)
+    size = ((tau * weight) ** 2).sum(axis=1)
+    share = ((rest * weight) ** 2).sum(axis=1)
     best: tuple[float, float, int, float, float] | None = None
     for k in range(1 if len(loaded) == 2 else 0, len(loaded)):
         normal = Normal(np.concatenate([rows, rows * (index == k)], axis=1), weight)
@@ -44,5 +49,11 @@ def payload_differences(problem: Problem, chi: NDArray, loaded: Sequence[Observa
     if best is None or best[0] < CLEAR or best[1] < MATTERS:
         return []
     value, effect, k, others, own = best
-    return [Reason('payload_mixed', f'the loaded recordings carry different payloads: {loaded[k].name} about {own:.3g} kg, the others {others:.3g} kg, which makes '
-                                    f'{100 * effect:.3g} % of the torque (log-likelihood +{value:.0f}); identify one payload at a time')]
+    return [
+        Reason(
+            'payload_mixed',
+            f'the loaded recordings carry different payloads: {loaded[k].name} about {own:.3g} kg, the others '
+            f'{others:.3g} kg, which makes '
+            f'{100 * effect:.3g} % of the torque (log-likelihood +{value:.0f}); identify one payload at a time',
+        )
+    ]

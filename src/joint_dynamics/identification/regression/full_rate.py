@@ -1,4 +1,5 @@
-"""Measured and predicted torque at the rate of the recording, and the residual in a band that is the same for every robot."""
+"""Measured and predicted torque at the recording's rate, and the residual in a band that is the same for all."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,14 +10,15 @@ from numpy.typing import NDArray
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 BAND = 10.0
-"""The band residuals are compared in [Hz], whatever the motion's own bandwidth: arms are controlled below it, and most published residuals are too."""
+"""The band residuals are compared in [Hz], whatever the motion's own bandwidth: arms are controlled below it, and
+most published residuals are too."""
 HIGHEST = 0.4
 """Share of the sampling rate above which there is no filter left: a slower recording is compared up to here."""
 
 
 @dataclass(frozen=True)
 class FullRate:
-    """Torque before any filter, arrays (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s]."""
+    """Torque before any filter, (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s]."""
 
     time: NDArray
     tau: NDArray
@@ -34,6 +36,6 @@ class FullRate:
         return min(BAND, HIGHEST * self.rate)
 
     def in_band(self) -> tuple[NDArray, NDArray]:
-        """Return residual and measured torque (samples, joints) [N·m], both low-pass filtered without phase at `band`."""
+        """Return residual and measured torque (samples, joints) [N·m], both without phase low-pass filtered at `band`."""
         both = zero_phase_lowpass(np.concatenate([self.tau - self.predicted, self.tau], axis=1), self.band, self.rate)
-        return both[:, :self.tau.shape[1]], both[:, self.tau.shape[1]:]
+        return both[:, : self.tau.shape[1]], both[:, self.tau.shape[1] :]

@@ -1,4 +1,5 @@
 """The delay between torque and motion, by the likelihood of the torques moved in time [s]."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,8 +24,10 @@ MATTERS = 0.05
 
 @dataclass(frozen=True)
 class Delay:
-    """seconds: the torques come so much after the motion they belong to; deviation [s]; gain: of moving them there [nats]; cost: share of
-    the torque (rms) that the delay leaves unexplained; fitted: without it.
+    """Delay of the torques against the motion.
+
+    seconds: the torques come so much after the motion they belong to; deviation [s]; gain: of moving them there [nats];
+    cost: share of the torque (rms) that the delay leaves unexplained; fitted: without it.
     """
 
     seconds: float
@@ -35,7 +38,11 @@ class Delay:
 
     def summary(self) -> dict[str, float | None]:
         """Return the entry `delay` of summary.json."""
-        return {'seconds': self.seconds, 'std': self.deviation if np.isfinite(self.deviation) else None, 'cost_percent': 100 * self.cost}
+        return {
+            'seconds': self.seconds,
+            'std': self.deviation if np.isfinite(self.deviation) else None,
+            'cost_percent': 100 * self.cost,
+        }
 
 
 def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Delay:
@@ -44,12 +51,15 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held.
     """
     smooth = [_smooth(observation) for observation in observations]
-    normal, given = alternatives.normal, alternatives.given
+    normal = alternatives.normal
     bandwidth = min(_bandwidth(observation) for observation in observations)
     longest = min(LONGEST, 0.1 * min(observation.time[-1] - observation.time[0] for observation in observations))
 
     def target(seconds: float) -> NDArray:
-        return np.concatenate([_read(observation, values, seconds) for observation, values in zip(observations, smooth, strict=True)], axis=1)
+        return np.concatenate(
+            [_read(observation, values, seconds) for observation, values in zip(observations, smooth, strict=True)],
+            axis=1,
+        )
 
     start = normal.fit(target(0.0))
 
@@ -60,15 +70,26 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     grid = np.linspace(-longest, longest, 2 * half + 1)
     best = int(np.argmax([better(seconds) for seconds in grid]))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, 2 * half)]
-    seconds = float(minimize_scalar(lambda x: -better(x), bounds=(low, high), method='bounded', options={'xatol': 1e-4}).x)
+    seconds = float(
+        minimize_scalar(lambda x: -better(x), bounds=(low, high), method='bounded', options={'xatol': 1e-4}).x
+    )
     found = normal.fit(target(seconds))
-    count = np.maximum(alternatives.count, worth(normal.residuals(target(seconds), found.chi), normal.weight, alternatives.samples.part))
-    size = ((alternatives.samples.tau * normal.weight)**2).sum(axis=1)
+    count = np.maximum(
+        alternatives.count,
+        worth(normal.residuals(target(seconds), found.chi), normal.weight, alternatives.samples.part),
+    )
+    size = ((alternatives.samples.tau * normal.weight) ** 2).sum(axis=1)
     cost = float(size @ (start.unexplained - found.unexplained) / size.sum())
     # the likelihood is a parabola near its maximum: its curvature is the information
     width = 0.02 / bandwidth
-    curvature = -(gain(start, normal.fit(target(seconds + width)), count) + gain(start, normal.fit(target(seconds - width)), count)
-                  - 2 * gain(start, found, count)) / width**2
+    curvature = (
+        -(
+            gain(start, normal.fit(target(seconds + width)), count)
+            + gain(start, normal.fit(target(seconds - width)), count)
+            - 2 * gain(start, found, count)
+        )
+        / width**2
+    )
     deviation = 1 / np.sqrt(curvature) if curvature > 0 else np.inf
     return Delay(seconds, float(deviation), gain(start, found, count), float(np.sqrt(max(cost, 0.0))), found)
 

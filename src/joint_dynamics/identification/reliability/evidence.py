@@ -1,17 +1,23 @@
 r"""How well one explanation of the recordings does against another, by the likelihood of one and the same torque.
 
-An explanation says which motion belongs to which torque: as given, or with the sign of a joint turned, two columns swapped, a delay. Each is
-fitted to the samples and leaves residuals ρ_j of the torque of joint j, with deviations found along (maximum likelihood). With N_j samples that are
+An explanation says which motion belongs to which torque: as given, or with the sign of a joint turned, two columns
+swapped, a delay. Each is
+fitted to the samples and leaves residuals ρ_j of the torque of joint j, with deviations found along (maximum
+likelihood). With N_j samples that are
 worth as many as independent ones, what explanation A gains over the given one G is
 
     ΔL = Σ_j N_j/2 · ln( (s_j,G + s_0²) / (s_j,A + s_0²) ),   s_j = ‖ρ_j‖²/‖Y_j‖²,
 
-the log-likelihood ratio of models with as many parameters each (a difference in number costs ½ ln N per parameter, as in BIC). s_0, the share no
-measurement resolves, keeps data without noise from proving anything. Rows at rest count once per stay, with a deviation three times as large.
+the log-likelihood ratio of models with as many parameters each (a difference in number costs ½ ln N per parameter, as
+in BIC). s_0, the share no
+measurement resolves, keeps data without noise from proving anything. Rows at rest count once per stay, with a
+deviation three times as large.
 
-Motion and torque are low-pass filtered alike and taken at the kept samples; the columns are formed from the filtered motion, those of Coulomb
+Motion and torque are low-pass filtered alike and taken at the kept samples; the columns are formed from the filtered
+motion, those of Coulomb
 friction filtered as columns. So an explanation costs milliseconds; the estimate itself is untouched.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -29,7 +35,8 @@ from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
 
 RESOLVED = 0.005
-"""Share of a torque (rms) below which no recording tells one explanation from another: drives, encoders and clocks are not that good."""
+"""Share of a torque (rms) below which no recording tells one explanation from another: drives, encoders and clocks
+are not that good."""
 PASSES = 3
 """Passes of weighting rows by their residuals; the likelihood no longer changes after that."""
 RANK = 1e-9
@@ -40,7 +47,8 @@ RANK = 1e-9
 class Samples:
     """Filtered samples of all recordings, end to end; arrays (joints, samples).
 
-    q, dq, ddq: link side; dtheta, ddtheta: motor side; sign: of the motor speed, filtered; tau [N·m]; weight: of each row, 1 in motion, less at
+    q, dq, ddq: link side; dtheta, ddtheta: motor side; sign: of the motor speed, filtered; tau [N·m]; weight: of each
+    row, 1 in motion, less at
     rest; part (samples,): index of the recording; extra: (joint, (samples,)) columns of further terms.
     """
 
@@ -57,7 +65,9 @@ class Samples:
 
     def moved(self, source: NDArray, factor: NDArray) -> Samples:
         """Return the samples with the motion of joint `source[j]` times `factor[j]` at joint j; torques stay."""
-        scaled = {name: getattr(self, name)[source] * factor[:, None] for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')}
+        scaled = {
+            name: getattr(self, name)[source] * factor[:, None] for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
+        }
         return replace(self, **scaled, sign=self.sign[source] * np.sign(factor)[:, None], weight=self.weight[source])
 
 
@@ -67,7 +77,9 @@ def samples_of(problem: Problem) -> Samples:
     arrays: dict[str, list[NDArray]] = {name: [] for name in (*signed, 'weight')}
     part = []
     for index, observation in enumerate(problem.observations):
-        whole = np.concatenate([*(getattr(observation, name) for name in signed[:-1]), np.sign(observation.dtheta)], axis=1)
+        whole = np.concatenate(
+            [*(getattr(observation, name) for name in signed[:-1]), np.sign(observation.dtheta)], axis=1
+        )
         for name, values in zip(signed, np.split(kept(observation, whole), len(signed)), strict=True):
             arrays[name].append(values)
         arrays['weight'].append(row_weights(problem, index))
@@ -93,12 +105,17 @@ def row_weights(problem: Problem, index: int) -> NDArray:
     return np.where(rest.resting, rest.scale / PRIOR_RATIO, 1.0)
 
 
-def columns_of(samples: Samples, model: RobotModel, chain: Chain | None = None, independent: NDArray | None = None) -> NDArray:
-    """Return the regressor (joints, columns, samples): base parameters, then further terms. chain, independent: other than the model's own."""
+def columns_of(
+    samples: Samples, model: RobotModel, chain: Chain | None = None, independent: NDArray | None = None
+) -> NDArray:
+    """Return the regressor (joints, columns, samples), base parameters and further terms.
+
+    chain, independent: other than the model's own.
+    """
     rows = regressor_rows(chain or model.chain, samples.q, samples.dq, samples.ddq)
     for j in range(model.n):
         first = PER_JOINT * j + len(INERTIAL)
-        rows[j, first:first + 3] = samples.ddtheta[j], samples.dtheta[j], samples.sign[j]
+        rows[j, first : first + 3] = samples.ddtheta[j], samples.dtheta[j], samples.sign[j]
     if model.coupling is not None:
         rows = np.concatenate([rows, model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)], axis=1)
     rows = rows[:, model.base_parameters().independent if independent is None else independent]
@@ -111,24 +128,35 @@ def columns_of(samples: Samples, model: RobotModel, chain: Chain | None = None, 
 
 
 class Normal:
-    """Normal equations of one explanation, per joint, rows weighted: fits of any torque cost no further pass over the samples.
+    """Normal equations of one explanation, per joint: fits of any torque cost no further pass over the samples.
 
-    rows (joints, columns, samples), weight (joints, samples). Friction has to dissipate: friction (n,) holds the columns of each joint's friction,
-    and where their mean power comes out negative, they are left out; likewise rotor inertias below zero. That is what tells a torque of
+    rows (joints, columns, samples), weight (joints, samples). Friction has to dissipate: friction (n,) holds the
+    columns of each joint's friction,
+    and where their mean power comes out negative, they are left out; likewise rotor inertias below zero. That is what
+    tells a torque of
     the wrong sign from a right one at a joint that no other joint feels.
     """
 
-    def __init__(self, rows: NDArray, weight: NDArray, friction: Sequence[NDArray] = (), power: NDArray | None = None, positive: NDArray | None = None):
+    def __init__(
+        self,
+        rows: NDArray,
+        weight: NDArray,
+        friction: Sequence[NDArray] = (),
+        power: NDArray | None = None,
+        positive: NDArray | None = None,
+    ):
         self.weight = weight
         self.rows = rows * weight[:, None]
         self.matrix = self.rows @ self.rows.transpose(0, 2, 1)
-        self.friction, self.power = friction, power
+        self.friction = friction
+        self.power = np.zeros((len(rows), rows.shape[1])) if power is None else power
         self.positive = np.zeros(0, dtype=int) if positive is None else positive
 
     def fit(self, target: NDArray, worthwhile: Callable[[Explained], bool] | None = None) -> Explained:
         """Return the maximum-likelihood fit of a torque (joints, samples).
 
-        worthwhile: says of the fit without constraints whether it is any good; where it is not, that fit comes back: a constrained one is worse.
+        worthwhile: says of the fit without constraints whether it is any good; where it is not, that fit comes back:
+        a constrained one is worse.
         """
         y = target * self.weight
         vector = np.matmul(self.rows, y[:, :, None])[:, :, 0]
@@ -138,7 +166,11 @@ class Normal:
         if worthwhile is not None and not worthwhile(found):
             return found
         while True:
-            wrong = [columns for j, columns in enumerate(self.friction) if use[columns].all() and self.power[j] @ found.chi < 0]
+            wrong = [
+                columns
+                for j, columns in enumerate(self.friction)
+                if use[columns].all() and self.power[j] @ found.chi < 0
+            ]
             wrong += [np.array([k]) for k in self.positive if use[k] and found.chi[k] < 0]
             if not wrong:
                 return found
@@ -167,15 +199,19 @@ class Normal:
         return target * self.weight - np.einsum('jbs,b->js', self.rows, chi, optimize=True)
 
 
-def normal_of(samples: Samples, model: RobotModel, chain: Chain | None = None, independent: NDArray | None = None) -> Normal:
+def normal_of(
+    samples: Samples, model: RobotModel, chain: Chain | None = None, independent: NDArray | None = None
+) -> Normal:
     """Return the normal equations of samples; chain, independent: other than the model's own."""
     rows = columns_of(samples, model, chain, independent)
-    kinds = [model.parameter_names[k] for k in (model.base_parameters().independent if independent is None else independent)]
+    kinds = [
+        model.parameter_names[k] for k in (model.base_parameters().independent if independent is None else independent)
+    ]
     friction, power = [], np.zeros((model.n, rows.shape[1]))
     for j in range(model.n):
         columns = np.array([kinds.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in kinds], dtype=int)
         friction.append(columns)
-        power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j]**2).sum(axis=1)
+        power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j] ** 2).sum(axis=1)
     positive = np.array([k for k, name in enumerate(kinds) if name.startswith('Ia_')], dtype=int)
     return Normal(rows, samples.weight, friction, power, positive)
 
@@ -196,7 +232,7 @@ def _solve(matrix: NDArray, vector: NDArray) -> tuple[NDArray, int]:
 
 @dataclass(frozen=True)
 class Explained:
-    """chi (b,); unexplained: share of each joint's torque left over, ‖ρ_j‖²/‖Y_j‖², (n,); rank: parameters that the samples show."""
+    """chi (b,); unexplained: share of each torque left over, ‖ρ_j‖²/‖Y_j‖², (n,); rank: parameters shown."""
 
     chi: NDArray
     unexplained: NDArray
@@ -204,7 +240,7 @@ class Explained:
 
 
 def worth(residuals: NDArray, weight: NDArray, part: NDArray) -> NDArray:
-    """Return how many independent samples those of each joint are worth, (n,): Σ w² over 1 + 2 Σ ρ_l, ρ_l while positive."""
+    """Return the independent samples each joint's are worth, (n,): Σ w² over 1 + 2 Σ ρ_l, ρ_l while positive."""
     found = np.empty(len(residuals))
     for j, row in enumerate(residuals):
         power = float(row @ row)
@@ -216,7 +252,7 @@ def worth(residuals: NDArray, weight: NDArray, part: NDArray) -> NDArray:
                 if correlation <= 0:
                     break
                 length += 2 * correlation
-        found[j] = (weight[j]**2).sum() / length
+        found[j] = (weight[j] ** 2).sum() / length
     return np.maximum(found, 1.0)
 
 

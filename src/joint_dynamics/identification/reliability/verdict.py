@@ -1,4 +1,5 @@
-"""The verdict on a result: reliable or not, and the reasons, each with a code that stays, what was found and what to do."""
+"""The verdict on a result: reliable or not, and the reasons, each with a code that stays."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -59,7 +60,7 @@ class Reason:
 
 
 def headline(reasons: Sequence[Reason], percent: float | None = None) -> str:
-    """Return the verdict in one line; percent: residual on what was not used in training (else of training), the precision it is reliable within."""
+    """Return the verdict in one line; percent: residual of validation (else of training), what it is reliable within."""
     if reasons:
         more = f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''
         return f'not reliable, because {reasons[0].text}{more}'
@@ -68,8 +69,12 @@ def headline(reasons: Sequence[Reason], percent: float | None = None) -> str:
 
 def summary_of(reasons: Sequence[Reason], line: str) -> dict[str, Any]:
     """Return the entries of summary.json that the verdict consists of."""
-    return {'verdict': 'not reliable' if reasons else 'reliable', 'verdict_line': line, 'believable': not reasons,
-            'reasons': [reason.summary() for reason in reasons]}
+    return {
+        'verdict': 'not reliable' if reasons else 'reliable',
+        'verdict_line': line,
+        'believable': not reasons,
+        'reasons': [reason.summary() for reason in reasons],
+    }
 
 
 def once(reasons: Iterable[Reason]) -> list[Reason]:
