@@ -88,14 +88,15 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         solved = replace(solved, covariance=solved.covariance + gain_doubt.spread)
     training = fits(problem, solution.chi, settings.moving_speed)
     say('validating')
-    checked = fits(problem.on(observed(validation)), solution.chi, settings.moving_speed) if validation else []
+    unseen = problem.on(observed(validation)) if validation else None
+    checked = fits(unseen, solution.chi, settings.moving_speed) if unseen is not None else []
     if loaded and 'payload' not in extras:
         say('payload')
         carried = identify_payload(problem, solution.chi, observed(loaded), settings.known_payload, without, gain_doubt)
         extras['payload'] = _as_body(carried, remarks).summary()
     say('checking whether the result holds')
     different = payload_differences(problem, solution.chi, observed(loaded))
-    judged = check_recordings(problem, solved.solution, measured, training, checked, settings)
+    judged = check_recordings(problem, solution, measured, training, checked, unseen, settings)
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary
     notes = [*remarks, *judged.notes, *(f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes)]
     if rotor is not None:

@@ -16,6 +16,21 @@ from joint_dynamics.identification.reliability.evidence import Normal, gain, row
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
+def carried(problem: Problem, chi: NDArray) -> tuple[float, str, str]:
+    """Return what a payload at the last link leaves over of a problem's torques in motion, Σ (N·m)², its code and text."""
+    system = loaded_problem(problem, problem.observations)
+    parts = []
+    for block, W, W_L in split(system):
+        moving = np.ones_like(block.tau) if block.resting is None else np.where(block.resting, 0.0, 1.0)
+        parts.append((W_L, block.tau - np.einsum('jbs,b->js', W, chi, optimize=True), moving))
+    rows = np.concatenate([part[0] for part in parts], axis=2)
+    rest, weight = (np.concatenate([part[k] for part in parts], axis=1) for k in (1, 2))
+    normal = Normal(rows, weight)
+    fitted = normal.fit(rest)
+    left = float(np.sum(normal.residuals(rest, fitted.chi) ** 2))
+    return left, 'payload_mixed', f'the robot carries a payload of about {fitted.chi[9]:.3g} kg more than in training'
+
+
 def payload_differences(problem: Problem, chi: NDArray, loaded: Sequence[Observation]) -> list[Reason]:
     """Return a reason naming the recording whose payload differs most from that of the others, if any.
 

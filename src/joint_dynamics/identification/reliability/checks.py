@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.identification.drive_gains.payload_difference import carried
 from joint_dynamics.identification.preparation.rest import REST_SPEED
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.load_friction import FrictionState
@@ -85,15 +86,19 @@ def check_recordings(
     recordings: Sequence[Recording],
     training: Sequence[Fit],
     validation: Sequence[Fit],
+    unseen: Problem | None,
     settings: IdentificationSettings,
 ) -> Checked:
-    """Judge excitation, the training recordings (as they came, in N·m or A), and the prediction of the others."""
+    """Judge excitation, the training recordings (as they came, in N·m or A), and the prediction of the others.
+
+    validation, unseen: fits and problem of the recordings that were not used in training, None without any.
+    """
     found = check_training(problem, recordings)
     percent = together(training, moving=True)[1]
     reasons = [
         *reasons_for_doubt(problem.names, solution, settings.condition_limit, _still(problem)),
         *found.reasons,
-        *(judge_prediction(validation, percent) if validation else []),
+        *(judge_prediction(validation, percent, [carried(unseen, solution.chi)]) if unseen is not None else []),
     ]
     return Checked(once(reasons), found.notes, found.summary)
 
@@ -200,13 +205,13 @@ def _left_over(alternatives: Alternatives, better: Explained | None) -> list[Rea
     if better is not None:
         return reasons
     friction = _friction(alternatives)
-    beyond = [j for j in range(len(names)) if j not in unrelated and residual[j] > max(friction[j], OWN * variation[j])]
+    beyond = [j for j in range(len(names)) if j not in unrelated and residual[j] > max(DETAILS * friction[j], OWN * variation[j])]
     if beyond:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
         reasons.append(
             Reason(
                 'residual',
-                f'more torque is left over than all friction of the joint makes ({listed} of its variation): look '
+                f'more torque is left over than details of friction make ({listed} of its variation): look '
                 f'whether robot, joints, '
                 'units and mounting are the right ones',
             )
@@ -228,6 +233,8 @@ def _left_over(alternatives: Alternatives, better: Explained | None) -> list[Rea
     return reasons
 
 
+DETAILS = 1 / 3
+"""Share of a joint's friction torque that may be left over: that much load, temperature and low speed change it."""
 OWN = 0.3
 """Share of a joint's variation (rms) that has to be left over before it is compared with friction: less is a matter
 of the model's details."""

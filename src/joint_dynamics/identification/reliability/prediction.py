@@ -32,8 +32,17 @@ SCALE = 1.5
 """Factors between 1/SCALE and SCALE may be wrong drive gains or another robot of the series, not another unit."""
 
 
-def judge_prediction(fits: Sequence[Fit], training_percent: float | None = None) -> list[Reason]:
-    """Return why predictions cannot be relied on; training_percent: left over in training (moving), where known."""
+Change = tuple[float, str, str]
+"""What is left over of the torque, Σ (N·m)², with a change of the torques; its code; what it says."""
+
+
+def judge_prediction(
+    fits: Sequence[Fit], training_percent: float | None = None, others: Sequence[Change] = ()
+) -> list[Reason]:
+    """Return why predictions cannot be relied on.
+
+    training_percent: left over in training (moving), where known; others: further changes that would explain the torques.
+    """
     tau = np.concatenate([fit.tau for fit in fits])
     predicted = np.concatenate([fit.predicted for fit in fits])
     moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
@@ -43,7 +52,7 @@ def judge_prediction(fits: Sequence[Fit], training_percent: float | None = None)
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
-    found = sorted(_changes(tau, predicted, names), key=lambda change: change[0])
+    found = sorted([*_changes(tau, predicted, names), *others], key=lambda change: change[0])
     delayed = _delay(fits)
     if delayed is not None:
         found = sorted([*found, delayed], key=lambda change: change[0])
