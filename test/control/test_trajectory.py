@@ -1,4 +1,6 @@
 """Trajectory mode: the torque at as many points as linear interpolation needs."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -151,3 +153,32 @@ def test_a_speed_loop_on_the_motor_is_given_the_motor_s_speed(make_arm, make_loo
         fill_effort(make_loop('flexible_joint'), path, side='motor', speed_gain=gain)
     with pytest.raises(JointDynamicsError, match='motor side'):
         fill_effort(make_loop('computed_torque'), path, speed_gain=gain)
+
+
+@pytest.mark.parametrize('kind', ['position', 'speed'])
+def test_a_limit_broken_between_two_steps_is_seen(make_arm, make_loop, path, kind):
+    """With steps of half a second the law never meets the peak.
+
+    The limit is put between what it meets and what there is.
+    """
+    path = Path([0.0, 1.5, 3.5, 5.0], np.array([path.at(t)[0] for t in (0.0, 2.5, 5.0, 4.0)]))
+    row = ('position', 'speed').index(kind)
+    steps, fine = (np.abs(path.sample(np.linspace(0, 5, count))[:, row]).max(axis=0) for count in (11, 20001))
+    joint = int(np.argmax((fine - steps) / fine))
+    assert fine[joint] > steps[joint] * 1.001
+    limit = (fine[joint] + steps[joint]) / 2
+    arm = make_arm()
+    limits = arm.robot.limits
+    if kind == 'speed':
+        changed = replace(limits, velocity=np.where(np.arange(6) == joint, limit, limits.velocity))
+    else:
+        this = np.arange(6) == joint
+        changed = replace(limits, lower=np.where(this, -limit, limits.lower), upper=np.where(this, limit, limits.upper))
+    loop = make_loop(arm=arm)
+    loop.arm.robot.limits, kept = changed, limits
+    try:
+        with pytest.raises(JointDynamicsError, match=rf'at \d\.\d+ s {kind} of {arm.joint_names[joint]}'):
+            fill_effort(loop, path, period=0.5)
+    finally:
+        loop.arm.robot.limits = kept
+    fill_effort(loop, path, period=0.5)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pinocchio
@@ -14,16 +15,21 @@ from joint_dynamics.excitation import ExcitationSettings, LimitSettings, Payload
 from joint_dynamics.excitation.collision import Clearance
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.optimise import ALL, NOTHING_GAINED, TIME, _Search
 from joint_dynamics.excitation.problem import ExcitationProblem
-from joint_dynamics.excitation.search import random_trajectory, search
+from joint_dynamics.excitation.search import Found, random_trajectory, search
 
+optimise_module = sys.modules['joint_dynamics.excitation.optimise']
 QUICK = ExcitationSettings(period=6.0, harmonics=3, starts=2, candidates=2, processes=2, time_budget=60.0)
 SHORT = replace(QUICK, starts=1, candidates=1)
 TIGHT = LimitSettings(height=[0.0, 1.2], radius=[0.1, 1.1], torque=25.0, payload=Payload(1.0), viscous_friction=0.5, floor=-0.3)
 
 
 def check_every_limit(model, settings, trajectory):
-    """All limits at more than ten times the sampling of the search, by pinocchio one sample at a time and by its geometry."""
+    """All limits at more than ten times the sampling of the search, by pinocchio one sample at a time.
+
+    Nothing is allowed beyond a limit here: that there is nothing is proved, at all times (test_proof.py).
+    """
     limits = MotionLimits.of(model, settings)
     samples = trajectory.sample(10 * 20 * 3 / 6.0 * 1.3)
     assert np.all((samples.q >= limits.lower) & (samples.q <= limits.upper))
@@ -77,6 +83,8 @@ def test_it_is_much_better_than_the_best_random_motion(result):
     assert all(np.diff(seconds) >= 0)
     assert values[-1] == result.condition_number
     assert result.finished == 2
+    assert result.ended == ALL
+    assert result.reproducible
 
 
 def test_the_same_seed_gives_the_same_motion_on_one_process_or_two(arm, result):
@@ -216,6 +224,76 @@ def test_the_deadline_ends_a_search_with_what_it_has(arm):
     search(problem, 0, time.monotonic() - 1.0, found.append)
     assert found
     assert all(one.assessment.feasible and one.stage <= 0 for one in found)
+
+
+def arrived(*merits, patience=2, order=None):
+    """A search of as many starts as merits, whose messages came in `order`; starts without a merit are not done."""
+    state = _Search(len(merits), patience)
+    for start in order or range(len(merits)):
+        if merits[start] is not None:
+            found = Found(start, 3, f'motion {start}', None, merits[start], merits[start])
+            state.arrivals.append((float(len(state.arrivals)), found))
+            state.done.add(start)
+    return state
+
+
+def test_a_search_ends_when_nothing_is_gained_whatever_came_first():
+    merits = (1.0, 0.9, 0.895, 0.95, 0.5, 0.4)
+    for order in (None, [5, 4, 3, 2, 1, 0], [1, 0, 4, 2, 5, 3]):
+        state = arrived(*merits, order=order)
+        assert state.enough() == 4
+        assert state.best().start == 2
+        assert state.history()[-1][1] == 0.895
+    assert arrived(*merits, patience=3).enough() == 6
+    # a start that is not done keeps all after it from counting against those before
+    assert arrived(1.0, None, 1.0, 1.0, 1.0, 1.0).enough() == 6
+    # starts that found nothing at all are no reason to end before anything is found
+    state = arrived(*merits)
+    state.arrivals = [one for one in state.arrivals if one[1].start > 3]
+    assert state.enough() == 6
+
+
+def test_patience_ends_a_search_before_its_starts(arm):
+    found = optimise(arm, replace(SHORT, starts=50, patience=1, processes=1, harmonics=1, time_budget=None))
+    assert found.ended == NOTHING_GAINED
+    assert 2 <= found.finished < 50
+    assert found.reproducible
+
+
+def test_a_budget_that_ends_the_search_is_told(arm, caplog, monkeypatch):
+    """The clock stands until there is a motion, and then the budget is over."""
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(optimise_module, 'time', clock)
+
+    def on_progress(progress):
+        if progress.best is not None:
+            clock.now = 1e4
+
+    found = optimise(arm, replace(QUICK, starts=500, patience=500, time_budget=600.0), on_progress)
+    assert found.ended == TIME
+    assert not found.reproducible
+    assert found.finished < 500
+    assert f'the time budget of 600 s ended the search after {found.finished} of 500 starts' in caplog.text
+    assert found.assessment.feasible
+
+
+def test_what_is_lost_between_the_samples_is_made_up_for(ur5e):
+    """Bodies go several centimetres from one sample to the next.
+
+    What keeps its clearance at the samples may not keep it between.
+    """
+    problem = ExcitationProblem(ur5e, replace(ExcitationSettings(), samples_per_cycle=8))
+    rng = np.random.default_rng(0)
+    x = 0.5 * rng.standard_normal(problem.size)
+    lost, missing = problem.lost_between(x)
+    trajectory = problem.trajectory(x)
+    sampled = {one.kind: one.smallest(Motion(ur5e, *trajectory.motion(problem.times))) for one in problem.constraints}
+    fine = np.linspace(0, trajectory.duration, 4000)
+    true = {one.kind: one.smallest(Motion(ur5e, *trajectory.motion(fine))) for one in problem.constraints}
+    assert lost['acceleration'] > 1e-3
+    for kind in ('position', 'velocity', 'acceleration', 'torque'):
+        assert sampled[kind] - true[kind] <= lost[kind] <= sampled[kind] - true[kind] + 1e-3
+        assert missing[kind] == pytest.approx(max(0.0, -true[kind]), abs=1e-3)
 
 
 def test_the_summary_is_plain_json(arm, result):

@@ -42,6 +42,12 @@ class Ros:
         self.executor.add_node(node)
         return node
 
+    def remove(self, node):
+        """Close one of our nodes in this process before the test ends."""
+        self.nodes.remove(node)
+        self.executor.remove_node(node)
+        node.close()
+
     def process(self, module, *arguments, namespace='', parameters=None, files=(), remap=None):
         """Start `python -m module` with ROS arguments in another process; it must end with status 0 on SIGINT."""
         command = [sys.executable, '-m', module, *arguments, '--ros-args']

@@ -228,6 +228,42 @@ def test_a_recording_that_cannot_be_used_fails_with_one_line_and_the_node_stays_
     assert ros.trigger('/x/identifier/identify').success
 
 
+def test_a_leftover_of_an_abort_is_left_out_with_a_note(ros, identifier, robot_file):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    good = simulated(RobotModel.load(robot_file), 6.0)
+    record(ros, node, good)
+    few = 20
+    record(ros, node, Recording(JOINTS, good.time[:few], good.q[:few], dq=good.dq[:few], current=good.current[:few]))
+    answer = ros.trigger('/x/identifier/identify')
+    assert answer.success, answer.message
+    assert 'left out: recording_2 (' in answer.message
+
+
+def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    publisher = ros.probe.create_publisher(String, '/x/motion_status', 10)
+    ros.until(publisher.get_subscription_count)
+    status = ros.listen(String, '/x/identifier/status', STATUS)
+    assert ros.trigger('/x/identifier/start_recording').success
+    publisher.publish(String(data='playing'))
+    publisher.publish(String(data='stopped: ~/stop was called'))
+    ros.until(lambda: [message.data for message in status][-2:] == ['recording 1', 'idle'], what='the end of the recording')
+
+
+def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    publisher = ros.probe.create_publisher(JointState, '/x/joint_states', 10)
+    ros.until(publisher.get_subscription_count)
+    publisher.publish(JointState(name=list(JOINTS[:2]), position=[0.0, 0.0]))
+    ros.until(lambda: node.diagnostics.message('joints'), what='the missing joint')
+    answer = ros.trigger('/x/identifier/start_recording')
+    assert not answer.success
+    assert f'found none of {JOINTS[2]}' in answer.message
+
+
 def test_motion_that_does_not_excite_is_not_believed_unless_told(ros, identifier, robot_file, tmp_path):
     node = identifier()
     ros.until(lambda: node.is_active)

@@ -152,6 +152,26 @@ def test_silence_is_reported(ros, listener):
     assert node.diagnostics.level('inputs') == STALE
 
 
+def test_a_joint_that_nobody_tells_of_is_named(ros, listener):
+    node = listener()
+    deliver(ros, node, ('/x/joint_states', joint_state((1, 0), name=['a'], position=[0.1])))
+    ros.until(lambda: node.diagnostics.level('joints') == ERROR, what='the diagnostics')
+    assert 'joint_states never names b: ' in node.diagnostics.message('joints')
+    deliver(ros, node, ('/x/joint_states', joint_state((2, 0), name=['b'], position=[0.1])))
+    ros.until(lambda: node.diagnostics.level('joints') is None, what='the diagnostics')
+
+
+def test_stamps_of_another_clock_are_named(ros, listener):
+    node = listener()
+    deliver(ros, node, ('/x/joint_states', joint_state((17, 0), name=['a', 'b'], position=[0.1, 0.2])))
+    ros.until(lambda: node.diagnostics.level('clock') == ERROR, what='the diagnostics')
+    assert 'joint_states is stamped 17 s' in node.diagnostics.message('clock')
+    assert 'set use_sim_time alike' in node.diagnostics.message('clock')
+    now = node.get_clock().now().seconds_nanoseconds()
+    deliver(ros, node, ('/x/joint_states', joint_state(now, name=['a', 'b'], position=[0.1, 0.2])))
+    ros.until(lambda: node.diagnostics.level('clock') is None, what='the diagnostics')
+
+
 @pytest.mark.parametrize(('parameters', 'reason'), [
     ({'inputs': ['']}, 'inputs: expected at least one of'),
     ({'gear_ratio__a': 0.0}, 'gear_ratio.a: expected a ratio other than 0'),

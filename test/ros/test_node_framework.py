@@ -140,12 +140,37 @@ def test_a_bad_value_is_refused_with_the_reason_and_changes_nothing(ros, robot_f
 
 def test_a_good_value_is_applied_after_the_change(ros, robot_file):
     node = ros.node(Example, robot_file=robot_file)
+    assert ros.set_parameter('/example', 'weights', [1, 2]).successful
     assert ros.transition('/example', 'configure')
     assert ros.set_parameter('/example', 'scale', 2).successful
-    assert ros.set_parameter('/example', 'weights', [1, 2]).successful
-    assert ros.set_parameter('/example', 'drive_gain.elbow', 7.0).successful
-    assert node.changed == {'scale': 2.0, 'weights': [1.0, 2.0], 'drive_gain.elbow': 7.0}
+    assert node.changed == {'scale': 2.0}
     assert isinstance(node.parameters['scale'], float)
+    assert node.parameters['weights'] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize('state', ['inactive', 'active'])
+def test_what_takes_effect_on_configuring_is_refused_afterwards(ros, robot_file, state):
+    node = ros.node(Example, robot_file=robot_file)
+    assert ros.transition('/example', 'configure')
+    if state == 'active':
+        assert ros.transition('/example', 'activate')
+    for row in node.parameter_rows():
+        name = f'{row.name}.elbow' if row.per_joint else row.name
+        before = node.get_parameter(name).value
+        other = {bool: not before if isinstance(before, bool) else None, float: 2.5, int: 7, str: 'current' if row.choices else 'x', list: [1.0, 2.0, 3.0]}
+        given = other[type(row.default)] if row.element is float or not isinstance(row.default, list) else ['elbow']
+        result = ros.set_parameter('/example', name, given)
+        assert result.successful == (row.applies == 'at once'), (name, result.reason)
+        if row.applies == 'configure':
+            assert 'clean it up, set the parameter, configure it' in result.reason
+            assert node.get_parameter(name).value == before
+            assert ros.set_parameter('/example', name, before).successful or before in ([], ())
+    assert ros.state('/example') == state
+    if state == 'active':
+        assert ros.transition('/example', 'deactivate')
+    assert ros.transition('/example', 'cleanup')
+    assert ros.set_parameter('/example', 'drive_gain.elbow', 7.0).successful
+    assert ros.transition('/example', 'configure')
     assert node.parameters.per_joint('drive_gain', ['elbow', 'shoulder']) == [7.0, 1.0]
 
 

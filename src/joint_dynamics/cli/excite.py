@@ -25,7 +25,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
     parser.add_argument('--profile', choices=PROFILES, help='default: fourier, or what --config says')
     parser.add_argument('--joint', metavar='NAME', help='the joint of a profile that moves one')
-    parser.add_argument('--time-budget', type=float, metavar='S', help='seconds the search may take (fourier)')
+    parser.add_argument('--time-budget', type=float, metavar='S',
+                        help='most seconds the search may take (fourier); by default its effort is counted, not timed')
     parser.add_argument('--seed', type=int, metavar='N', help='of the random numbers (fourier, bang-coast-bang)')
     add_config_argument(parser)
     parser.add_argument('--out', required=True, metavar='DIR', help='folder for trajectory.csv, trajectory.yaml, summary.json, report.html')

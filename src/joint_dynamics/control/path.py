@@ -12,7 +12,6 @@ need K = 4: the torque goes with the fourth derivative [M2 2.3.3].
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from math import factorial
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import make_interp_spline
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.signals.polynomial import PiecewisePolynomial, hermite_segments
 
 #: Rows of a motion: q, q̇, q̈, q⃛, q⁗.
 DERIVATIVES = 5
@@ -27,29 +27,9 @@ DERIVATIVES = 5
 REST = 1e-6
 
 
-@cache
-def _hermite(K: int) -> NDArray:
-    """Return the matrix from [x₀, x₀′, …, x₁, x₁′, …] in time scaled to 1 to the 2K ascending coefficients."""
-    ends = np.zeros((2 * K, 2 * K))
-    for d in range(K):
-        ends[d, d] = factorial(d)
-        for power in range(d, 2 * K):
-            ends[K + d, power] = factorial(power) / factorial(power - d)
-    return np.linalg.inv(ends)
-
-
-def _segments(time: NDArray, values: Sequence[NDArray]) -> NDArray:
-    """Return the ascending coefficients (segments, 2K, n) in real time, from K arrays (points, n)."""
-    K = len(values)
-    T = np.diff(time)
-    ends = np.concatenate([[v[:-1] * T[:, None] ** d for d, v in enumerate(values)], [v[1:] * T[:, None] ** d for d, v in enumerate(values)]])
-    scaled = np.einsum('pk,ksn->spn', _hermite(K), ends)
-    return scaled / T[:, None, None] ** np.arange(2 * K)[None, :, None]
-
-
 def _mean_derivative(time: NDArray, values: Sequence[NDArray], d: int) -> NDArray:
     """Return the d-th derivative (points, n) of the segments through `values`: the mean of both sides, 0 at both ends."""
-    coefficients = _segments(time, values)
+    coefficients = hermite_segments(time, values)
     powers = np.arange(d, coefficients.shape[1])
     factors = np.array([factorial(p) / factorial(p - d) for p in powers])
     T = np.diff(time)[:, None]
@@ -101,7 +81,7 @@ class Path:
                 given[d][0] = start[d]
         values: list[NDArray] = self._completed(t, given, start) if smooth else given
         self._time = t
-        self._coefficients = _segments(t, values)
+        self._coefficients = hermite_segments(t, values)
         powers = np.arange(self._coefficients.shape[1])
         self._factors = np.array([[factorial(p) / factorial(p - d) if p >= d else 0.0 for p in powers] for d in range(DERIVATIVES)])
         self._powers = np.maximum(powers - np.arange(DERIVATIVES)[:, None], 0)
@@ -151,6 +131,16 @@ class Path:
             return self._last.copy()
         segment = int(np.searchsorted(self._time, time, side='right')) - 1
         return self._inside(segment, time - self._time[segment])
+
+    def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return what the position (0) or speed (1) … of each joint never leaves.
+
+        Lowest, highest, and the times of both, (n,) each.
+
+        By proof, between the points as well; each at most `tolerance` from a value that is reached. Times are those of
+        the points, s.
+        """
+        return PiecewisePolynomial(self._time, self._coefficients).extremes(derivative, tolerance)
 
     def sample(self, times: ArrayLike) -> NDArray:
         """Return the motion (N, 5, n) at `times` (N,) s."""

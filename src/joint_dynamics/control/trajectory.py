@@ -21,6 +21,10 @@ from joint_dynamics.control.loop import ControlLoop
 from joint_dynamics.control.path import DERIVATIVES, Path
 from joint_dynamics.errors import JointDynamicsError
 
+#: Share of a limit's range that does not count as broken: what is left of rounding where a motion is planned to reach
+#: its limit.
+ALLOWED = 1e-8
+
 
 @dataclass(frozen=True)
 class FilledTrajectory:
@@ -50,8 +54,10 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
     speed_gain: K (n,) or a number, N·m·s/rad (A·s/rad where the law gives a current), of the robot's controller where its position is the link's and
     its speed the motor's; 0: it is not so.
     offset: (n,) rad, c of the motion that goes on here, 0 by default; blend: s, in which c is reached from it.
-    Raises JointDynamicsError, naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits, or asks for more
-    torque than there is; the law's hysteresis is then forgotten.
+    Raises JointDynamicsError, naming joint and time, when the motion is not smooth enough for the law, leaves the joint
+    limits (at any time, by proof, not only at a step), or asks for more torque than there is; the law's hysteresis is
+    then forgotten. The torque that is sent is a straight line between points each of which is within its limit, and so
+    it is within it everywhere.
     """
     check_motion(loop, path)
     time = _instants(path, period)
@@ -59,8 +65,8 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
     limits = loop.arm.robot.limits
     speed = np.where(limits.velocity > 0, limits.velocity, np.inf)
     try:
-        _within(loop, time - path.start, motion[:, 0], limits.lower - 1e-9, limits.upper + 1e-9, 'position')
-        _within(loop, time - path.start, motion[:, 1], -speed * (1 + 1e-9), speed * (1 + 1e-9), 'speed')
+        _never_leaves(loop, path, 0, limits.lower, limits.upper, 'position')
+        _never_leaves(loop, path, 1, -speed, speed, 'speed')
         steps = np.diff(time, prepend=time[0] - period)
         effort = np.array([loop.law_along(motion[k], now, steps[k], load=k == 0) for k in range(len(time))])
         effort += _speed_part(loop, motion, side, np.asarray(speed_gain, dtype=float))
@@ -108,6 +114,18 @@ def _within(loop: ControlLoop, time: NDArray, values: NDArray, low: NDArray, hig
     if outside.any():
         k = int(np.argmax(outside))
         raise JointDynamicsError(f'trajectory: at {time[k]:.3f} s {beyond(loop.arm.joint_names, values[k], low, high, what)}')
+
+
+def _never_leaves(loop: ControlLoop, path: Path, derivative: int, low: NDArray, high: NDArray, what: str) -> None:
+    """Raise JointDynamicsError where a derivative of the path leaves [low, high], at any time between two points."""
+    room = np.where(np.isfinite(high - low), high - low, 1.0)
+    low, high = low - ALLOWED * room, high + ALLOWED * room
+    least, most, when_least, when_most = path.extremes(derivative, ALLOWED / 4 * room)
+    for values, when in ((least, when_least), (most, when_most)):
+        doubt = beyond(loop.arm.joint_names, values, low, high, what)
+        if doubt:
+            k = int(np.argmax((values < low) | (values > high)))
+            raise JointDynamicsError(f'trajectory: at {when[k] - path.start:.3f} s {doubt}')
 
 
 def check_motion(loop: ControlLoop, path: Path) -> None:

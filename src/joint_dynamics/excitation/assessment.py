@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.constraints import ALLOWED, Constraint
 from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 
@@ -24,8 +25,8 @@ class Assessment:
 
     condition_number: of the base regressor with columns of norm one, inf where parameters cannot be told apart.
     log_det: log det (W_bᵀ W_b / samples) in SI units, −inf likewise. base_parameters: their number b.
-    margins: per kind of limit the smallest margin as a fraction of the limit, negative where it is broken.
-    samples: how many the figures come from. information: W_bᵀ W_b (b, b).
+    margins: per kind of limit the margin kept at all times, as a fraction of the limit, proved (`proof`); negative
+    where a limit may be broken. samples: how many the other figures come from. information: W_bᵀ W_b (b, b).
     """
 
     condition_number: float
@@ -38,7 +39,7 @@ class Assessment:
     @property
     def feasible(self) -> bool:
         """Whether every limit is kept."""
-        return all(margin >= 0 for margin in self.margins.values())
+        return all(margin >= -ALLOWED for margin in self.margins.values())
 
     @property
     def worst(self) -> tuple[str, float]:
@@ -65,20 +66,22 @@ def margins_of(motion: Motion, constraints: Sequence[Constraint]) -> dict[str, f
 
 
 def keeps(model: RobotModel, trajectory: Trajectory, times: NDArray, constraints: Sequence[Constraint]) -> bool:
-    """Whether every limit is kept at all times (samples,) [s]; looks no further than the first that is not."""
+    """Whether every limit is kept at the times given (samples,) [s]; looks no further than the first that is not."""
     return all(constraint.smallest(motion) >= 0 for motion in motion_blocks(model, trajectory, times) for constraint in constraints)
 
 
 def assess(model: RobotModel, trajectory: Trajectory, times: NDArray, constraints: Sequence[Constraint], kinds: Sequence[str]) -> Assessment:
-    """Evaluate a trajectory at times (samples,) [s]: margins to `constraints`, condition of the base regressor of parameters `kinds`."""
+    """Evaluate a trajectory: certified margins to `constraints`, and the condition of the base regressor.
+
+    times: (samples,) [s], what the regressor is evaluated at. kinds: of the parameters it has.
+    """
     base = model.base_parameters(kinds)
     columns = model.columns(kinds)[base.independent]
     G = np.zeros((len(columns), len(columns)))
-    margins = {constraint.kind: np.inf for constraint in constraints}
+    margins = certified_margins(model, trajectory, constraints)
     for motion in motion_blocks(model, trajectory, times):
         W = motion.regressor.rows[:, columns].transpose(1, 0, 2).reshape(len(columns), -1)
         G += W @ W.T
-        margins = {kind: min(margins[kind], margin) for kind, margin in margins_of(motion, constraints).items()}
     norm = np.sqrt(np.diag(G))
     if norm.min() > 0:
         eigenvalues = np.linalg.eigvalsh(G / np.outer(norm, norm))

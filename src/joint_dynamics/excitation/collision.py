@@ -1,16 +1,22 @@
 """Clearance: the distances between the robot's own bodies, and to the floor, as one more limit."""
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pinocchio
 from numpy.typing import NDArray
 
+from joint_dynamics.excitation.clearance_proof import certified_clearance
 from joint_dynamics.excitation.constraints import Constraint
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
+from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import Motion, Sensitivity
 from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.chain import Chain
 
 UNIT = 0.03
 """Distance [m] that counts as much as a whole limit of the other kinds while searching."""
@@ -19,7 +25,6 @@ NEAR = 0.01
 TOUCH = 1e-6
 """Distance [m] too small to tell a direction by."""
 POSTURES = 200
-STRIDE = 10
 
 
 class Clearance(Constraint):
@@ -32,14 +37,16 @@ class Clearance(Constraint):
     Attributes
     ----------
     pairs: names of the two links of every watched pair. touching: those left out because they always touch.
+    clearance: in m. lever: (pairs, joints), how much the distance of a pair can change per unit of every joint's motion [m/rad, m/m].
 
     """
 
     kind = 'clearance'
+    tolerance = 0.005
 
     def __init__(self, model: RobotModel, settings: LimitSettings):
         assert settings.clearance is not None
-        self._clearance = settings.clearance
+        self.clearance = settings.clearance
         self.scale = UNIT / settings.clearance
         limits = MotionLimits.of(model, settings)
         self._robot = model
@@ -49,11 +56,12 @@ class Clearance(Constraint):
         self._watch(pairs)
         rng = np.random.default_rng(1)
         postures = rng.uniform(limits.lower, limits.upper, (POSTURES, model.n)).T
-        always = np.all(self._distances(Motion(model, postures, postures, postures), -np.inf) < self._clearance, axis=1)
+        always = np.all(self._distances(Motion(model, postures, postures, postures), -np.inf) < self.clearance, axis=1)
         self.touching = [(bodies.links[i], bodies.links[k]) for (i, k), drop in zip(pairs, always, strict=True) if drop]
         self._watch([pair for pair, drop in zip(pairs, always, strict=True) if not drop])
         self.pairs = [(bodies.links[i], bodies.links[k]) for i, k in self._pairs]
-        self._lever = np.array([bodies.levers(model, pair, limits) for pair in self._pairs]).reshape(len(self._pairs), model.n)
+        levers = [bodies.levers(model, pair, limits) for pair in self._pairs]
+        self.lever = np.array(levers).reshape(len(self._pairs), model.n)
 
     def _watch(self, pairs: list[tuple[int, int]]) -> None:
         self._pairs = pairs
@@ -62,14 +70,39 @@ class Clearance(Constraint):
         for pair in pairs:
             geometry.addCollisionPair(pinocchio.CollisionPair(*pair))
         self._geometry_data = geometry.createData()
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore', DeprecationWarning)
+            for request in self._geometry_data.distanceRequests:
+                # each distance starts anew: from the last one's directions it would depend, in its last digits, on what
+                # was asked before
+                request.enable_cached_gjk_guess = False
         self._last: tuple[Motion, dict[int, list[tuple]]] | None = None
+        # per pair and sample of a batch: distance and posture when it was last computed
+        self._met: NDArray | None = None
 
     def _distances(self, motion: Motion, beyond: float) -> NDArray:
         """Return distances (pairs, samples): exact below `beyond` m, bounds from below elsewhere (−inf: exact throughout)."""
         bound = self._bodies.sphere_distances(motion.frames, self._pairs)
-        wanted = np.ones(bound.shape, dtype=bool) if beyond == -np.inf else bound < beyond
+        wanted = np.ones(bound.shape, dtype=bool)
+        if beyond > -np.inf:
+            near = bound < beyond
+            if self._met is None or self._met.shape[1:] != bound.shape:
+                self._met = np.full((motion.q.shape[0] + 1, *bound.shape), -np.inf)
+                self._met[1:] = 0.0
+            # a search moves in small steps: a distance met before can have changed by so much only
+            pair, sample = np.nonzero(near)
+            before = self._met[:, pair, sample]
+            moved = np.abs(motion.q[:, sample] - before[1:])
+            still = before[0] - np.einsum('jk,kj->k', moved, self.lever[pair])
+            bound[pair, sample] = np.maximum(bound[pair, sample], still)
+            wanted = bound < beyond
         nearest: dict[int, list[tuple]] = {}
         self._exact(motion, wanted, bound, beyond, nearest)
+        if beyond > -np.inf:
+            pair, sample = np.nonzero(wanted)
+            assert self._met is not None
+            self._met[0, pair, sample] = bound[pair, sample]
+            self._met[1:, pair, sample] = motion.q[:, sample]
         self._last = motion, nearest
         return bound
 
@@ -104,23 +137,34 @@ class Clearance(Constraint):
 
     def slack(self, motion: Motion) -> NDArray:
         """Return the slack (pairs, samples)."""
-        return (self._distances(motion, self._clearance + NEAR) - self._clearance) / UNIT
+        return (self._distances(motion, self.clearance + NEAR) - self.clearance) / UNIT
 
-    def smallest(self, motion: Motion) -> float:
-        """Return the smallest slack, exactly, without looking at every sample.
+    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
+                  enough: float = np.inf) -> float:
+        """Return a slack that the motion has at all times, as for any limit, pair by pair.
 
-        From one sample to another a distance changes by no more than Σ_j lever_j |Δq_j|; every tenth sample thus tells which of
-        those between could hold a smaller one.
+        What is far apart costs one look in a while.
         """
-        coarse = np.arange(0, motion.samples, STRIDE)
-        there = self._distances(Motion(self._robot, motion.q[:, coarse], motion.dq[:, coarse], motion.ddq[:, coarse]), np.inf)
-        least = there.min(initial=np.inf)
-        back = np.minimum((np.arange(motion.samples) + STRIDE // 2) // STRIDE, len(coarse) - 1)
-        bound = there[:, back] - self._lever @ np.abs(motion.q - motion.q[:, coarse[back]])
-        wanted = bound < least
-        wanted[:, coarse] = False
-        self._exact(motion, wanted, bound, -np.inf, {})
-        return (float(min(least, bound[wanted].min(initial=np.inf))) - self._clearance) / UNIT
+        spare = certified_clearance(self, trajectory, begin, end, enough * UNIT)
+        return spare / UNIT
+
+    @property
+    def chain(self) -> Chain:
+        """The robot's joints."""
+        return self._robot.chain
+
+    def sphere_distances(self, frames: LinkFrames) -> NDArray:
+        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples), never above the bodies' own."""
+        return self._bodies.sphere_distances(frames, self._pairs)
+
+    def distances(self, pair: NDArray, q: NDArray) -> NDArray:
+        """Return the distance [m] of one watched pair (samples,) at each posture q (joints, samples)."""
+        robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
+        found = np.empty(len(pair))
+        for sample, (k, posture) in enumerate(zip(pair.tolist(), np.ascontiguousarray(q.T), strict=True)):
+            pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, posture)
+            found[sample] = pinocchio.computeDistance(geometry, data, k).min_distance
+        return found
 
     def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack: nᵀ(ṗ_2 − ṗ_1) at the nearest points 1 and 2, n from 1 to 2."""

@@ -1,4 +1,8 @@
-"""Limits as slacks: at least zero where a motion keeps them, in fractions of the limit, with their gradients."""
+"""Limits as slacks, at least zero where a motion keeps them, in fractions of the limit: gradients, and bounds over all time.
+
+Every bound here is of the form: a value f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| =
+h²/4 sup(|f″|/2!) in between.
+"""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -12,7 +16,25 @@ from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import end_effector_frame, loaded_parameters, parent_joint
 from joint_dynamics.excitation.motion import Motion, Sensitivity
 from joint_dynamics.excitation.settings import LimitSettings
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.excitation.trajectory import Trajectory
+from joint_dynamics.excitation.wrench_bounds import point_acceleration, torque_bounds
+from joint_dynamics.robot import PER_JOINT, RobotModel
+from joint_dynamics.signals.extremes import certified_minimum
+from joint_dynamics.signals.polynomial import ROUNDING
+
+BLOCK = 1000
+ALLOWED = 1e-9
+"""Share of a limit that does not count as broken: rounding in the last digits of a limit, and of a motion made to meet it."""
+
+
+def wrench_rounding(n: int) -> float:
+    """Return the share of the bound of a torque or of a place of n joints that rounding may change it by.
+
+    Newton-Euler sums products, each of no more than 20 n roundings: an error of 20 n u of the same sum of magnitudes.
+    That exceeds the bound by norms by √3 per rotation at most (‖|R|‖ ≤ √3), on the way out and back: 3^n. The motion it
+    starts from has errors of its own.
+    """
+    return 20 * n * 3.0 ** n * 1.2e-16 + 100 * n * ROUNDING
 
 
 class Constraint(ABC):
@@ -21,11 +43,13 @@ class Constraint(ABC):
     Attributes
     ----------
     kind: its name among the margins. scale: margin as a fraction of the limit = scale · smallest slack.
+    tolerance: of the certified margin, as a fraction of the limit.
 
     """
 
     kind: str
     scale: float = 1.0
+    tolerance: float = 1e-4
 
     @abstractmethod
     def slack(self, motion: Motion) -> NDArray:
@@ -39,8 +63,47 @@ class Constraint(ABC):
     def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack; weight (limits, samples), called after `slack` of the same motion."""
 
+    @abstractmethod
+    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
+                  enough: float = np.inf) -> float:
+        """Return a slack that the motion has at all times of the intervals [begin, end] (N,) [s], each between knots.
 
-class JointBound(Constraint):
+        No more than `tolerance` below the smallest; enough: a slack beyond which it is not looked for any more
+        precisely, and below which the search ends at the first value that is found.
+        """
+
+
+class SmoothConstraint(Constraint):
+    """A limit on what has a second derivative between two knots."""
+
+    @abstractmethod
+    def at_ends(self, motion: Motion) -> NDArray:
+        """Return what `over` needs of a motion at the ends of intervals, (values, samples)."""
+
+    @abstractmethod
+    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
+             last: NDArray) -> tuple[NDArray, NDArray]:
+        """Return a lower bound of the slack over each interval [begin, end] (N,), and the smallest at its ends, (N,) each.
+
+        first, last: `at_ends` of the motion at begin and at end.
+        """
+
+    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
+                  enough: float = np.inf) -> float:
+        """Return a slack that the motion has at all times, see `Constraint`."""
+        def values(t: NDArray, inside: NDArray) -> NDArray:
+            parts = [slice(k, k + BLOCK) for k in range(0, len(t), BLOCK)]
+            ends = [self.at_ends(Motion(model, *trajectory.one_sided(t[part], inside[part]))) for part in parts]
+            return np.concatenate(ends, axis=1)
+
+        def lowest(begin: NDArray, end: NDArray, first: NDArray, last: NDArray) -> tuple[NDArray, NDArray]:
+            return self.over(model, trajectory, begin, end, first, last)
+
+        tolerance, allowed = self.tolerance / self.scale, ALLOWED / self.scale
+        return certified_minimum(begin, end, values, lowest, tolerance, enough, allowed).bound
+
+
+class JointBound(SmoothConstraint):
     """Position, speed or acceleration of every joint within lower … upper: slack = 1 − |value − middle| / half range."""
 
     def __init__(self, kind: str, quantity: str, lower: NDArray, upper: NDArray):
@@ -53,20 +116,43 @@ class JointBound(Constraint):
         """Return the slack (joints, samples)."""
         return 1 - np.abs(getattr(motion, self._quantity) - self._middle) / self._half
 
+    def at_ends(self, motion: Motion) -> NDArray:
+        """Return the values themselves."""
+        return np.asarray(getattr(motion, self._quantity))
+
+    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
+             last: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the bound by the second derivative of q, q̇ or q̈."""
+        d = ('q', 'dq', 'ddq').index(self._quantity)
+        # (q^(d))″/2! = (d + 2)!/2! times the Taylor coefficient
+        bend = (1, 3, 12)[d] * trajectory.majorants(begin, end)[d + 2]
+        allowance = ROUNDING * trajectory.magnitude()[d][:, None]
+        furthest = np.maximum(np.abs(first - self._middle), np.abs(last - self._middle))
+        beyond = (end - begin) ** 2 / 4 * bend + allowance
+        return (1 - (furthest + beyond) / self._half).min(axis=0), (1 - furthest / self._half).min(axis=0)
+
     def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add −weight · sign(value − middle) / half range."""
         gradient = getattr(sensitivity, self._quantity)
         gradient -= weight * np.sign(getattr(motion, self._quantity) - self._middle) / self._half
 
 
-class TorqueBound(Constraint):
-    """Torque of every joint within ± limit, by the robot's standard parameters: slack = 1 − |W χ| / limit."""
+class TorqueBound(SmoothConstraint):
+    """Torque of every joint within ± limit, by the robot's standard parameters: slack = 1 − |W χ| / limit.
+
+    The Coulomb friction of a drive that rests may have either sign.
+    """
 
     kind = 'torque'
 
     def __init__(self, parameters: NDArray, limit: NDArray):
         self._parameters = parameters
         self._limit = limit[:, None]
+        n = len(limit)
+        coulomb = np.r_[PER_JOINT * np.arange(n) + 12, PER_JOINT * n + 2:len(parameters):3]
+        self._smooth = parameters.copy()
+        self._smooth[coulomb] = 0.0
+        self._coulomb = parameters[coulomb][:, None]
 
     def torque(self, motion: Motion) -> NDArray:
         """Return the torque (joints, samples) [N·m]."""
@@ -74,7 +160,8 @@ class TorqueBound(Constraint):
 
     def slack(self, motion: Motion) -> NDArray:
         """Return the slack (joints, samples)."""
-        return 1 - np.abs(self.torque(motion)) / self._limit
+        rest = np.abs(self._coulomb[:len(self._limit)]) * (motion.dq == 0.0)
+        return 1 - (np.abs(self.torque(motion)) + rest) / self._limit
 
     def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add the gradient with respect to the regressor."""
@@ -82,8 +169,46 @@ class TorqueBound(Constraint):
         rows = sensitivity.rows
         rows += self._parameters[None, :, None] * torque_bar[:, None, :]
 
+    def at_ends(self, motion: Motion) -> NDArray:
+        """Return the torque without Coulomb friction, and the speeds of the joints."""
+        return np.concatenate([np.matmul(self._smooth, motion.regressor.rows), motion.dq])
 
-class EndEffectorBound(Constraint):
+    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
+             last: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the bound by the torque's second derivative; Coulomb friction has the speed's sign where that is certain."""
+        n, square = model.n, (end - begin) ** 2 / 4
+        q = trajectory.majorants(begin, end)
+        bound = torque_bounds(model.chain, self._parameters, q)
+        matrix, rotor, viscous, offset = self._drives(model)
+        share = np.abs(matrix)
+        bound[2] += share.T @ (rotor * (share @ (12 * q[4])) + viscous * (share @ (3 * q[3])))
+        size = bound[0] + share.T @ (rotor * (share @ (2 * q[2])) + viscous * (share @ q[1])) + offset
+        beyond = square * bound[2] + wrench_rounding(model.n) * size
+        speeds = matrix @ first[n:], matrix @ last[n:]
+        doubt = share @ (3 * square * q[3] + ROUNDING * trajectory.magnitude()[1][:, None])
+        forward, back = np.minimum(*speeds) > doubt, np.maximum(*speeds) < -doubt
+        sign, open_sign = forward.astype(float) - back, ~(forward | back)
+        known = matrix.T @ (self._coulomb * sign)
+        unknown = share.T @ (np.abs(self._coulomb) * open_sign)
+        worst = np.maximum(np.abs(first[:n] + known), np.abs(last[:n] + known))
+        moving = [matrix.T @ (self._coulomb * np.sign(speed)) for speed in speeds]
+        resting = [share.T @ (np.abs(self._coulomb) * (speed == 0)) for speed in speeds]
+        met = np.maximum(*(np.abs(end[:n] + moving[k]) + resting[k] for k, end in enumerate((first, last))))
+        met = np.where(unknown > 0, met, worst)
+        return (1 - (worst + unknown + beyond) / self._limit).min(axis=0), (1 - met / self._limit).min(axis=0)
+
+    def _drives(self, model: RobotModel) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Return drive speeds per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets (n, 1)."""
+        own = np.abs(self._parameters[:PER_JOINT * model.n].reshape(model.n, PER_JOINT))
+        matrix, rotor, viscous = np.eye(model.n), own[:, 10], own[:, 11]
+        if model.coupling is not None:
+            extra = np.abs(self._parameters[PER_JOINT * model.n:]).reshape(-1, 3)
+            matrix = np.concatenate([matrix, model.coupling.matrix[list(model.coupling.motors)]])
+            rotor, viscous = np.append(rotor, extra[:, 0]), np.append(viscous, extra[:, 1])
+        return matrix, rotor[:, None], viscous[:, None], own[:, 13][:, None]
+
+
+class EndEffectorBound(SmoothConstraint):
     """Distance from the base's z axis (`radius`) or height along it (`height`) of the end-effector within lower … upper [m].
 
     The slack is in fractions of half the range, or of the arm's reach where one side is open.
@@ -93,7 +218,36 @@ class EndEffectorBound(Constraint):
         self.kind = kind
         self._lower, self._upper = bounds
         self._link, self._offset = link, offset
+        self._reach = reach
         self._unit = (self._upper - self._lower) / 2 if np.isfinite(self._upper - self._lower) else reach
+
+    def at_ends(self, motion: Motion) -> NDArray:
+        """Return the place of the end-effector."""
+        return motion.frames.point(self._link, self._offset)
+
+    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
+             last: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the bound by the acceleration of the end-effector.
+
+        It is within h²/8 sup|p̈| of the straight line between the ends.
+        """
+        fastest = point_acceleration(model.chain, self._link, self._offset, trajectory.majorants(begin, end))
+        beyond = (end - begin) ** 2 / 8 * fastest
+        beyond += wrench_rounding(model.n) * (self._reach + np.abs(first).max(axis=0))
+        if self.kind == 'height':
+            ends = np.array([first[2], last[2]])
+            nearest = ends.min(axis=0)
+        else:
+            a, b = first[:2], last[:2]
+            ends = np.array([np.hypot(*a), np.hypot(*b)])
+            way = b - a
+            length = (way ** 2).sum(axis=0)
+            share = np.clip(-(a * way).sum(axis=0) / np.where(length > 0, length, 1.0), 0.0, 1.0)
+            nearest = np.hypot(*(a + share * way))
+        # the distance from an axis is convex: on the line it is greatest at an end
+        lower = np.minimum(nearest - self._lower, self._upper - ends.max(axis=0)) - beyond
+        met = np.minimum(ends - self._lower, self._upper - ends).min(axis=0)
+        return lower / self._unit, met / self._unit
 
     def _value(self, motion: Motion) -> tuple[NDArray, NDArray]:
         point = motion.frames.point(self._link, self._offset)

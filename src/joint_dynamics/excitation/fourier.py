@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.excitation.trajectory import Trajectory
-
-
-def smooth_step(x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Return s = 10 x³ − 15 x⁴ + 6 x⁵ and its first two derivatives for x in [0, 1]."""
-    return x ** 3 * (10 - 15 * x + 6 * x ** 2), 30 * x ** 2 * (1 - x) ** 2, 60 * x * (1 - x) * (1 - 2 * x)
+from joint_dynamics.excitation.majorants import product, spread
+from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
+from joint_dynamics.signals.polynomial import STEP_PEAKS, smooth_step
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,16 @@ class FourierBasis:
         return (np.concatenate([mean[0], s * wave]), np.concatenate([mean[1], ds * wave + s * slope]),
                 np.concatenate([mean[2], dds * wave + 2 * ds * slope + s * bend]), rest)
 
+    def envelope_taylor(self, t: NDArray) -> NDArray:
+        """Return the first Taylor coefficients of s at t, (ORDERS + 1, samples), on the ramps and between them."""
+        rising = t < self.duration / 2
+        x = np.clip(np.where(rising, t, self.duration - t) / self.ramp, 0.0, 1.0)
+        s, ds, dds = smooth_step(x)
+        found = np.array([s, ds, dds / 2, 10 - 60 * x + 60 * x ** 2, 30 * x - 15, np.full_like(x, 6.0)])
+        order = np.arange(1, ORDERS + 1)[:, None]
+        found[1:] *= np.where(x < 1, (np.where(rising, 1.0, -1.0) / self.ramp) ** order, 0.0)
+        return found
+
     def _envelope(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         rising = t < self.duration / 2
         x = np.clip(np.where(rising, t, self.duration - t) / self.ramp, 0.0, 1.0)
@@ -95,6 +103,54 @@ class FourierTrajectory(Trajectory):
             return q, dq, ddq
         return (q + self.given_posture[:, None] * rest[0], dq + self.given_posture[:, None] * rest[1],
                 ddq + self.given_posture[:, None] * rest[2])
+
+    @property
+    def knots(self) -> NDArray:
+        """Begin and end of the ramps."""
+        return np.array([0.0, self.basis.ramp, self.duration - self.basis.ramp, self.duration])
+
+    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
+
+        Taylor's polynomial about the middle, and a bound of what is left.
+        """
+        basis, middle = self.basis, (begin + end) / 2
+        offset = self.coefficients[:, 0] - self.posture
+        harmonics = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
+        phase = harmonics[:, None] * (middle - basis.ramp)
+        turning = (np.sin(phase), np.cos(phase), -np.sin(phase), -np.cos(phase))
+        a, b = self.coefficients[:, 1:1 + basis.harmonics], self.coefficients[:, 1 + basis.harmonics:]
+        wave = np.array([((a * harmonics ** k) @ turning[k % 4] + (b * harmonics ** k) @ turning[(k + 1) % 4]) / factorial(k)
+                         for k in range(ORDERS + 1)])
+        wave[0] += offset[:, None]
+        # |a sin + b cos| ≤ hypot(a, b), whatever the phase
+        size = np.array([np.hypot(a, b) @ harmonics ** k / factorial(k) for k in range(ORDERS + 2)])
+        size[0] += np.abs(offset)
+        s = basis.envelope_taylor(middle)
+        q = product(s[:, None, :], wave)
+        q[0] += self.posture[:, None]
+        on_ramp = (middle < basis.ramp) | (middle > self.duration - basis.ramp)
+        steps = np.array([peak / factorial(k) / basis.ramp ** k for k, peak in enumerate(STEP_PEAKS)])
+        ramped = sum(steps[k] * size[ORDERS + 1 - k] for k in range(len(steps)))
+        left = np.where(on_ramp, ramped[:, None], size[ORDERS + 1][:, None])
+        return spread(np.concatenate([np.abs(q), left[None]]), (end - begin) / 2, ORDERS)
+
+    def magnitude(self) -> NDArray:
+        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints), with the rounding of the phases."""
+        basis = self.basis
+        harmonics = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
+        # an error of the phase kω t, as large as its own rounding, counts like the wave's slope over t: kω t times the
+        # wave
+        amplitude = np.abs(self.coefficients[:, 1:]) * np.tile(1 + harmonics * self.duration, 2)
+        size = [amplitude @ np.tile(harmonics, 2) ** k for k in range(3)]
+        size[0] = size[0] + np.abs(self.coefficients[:, 0]) + np.abs(self.posture)
+        steps = [peak / basis.ramp ** k for k, peak in enumerate(STEP_PEAKS[:3])]
+        size[0] = size[0] + np.abs(self.posture)
+        return np.array([size[0], size[1] + steps[1] * size[0], size[2] + 2 * steps[1] * size[1] + steps[2] * size[0]])
+
+    def once(self) -> FourierTrajectory:
+        """Return the motion with one period between its ramps."""
+        return self.repeated(1)
 
     def scaled(self, factor: float) -> FourierTrajectory:
         """Return the motion with its distance from the posture at rest multiplied by `factor`, at all times."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.excitation.regressor_gradient import cross, dot, joint_rotation, turn
 from joint_dynamics.robot.chain import Chain
+from joint_dynamics.robot.link_motion import JointPlacements, cross, dot, turn
 
 
 class LinkFrames:
@@ -18,24 +18,21 @@ class LinkFrames:
 
     """
 
-    def __init__(self, chain: Chain, q: NDArray):
-        samples = q.shape[1]
+    def __init__(self, chain: Chain, q: NDArray, placements: JointPlacements | None = None):
+        placements = placements or JointPlacements(chain, q)
         self._chain = chain
         self.rotation: list[NDArray] = []
         self.origin: list[NDArray] = []
         self.axis: list[NDArray] = []
         self.path: list[tuple[int, ...]] = []
         for i, parent in enumerate(chain.parent):
-            if chain.prismatic[i]:
-                R = np.broadcast_to(chain.rotation[i][:, :, None], (3, 3, samples))
-                p = chain.translation[i][:, None] + (chain.rotation[i] @ chain.axis[i])[:, None] * q[i]
-            else:
-                R = joint_rotation(chain.rotation[i], chain.axis[i], q[i])
-                p = np.broadcast_to(chain.translation[i][:, None], (3, samples))
+            R, p = placements.rotation[i], placements.position[i]
             if parent >= 0:
                 base = self.rotation[parent]
                 R = np.stack([turn(base, R[:, k]) for k in range(3)], axis=1)
                 p = self.origin[parent] + turn(base, p)
+            else:
+                p = np.broadcast_to(p, (3, q.shape[1]))
             self.rotation.append(R)
             self.origin.append(p)
             self.axis.append(np.einsum('rks,k->rs', R, chain.axis[i]))

@@ -37,6 +37,12 @@ class MotionLimits:
         """Half of the position range (n,)."""
         return (self.upper - self.lower) / 2
 
+    def inside(self, share: float) -> MotionLimits:
+        """Return limits that leave `share` of these, the torque's as it is."""
+        keep = (1 - share) * self.half_range
+        return MotionLimits(self.middle - keep, self.middle + keep, (1 - share) * self.velocity,
+                            (1 - share) * self.acceleration, self.torque)
+
     @classmethod
     def of(cls, model: RobotModel, settings: LimitSettings) -> MotionLimits:
         """Return the limits of a robot.

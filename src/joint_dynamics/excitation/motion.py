@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.regressor_gradient import RegressorGradient
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.link_motion import JointPlacements
 
 
 class Motion:
@@ -28,14 +29,18 @@ class Motion:
         return self.q.shape[1]
 
     @cached_property
+    def _placements(self) -> JointPlacements:
+        return JointPlacements(self.model.chain, self.q)
+
+    @cached_property
     def regressor(self) -> RegressorGradient:
         """The regressor and its reverse pass."""
-        return RegressorGradient(self.model, self.q, self.dq, self.ddq, self._sign_speed)
+        return RegressorGradient(self.model, self.q, self.dq, self.ddq, self._sign_speed, self._placements)
 
     @cached_property
     def frames(self) -> LinkFrames:
         """Frames of all links in the base frame."""
-        return LinkFrames(self.model.chain, self.q)
+        return LinkFrames(self.model.chain, self.q, self._placements)
 
 
 class Sensitivity:

@@ -1,6 +1,10 @@
-"""Several searches on all cores within a time budget: the one call that returns an exciting trajectory."""
+"""Several searches on all cores, counted by starts and not by the clock.
+
+The one call that returns an exciting trajectory.
+"""
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import queue
@@ -12,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import joint_dynamics
 from joint_dynamics.errors import JointDynamicsError
@@ -27,6 +33,11 @@ RESERVE = 1.0
 GRACE = 1.0
 """Seconds after it at which a search that has not come back is ended."""
 TICK = 0.2
+GAIN = 0.01
+"""Smallest difference of merit, about a share of the condition number, that counts as a gain."""
+ALL, NOTHING_GAINED, TIME = 'all starts done', 'nothing gained', 'time budget'
+"""What ends a search."""
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -43,9 +54,11 @@ class Progress:
 class ExcitationResult:
     """An exciting trajectory that keeps every limit.
 
-    trajectory: the motion, with repeats and ramps. assessment: its worth and margins, at ten times the sampling of the search.
+    trajectory: the motion, with repeats and ramps. assessment: its worth, at ten times the sampling of the search, and
+    its certified margins.
     before: those of the best random motion the searches started from. seconds: wall time.
-    finished: starts completed; fewer than settings.starts when the time budget ended the search, and then not reproducible.
+    finished: starts completed that count. ended: by what, one of ALL, NOTHING_GAINED, TIME; after the last the motion
+    is not reproducible.
     history: (seconds, value) each time a better motion was found; the value is the criterion's own figure (ExcitationProblem.value).
     """
 
@@ -56,6 +69,12 @@ class ExcitationResult:
     seconds: float
     finished: int
     history: tuple[tuple[float, float], ...]
+    ended: str = ALL
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether the same seed gives the same motion whatever the speed of the machine: no clock had a part in it."""
+        return self.ended != TIME
 
     @property
     def condition_number(self) -> float:
@@ -70,20 +89,48 @@ class ExcitationResult:
 
 @dataclass
 class _Search:
-    """What has come in so far."""
+    """What has come in so far: motions and when they came [s], starts that are done, limits in the way where none was found.
 
-    began: float
-    best: Found | None = None
-    before: Found | None = None
-    history: list[tuple[float, float]] = field(default_factory=list)
-    broken: dict[str, float] = field(default_factory=dict)
+    A start counts when all before it are done, so that nothing depends on which was faster.
+    """
 
-    def take(self, found: Found) -> None:
-        if found.stage < 0 and (self.before is None or _order(found) < _order(self.before)):
-            self.before = found
-        if self.best is None or _order(found) < _order(self.best):
-            self.best = found
-            self.history.append((time.monotonic() - self.began, found.value))
+    starts: int
+    patience: int
+    arrivals: list[tuple[float, Found]] = field(default_factory=list)
+    done: set[int] = field(default_factory=set)
+    broken: dict[int, dict[str, float]] = field(default_factory=dict)
+
+    def enough(self) -> int:
+        """Return how many starts count, from the first on.
+
+        `starts`, or fewer when the last `patience` of them gained nothing.
+        """
+        best, idle = np.inf, 0
+        for start in range(self.starts):
+            if start not in self.done:
+                break
+            merit = min((found.merit for _, found in self.arrivals if found.start == start), default=np.inf)
+            idle = 0 if merit < best - GAIN else idle + 1
+            best = min(best, merit)
+            if idle >= self.patience and np.isfinite(best):
+                return start + 1
+        return self.starts
+
+    def best(self, random: bool = False) -> Found | None:
+        """Return the best motion of the starts that count; random: the best of those the searches began with."""
+        enough = self.enough()
+        found = [one for _, one in self.arrivals if one.start < enough and (one.stage < 0 or not random)]
+        return min(found, key=_order, default=None)
+
+    def history(self) -> tuple[tuple[float, float], ...]:
+        """Return (seconds, value) each time a motion came that was better than all before it."""
+        kept: list[tuple[float, float]] = []
+        enough, least = self.enough(), None
+        for seconds, found in self.arrivals:
+            if found.start < enough and (least is None or _order(found) < _order(least)):
+                least = found
+                kept.append((seconds, found.value))
+        return tuple(kept)
 
 
 def _order(found: Found) -> tuple[float, int, int]:
@@ -100,27 +147,36 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
     """Search the coefficients of a Fourier series that excites all parameters within all limits.
 
     on_progress: called every 0.2 s in the calling thread; an exception it raises ends the search and passes through.
-    The trajectory returned keeps every limit at ten times the sampling of the search; searches that find none do not count.
+    The trajectory returned keeps every limit at all times, by proof; what a search ends at and cannot be made to do so
+    does not count.
 
-    Raises JointDynamicsError for settings that do not fit the robot, and when no motion that keeps every limit was found in time.
+    Raises JointDynamicsError for settings that do not fit the robot, and when no motion that keeps every limit was
+    found.
     """
     settings = settings or ExcitationSettings()
     began = time.monotonic()
     problem = ExcitationProblem(model, settings)  # refuses what does not fit, before any process is started
-    state = _Search(began)
+    state = _Search(settings.starts, settings.patience)
+    budget = np.inf if settings.time_budget is None else settings.time_budget
     inbox: queue.Queue[tuple[int, Any]] = queue.Queue()
     workers: list[subprocess.Popen] = []
     waiting = iter(range(settings.starts))
-    finished = 0
+    finished: list[int] = []
+    ended = ALL
     try:
         for number in range(min(settings.processes or cores(), settings.starts)):
             workers.append(_worker(inbox, number))
-            _tell(workers[-1], (model, settings, settings.time_budget - RESERVE - (time.monotonic() - began)))
+            _tell(workers[-1], (model, settings, budget - RESERVE - (time.monotonic() - began)))
             _tell(workers[-1], next(waiting))
         busy = len(workers)
-        while busy and time.monotonic() - began < settings.time_budget + GRACE:
+        while busy and ended == ALL:
+            if time.monotonic() - began > budget + GRACE:
+                ended = TIME
+                break
             if on_progress is not None:
-                on_progress(Progress(time.monotonic() - began, None if state.best is None else state.best.value, finished, settings.starts))
+                best = state.best()
+                on_progress(Progress(time.monotonic() - began, None if best is None else best.value, len(state.done),
+                                     settings.starts))
             try:
                 number, message = inbox.get(timeout=TICK)
             except queue.Empty:
@@ -129,23 +185,32 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
                 raise JointDynamicsError(f'excitation: a search process ended with status {workers[number].wait()}, see its messages')
             kind, content = message
             if kind == 'found':
-                state.take(content)
+                state.arrivals.append((time.monotonic() - began, content))
             elif kind == 'none':
-                state.broken = content
+                state.broken[len(state.done)] = content
             elif kind == 'done':
-                in_time = time.monotonic() - began < settings.time_budget - RESERVE
-                finished += in_time
+                in_time = time.monotonic() - began < budget - RESERVE
+                if in_time:
+                    state.done.add(content)
+                if state.enough() < settings.starts:
+                    ended = NOTHING_GAINED
                 start = next(waiting, None) if in_time else None
                 if start is None:
                     busy -= 1
                 else:
                     _tell(workers[number], start)
+        finished = sorted(start for start in state.done if start < state.enough())
+        if ended == ALL and len(state.done) < settings.starts:
+            ended = TIME
     finally:
         for worker in workers:
             worker.kill()
         for worker in workers:
             worker.wait()
-    return _result(problem, state, finished)
+    if ended == TIME:
+        _LOG.warning('excitation: the time budget of %g s ended the search after %d of %d starts', budget, len(finished),
+                     settings.starts)
+    return _result(problem, state, len(finished), ended, began)
 
 
 def _worker(inbox: queue.Queue, number: int) -> subprocess.Popen:
@@ -178,13 +243,16 @@ def _tell(worker: subprocess.Popen, message: Any) -> None:
         pass  # it has ended, which its listener reports
 
 
-def _result(problem: ExcitationProblem, state: _Search, finished: int) -> ExcitationResult:
+def _result(problem: ExcitationProblem, state: _Search, finished: int, ended: str, began: float) -> ExcitationResult:
     settings = problem.settings
-    if state.best is None or state.before is None:
-        reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in
-                           sorted(state.broken.items(), key=lambda item: item[1]))
-        raise JointDynamicsError(f'excitation: expected a motion that keeps every limit, found none within {settings.time_budget:g} s'
+    best, before = state.best(), state.best(random=True)
+    if best is None or before is None:
+        broken = next(iter(state.broken.values()), {})
+        worst_first = sorted(broken.items(), key=lambda item: item[1])
+        reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in worst_first)
+        where = f'in {settings.starts} starts' if settings.time_budget is None else f'within {settings.time_budget:g} s'
+        raise JointDynamicsError(f'excitation: expected a motion that keeps every limit, found none {where}'
                                  + (f'; broken to the last: {reason}' if reason else ''))
-    trajectory = state.best.trajectory.repeated(settings.repeats)
-    return ExcitationResult(trajectory, state.best.assessment, state.before.assessment, settings, time.monotonic() - state.began, finished,
-                            tuple(state.history))
+    assessment, was = problem.assess(best.trajectory), problem.assess(before.trajectory)
+    return ExcitationResult(best.trajectory.repeated(settings.repeats), assessment, was, settings,
+                            time.monotonic() - began, finished, state.history(), ended)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.trajectory import Trajectory
+from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
 
 
 class JointPieces:
@@ -58,10 +58,6 @@ class PiecewiseTrajectory(Trajectory):
     ----------
     joint_names: (n,). pieces: per joint. duration: in s, by default that of the slowest joint.
 
-    Attributes
-    ----------
-    knots: all times [s] at which an acceleration changes.
-
     """
 
     def __init__(self, joint_names: Sequence[str], pieces: Sequence[JointPieces], duration: float | None = None):
@@ -73,7 +69,8 @@ class PiecewiseTrajectory(Trajectory):
         if self.duration < longest - 1e-9:
             raise JointDynamicsError(f'trajectory: expected a duration of at least {longest:.6g} s, found {self.duration:.6g}')
         self._joints = [self._table(piece) for piece in pieces]
-        self.knots = np.unique(np.concatenate([table[0] for table in self._joints] + [[self.duration]]))
+        knots = np.unique(np.concatenate([table[0] for table in self._joints] + [[self.duration]]))
+        self._knots = knots[knots <= self.duration]
 
     @staticmethod
     def _table(piece: JointPieces) -> tuple[NDArray, NDArray, NDArray, NDArray]:
@@ -85,11 +82,43 @@ class PiecewiseTrajectory(Trajectory):
         # what rounding leaves of the speed is not carried on in the rest
         return begin, position, np.append(speed[:-1], 0.0), np.append(accelerations, 0.0)
 
+    @property
+    def knots(self) -> NDArray:
+        """All times [s] at which an acceleration changes."""
+        return self._knots
+
     def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Return q, dq and ddq, (joints, samples) each; at a knot the acceleration is that of the piece that begins."""
+        return self.one_sided(t, t)
+
+    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
+
+        Speeds are greatest at an end, accelerations constant.
+        """
+        inside = (begin + end) / 2
+        first, last = self.one_sided(begin, inside), self.one_sided(end, inside)
+        found = np.zeros((ORDERS, self.n, len(begin)))
+        found[1] = np.maximum(np.abs(first[1]), np.abs(last[1]))
+        found[2] = np.abs(first[2]) / 2
+        found[0] = np.minimum(np.abs(first[0]), np.abs(last[0])) + found[1] * (end - begin)
+        return found
+
+    def magnitude(self) -> NDArray:
+        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
+        found = np.empty((3, self.n))
+        for j, (begin, position, speed, acceleration) in enumerate(self._joints):
+            found[0, j] = np.abs(position).max() + 2 * np.abs(speed).max() * np.diff(begin, append=begin[-1]).max()
+            found[1, j] = np.abs(speed).max() + (np.abs(acceleration) * np.diff(begin, append=begin[-1])).max()
+            found[2, j] = np.abs(acceleration).max()
+        # position and speed at a knot are sums over all pieces before
+        return found * np.maximum(1.0, np.array([[1e-3 * len(table[0]) for table in self._joints]]))
+
+    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq at t as the pieces that `inside` (samples,) is in have them, (joints, samples) each."""
         states = np.empty((3, self.n, len(t)))
         for j, (begin, position, speed, acceleration) in enumerate(self._joints):
-            piece = np.searchsorted(begin, t, side='right') - 1
+            piece = np.searchsorted(begin, inside, side='right') - 1
             since, a = t - begin[piece], acceleration[piece]
             states[:, j] = position[piece] + speed[piece] * since + a * since ** 2 / 2, speed[piece] + a * since, a
         return states[0], states[1], states[2]

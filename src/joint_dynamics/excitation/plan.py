@@ -67,8 +67,9 @@ class Plan:
         found: dict[str, Any] = {'profile': self.settings.profile, **self.assessment.to_dict(), 'seconds': self.seconds, 'before': None,
                                  'duration': self.trajectory.duration, 'rate': self.settings.rate, 'joint_names': list(self.trajectory.joint_names)}
         if self.result is not None:
-            found.update(before=self.result.before.to_dict(), finished_starts=self.result.finished,
-                         reproducible=self.result.finished == self.result.settings.starts, seed=self.result.settings.seed,
+            found.update(before=self.result.before.to_dict(),
+                         finished_starts=self.result.finished, ended=self.result.ended,
+                         reproducible=self.result.reproducible, seed=self.result.settings.seed,
                          history=[list(entry) for entry in self.result.history])
         if isinstance(self.trajectory, FourierTrajectory):
             found['trajectory'] = coefficients(self.trajectory)
@@ -82,7 +83,7 @@ class Plan:
             found.append(NO_FLOOR)
         if 'clearance' not in self.assessment.margins:
             found.append('the arm may hit itself: clearance was not checked, as it is switched off or the robot has no collision geometry')
-        if self.result is not None and self.result.finished < self.result.settings.starts:
+        if self.result is not None and not self.result.reproducible:
             found.append(f'the time budget of {self.result.settings.time_budget:g} s ended the search after {self.result.finished} of '
                          f'{self.result.settings.starts} starts; the same seed may give another motion')
         return found
@@ -92,7 +93,7 @@ class Plan:
         """Why the motion is not to be believed as an excitation of all parameters, None where it may be."""
         if self.settings.profile == FOURIER and self.assessment.condition_number > self.settings.condition_limit:
             return (f'condition number {self.assessment.condition_number:.4g} of the base regressor is above {self.settings.condition_limit:g}: '
-                    'give the search more time, the joints more room, or a longer period')
+                    'give the search more starts, the joints more room, or a longer period')
         return None
 
 

@@ -7,20 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.assessment import margins_of
 from joint_dynamics.excitation.constraints import Constraint
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.motion import Motion
 from joint_dynamics.excitation.problem import all_constraints
+from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.sequence import Braking, Move, Succession
 from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 
-STEP = 0.005
-"""Greatest way [rad] of any joint between two samples of a check, as far as MOST samples allow."""
-MOST = 20000
 LAG = 0.3
 """Greatest delay [s] between a reference and the joint states that answer it."""
 REST = 1e-3
@@ -45,12 +41,27 @@ class Reordered(Trajectory):
         q, dq, ddq = self._trajectory.motion(t)
         return q[self._order], dq[self._order], ddq[self._order]
 
+    @property
+    def knots(self) -> NDArray:
+        """Those of the trajectory."""
+        return self._trajectory.knots
 
-def fine_times(trajectory: Trajectory) -> NDArray:
-    """Return times [s] between which no joint moves further than 5 mrad, at least 100 per second and at most 20,000 in all."""
-    count = int(np.clip(100 * trajectory.duration, 100, MOST))
-    fastest = np.abs(trajectory.motion(np.linspace(0.0, trajectory.duration, count))[1]).max()
-    return np.linspace(0.0, trajectory.duration, int(np.clip(trajectory.duration * fastest / STEP, count, MOST)))
+    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq at t as seen from `inside`, (joints, samples) each."""
+        q, dq, ddq = self._trajectory.one_sided(t, inside)
+        return q[self._order], dq[self._order], ddq[self._order]
+
+    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
+        return self._trajectory.majorants(begin, end)[:, self._order]
+
+    def magnitude(self) -> NDArray:
+        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
+        return self._trajectory.magnitude()[:, self._order]
+
+    def once(self) -> Trajectory:
+        """Return the shortest motion through the same states."""
+        return Reordered(self._trajectory.once(), self.joint_names)
 
 
 def distance_from(trajectory: Trajectory, at: float, q: ArrayLike) -> NDArray:
@@ -88,9 +99,14 @@ class Playback:
         if speed > REST:
             raise JointDynamicsError(f'trajectory: expected one that begins and ends at rest, found a speed of {speed:.3g} rad/s at an end')
 
+    @property
+    def limits(self) -> MotionLimits:
+        """Limits of position, speed and acceleration."""
+        return self._limits
+
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
-        motion = Motion(self._model, *trajectory.motion(fine_times(trajectory)))
-        broken = {kind: margin for kind, margin in margins_of(motion, self._constraints).items() if margin < -ROUNDING}
+        margins = certified_margins(self._model, trajectory, self._constraints)
+        broken = {kind: margin for kind, margin in margins.items() if margin < -ROUNDING}
         if broken:
             kind = min(broken, key=broken.__getitem__)
             raise JointDynamicsError(f'{name}: expected one within the limits, found {kind} exceeded by {-broken[kind]:.2%} of its limit')

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,13 @@ from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import Motion, Sensitivity
+from joint_dynamics.excitation.proof import certainly_keeps, certified_margins, intervals
 from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings
 from joint_dynamics.robot import RobotModel
 
 OVERSAMPLING = 10
 TIGHTER = 0.01
-"""Slack the search keeps, so that what happens between its samples still fits."""
+"""Slack the search keeps, so that what happens between its samples mostly fits as well, which is proved afterwards."""
 SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
 """Shares of a motion that are tried until one keeps every limit: 1, 0.998, … 0.67."""
 EXACT = 1e4
@@ -102,13 +104,17 @@ class ExcitationProblem:
         """Return the unknowns (size,) of a motion."""
         return (trajectory.coefficients / self._scale).ravel()
 
-    def objective(self, x: NDArray, sharpness: float, penalty: float, with_criterion: bool = True) -> tuple[float, NDArray]:
-        """Return smoothed criterion + penalty · Σ max(0, 0.01 − slack)² / samples, and its gradient (size,)."""
+    def objective(self, x: NDArray, sharpness: float, penalty: float, with_criterion: bool = True,
+                  reserve: Mapping[str, float] | None = None) -> tuple[float, NDArray]:
+        """Return smoothed criterion + penalty · Σ max(0, reserve − slack)² / samples, and its gradient (size,).
+
+        reserve: per kind of limit the slack to keep at the samples, by default 0.01.
+        """
         motion = self._motion(x)
         sensitivity = Sensitivity(motion)
         value = 0.0
         for constraint in self.constraints:
-            missing = np.maximum(0.0, TIGHTER - constraint.slack(motion))
+            missing = np.maximum(0.0, (reserve or {}).get(constraint.kind, TIGHTER) - constraint.slack(motion))
             if missing.any():
                 value += penalty * float((missing ** 2).sum()) / motion.samples
                 constraint.pull_back(motion, -2 * penalty / motion.samples * missing, sensitivity)
@@ -131,13 +137,20 @@ class ExcitationProblem:
         return Motion(self.model, states[0], states[1], states[2], SIGN_SPEED)
 
     def check_times(self, trajectory: FourierTrajectory) -> NDArray:
-        """Return times at ten times the sampling of the search, over the whole motion."""
+        """Return times at ten times the sampling of the search, over the whole motion.
+
+        What the worth of a motion is evaluated at.
+        """
         return np.linspace(0.0, trajectory.duration, int(np.ceil(self._count(OVERSAMPLING) * trajectory.duration / self.basis.duration)) + 1)
 
     def assess(self, trajectory: FourierTrajectory) -> Assessment:
-        """Evaluate criterion and margins at ten times the sampling, with the repeats of the settings."""
+        """Evaluate the criterion at ten times the sampling, with the settings' repeats, and certify the margins."""
+        return replace(self.worth(trajectory), margins=certified_margins(self.model, trajectory, self.constraints))
+
+    def worth(self, trajectory: FourierTrajectory) -> Assessment:
+        """Evaluate the criterion alone: what tells one motion of a search from another."""
         whole = trajectory.repeated(self.settings.repeats)
-        return assess(self.model, whole, self.check_times(whole), self.constraints, self.settings.kinds)
+        return assess(self.model, whole, self.check_times(whole), (), self.settings.kinds)
 
     def value(self, assessment: Assessment) -> float:
         """Return the criterion's own figure: the condition number, W_1 cond Φ_1 + W_2 cond Φ_2, or −log det / b."""
@@ -154,14 +167,23 @@ class ExcitationProblem:
             return value
         return float(np.log(value)) - self.settings.information_weight * assessment.log_det / assessment.base_parameters
 
+    def lost_between(self, x: NDArray) -> tuple[dict[str, float], dict[str, float]]:
+        """Return per kind of limit what the smallest slack loses between the samples, and what is missing of it at all."""
+        trajectory, motion = self.trajectory(x), self._motion(x)
+        begin, end = intervals(trajectory)
+        found = {one.kind: one.certified(self.model, trajectory, begin, end) for one in self.constraints}
+        return ({one.kind: max(0.0, one.smallest(motion) - found[one.kind]) for one in self.constraints},
+                {kind: max(0.0, -slack) for kind, slack in found.items()})
+
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
-        """Return the motion, one period of it, shrunk about its posture just enough to keep every limit at ten times the sampling.
+        """Return the motion, one period, shrunk about its posture just enough to keep every limit at all times, by proof.
 
         `shares`: the factors to try, largest first. None where not even the last of them does.
         """
-        fine = self.check_times(trajectory)
         for share in shares:
             candidate = trajectory if share == 1.0 else trajectory.scaled(share)
-            if all(keeps(self.model, candidate, times, self.constraints) for times in (self.times, fine)):
+            # most of what breaks a limit does so at a sample, which is seen at once
+            if keeps(self.model, candidate, self.times, self.constraints) \
+                    and certainly_keeps(self.model, candidate, self.constraints):
                 return candidate
         return None

@@ -17,60 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot.link_motion import JointPlacements, LinkMotion, cross, dot, turn, turn_back
 
 _TENSOR = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
 
-def cross(a: NDArray, b: NDArray) -> NDArray:
-    """Cross product along the first axis, (3, …) each; np.cross moves axes about for every call."""
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    np.subtract(a[1] * b[2], a[2] * b[1], out=out[0])
-    np.subtract(a[2] * b[0], a[0] * b[2], out=out[1])
-    np.subtract(a[0] * b[1], a[1] * b[0], out=out[2])
-    return out
+class _Levers(NamedTuple):
+    """Of one link: the joints that move it, their axes z and levers u in its frame, (3, joints, samples) each."""
 
-
-def dot(a: NDArray, b: NDArray) -> NDArray:
-    """Scalar product along the first axis."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def turn(R: NDArray, v: NDArray) -> NDArray:
-    """R v for R (3, 3, samples) and v (3, samples) or (3, joints, samples)."""
-    if v.ndim == 3:
-        R = R[:, :, None]
-    return R[:, 0] * v[0] + R[:, 1] * v[1] + R[:, 2] * v[2]
-
-
-def turn_back(R: NDArray, v: NDArray) -> NDArray:
-    """Rᵀ v, shapes as for `turn`."""
-    if v.ndim == 3:
-        R = R[:, :, None]
-    return R[0] * v[0] + R[1] * v[1] + R[2] * v[2]
-
-
-def joint_rotation(fixed: NDArray, axis: NDArray, q: NDArray) -> NDArray:
-    """Return fixed · Rot(axis, q), (3, 3, samples), of a joint whose frame stands at `fixed` (3, 3) for q = 0."""
-    hat = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
-    # Rodrigues: E + sin q [axis]× + (1 − cos q) [axis]×²
-    return (fixed[:, :, None] + (fixed @ hat)[:, :, None] * np.sin(q) + (fixed @ hat @ hat)[:, :, None] * (1 - np.cos(q)))
-
-
-class _Link(NamedTuple):
-    """Motion of a link in its frame (3, samples) each; that of the link before, turned into it (`_before`); axes and levers of `path`."""
-
-    w: NDArray
-    dw: NDArray
-    a: NDArray
     path: tuple[int, ...]
     z: NDArray
     u: NDArray
-    R: NDArray
-    p: NDArray
-    w_before: NDArray
-    dw_before: NDArray
-    a_before: NDArray
-    gyro: NDArray
 
 
 class RegressorGradient:
@@ -87,42 +44,28 @@ class RegressorGradient:
 
     """
 
-    def __init__(self, model: RobotModel, q: NDArray, dq: NDArray, ddq: NDArray, sign_speed: float = 0.0):
+    def __init__(self, model: RobotModel, q: NDArray, dq: NDArray, ddq: NDArray, sign_speed: float = 0.0,
+                 placements: JointPlacements | None = None):
         self._model = model
         self._chain = chain = model.chain
         self._dq = dq
         self._sign_speed = sign_speed
         n, samples = q.shape
         self.rows = np.zeros((n, len(model.parameter_names), samples))
-        self._links: list[_Link] = []
-        zero = np.zeros((3, samples))
+        self._motion = motion = LinkMotion(chain, q, dq, ddq, placements)
+        self._levers: list[_Levers] = []
+        zero = np.zeros((3, 1, samples))
         for i, parent in enumerate(chain.parent):
-            axis = chain.axis[i][:, None]
-            if chain.prismatic[i]:
-                R = np.broadcast_to(chain.rotation[i][:, :, None], (3, 3, samples))
-                p = chain.translation[i][:, None] + (chain.rotation[i] @ chain.axis[i])[:, None] * q[i]
-            else:
-                R, p = joint_rotation(chain.rotation[i], chain.axis[i], q[i]), chain.translation[i][:, None]
-            path: tuple[int, ...]
+            own = np.broadcast_to(chain.axis[i][:, None, None], (3, 1, samples))
+            own_z, own_u = (zero, own) if chain.prismatic[i] else (own, zero)
             if parent < 0:
-                w0, dw0, a0, path = zero, zero, np.broadcast_to(-chain.gravity[:, None], (3, samples)), ()
-                z, u = np.empty((3, 0, samples)), np.empty((3, 0, samples))
+                levers = _Levers((i,), own_z, own_u)
             else:
-                w0, dw0, a0, path, z0, u0 = self._links[parent][:6]
-                z, u = turn_back(R, z0), turn_back(R, u0 + cross(z0, p[:, None]))
-            turned = cross(w0, p)
-            w1, dw1, a1 = turn_back(R, w0), turn_back(R, dw0), turn_back(R, a0 + cross(dw0, p) + cross(w0, turned))
-            gyro = cross(w1, axis)
-            if chain.prismatic[i]:
-                w, dw, a = w1, dw1, a1 + axis * ddq[i] + 2 * gyro * dq[i]
-                own_z, own_u = zero, np.broadcast_to(axis, (3, samples))
-            else:
-                w, dw, a = w1 + axis * dq[i], dw1 + axis * ddq[i] + gyro * dq[i], a1
-                own_z, own_u = np.broadcast_to(axis, (3, samples)), zero
-            path = (*path, i)
-            z, u = np.concatenate([z, own_z[:, None]], axis=1), np.concatenate([u, own_u[:, None]], axis=1)
-            self._links.append(_Link(w, dw, a, path, z, u, R, p, w1, dw1, a1, gyro))
-            self._fill(i, list(path), z, u, w, dw, a)
+                R, (path, z, u) = motion.rotation[i], self._levers[parent]
+                z, u = turn_back(R, z), turn_back(R, u + cross(z, motion.position[i][:, None]))
+                levers = _Levers((*path, i), np.concatenate([z, own_z], axis=1), np.concatenate([u, own_u], axis=1))
+            self._levers.append(levers)
+            self._fill(i, levers, motion.w[i], motion.dw[i], motion.a[i])
             self._fill_joint(i, dq[i], ddq[i])
         if model.coupling is not None:
             self.rows[:, PER_JOINT * n:] = model.coupling.regressor_rows(dq, ddq)
@@ -131,7 +74,8 @@ class RegressorGradient:
                     c = model.coupling.matrix[m]
                     self.rows[:, PER_JOINT * n + 3 * index + 2] = c[:, None] * np.tanh(c @ dq / sign_speed)
 
-    def _fill(self, i: int, path: list[int], z: NDArray, u: NDArray, w: NDArray, dw: NDArray, a: NDArray) -> None:
+    def _fill(self, i: int, levers: _Levers, w: NDArray, dw: NDArray, a: NDArray) -> None:
+        path, z, u = levers
         block = np.empty((len(INERTIAL), z.shape[1], z.shape[2]))
         v = cross(z, w[:, None])
         block[0] = dw[0] * z[0] + w[0] * v[0]
@@ -143,7 +87,7 @@ class RegressorGradient:
         # Kᵀu with K = [ẇ]× + [w]×², as u × ẇ + (u × w) × w
         block[6:9] = cross(a[:, None], z) + cross(u, dw[:, None]) + cross(cross(u, w[:, None]), w[:, None])
         block[9] = dot(u, a[:, None])
-        self.rows[path, PER_JOINT * i:PER_JOINT * i + 10] = block.transpose(1, 0, 2)
+        self.rows[list(path), PER_JOINT * i:PER_JOINT * i + 10] = block.transpose(1, 0, 2)
 
     def _fill_joint(self, i: int, dq: NDArray, ddq: NDArray) -> None:
         row = self.rows[i, PER_JOINT * i:]
@@ -157,31 +101,31 @@ class RegressorGradient:
         n, _, samples = weight.shape
         grad_q, grad_dq, grad_ddq = (np.zeros((n, samples)) for _ in range(3))
         self._joint_gradient(weight, grad_dq, grad_ddq)
-        chain = self._chain
+        chain, motion = self._chain, self._motion
         link_bar = [[np.zeros((3, samples)) for _ in range(3)] for _ in range(n)]
-        lever_bar = [[np.zeros((3, len(link.path), samples)) for _ in range(2)] for link in self._links]
+        lever_bar = [[np.zeros((3, len(levers.path), samples)) for _ in range(2)] for levers in self._levers]
         for i in reversed(range(n)):
-            link = self._links[i]
-            z, u, R, p = link.z, link.u, link.R, link.p
+            (_, z, u), R, p, gyro = self._levers[i], motion.rotation[i], motion.position[i], motion.gyro[i]
             self._link_gradient(i, weight, link_bar[i], lever_bar[i])
             (w_bar, dw_bar, a_bar), (z_bar, u_bar) = link_bar[i], lever_bar[i]
             axis = chain.axis[i][:, None]
             if chain.prismatic[i]:
                 grad_ddq[i] += dot(axis, a_bar)
-                grad_dq[i] += 2 * dot(link.gyro, a_bar)
+                grad_dq[i] += 2 * dot(gyro, a_bar)
                 w1_bar = w_bar + 2 * self._dq[i] * cross(axis, a_bar)
             else:
                 grad_ddq[i] += dot(axis, dw_bar)
-                grad_dq[i] += dot(axis, w_bar) + dot(link.gyro, dw_bar)
+                grad_dq[i] += dot(axis, w_bar) + dot(gyro, dw_bar)
                 w1_bar = w_bar + self._dq[i] * cross(axis, dw_bar)
                 # d(Rᵀx)/dq = Rᵀx × axis for everything that was turned into this frame
-                moment = cross(w1_bar, link.w_before) + cross(dw_bar, link.dw_before) + cross(a_bar, link.a_before)
+                w0, dw0, a0 = motion.before[i]
+                moment = cross(w1_bar, w0) + cross(dw_bar, dw0) + cross(a_bar, a0)
                 moment += (cross(z_bar[:, :-1], z[:, :-1]) + cross(u_bar[:, :-1], u[:, :-1])).sum(axis=1)
                 grad_q[i] += dot(axis, moment)
             parent = chain.parent[i]
             if parent < 0:
                 continue  # gravity is the same everywhere: the position of a first slide acts on nothing
-            w0, dw0, z0 = self._links[parent].w, self._links[parent].dw, self._links[parent].z
+            w0, dw0, z0 = motion.w[parent], motion.dw[parent], self._levers[parent].z
             acc_bar = turn(R, a_bar)
             arm_bar = turn(R, u_bar[:, :-1])
             link_bar[parent][0] += turn(R, w1_bar) + p * dot(acc_bar, w0) + acc_bar * dot(w0, p) - 2 * w0 * dot(acc_bar, p)
@@ -218,7 +162,8 @@ class RegressorGradient:
 
     def _link_gradient(self, i: int, weight: NDArray, motion_bar: list[NDArray], lever_bar: list[NDArray]) -> None:
         """Add the gradients of the link's ten columns with respect to w, ẇ, a and to z, u of every joint before it."""
-        w, dw, a, path, z, u = self._links[i][:6]
+        path, z, u = self._levers[i]
+        w, dw, a = self._motion.w[i], self._motion.dw[i], self._motion.a[i]
         own = weight[list(path), PER_JOINT * i:PER_JOINT * i + 10].transpose(1, 0, 2)
         S, m, mu = own[_TENSOR], own[6:9], own[9]
         w, dw, a = w[:, None], dw[:, None], a[:, None]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,12 @@ from joint_dynamics.excitation.problem import ExcitationProblem
 # (sharpness of the criterion, weight of broken limits, iterations). The first problem is smooth enough to see past the corners of
 # the last ones; what it ends at foretells what the last ends at, so that only the best of several goes on.
 STAGES = ((4.0, 1e2, 80), (8.0, 1e3, 100), (16.0, 3e3, 120), (32.0, 1e4, 150))
+# slack kept at the samples beside what is lost between them, for the penalty is soft; and how much more of what was
+# missing all the same
+SPARE, MORE = 0.005, 1.2
+# what the last stage leaves broken between the samples is made up for by more slack at them
+CORRECTION = (32.0, 1e4, 40)
+CORRECTIONS = 3
 MEMORY = 30
 ATTEMPTS = 100
 
@@ -115,15 +121,23 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
             break
     assert best is not None
     x = best[1]
-    for number, stage in enumerate(STAGES[1:], start=1):
-        x, _, in_time = _descend(problem, x, stage, deadline)
+    reserve = _reserve(problem, x)
+    for number, stage in enumerate((*STAGES[1:], *[CORRECTION] * CORRECTIONS), start=1):
+        x, _, in_time = _descend(problem, x, stage, deadline, reserve)
         _report_feasible(problem, start, number, x, report)
-        if not in_time:
+        lost, missing = problem.lost_between(x)
+        if not in_time or (number >= len(STAGES) - 1 and not any(missing.values())):
             return
+        reserve = {kind: max(SPARE + lost[kind], reserve[kind] + MORE * short if short else 0.0)
+                   for kind, short in missing.items()}
+
+
+def _reserve(problem: ExcitationProblem, x: NDArray) -> dict[str, float]:
+    return {kind: SPARE + lost for kind, lost in problem.lost_between(x)[0].items()}
 
 
 def _found(problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory) -> Found:
-    assessment = problem.assess(trajectory)
+    assessment = problem.worth(trajectory)
     return Found(start, stage, trajectory, assessment, problem.value(assessment), problem.merit(assessment))
 
 
@@ -133,15 +147,19 @@ def _report_feasible(problem: ExcitationProblem, start: int, stage: int, x: NDAr
         report(_found(problem, start, stage, trajectory))
 
 
-def _descend(problem: ExcitationProblem, x: NDArray, stage: tuple[float, float, int], deadline: float) -> tuple[NDArray, float, bool]:
-    """Minimise one stage from x; return the point, its value and whether the stage came to its end before the deadline."""
+def _descend(problem: ExcitationProblem, x: NDArray, stage: tuple[float, float, int], deadline: float,
+             reserve: Mapping[str, float] | None = None) -> tuple[NDArray, float, bool]:
+    """Minimise one stage from x; return the point, its value and whether the stage came to its end before the deadline.
+
+    reserve: slacks to keep at the samples, see ExcitationProblem.objective.
+    """
     sharpness, penalty, iterations = stage
     last = [x.copy()]
 
     def objective(point: NDArray) -> tuple[float, NDArray]:
         if time.monotonic() > deadline:
             raise OutOfTime
-        return problem.objective(point, sharpness, penalty)
+        return problem.objective(point, sharpness, penalty, reserve=reserve)
 
     def keep(point: NDArray) -> None:
         last[0] = point.copy()

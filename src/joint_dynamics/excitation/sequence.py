@@ -8,17 +8,44 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.fourier import smooth_step
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.trajectory import Trajectory
+from joint_dynamics.excitation.majorants import composed
+from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
+from joint_dynamics.signals.extremes import certified_minimum
+from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial
 
-PEAK_SPEED, PEAK_ACCELERATION = 15 / 8, 10 / np.sqrt(3)
-"""Greatest slope and bend of the smooth step over a unit of time."""
 SAME_POSTURE = 1e-3
 """Distance [rad] within which two postures count as one."""
 
 
-class Move(Trajectory):
+class _Quintic(Trajectory):
+    """A motion of quintics between points, at which position, speed and acceleration meet."""
+
+    def __init__(self, joint_names: Sequence[str], time: NDArray, values: Sequence[NDArray]):
+        self.joint_names = tuple(joint_names)
+        self._pieces = PiecewisePolynomial.hermite(time, values)
+        self.duration = float(time[-1])
+
+    @property
+    def knots(self) -> NDArray:
+        """Times of the points."""
+        return self._pieces.time
+
+    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq, (joints, samples) each."""
+        q, dq, half_ddq = self._pieces.taylor(t, 3)
+        return q, dq, 2 * half_ddq
+
+    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
+        return self._pieces.majorants(begin, end, ORDERS)
+
+    def magnitude(self) -> NDArray:
+        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
+        return self._pieces.magnitude(3)
+
+
+class Move(_Quintic):
     """A straight line in joint space, from rest to rest, of minimal jerk.
 
     Parameters
@@ -28,24 +55,16 @@ class Move(Trajectory):
     """
 
     def __init__(self, joint_names: Sequence[str], start: ArrayLike, stop: ArrayLike, duration: float):
-        self.joint_names = tuple(joint_names)
-        self._start = np.asarray(start, dtype=float)
-        self._way = np.asarray(stop, dtype=float) - self._start
-        self.duration = float(duration)
+        q = np.array([start, stop], dtype=float)
+        super().__init__(joint_names, np.array([0.0, float(duration)]), [q, 0 * q, 0 * q])
 
     @classmethod
     def within(cls, limits: MotionLimits, joint_names: Sequence[str], start: ArrayLike, stop: ArrayLike, share: float) -> Move:
         """Return the move that reaches `share` of the speed or of the acceleration any joint may have."""
         way = np.abs(np.asarray(stop, dtype=float) - np.asarray(start, dtype=float))
-        by_speed = PEAK_SPEED * way / (share * limits.velocity)
-        by_acceleration = np.sqrt(PEAK_ACCELERATION * way / (share * limits.acceleration))
+        by_speed = STEP_PEAKS[1] * way / (share * limits.velocity)
+        by_acceleration = np.sqrt(STEP_PEAKS[2] * way / (share * limits.acceleration))
         return cls(joint_names, start, stop, max(float(np.maximum(by_speed, by_acceleration).max()), 1e-3))
-
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return q, dq and ddq, (joints, samples) each."""
-        s, ds, dds = smooth_step(t / self.duration)
-        way = self._way[:, None]
-        return self._start[:, None] + way * s, way * ds / self.duration, way * dds / self.duration ** 2
 
 
 class Succession(Trajectory):
@@ -66,15 +85,42 @@ class Succession(Trajectory):
         self._begin = np.concatenate([[0.0], np.cumsum([part.duration for part in parts])])
         self.duration = float(self._begin[-1])
 
+    @property
+    def knots(self) -> NDArray:
+        """Those of the parts."""
+        return np.unique(np.concatenate([begin + part.knots for begin, part in zip(self._begin[:-1], self._parts, strict=True)]))
+
+    def _of(self, t: NDArray) -> list[tuple[NDArray, float, Trajectory]]:
+        """Return for every part that holds one of the times t which ones, its begin [s] and itself."""
+        index = np.clip(np.searchsorted(self._begin, t, side='right') - 1, 0, len(self._parts) - 1)
+        return [(np.flatnonzero(index == k), self._begin[k], self._parts[k]) for k in np.unique(index).tolist()]
+
     def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Return q, dq and ddq, (joints, samples) each."""
+        return self.one_sided(t, t)
+
+    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq at t by the part that `inside` (samples,) is in, (joints, samples) each."""
         states = np.empty((3, self.n, len(t)))
-        index = np.clip(np.searchsorted(self._begin, t, side='right') - 1, 0, len(self._parts) - 1)
-        for k, part in enumerate(self._parts):
-            here = index == k
-            if here.any():
-                states[:, :, here] = part.motion(np.clip(t[here] - self._begin[k], 0.0, part.duration))
+        for here, begin, part in self._of(inside):
+            states[:, :, here] = part.one_sided(*(np.clip(one[here] - begin, 0.0, part.duration) for one in (t, inside)))
         return states[0], states[1], states[2]
+
+    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
+        found = np.empty((ORDERS, self.n, len(begin)))
+        for here, since, part in self._of((begin + end) / 2):
+            found[:, :, here] = part.majorants(*(np.clip(t[here] - since, 0.0, part.duration) for t in (begin, end)))
+        return found
+
+    def magnitude(self) -> NDArray:
+        """Return the greatest of the parts, (3, joints)."""
+        return np.max([part.magnitude() for part in self._parts], axis=0)
+
+    def once(self) -> Trajectory:
+        """Return the same with every part once, and none of them twice."""
+        parts = [part.once() for part in dict.fromkeys(self._parts)]
+        return self if parts == self._parts else Succession(parts)
 
 
 class Braking(Trajectory):
@@ -89,24 +135,74 @@ class Braking(Trajectory):
         self.joint_names = trajectory.joint_names
         self._trajectory = trajectory
         self._at = float(np.clip(at, 0.0, trajectory.duration))
+        allowed = factor * limits.acceleration[:, None]
         for duration in np.geomspace(0.05, 5.0, 24):
             self.duration = float(duration)
-            acceleration = np.abs(self.motion(np.linspace(0.0, self.duration, 60))[2])
-            if np.all(acceleration <= factor * limits.acceleration[:, None]):
+            if self._accelerates_within(allowed):
                 break
+
+    def _accelerates_within(self, allowed: NDArray) -> bool:
+        """Whether no joint's acceleration exceeds `allowed` (n, 1) at any time, by proof."""
+        def lowest(begin: NDArray, end: NDArray, first: NDArray, last: NDArray) -> tuple[NDArray, NDArray]:
+            seen = np.maximum(np.abs(first), np.abs(last))
+            return ((1 - (seen + 3 * (end - begin) ** 2 * self.majorants(begin, end)[4]) / allowed).min(axis=0),
+                    (1 - seen / allowed).min(axis=0))
+
+        knots = self.knots
+        least = certified_minimum(knots[:-1], knots[1:], lambda t, inside: self.one_sided(t, inside)[2], lowest, 1e-3, 0.0)
+        return least.bound >= 0
+
+    def _path(self, t: NDArray) -> NDArray:
+        """Return the first Taylor coefficients of the time on the path, (ORDERS, samples)."""
+        T = self.duration
+        x = t / T
+        return np.array([self._at + t - t * x ** 2 + t * x ** 3 / 2, 1 - 3 * x ** 2 + 2 * x ** 3, (-3 * x + 3 * x ** 2) / T,
+                         (-1 + 2 * t / T) / T ** 2, np.full_like(t, 0.5 / T ** 3)])
+
+    @property
+    def knots(self) -> NDArray:
+        """Where the path meets those of the motion, and its end."""
+        path = np.append(self._trajectory.knots, self._trajectory.duration)
+        met = path[(path > self._at) & (path < self._path(np.array([self.duration]))[0])]
+        low, high = np.zeros_like(met), np.full_like(met, self.duration)
+        for _ in range(60):
+            middle = (low + high) / 2
+            before = self._path(middle)[0] < met
+            low, high = np.where(before, middle, low), np.where(before, high, middle)
+        return np.unique(np.concatenate([[0.0], high, [self.duration]]))
 
     def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Return q, dq and ddq, (joints, samples) each."""
+        return self.one_sided(t, t)
+
+    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq at t by the piece of the motion that `inside` (samples,) is in, (joints, samples)."""
+        path, rate, half_slope = self._path(t)[:3]
+        of, end = self._path(inside)[0], self._trajectory.duration
+        q, dq, ddq = self._trajectory.one_sided(np.clip(path, 0.0, end), np.clip(of, 0.0, end))
+        moving = of <= end
+        return q, dq * rate * moving, (ddq * rate ** 2 + 2 * dq * half_slope) * moving
+
+    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+        """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
         T = self.duration
-        rate = 1 - 3 * (t / T) ** 2 + 2 * (t / T) ** 3
-        slope = (-6 * t / T + 6 * (t / T) ** 2) / T
-        path = self._at + t - t ** 3 / T ** 2 + t ** 4 / (2 * T ** 3)
-        states = self._trajectory.states(path)
-        q, dq, ddq = states.q.T, states.dq.T, states.ddq.T
-        return q, dq * rate, ddq * rate ** 2 + dq * slope
+        # rate and slope of the path have their extremes at the ends of an interval or, the slope, in the middle of the
+        # braking
+        path = np.maximum(np.abs(self._path(begin)), np.abs(self._path(end)))
+        path[2] = np.where((begin < T / 2) & (end > T / 2), 0.75 / T, path[2])
+        last = self._trajectory.duration
+        inner = self._trajectory.majorants(*(np.clip(self._path(t)[0], 0.0, last) for t in (begin, end)))
+        found = composed(inner, path[:, None, :])
+        found[1:, :, self._path((begin + end) / 2)[0] > last] = 0.0
+        return found
+
+    def magnitude(self) -> NDArray:
+        """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
+        inner = self._trajectory.magnitude()
+        return np.array([inner[0], inner[1], inner[2] + 1.5 / self.duration * inner[1]])
 
 
-class SampledTrajectory(Trajectory):
+class SampledTrajectory(_Quintic):
     """A motion given by points, quintic between them, as a joint trajectory controller plays it.
 
     Parameters
@@ -116,29 +212,12 @@ class SampledTrajectory(Trajectory):
     """
 
     def __init__(self, joint_names: Sequence[str], time: ArrayLike, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike):
-        self.joint_names = tuple(joint_names)
-        self._time = np.asarray(time, dtype=float)
-        self._points = [np.asarray(array, dtype=float) for array in (q, dq, ddq)]
-        shape = (len(self._time), len(self.joint_names))
-        if self._time.ndim != 1 or len(self._time) < 2 or not np.all(np.isfinite(self._time)) or np.any(np.diff(self._time) <= 0):
+        times = np.asarray(time, dtype=float)
+        points = [np.asarray(array, dtype=float) for array in (q, dq, ddq)]
+        shape = (len(times), len(joint_names))
+        if times.ndim != 1 or len(times) < 2 or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
             raise JointDynamicsError('trajectory: expected at least two points at increasing times')
-        if any(array.shape != shape or not np.all(np.isfinite(array)) for array in self._points):
+        if any(array.shape != shape or not np.all(np.isfinite(array)) for array in points):
             raise JointDynamicsError(f'trajectory: expected finite positions, velocities and accelerations of shape {shape}, found '
-                                     f'{", ".join(str(array.shape) for array in self._points)}')
-        self._time = self._time - self._time[0]
-        self.duration = float(self._time[-1])
-
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return q, dq and ddq, (joints, samples) each."""
-        index = np.clip(np.searchsorted(self._time, t, side='right') - 1, 0, len(self._time) - 2)
-        h = (self._time[index + 1] - self._time[index])[:, None]
-        x = (t - self._time[index])[:, None] / h
-        q0, v0, a0 = (array[index] for array in self._points)
-        q1, v1, a1 = (array[index + 1] for array in self._points)
-        # the quintic through position, speed and acceleration at both ends; what is left after the Taylor part of the first end
-        way, speed, bend = q1 - q0 - h * v0 - h * h * a0 / 2, h * (v1 - v0) - h * h * a0, h * h * (a1 - a0)
-        c3, c4, c5 = 10 * way - 4 * speed + bend / 2, -15 * way + 7 * speed - bend, 6 * way - 3 * speed + bend / 2
-        q = q0 + h * v0 * x + h * h * a0 / 2 * x ** 2 + c3 * x ** 3 + c4 * x ** 4 + c5 * x ** 5
-        dq = v0 + h * a0 * x + (3 * c3 * x ** 2 + 4 * c4 * x ** 3 + 5 * c5 * x ** 4) / h
-        ddq = a0 + (6 * c3 * x + 12 * c4 * x ** 2 + 20 * c5 * x ** 3) / h ** 2
-        return q.T, dq.T, ddq.T
+                                     f'{", ".join(str(array.shape) for array in points)}')
+        super().__init__(joint_names, times - times[0], points)

@@ -101,9 +101,11 @@ class ExcitationSettings:
     criterion: `condition_number` of the scaled base regressor, `weighted_blocks` (Li's `weights`[0] cond Φ1 + `weights`[1] cond Φ2, first
     moments and inertias), or `log_det` (−log det of the information matrix). information_weight: of −log det / b beside the log of the first
     two, which do not tell large signals from small ones; 0: not at all. kinds: the kinds of parameters the regressor has.
-    starts: searches, each going on with the best of `candidates` random motions; the same seed gives the same result unless the time
-    budget [s] ends the search first. processes: None for one per core. samples_per_cycle: of the highest harmonic, while
-    searching; the result is checked at ten times that.
+    starts: searches at most, each going on with the best of `candidates` random motions; after `patience` of them in a
+    row that gained nothing no further begins. So the effort is counted, and the same seed gives the same result however
+    fast the machine is and however many processes (None: one per core) there are. time_budget [s]: None for none; one
+    that ends the search first is told. samples_per_cycle: of the highest harmonic, while searching; what it is worth is
+    evaluated at ten times that, and the limits are proved.
     """
 
     period: float = 10.0
@@ -117,8 +119,9 @@ class ExcitationSettings:
     kinds: Sequence[str] = KINDS
     starts: int = 8
     candidates: int = 4
+    patience: int = 3
     seed: int = 0
-    time_budget: float = 20.0
+    time_budget: float | None = None
     processes: int | None = None
     samples_per_cycle: int = 20
     limits: LimitSettings = field(default_factory=LimitSettings)
@@ -127,10 +130,12 @@ class ExcitationSettings:
         if isinstance(self.limits, Mapping):
             object.__setattr__(self, 'limits', from_mapping(LimitSettings, self.limits, 'limits'))
         check_number(self.period, 'period', above=0)
-        check_number(self.time_budget, 'time_budget', above=0)
+        if self.time_budget is not None:
+            check_number(self.time_budget, 'time_budget', above=0)
         if self.ramp is not None:
             check_number(self.ramp, 'ramp', above=0)
-        for name, least in (('harmonics', 1), ('repeats', 1), ('starts', 1), ('candidates', 1), ('seed', 0), ('samples_per_cycle', 8)):
+        for name, least in (('harmonics', 1), ('repeats', 1), ('starts', 1), ('candidates', 1), ('patience', 1), ('seed', 0),
+                            ('samples_per_cycle', 8)):
             check_integer(getattr(self, name), name, least)
         if self.processes is not None:
             check_integer(self.processes, 'processes', 1)

@@ -20,8 +20,16 @@ class MotionSamples:
     ddq: NDArray
 
 
+ORDERS = 5
+"""How many Taylor coefficients f^(k)/k!, k = 0 … 4, a motion is bounded by: the torque's second derivative takes the
+fourth of q."""
+
+
 class Trajectory(ABC):
     """A motion of n joints over [0, `duration`] s; before and after it the joints rest where it begins and ends.
+
+    Between two of its `knots` it has all derivatives, of which `majorants` are bounds: what the proofs that it keeps a
+    limit rest on.
 
     Attributes
     ----------
@@ -35,6 +43,41 @@ class Trajectory(ABC):
     @abstractmethod
     def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Return q, dq and ddq, (joints, samples) each, at times t (samples,) within [0, duration]."""
+
+    @property
+    def knots(self) -> NDArray:
+        """Times [s], from 0 to the duration, between which all derivatives exist."""
+        return np.array([0.0, self.duration])
+
+    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Return q, dq and ddq at t as seen from between the knots where `inside` (samples,) is.
+
+        At a jump the side is told apart.
+
+        Without jumps in q, dq and ddq that is `motion`.
+        """
+        return self.motion(t)
+
+    @abstractmethod
+    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+        """Return bounds of |q^(k)|/k! over the intervals [begin, end] (N,), each between two knots.
+
+        Shape (ORDERS, joints, N).
+        """
+
+    @abstractmethod
+    def magnitude(self) -> NDArray:
+        """Return the greatest sums of magnitudes of the terms q, dq and ddq are summed up from, (3, joints).
+
+        The scale of their rounding.
+        """
+
+    def once(self) -> Trajectory:
+        """Return a motion that visits the same states, the shortest there is.
+
+        A motion without the repetitions in it.
+        """
+        return self
 
     @property
     def n(self) -> int:

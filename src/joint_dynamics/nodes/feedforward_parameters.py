@@ -84,7 +84,8 @@ PARAMETERS = (
     ParameterRow('tracking_tolerance', 0.5, 'streaming: largest distance of the link from the desired position', 'rad', 0.001, 10),
     ParameterRow('velocity_margin', 1.2, 'largest speed, measured and desired, as a multiple of the limit in the URDF', '', 0.1, 10),
     ParameterRow('position_margin', 0.05, 'how far beyond the limits in the URDF a desired position may be', 'rad', 0, 10),
-    ParameterRow('check_compensation', True, 'whether activating is refused when the friction compensation would make a joint run away'),
+    ParameterRow('check_compensation', True, 'whether activating is refused when the friction compensation would make a joint run away',
+                 applies='at once'),
     *LAW_PARAMETERS,
     *INPUT_PARAMETERS,
 )

@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -17,13 +16,14 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.settings import METHODS, IdentificationSettings
+from joint_dynamics.nodes.config_file import section_of
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.identify_worker import Job
 from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS, InputSet, recording_settings
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.run import run
-from joint_dynamics.nodes.topics import LATCHED, STATUS, TopicRow
+from joint_dynamics.nodes.topics import LATCHED, STATE, STATUS, TopicRow
 from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import RecordingBuilder
 
@@ -68,6 +68,8 @@ class Identifier(DynamicsNode):
     )
     TOPICS = (
         *INPUT_TOPICS,
+        TopicRow('motion_status', 'std_msgs/String', 'subscribes', 'what moves the robot says of it; remapped to `excitation/status`, a recording '
+                 'ends when that says stopped or failed'),
         TopicRow('~/dynamics_description', 'std_msgs/String', 'publishes', 'the identified dynamics description (YAML), latched'),
         TopicRow('~/status', 'std_msgs/String', 'publishes', 'what the node does: idle, recording, identifying (with the step), done, failed '
                  '(with the reason); latched'),
@@ -93,6 +95,7 @@ class Identifier(DynamicsNode):
         self._worker: Worker | None = None
         self._answer: Future | None = None
         self._inputs = InputSet(self, settings, on_message=self._take)
+        self.subscribe(String, 'motion_status', self._take_motion_status, STATE)
         self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
         self._status = ''
@@ -124,6 +127,9 @@ class Identifier(DynamicsNode):
         self._must_be_active()
         if self._recording is not None:
             raise JointDynamicsError('start_recording: a recording is going on already')
+        unnamed = self._inputs.checks.unnamed_joints()
+        if unnamed:
+            raise JointDynamicsError(f'start_recording: expected joint states of all joints, found none of {", ".join(unnamed)}')
         # The node's own builder only ever learns the names of interfaces, which are latched and come once, before any recording.
         self._recording = copy.deepcopy(self._builder)
         self._started = self._now()
@@ -141,6 +147,10 @@ class Identifier(DynamicsNode):
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
         self._say('idle')
         return f'recording {self._count}{", loaded" * self._is_loaded}: {seconds:.2f} s, messages: {messages}'
+
+    def _take_motion_status(self, message: String) -> None:
+        if self._recording is not None and message.data.startswith(('stopped', 'failed')):
+            self.get_logger().warning(f'{self._stop_recording()}: the motion {message.data}')
 
     def _clear(self) -> str:
         forgotten = len(self._recordings) + len(self._loaded)
@@ -244,13 +254,7 @@ class Identifier(DynamicsNode):
         return home / 'joint_dynamics' / self.get_fully_qualified_name().strip('/')
 
     def _identification_settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = {}
-        path = self.parameters['config_file']
-        if path:
-            try:
-                settings.update((yaml.safe_load(Path(path).expanduser().read_text(encoding='utf-8')) or {}).get('identification') or {})
-            except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError) as error:
-                raise JointDynamicsError(f'config_file: cannot read {path}: {error}') from None
+        settings = section_of(self.parameters['config_file'], 'identification')
         for row in self.PARAMETERS:
             if row.name not in IdentificationSettings.__dataclass_fields__ or row.per_joint:
                 continue

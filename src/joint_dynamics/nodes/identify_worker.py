@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording import RecordingBuilder
+from joint_dynamics.recording import Recording, RecordingBuilder
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,30 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     folder = prepare_folder(job.folder)
     settings = IdentificationSettings.from_config(job.settings)
     model = RobotModel.load(job.robot, joints=list(job.joints) or None, mounting=list(job.mounting) or None)
-    recordings = []
-    for name, builder in (*job.recordings, *job.loaded):
-        say(f'aligning {name}')
-        recordings.append(builder.build(name).select(model.joint_names))
-        if job.save_recordings:
-            part = folder / f'.{name}.csv.part'
-            recordings[-1].save_csv(part)
-            part.replace(folder / f'{name}.csv')
-    count = len(job.recordings)
-    split = count - job.validation
-    result = identify(model, recordings[:split], recordings[split:count], settings, progress=say, loaded=recordings[count:])
+    left_out: dict[str, str] = {}
+
+    def aligned(group: tuple[tuple[str, RecordingBuilder], ...], needed: int) -> list[Recording]:
+        """Return the recordings that can be used; one that an abort left behind must not hold up the others."""
+        found = []
+        for name, builder in group:
+            say(f'aligning {name}')
+            try:
+                found.append(builder.build(name).select(model.joint_names))
+            except JointDynamicsError as error:
+                left_out[name] = ' '.join(str(error).split())
+                continue
+            if job.save_recordings:
+                part = folder / f'.{name}.csv.part'
+                found[-1].save_csv(part)
+                part.replace(folder / f'{name}.csv')
+        if len(found) < needed:
+            reasons = '; '.join(f'{name}: {reason}' for name, reason in left_out.items())
+            raise JointDynamicsError(f'identify: expected at least {needed} recordings that can be used, found {len(found)} ({reasons})')
+        return found
+    recordings = aligned(job.recordings, job.validation + 1)
+    loaded = aligned(job.loaded, min(1, len(job.loaded)))
+    split = len(recordings) - job.validation
+    result = identify(model, recordings[:split], recordings[split:], settings, progress=say, loaded=loaded)
     say('writing the results')
     summary = result.summary()
     believable = not result.reasons or settings.proceed
@@ -80,9 +93,10 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
                            ('on validation', 'validation_overall_percent')):
         if summary[key] is not None:
             words.append(f'{words_for} {summary[key]:.3g}' + ' %' * key.endswith('percent'))
-    line = f'{result.verdict}; {", ".join(words)}; results in {folder}'
-    if len(result.reasons) > 1:
-        line = f'{result.verdict}; {"; ".join(map(str, result.reasons[1:]))}; {", ".join(words)}; results in {folder}'
+    further = [str(reason) for reason in result.reasons[1:]]
+    line = '; '.join([result.verdict, *further, ', '.join(words), f'results in {folder}'])
+    if left_out:
+        line += '; left out: ' + '; '.join(f'{name} ({reason})' for name, reason in left_out.items())
     return {'line': line, 'believable': believable, 'yaml': description.to_yaml() if believable else ''}
 
 

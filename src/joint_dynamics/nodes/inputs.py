@@ -12,6 +12,7 @@ from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
+from joint_dynamics.nodes.input_checks import InputChecks
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR, TopicRow
@@ -137,6 +138,7 @@ class InputSet:
         self._on_message = on_message
         self._after = after
         self._received: dict[str, float] = {}
+        self.checks = InputChecks(node, settings.joint_states[0] if settings.joint_states else None, settings.names)
         self._bad: dict[str, int] = {}
         self._bad_since = -math.inf
         self._reason = ''
@@ -175,6 +177,7 @@ class InputSet:
     def report(self) -> None:
         """Put the state of the inputs into the diagnostics, under `inputs`."""
         silent = self.silent()
+        self.checks.report()
         if time.monotonic() - self._bad_since > RECENT:
             self._node.diagnostics.clear('input messages')
         else:
@@ -191,11 +194,12 @@ class InputSet:
     def _reader(self, adapter: Input, topic: str) -> Callable[[Any], None]:
         clock = self._node.get_clock()
         received, on_sample, on_message, read, monotonic = self._received, self._on_sample, self._on_message, adapter.read, time.monotonic
-        ours, after, second = self.settings.names, self._after, self._second
+        ours, after, second, look = self.settings.names, self._after, self._second, self.checks.look
 
         def take(message: Any) -> None:
             received[topic] = monotonic()
             now = clock.now().nanoseconds
+            look(topic, message, now)
             try:
                 if on_message is not None:
                     on_message(topic, message, now)

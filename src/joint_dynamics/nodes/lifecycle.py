@@ -15,25 +15,19 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.common import (
-    COMMON_PARAMETERS,
-    COMMON_TOPICS,
-    DESCRIPTION_PARAMETERS,
-    DESCRIPTION_TOPICS,
-    ROBOT_PARAMETERS,
-    ROBOT_TOPICS,
-    SOURCE_PARAMETERS,
-)
+from joint_dynamics.nodes import common
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from joint_dynamics.nodes.documents import LatchedText
 from joint_dynamics.nodes.mounting import mounting_from_tf
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.topics import SENSOR, STATE, TopicRow
+from joint_dynamics.nodes.transitions import refuse_unfit_transitions
 from joint_dynamics.robot import RobotModel
 
 if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
 
+CONFIGURED = ('inactive', 'active', 'activating', 'deactivating')
 SUCCESS, FAILURE, FAULT = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE, TransitionCallbackReturn.ERROR
 
 
@@ -62,11 +56,13 @@ class DynamicsNode(Node):
 
     def __init__(self, node_name: str | None = None, **options: Any):
         super().__init__(node_name or self.NAME, **options)
+        refuse_unfit_transitions(self)
         self.is_active = False
         self.description = None
         self._owned: list[tuple[Callable, Any]] = []
         self._topic_names = {row.name for row in self.topic_rows()}
-        self.parameters = NodeParameters(self, self.parameter_rows(), self._parameters_changed)
+        self.parameters = NodeParameters(self, self.parameter_rows(), self._parameters_changed,
+                                         lambda: self._state_machine.current_state[1] in CONFIGURED)
         self.diagnostics = Diagnostics(self)
         self.diagnostics.set('state', OK, 'unconfigured')
         self._sources = self._create_sources()
@@ -80,14 +76,15 @@ class DynamicsNode(Node):
     @classmethod
     def parameter_rows(cls) -> tuple[ParameterRow, ...]:
         """Return all parameters of the node, those of the framework first."""
-        return (*COMMON_PARAMETERS, *(SOURCE_PARAMETERS if cls.ROBOT or cls.DESCRIPTION != 'none' else ()),
-                *(ROBOT_PARAMETERS if cls.ROBOT else ()), *(DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()), *cls.PARAMETERS)
+        return (*common.COMMON_PARAMETERS, *(common.SOURCE_PARAMETERS if cls.ROBOT or cls.DESCRIPTION != 'none' else ()),
+                *(common.ROBOT_PARAMETERS if cls.ROBOT else ()),
+                *(common.DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()), *cls.PARAMETERS)
 
     @classmethod
     def topic_rows(cls) -> tuple[TopicRow, ...]:
         """Return all topics and services of the node."""
-        return (*(ROBOT_TOPICS if cls.ROBOT else ()), *(DESCRIPTION_TOPICS if cls.DESCRIPTION != 'none' else ()), *cls.TOPICS,
-                *COMMON_TOPICS)
+        return (*(common.ROBOT_TOPICS if cls.ROBOT else ()), *(common.DESCRIPTION_TOPICS if cls.DESCRIPTION != 'none' else ()), *cls.TOPICS,
+                *common.COMMON_TOPICS)
 
     # Hooks.
 

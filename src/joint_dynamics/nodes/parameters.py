@@ -112,14 +112,19 @@ _KINDS = {float: 'a number', int: 'an integer', bool: 'true or false', str: 'a s
 
 
 class NodeParameters:
-    """The declared parameters of one node, by name; `on_change` is called after a change with the new values."""
+    """The declared parameters of one node, by name; `on_change` is called after a change with the new values.
 
-    def __init__(self, node: Node, rows: Iterable[ParameterRow], on_change: Callable[[dict[str, Any]], None] | None = None):
+    A parameter that takes effect when the node is configured is refused while `configured()`: success would promise what does not happen.
+    """
+
+    def __init__(self, node: Node, rows: Iterable[ParameterRow], on_change: Callable[[dict[str, Any]], None] | None = None,
+                 configured: Callable[[], bool] = lambda: False):
         self._node = node
         self._rows: dict[str, ParameterRow] = {}
         self._values: dict[str, Any] = {}
         self._joints: tuple[str, ...] = ()
         self.on_change = on_change
+        self._configured = configured
         node.add_on_set_parameters_callback(self._validate)
         node.add_post_set_parameters_callback(self._apply)
         self.declare(rows)
@@ -177,9 +182,12 @@ class NodeParameters:
             if row is None:
                 continue
             try:
-                row.value(parameter.value, parameter.name)
+                value = row.value(parameter.value, parameter.name)
             except JointDynamicsError as error:
                 return SetParametersResult(successful=False, reason=str(error))
+            if row.applies == 'configure' and self._configured() and self._values.get(parameter.name, value) != value:
+                return SetParametersResult(successful=False, reason=f'{parameter.name}: takes effect when the node is configured, and it is already: '
+                                           'clean it up, set the parameter, configure it')
         return SetParametersResult(successful=True)
 
     def _apply(self, parameters: list[Parameter]) -> None:

@@ -1,4 +1,4 @@
-"""The two ways a trajectory controller takes a trajectory: its topic, and its action where control_msgs is installed."""
+"""The ways a trajectory controller takes a trajectory: its topic, and its action where control_msgs is installed."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,6 +9,8 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.errors import JointDynamicsError
+
+Report = Callable[[str], None]
 
 
 class TopicOutput:
@@ -27,9 +29,11 @@ class TopicOutput:
         """Whether anybody listens."""
         return self._publisher.get_subscription_count() > 0
 
-    def send(self, message: JointTrajectory) -> None:
-        """Publish one trajectory, to start on arrival."""
+    def send(self, message: JointTrajectory, accepted: Callable[[], None] | None = None) -> None:
+        """Publish one trajectory; a topic has no answer, so that it counts as accepted when it has gone."""
         self._publisher.publish(message)
+        if accepted is not None:
+            accepted()
 
 
 class ActionOutput:
@@ -38,7 +42,7 @@ class ActionOutput:
     Raises JointDynamicsError where control_msgs is not installed.
     """
 
-    def __init__(self, node: Node, name: str, refused: Callable[[str], None]):
+    def __init__(self, node: Node, name: str, refused: Report):
         try:
             from control_msgs.action import FollowJointTrajectory
         except ImportError:
@@ -55,20 +59,63 @@ class ActionOutput:
         """Whether the controller offers the action."""
         return self._client.server_is_ready()
 
-    def send(self, message: JointTrajectory) -> None:
-        """Send one goal."""
+    def send(self, message: JointTrajectory, accepted: Callable[[], None] | None = None) -> None:
+        """Send one goal; `accepted` is called when the controller has taken it."""
         self._sent += 1
         number = self._sent
-        self._client.send_goal_async(self._goal(trajectory=message)).add_done_callback(lambda future: self._answered(number, future.result()))
+        self._client.send_goal_async(self._goal(trajectory=message)).add_done_callback(
+            lambda future: self._answered(number, future.result(), accepted))
 
-    def _answered(self, number: int, handle: Any) -> None:
+    def _answered(self, number: int, handle: Any, accepted: Callable[[], None] | None) -> None:
         if number != self._sent:
             return
         if not handle.accepted:
             self._refused('the controller refused the trajectory')
-        else:
-            handle.get_result_async().add_done_callback(lambda future: self._ended(number, future.result().result))
+            return
+        if accepted is not None:
+            accepted()
+        handle.get_result_async().add_done_callback(lambda future: self._ended(number, future.result().result))
 
     def _ended(self, number: int, result: Any) -> None:
         if number == self._sent and result.error_code not in self._failure:
             self._refused(f'the controller ended with {result.error_code}: {result.error_string}')
+
+
+class EitherOutput:
+    """The action where its server is there when a motion starts, else the topic; what stops a motion goes the way it came."""
+
+    def __init__(self, otherwise: TopicOutput | ActionOutput, action: ActionOutput | None):
+        self._otherwise, self._action = otherwise, action
+        self._chosen = otherwise
+
+    @property
+    def name(self) -> str:
+        """The topic or action in use."""
+        return self._chosen.name
+
+    @property
+    def connected(self) -> bool:
+        """Whether a controller is there."""
+        return self._chosen.connected
+
+    def choose(self) -> None:
+        """Look which way the controller takes now; before a motion starts."""
+        self._chosen = self._action if self._action is not None and self._action.connected else self._otherwise
+
+    def send(self, message: JointTrajectory, accepted: Callable[[], None] | None = None) -> None:
+        """Send one trajectory."""
+        self._chosen.send(message, accepted)
+
+
+def make_output(kind: str, node: Node, publisher: Any, refused: Report) -> EitherOutput:
+    """Return the output for the parameter `output`: topic, action (raises JointDynamicsError without control_msgs) or auto."""
+    topic = TopicOutput(publisher)
+    if kind == 'topic':
+        return EitherOutput(topic, None)
+    try:
+        action = ActionOutput(node, '~/follow_joint_trajectory', refused)
+    except JointDynamicsError:
+        if kind == 'action':
+            raise
+        return EitherOutput(topic, None)
+    return EitherOutput(action if kind == 'action' else topic, action)

@@ -37,7 +37,8 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     _worth(report, plan)
     report.add_section('Margins')
     report.add_table(['limit', 'smallest margin, fraction of the limit'], [[kind, margin] for kind, margin in assessment.margins.items()],
-                     f'Checked at {assessment.samples} samples. The limits have the safety factor {plan.settings.limits.safety_factor:g} in them.')
+                     'Proved for all times, not for samples. The limits have the safety factor '
+                     f'{plan.settings.limits.safety_factor:g} in them.')
     watched = next((constraint for constraint in constraints if constraint.kind == 'clearance'), None)
     if watched is not None and watched.touching:  # type: ignore[attr-defined]
         pairs = ', '.join(f'{a} – {b}' for a, b in watched.touching)  # type: ignore[attr-defined]
@@ -75,7 +76,7 @@ def _worth(report: Report, plan: Plan) -> None:
     before = [finite(result.before.condition_number), finite(result.before.log_det), result.before.base_parameters]
     report.add_table(['', 'best random motion', 'optimised'], [[row[0], old, row[1]] for row, old in zip(rows, before, strict=True)],
                      f'Criterion {result.settings.criterion}, {result.seconds:.1f} s, {result.finished} of {result.settings.starts} searches '
-                     f'finished, seed {result.settings.seed}')
+                     f'({result.ended}), seed {result.settings.seed}')
     from matplotlib import pyplot
     figure, axis = pyplot.subplots(figsize=(8, 3))
     seconds, values = np.array(result.history).T

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.robot.chain import Chain
+from joint_dynamics.robot.link_motion import LinkMotion
 
 INERTIAL = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'MX', 'MY', 'MZ', 'M')
 JOINT = ('Ia', 'Fv', 'Fc', 'off')
@@ -37,63 +38,6 @@ def _cross(a, b):
 
 def _add(a, b):
     return tuple(x + y for x, y in zip(a, b, strict=True))
-
-
-def _joint_rotation(axis: NDArray, q: NDArray) -> list[list]:
-    """Rotation about `axis` by every q [rad] (Rodrigues), as three rows of arrays."""
-    c, s = np.cos(q), np.sin(q)
-    x, y, z = axis
-    v = 1 - c
-    return [[c + x * x * v, x * y * v - z * s, x * z * v + y * s],
-            [x * y * v + z * s, c + y * y * v, y * z * v - x * s],
-            [x * z * v - y * s, y * z * v + x * s, c + z * z * v]]
-
-
-class LinkMotion:
-    """Motion of every link in its own joint frame: rows of arrays (samples,), for one block of samples."""
-
-    def __init__(self, chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray):
-        zero = np.zeros(q.shape[1])
-        self.chain = chain
-        self.rotation: list[list[list]] = []
-        self.position: list[tuple] = []
-        self.w: list[tuple] = []
-        self.dw: list[tuple] = []
-        self.a: list[tuple] = []
-        for i, parent in enumerate(chain.parent):
-            axis, fixed, p = chain.axis[i], chain.rotation[i], chain.translation[i]
-            if chain.prismatic[i]:
-                rotation = [[fixed[r, c] for c in range(3)] for r in range(3)]
-                slide = fixed @ axis
-                p = tuple(p[k] + slide[k] * q[i] for k in range(3))
-            else:
-                turn = _joint_rotation(axis, q[i])
-                rotation = [[sum(fixed[r, k] * turn[k][c] for k in range(3) if fixed[r, k] != 0.0) for c in range(3)] for r in range(3)]
-            self.rotation.append(rotation)
-            self.position.append(p)
-            if parent < 0:
-                w = dw = (zero, zero, zero)
-                a = tuple(np.full_like(zero, -g) for g in chain.gravity)
-            else:
-                w, dw, a = self.w[parent], self.dw[parent], self.a[parent]
-                a = _add(a, _add(_cross(dw, p), _cross(w, _cross(w, p))))
-            w, dw, a = (self.into(i, vector) for vector in (w, dw, a))
-            if chain.prismatic[i]:
-                coriolis = _cross(w, axis)
-                a = tuple(a[k] + axis[k] * ddq[i] + 2 * coriolis[k] * dq[i] for k in range(3))
-            else:
-                spin = tuple(axis[k] * dq[i] for k in range(3))
-                turned = _cross(w, spin)
-                dw = tuple(dw[k] + axis[k] * ddq[i] + turned[k] for k in range(3))
-                w = _add(w, spin)
-            self.w.append(w)
-            self.dw.append(dw)
-            self.a.append(a)
-
-    def into(self, i: int, vector: tuple) -> tuple:
-        """Turn a vector of the frame before link i into frame i."""
-        rotation = self.rotation[i]
-        return tuple(rotation[0][k] * vector[0] + rotation[1][k] * vector[1] + rotation[2][k] * vector[2] for k in range(3))
 
 
 def regressor_rows(chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArray:
@@ -120,7 +64,7 @@ def regressor_rows(chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArr
     return rows
 
 
-def _link_rows(rows: NDArray, first: int, levers: dict[int, tuple], w: tuple, dw: tuple, a: tuple) -> None:
+def _link_rows(rows: NDArray, first: int, levers: dict[int, tuple], w: NDArray, dw: NDArray, a: NDArray) -> None:
     """Fill the ten inertial columns of one link, from column `first` on, in the rows of the joints in `levers`."""
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]

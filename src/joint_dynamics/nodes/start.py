@@ -1,0 +1,67 @@
+"""The steps from the request to start a motion until it can be sent: the robot rests, the way to the start is planned, it still rests there."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import Playback, Trajectory
+from joint_dynamics.nodes.background import Background
+from joint_dynamics.nodes.robot_states import REST, RobotStates
+
+MOVED = 2e-3
+"""Way [rad] of a joint below which the robot stands where it stood."""
+Prepared = tuple[Trajectory, JointTrajectory]
+
+
+class Start:
+    """One start; nothing in it waits, so that the executor goes on. `answer` is that of the service.
+
+    message_of: makes the trajectory message of a motion (called in a thread).
+    """
+
+    def __init__(self, states: RobotStates, playback: Playback, message_of: Callable[[Trajectory], JointTrajectory]):
+        self.answer: Future = Future()
+        self.playback = playback
+        self._states, self._message_of = states, message_of
+        self._asked = states.listened
+        self._posture: NDArray | None = None
+        self._work: Background[Prepared] | None = None
+
+    def step(self, timeout: float, standstill: float) -> Prepared | None:
+        """Go one step further; return the motion and its message once they can be sent, None until then.
+
+        timeout: greatest age of joint states [s]. standstill: speed below which a joint rests [rad/s]. Raises JointDynamicsError with the reason
+        why nothing is started.
+        """
+        if self._work is not None and self._work.outcome is None:
+            return None
+        posture = self._states.resting(timeout, standstill)
+        if posture is None:
+            if self._states.listened - self._asked > REST + timeout:
+                raise JointDynamicsError(f'start: expected joint states over {REST:g} s, found fewer')
+            return None
+        if self._work is None or self._posture is None:
+            self._posture = posture
+            self._work = Background(lambda say: self._prepare(posture))
+            return None
+        if isinstance(self._work.outcome, Exception):
+            raise self._work.outcome
+        moved = np.abs(posture - self._posture)
+        if moved.max() > MOVED:
+            raise JointDynamicsError(f'start: expected the robot at rest, found {self._states.joint_names[int(moved.argmax())]} moved by '
+                                     f'{moved.max():.3g} rad meanwhile')
+        return self._work.outcome
+
+    def _prepare(self, posture: NDArray) -> Prepared:
+        motion = self.playback.from_posture(posture)
+        return motion, self._message_of(motion)
+
+    def reply(self, success: bool, message: str) -> None:
+        """Answer the service."""
+        self.answer.set_result(Trigger.Response(success=success, message=message))

@@ -1,0 +1,91 @@
+"""No lifecycle request, right or wrong, from any state, alone or in a storm, ends a node or leaves it in a state nobody asked for."""
+import random
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+
+from joint_dynamics.nodes.estimator import EstimatorNode
+from joint_dynamics.nodes.excitation import Excitation
+from joint_dynamics.nodes.feedforward import FeedforwardNode
+from joint_dynamics.nodes.gazebo_model import GazeboModel
+from joint_dynamics.nodes.identifier import Identifier
+from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.simulator import Simulator
+
+# What the lifecycle of ROS 2 offers (design.ros2.org/articles/node_lifecycle.html): state -> {request: state after}.
+OFFERED = {
+    'unconfigured': {'configure': 'inactive', 'shutdown': 'finalized'},
+    'inactive': {'activate': 'active', 'cleanup': 'unconfigured', 'shutdown': 'finalized'},
+    'active': {'deactivate': 'inactive', 'shutdown': 'finalized'},
+    'finalized': {},
+}
+WAY = {'unconfigured': (), 'inactive': ('configure',), 'active': ('configure', 'activate'), 'finalized': ('shutdown',)}
+LABELS = ('configure', 'cleanup', 'activate', 'deactivate', 'shutdown', 'create', 'destroy', 'transition_success', 'on_activate_error', 'no such')
+SHUTDOWN = {'unconfigured': 5, 'inactive': 6, 'active': 7}
+NUMBERS = {1: 'configure', 2: 'cleanup', 3: 'activate', 4: 'deactivate'}
+
+
+class Plain(DynamicsNode):
+    NAME = 'plain'
+    ROBOT = False
+
+
+def request(ros, node, *, label='', number=0):
+    return ros.call(ChangeState, f'/{node.get_name()}/change_state', ChangeState.Request(transition=Transition(id=number, label=label))).success
+
+
+def is_offered(state, number):
+    return OFFERED[state].get(NUMBERS.get(number)) or ('finalized' if SHUTDOWN.get(state) == number else None)
+
+
+@pytest.mark.parametrize('state', OFFERED)
+def test_every_request_from_every_state(ros, state):
+    for label in LABELS:
+        node = ros.node(Plain)
+        for step in WAY[state]:
+            assert request(ros, node, label=step)
+        after = OFFERED[state].get(label)
+        assert request(ros, node, label=label) == (after is not None)
+        assert ros.state('/plain') == (after or state)
+        ros.remove(node)
+    node = ros.node(Plain)
+    for step in WAY[state]:
+        assert request(ros, node, label=step)
+    for number in range(256):
+        if not is_offered(state, number):
+            assert not request(ros, node, number=number)
+    assert ros.state('/plain') == state
+
+
+def test_a_storm_of_requests_by_label_and_number(ros):
+    draw = random.Random(0)
+    node, state = ros.node(Plain), 'unconfigured'
+    for _ in range(200):
+        number = draw.choice([*range(5), 9, 60, 254, 255])  # all but shutdown
+        label = draw.choice(['', *[label for label in LABELS if label != 'shutdown']])
+        after = OFFERED[state].get(label) if label else is_offered(state, number)
+        assert request(ros, node, label=label, number=number) == (after is not None)
+        state = after or state
+    assert ros.state('/plain') == state
+
+
+@pytest.mark.parametrize('kind', [EstimatorNode, Excitation, FeedforwardNode, GazeboModel, Identifier, Simulator], ids=lambda kind: kind.NAME)
+def test_no_node_dies_of_a_wrong_request(ros, kind):
+    node = ros.node(kind)
+    for label in ('activate', 'deactivate', 'cleanup', 'no such'):
+        assert not request(ros, node, label=label)
+    assert not request(ros, node, number=3)
+    assert ros.state(node.get_fully_qualified_name()) == 'unconfigured'
+
+
+@pytest.mark.parametrize('executor', ['single_threaded', 'events'])
+def test_a_process_lives_on(ros, monkeypatch, executor):
+    ros.process('joint_dynamics.nodes.simulator', parameters={'autostart': True, 'executor': executor})
+    ros.until_state('/simulator', 'active')
+    assert not ros.transition('/simulator', 'activate')
+    assert not ros.transition('/simulator', 'configure')
+    assert ros.state('/simulator') == 'active'
