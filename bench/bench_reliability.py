@@ -1,5 +1,6 @@
 """What the verdict says: good recordings accepted, corrupted ones named, on simulated arms and (where they are there) real ones."""
 import importlib.util
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -66,7 +67,7 @@ def codes(model, recordings):
 
 
 def main():
-    data = module('bench_cases', '../../bench/bench_identification_methods.py').DATA
+    data = Path(os.environ.get('JOINT_DYNAMICS_DATA') or ROOT.parent / 'shared' / 'data')
     corruptions = module('bench_corruptions', 'reliability/corruptions.py').CORRUPTIONS
     true_robot = module('bench_true_robot', 'conftest.py').TrueRobot
     rates = []
