@@ -36,16 +36,11 @@ NAMED = 0.9
 SEEDS = 20
 # of docs/identification.md: what good data could look like as well
 UNTOLD = {
-    'ur': {'currents for torques', 'another arm'},
-    '7r': {'currents for torques', 'another arm'},
-    'tx40': {'currents for torques', 'another arm'},
-    'kr300': {'torque of joint 2 doubled', 'another arm', 'torque sign of joint 1'},
-    'gen3': {
-        'torque sign of the last joint',
-        'last torques swapped',
-        'sign of joint 2 in one recording',
-        'another arm',
-    },
+    'ur': {'currents for torques'},
+    '7r': {'currents for torques'},
+    'tx40': {'currents for torques'},
+    'kr300': {'torque of joint 2 doubled', 'torque sign of joint 1'},
+    'gen3': {'torque sign of the last joint', 'last torques swapped', 'sign of joint 2 in one recording'},
 }
 
 
