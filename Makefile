@@ -1,32 +1,54 @@
 # Everything lives in the virtual environment .venv; `make demo` and `make test` create it on a fresh machine.
 PYTHON ?= python3
+# of `make demo`: own or mujoco
+ENGINE ?= own
 VENV   := .venv
 BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
 SOURCES := $(shell find src launch config resource -type f -not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: env demo test lint bench soak docs clean
+PROGRESS := tools/with_progress.sh
+LOG := $(VENV)/log
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+
+.PHONY: env demo test test-nightly fuzz mutants lint bench soak docs clean
 
 env: $(VENV)/.installed
 
+# What pip says stays in $(LOG); a failure shows its end.
 $(VENV)/.dependencies: setup.py pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet '.[ros,sdp,dev]'
-	touch $@
+	@tools/require_python.sh $(PYTHON)
+	@$(BIN)/python -m pip --version > /dev/null 2>&1 || \
+		$(PROGRESS) 'Creating the virtual environment $(VENV)' out/log/venv.log $(PYTHON) -m venv --clear $(VENV)
+	@$(PROGRESS) 'Bringing pip up to date' $(LOG)/pip.log $(BIN)/python -m pip install --upgrade pip
+	@$(PROGRESS) 'Installing what joint_dynamics needs (about 100 packages, a minute or two)' $(LOG)/dependencies.log \
+		$(BIN)/python -m pip install '.[ros,sdp,mujoco,dev]'
+	@touch $@
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
-	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall .
-	# compiles the simulated robot once, here and not in the middle of a demo
-	$(BIN)/python -c "from joint_dynamics.simulation import FlexibleJointRobot; FlexibleJointRobot().step()"
-	touch $@
+	@rm -rf build  # modules that moved would be installed from where they were
+	@$(PROGRESS) 'Installing joint_dynamics' $(LOG)/package.log $(BIN)/python -m pip install --no-deps --force-reinstall .
+	@# once, here and not in the middle of a demo
+	@$(PROGRESS) 'Compiling the simulated robot' $(LOG)/compile.log \
+		$(BIN)/python -c "from joint_dynamics.simulation import FlexibleJointRobot; FlexibleJointRobot().step()"
+	@touch $@
 
 demo: env
-	$(BIN)/joint-dynamics demo --out out/demo
+	$(BIN)/joint-dynamics demo --out out/demo --engine $(ENGINE)
 
+# Two workers already fill two cores; threads inside numpy would only get in each other's way.
 test: env
-	# two workers already fill two cores; threads inside numpy would only get in each other's way
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal test
+	$(PYTEST) -n 2 --dist worksteal -m 'not nightly' test
+
+test-nightly: env
+	HYPOTHESIS_PROFILE=random $(PYTEST) -n 2 --dist worksteal -m 'nightly or hypothesis' test
+
+mutants: env
+	$(BIN)/python tools/mutants.py
+
+# ten thousand mutated inputs for every reader; takes hours
+fuzz: env
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) -n 2 --dist worksteal -m fuzz test
 
 lint: env
 	$(BIN)/ruff check .

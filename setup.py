@@ -57,8 +57,9 @@ setup(
     extras_require={
         'ros': ROS,
         'sdp': SDP,
+        'mujoco': ['mujoco>=3.2'],
         'test': TEST,
-        'dev': [*TEST, 'ruff', 'mypy', 'types-PyYAML', 'build'],
+        'dev': [*TEST, 'ruff', 'mypy', 'types-PyYAML', 'build', 'mutmut==3.8.*'],
     },
     entry_points={
         'console_scripts': [

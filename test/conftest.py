@@ -4,6 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pinocchio
 import pytest
@@ -12,6 +13,12 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 HALF = np.pi / 2
+# The same examples on every run, and no deadline for any of them: what passes here passes on a machine that is busy. HYPOTHESIS_PROFILE=random
+# (make test-nightly) looks for new ones, HYPOTHESIS_PROFILE=nightly (make fuzz) for ten thousand of each.
+hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile('random', deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile('nightly', max_examples=10_000, deadline=None)
+hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'repeatable'))
 
 
 def _table(rows, **options):
@@ -70,13 +77,36 @@ def true_arm_csv(moving_arm, tmp_path_factory):
     return path.read_text()
 
 
+DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
+
+
+def _contents(folder):
+    """Size and time of the last change of every file in a folder, by its path there; links are followed."""
+    files = (path for path in folder.rglob('*') if path.is_file())
+    return {path.relative_to(folder): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+
+
 @pytest.fixture(scope='session')
-def data():
-    """The folder of real recordings; tests that ask for it are skipped where it is not there."""
-    path = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
-    if not path.is_dir():
-        pytest.skip(f'real recordings are not at {path}; set JOINT_DYNAMICS_DATA')
-    return path
+def data(tmp_path_factory):
+    """The folder of real recordings; tests that ask for it are skipped where it is not there.
+
+    Its folders are copies and its files links: what a test would leave beside a recording does not reach the recordings, and that it tried
+    is said at the end, as is any change to a recording. (Permissions would not do: they do not stop root.)
+    """
+    if not DATA.is_dir():
+        pytest.skip(f'real recordings are not at {DATA}; set JOINT_DYNAMICS_DATA')
+    view = tmp_path_factory.mktemp('data')
+    for path in sorted(DATA.rglob('*')):
+        place = view / path.relative_to(DATA)
+        if path.is_dir():
+            place.mkdir()
+        else:
+            place.symlink_to(path.resolve())
+    before = _contents(view)
+    yield view
+    after = _contents(view)
+    changed = sorted(str(path) for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    assert not changed, f'expected tests to write under tmp_path only, found changed in {DATA}: {", ".join(changed)}'
 
 
 # Above 101 the ports of a domain reach into the range from which the system picks ports for itself.

@@ -46,8 +46,26 @@ def test_a_motion_that_excites_little_exits_with_3_and_says_so_first(run, arm_fi
     assert 'do not excite the robot enough' in done.out.splitlines()[0]
     assert 'Fv_5' in done.out.splitlines()[0]
     assert 'not to be believed' in done.error
-    assert (tmp_path / 'out' / 'summary.json').exists()
+    doubtful = ['dynamics.not_believable.yaml', 'report.not_believable.html', 'summary.not_believable.json']
+    assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == doubtful
     assert run(*arguments, '--proceed').status == 0
+    assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
+
+
+def test_an_unreliable_result_leaves_an_earlier_good_one_and_says_so(run, arm_file, run_file, tmp_path, ur, motion):
+    assert run('identify', run_file(), '--robot', arm_file, '--out', tmp_path / 'out').status == 0
+    before = {item.name: item.read_bytes() for item in (tmp_path / 'out').iterdir()}
+    t, q, tau = (array.copy() for array in motion)
+    q[:, 3:] = q[0, 3:]
+    from joint_dynamics.recording import Recording
+    Recording(ur.joint_names, t, q, tau=tau).save_csv(tmp_path / 'still.csv')
+    done = run('identify', tmp_path / 'still.csv', '--robot', arm_file, '--out', tmp_path / 'out')
+    assert done.status == 3
+    assert f'kept: {tmp_path}/out/dynamics.yaml of an earlier run' in done.out
+    assert 'dynamics.not_believable.yaml' in done.out
+    assert {name: (tmp_path / 'out' / name).read_bytes() for name in before} == before
+    description = DynamicsDescription.load(tmp_path / 'out' / 'dynamics.not_believable.yaml')
+    assert description.document['provenance']['believable'] is False
 
 
 def spoil(**changes):

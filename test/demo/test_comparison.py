@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.cli import demo_motions
+from joint_dynamics.demo import motions as demo_motions
 from joint_dynamics.demo.comparison import Comparison, compare_parameters, friction_errors, headlines, map_nrmse, mean_squares, reductions
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import MotionSamples
@@ -46,15 +46,16 @@ def test_the_true_parameters_are_compared_by_name_without_the_linear_friction(mo
 def test_a_map_that_is_right_has_100_percent_and_one_scaled_by_a_tenth_90(model, truth):
     motion = demo_motions.cycle()
     true = np.array(truth['stiffness'])
-    np.testing.assert_allclose(map_nrmse(true, true, model, motion, truth), 100.0)
-    np.testing.assert_allclose(map_nrmse(0.9 * true, true, model, motion, truth), 90.0)
+    # The curve is a table of 101 points to 1.2 times the torque limit; its chords lie off the cubic by less than that.
+    np.testing.assert_allclose(map_nrmse(true, model, motion, truth), 100.0, atol=0.02)
+    np.testing.assert_allclose(map_nrmse(0.9 * true, model, motion, truth), 90.0, atol=0.02)
 
 
 def test_friction_errors_are_those_put_in(truth):
     names = truth['joint_names']
     joints = {name: {'friction': {'parameters': {'F_C0': 10.0, 'F_V1': 5.0}}} for name in names}
     description = DynamicsDescription({'robot': {'joint_names': list(names)}, 'joints': joints})
-    found = friction_errors(description, np.tile([1.5, 2.0], (len(names), 1)), truth, seed=3)
+    found = friction_errors(description, np.tile([1.5, 2.0], (len(names), 1)), truth)
     speeds = np.linspace(0.1, 1.5, 29)[:, None]
     np.testing.assert_allclose(found['friction_identified'], np.tile(10.0 + 5.0 * speeds, len(names)))
     np.testing.assert_allclose(found['friction_adapted'], np.tile(15.0 + 7.0 * speeds, len(names)))
@@ -67,8 +68,11 @@ def test_friction_of_the_truth_grows_with_wear(truth):
     joints = {name: {'friction': {'parameters': {'F_C0': 10.0}}} for name in names}
     description = DynamicsDescription({'robot': {'joint_names': list(names)}, 'joints': joints})
     alpha = np.tile([1.0, 0.0], (len(names), 1))
-    new = friction_errors(description, alpha, truth, seed=3)['friction_true']
-    worn = friction_errors(description, alpha, {**truth, 'wear': [1.0] * len(names)}, seed=3)['friction_true']
+    new = friction_errors(description, alpha, truth)['friction_true']
+    worn_robot = FlexibleJointRobot(seed=3)
+    worn_robot.set_wear(1.0)
+    worn_robot.step()
+    worn = friction_errors(description, alpha, worn_robot.truth.as_document())['friction_true']
     growth = 0.6 * np.array(truth['friction']['coulomb'])
     assert np.all(np.abs(worn - new - growth) < 0.05 * growth)
 

@@ -7,17 +7,21 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
 from joint_dynamics.cli.demo import tell
+from joint_dynamics.demo.comparison import friction_errors
 from joint_dynamics.demo.report import demo_report
 from joint_dynamics.demo.story import DemoSettings
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 
-PATIENCE = 120.0
+# Only a test that fails waits so long, s.
+PATIENCE = 300.0
 
 
 def descendants(marker):
@@ -34,10 +38,14 @@ def descendants(marker):
     return found
 
 
-def wait_for(condition, what):
+def wait_for(condition, what, out=None):
+    """Wait for a condition; fail with what was waited for and the last lines of each log in the output folder."""
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, what
+        if time.monotonic() > end:
+            logs = sorted((out / 'logs').glob('*.log')) if out else []
+            said = [f'{log.name}: {" | ".join(log.read_text(errors="replace").splitlines()[-5:])}' for log in logs]
+            pytest.fail('\n'.join([f'waited {PATIENCE:g} s in vain for {what}', *said]))
         time.sleep(0.05)
 
 
@@ -59,7 +67,7 @@ def demo(tmp_path):
                          ids=['interrupted', 'terminated', 'killed'])
 def test_ended_at_any_time_it_leaves_no_process_and_no_half_result(demo, number, moment):
     process, marker, out = demo
-    wait_for(lambda: (out / 'logs' / f'{moment}.log').exists() or process.poll() is not None, f'{moment} to start')
+    wait_for(lambda: (out / 'logs' / f'{moment}.log').exists() or process.poll() is not None, f'{moment} to start', out)
     assert process.poll() is None, process.stderr.read()
     assert len(descendants(marker)) >= 2
     process.send_signal(number)
@@ -76,11 +84,11 @@ def test_ended_at_any_time_it_leaves_no_process_and_no_half_result(demo, number,
 
 def test_a_node_that_dies_ends_the_demonstration_with_one_line_and_status_2(demo):
     process, marker, out = demo
-    wait_for(lambda: (out / 'logs' / 'identifier.log').exists() or process.poll() is not None, 'identifier to start')
+    wait_for(lambda: (out / 'logs' / 'identifier.log').exists() or process.poll() is not None, 'identifier to start', out)
 
     def simulators():
         return [pid for pid in descendants(marker) if b'joint_dynamics.nodes.simulator' in Path(f'/proc/{pid}/cmdline').read_bytes()]
-    wait_for(simulators, 'simulator')
+    wait_for(simulators, 'the simulator', out)
     for pid in simulators():
         os.kill(pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=PATIENCE)
@@ -99,32 +107,64 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_star
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_mujoco_is_asked_for_by_name_and_a_seed_is_a_number_from_0(tmp_path, monkeypatch, capsys):
+    from joint_dynamics.cli import main as command
+    monkeypatch.setattr('importlib.util.find_spec', lambda name: None if name == 'mujoco' else object())
+    for arguments, reason in ((['--engine', 'mujoco'], 'expected the package mujoco, not found'),
+                              (['--seed', '-1'], 'expected a seed >= 0, found -1')):
+        assert command.main(['demo', '--out', str(tmp_path), *arguments]) == 2
+        assert reason in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
-def test_the_first_half_finds_the_robot(tmp_path):
-    settings = DemoSettings(budget=15.0, period=8.0, repeats=1, online=False)
+@pytest.mark.parametrize('engine', ['own', 'mujoco'])
+def test_the_first_half_finds_the_robot(tmp_path, engine):
+    if engine == 'mujoco':
+        pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
+    settings = DemoSettings(seed=1, engine=engine, budget=15.0, period=8.0, repeats=1, online=False)
     summary, results = tell(settings, tmp_path)
     # joints that rest can hold any torque within their Coulomb level
     assert summary['identification']['validation_moving_percent'] < 3.0
     assert summary['identification']['validation_residual_percent'] < 10.0
-    assert summary['identification']['median_error_percent'] < 10.0
+    assert summary['identification']['median_error_percent'] < 15.0
     assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
     assert set(summary['seconds']) >= {'Identify the robot', 'total'}
+    assert summary['engine'] == engine
     json.dumps(summary, allow_nan=False)
     description = DynamicsDescription.load(tmp_path / 'dynamics.yaml')
     truth = results['truth']
-    for k, joint in enumerate(truth['joint_names']):
-        # Coulomb friction within a half: load and Stribeck part share the same slow plateaus.
-        assert description.joint(joint)['friction']['parameters']['F_C0'] == pytest.approx(truth['friction']['coulomb'][k], rel=0.5)
-        if k >= 2:  # of the first two joints motion shows the rotor only together with ZZ
-            assert description.joint(joint)['rotor_inertia']['value'] == pytest.approx(truth['rotor_inertia'][k], rel=0.25)
+    alpha = np.tile([1.0, 0.0], (len(truth['joint_names']), 1))
+    # Friction over 0.1 to 1.5 rad/s, whatever its law.
+    assert friction_errors(description, alpha, truth)['friction_error_identified_percent'].max() < 25.0
     demo_report(summary, results).save(tmp_path / 'report.html')
     assert 'Base parameters' in (tmp_path / 'report.html').read_text()
     assert not (tmp_path / 'summary.json').exists()
+    nobody_was_told_the_truth(tmp_path, truth)
+
+
+def nobody_was_told_the_truth(folder, truth):
+    """No number of the truth's stands in what the nodes were started with, but for what the simulator is itself."""
+    sheet = set(truth['friction']['nominal_gain'])
+    secret = {value for value in every_number(truth) if len(repr(value)) > 8} - sheet
+    told = [path for path in sorted((folder / 'logs').glob('*.yaml')) if path.name != 'simulator.yaml']
+    assert {path.stem for path in told} >= {'identifier', 'excitation'}
+    for path in told:
+        assert not secret & set(every_number(yaml.safe_load(path.read_text()))), path
+    assert secret & set(every_number({'drive_gain': truth['drive_gain']}))
+
+
+def every_number(document):
+    if isinstance(document, dict):
+        document = list(document.values())
+    if isinstance(document, list):
+        for item in document:
+            yield from every_number(item)
+    elif isinstance(document, float):
+        yield document
 
 
 def test_a_trajectory_of_another_size_is_refused():
-    import numpy as np
-
     from joint_dynamics.demo.robot import efforts_of, trajectory_message
     time_, q = np.array([0.5, 1.25]), np.arange(4.0).reshape(2, 2)
     message = trajectory_message(['a', 'b'], time_, q, effort=10 * q)

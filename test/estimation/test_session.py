@@ -99,16 +99,16 @@ def test_period_is_found(feed, short_run):
     assert feed.session.timeline.period == pytest.approx(short_run.period)
 
 
-def test_joints_in_any_order(feed, clean, short_run):
+def test_joints_in_any_order(clean, short_run):
+    """The same samples, named in an order that changes from message to message, give the same estimates to the last bit."""
+    feed = Feed(short_run, EstimationSession(short_run.robot.model, short_run.description, OFFERED, period=short_run.period))
     rng = np.random.default_rng(1)
-    names = list(short_run.robot.joint_names)
-    orders = [tuple(np.array(names)[rng.permutation(6)]) for _ in range(3)]
-    for k in range(3000):
-        feed.sample(k, names=orders[k % 3] if k % 7 == 0 else orders[0])
-    shared = sorted(set(feed.stamps) & set(clean.stamps))
-    ours, theirs = (dict(zip(one.stamps, one.external, strict=True)) for one in (feed, clean))
-    assert len(shared) > 2000
-    assert ours[shared[-1]] == pytest.approx(theirs[shared[-1]], abs=0.05)
+    for k in range(1500):
+        feed.sample(k, names=list(rng.permutation(short_run.robot.joint_names)))
+    assert feed.stamps == clean.stamps[:len(feed.stamps)]
+    assert len(feed.stamps) > 1400
+    np.testing.assert_array_equal(feed.external, clean.external[:len(feed.external)])
+    assert feed.session.timeline.bridged == 0
 
 
 def test_a_joint_is_missing_for_a_while(feed, bound, short_run):

@@ -61,6 +61,19 @@ def test_any_joint_order_and_split_gives_the_same(seed):
     assert timeline.silent() == {}
 
 
+def test_an_order_that_changes_from_message_to_message_is_still_one_source():
+    rng = np.random.default_rng(0)
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    for k in range(100):
+        order = rng.permutation(3)
+        send(timeline, [k * MS], 'q', tuple(np.array(NAMES)[order]), order)
+    stamps, arrays = take(timeline)
+    assert stamps.tolist() == (np.arange(100) * MS).tolist()
+    np.testing.assert_array_equal([sample['q'] for sample in arrays], [line(t) for t in stamps])
+    assert timeline.error == timeline.bridged == timeline.gaps == timeline.late == 0
+    assert timeline.duplicates() == []
+
+
 @given(seed=st.integers(0, 10000), loss=st.floats(0.0, 0.2))
 @settings(max_examples=15, deadline=None)
 def test_lost_and_jittered_samples_are_interpolated(seed, loss):

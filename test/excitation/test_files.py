@@ -72,3 +72,21 @@ def test_what_is_no_trajectory_is_refused(tmp_path, text):
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(JointDynamicsError, match=r'trajectory .*: expected a readable file'):
         load_trajectory(tmp_path / 'none')
+
+
+@pytest.mark.parametrize('names', [['on', 'off'], ['1', '1e3'], ['null', '~'], ['a, b', 'c]'], ["it's", '"q"'], ['ü: x', '# no'], ['2026-01-01', ' padded ']])
+def test_any_joint_name_comes_back_as_text(names, tmp_path):
+    series = FourierTrajectory(names, FourierBasis(3.0, 2, 2, 0.5, True), np.random.default_rng(0).standard_normal((2, 5)))
+    text = to_joint_trajectory(series, series.sample(10.0))
+    assert yaml.safe_load(text)['joint_names'] == names
+    (tmp_path / 'trajectory.yaml').write_text(text, encoding='utf-8')
+    assert load_trajectory(tmp_path / 'trajectory.yaml').joint_names == tuple(names)
+
+
+@pytest.mark.parametrize(('key', 'value'), [('period', 0.0), ('period', -1), ('repeats', 10 ** 12), ('repeats', 0), ('harmonics', 0), ('ramp', 0), ('ramp', 1e300),
+                                            ('joint_names', [True, 'b']), ('joint_names', ['a', 'a']), ('posture', [1.0]), ('posture', ['x', 'y'])])
+def test_coefficients_of_no_motion_are_refused(series, tmp_path, key, value):
+    path = tmp_path / 'summary.json'
+    path.write_text(json.dumps({'trajectory': {**coefficients(series), key: value}}))
+    with pytest.raises(JointDynamicsError, match=r'trajectory .*: expected all fields of a trajectory'):
+        load_trajectory(path)

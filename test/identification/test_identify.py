@@ -38,7 +38,13 @@ def test_joint_order_does_not_matter(true_robot):
     recording = true_robot.record(1, duration=8.0)
     shuffled = recording.select(recording.joint_names[::-1])
     first, second = (identify(true_robot.model, [item]) for item in (recording, shuffled))
-    assert np.allclose(first.solution.chi, second.solution.chi)
+    np.testing.assert_array_equal(first.solution.chi, second.solution.chi)
+
+
+def test_a_result_has_one_description(true_robot):
+    """Its date is that of the result, whenever it is looked at."""
+    result = identify(true_robot.model, [true_robot.record(1, duration=6.0, rate=200.0)], settings=IdentificationSettings(method='ols', selection=False))
+    assert result.description is result.description
 
 
 def test_currents_with_gains_are_torques(true_robot):

@@ -133,3 +133,93 @@ def test_what_a_change_of_level_can_give_back_is_what_the_springs_hold():
     assert work(constant) > 0
     assert work(constant) - work(f) < 10.0 * stored * 1.01
     assert stored < 5e-5
+
+
+def test_a_document_with_a_kinematic_error_is_one_whose_angle_is_corrected():
+    error = PeriodicMap(0.2 * np.cos(np.arange(24) * 2 * np.pi / 24))
+    document = {'parameters': {'F_C0': 6.0}, 'maxwell_slip': {'operators': 4}}
+    theta = 1.5 + 1e-3 * np.sin(np.linspace(0, 20, 400))
+    corrected = FrictionModel.from_dict(document, PeriodicMap.constant(1e-3), error)
+    plain = FrictionModel.from_dict(document, {'values': [1e-3]})
+    expected = plain.run((theta - error(theta))[:, None], 0.0)
+    assert np.allclose(corrected.run(theta[:, None], 0.0), expected, atol=1e-9)
+    assert not np.allclose(
+        FrictionModel.from_dict(document, PeriodicMap.constant(1e-3)).run(theta[:, None], 0.0), expected
+    )
+
+
+def test_what_a_document_leaves_out_has_its_default():
+    """F_S is then F_C0 of the same joint, the rest does nothing; joints may leave out different things."""
+    friction = FrictionModel.from_dicts(
+        [{'parameters': {'F_C0': 5.0, 'F_S': 6.0}}, {'parameters': {'F_C0': 2.0, 'F_V1': 3.0}}]
+    )
+    assert friction.maxwell_slip is None
+    assert friction.joints == 2
+    omega = np.array([[0.2, 0.2]])
+    assert np.allclose(friction.static(omega), [[5 + np.exp(-2.0), 2 + 0.6]])
+    assert np.array_equal(friction.static(omega, 0.0), friction.static(omega))
+    assert friction.to_dict() == friction.to_dict(0)
+    assert friction.to_dict()['parameters']['F_S'] == 6.0
+    assert 'tau_max' not in friction.to_dict()['parameters']
+    assert 'maxwell_slip' not in friction.to_dict()
+
+
+def test_without_load_a_sample_has_the_level_without_load():
+    friction = model(F_C1=1.0)
+    twin = friction.copy()
+    assert np.array_equal(friction.step([0.1], [0.2]), twin.step([0.1], [0.2], 0.0))
+    assert np.array_equal(friction.run([[0.2]], [[0.2]]), twin.run([[0.2]], [[0.2]], 0.0))
+    assert np.array_equal(friction.torque(1.0, 0.2), friction.torque(1.0, 0.2, 0.0))
+    assert np.array_equal(friction.regressor(1.0, 0.2), friction.regressor(1.0, 0.2, 0.0))
+
+
+def test_the_temperature_part_is_zero_without_a_temperature_and_at_its_reference():
+    friction = model(F_T0=0.4, T_0=30.0)
+    assert np.array_equal(friction.static(0.5), friction.static(0.5, temperature=30.0))
+    assert friction.static(0.5) - model().static(0.5) == pytest.approx(0.4 * np.sqrt(0.5))
+
+
+def test_reset_takes_the_hysteresis_where_it_is_told():
+    friction = model(2, F_S=6.0, F_V1=0.0, F_V2=0.0, F_V3=0.0)
+    friction.reset([0.1, 0.2], direction=[1.0, -1.0])
+    assert np.allclose(friction.step([0.1, 0.2], 0.0), [6.0, -6.0])
+    friction.reset()
+    assert np.allclose(friction.step([0.1, 0.2], 0.0), 0.0)
+
+
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (
+            lambda: FrictionModel({'F_C0': [1, 2], 'F_V1': [1, 2, 3]}),
+            r'^friction: expected parameters for one or 3 joints, found sizes \[2, 3\]$',
+        ),
+        (
+            lambda: FrictionModel({'F_C0': [1, 2]}, MaxwellSlip(3)),
+            r'^friction: expected parameters for one or 3 joints, found sizes \[2, 3\]$',
+        ),
+        (lambda: FrictionModel({'F_C0': 1, 'F_X': 1}), "^friction: unknown parameter 'F_X'$"),
+        (lambda: FrictionModel({}), '^friction: expected the parameter F_C0$'),
+        (
+            lambda: FrictionModel.from_dict({'parameters': {'F_C0': 1}, 'colour': 1}),
+            "^friction: unknown field 'colour'$",
+        ),
+        (lambda: FrictionModel.from_dict({'parameters': {'F_Y': 1}}), "^friction: unknown parameter 'F_Y'$"),
+        (lambda: FrictionModel.from_dict({'parameters': {}}), '^friction: expected the parameter F_C0$'),
+        (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters$'),
+        (
+            lambda: FrictionModel.from_dicts(
+                [{'parameters': {'F_C0': 1}, 'maxwell_slip': {}}, {'parameters': {'F_C0': 1}}],
+                [{'values': [1e-3]}] * 2,
+            ),
+            '^friction: a Maxwell-slip part needs a backlash map, and every joint needs both$',
+        ),
+        (
+            lambda: FrictionModel({'F_C0': 1}).reset(),
+            r'^friction: this model has no Maxwell-slip part; give it one, or use static\(\)$',
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(build, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        build()

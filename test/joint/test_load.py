@@ -51,3 +51,35 @@ def test_bad_parameters_are_refused():
         CoulombLevel(1, tau_max=-1)
     with pytest.raises(JointDynamicsError, match='dq_s'):
         QuadrantFriction(dq_s=0)
+
+
+def test_a_joint_at_rest_is_a_motor():
+    """P = 0 counts as motor, with the measured power as with the default one; no sign of a speed that is none."""
+    columns = QuadrantFriction.columns(np.array([50.0, -50.0]), np.zeros(2), 0.03)
+    assert np.array_equal(columns, [[50, 50, 0, 0, 0, 0, 0, 0, 0, 1], [-50, -50, 0, 0, 0, 0, 0, 0, 0, 1]])
+
+
+def test_the_measured_power_decides_the_quadrant():
+    tau, dq = np.array([10.0, 10.0]), np.array([0.2, 0.2])
+    motor, generator = QuadrantFriction.columns(tau, dq, 0.03, power=np.array([3.0, -3.0]))
+    fade = np.exp(-0.2 / 0.03)
+    assert np.allclose(motor, [10, 10 * fade, 0, 0, 1, fade, 0, 0, 0.2, 1])
+    assert np.allclose(generator, [0, 0, 10, -10 * fade, 0, 0, 1, fade, 0.2, 1])
+    friction = QuadrantFriction(c_m=7, c_g=5)
+    assert np.allclose(friction.torque(tau, dq, power=np.array([3.0, -3.0])), [17, 15])
+
+
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (lambda: CoulombLevel(np.nan), '^F_C0: expected a finite number'),
+        (lambda: CoulombLevel(1, tau_max=np.nan), '^tau_max: expected values >= 0, found nan'),
+        (lambda: LoadFriction(linear=np.inf), '^linear: expected a finite number'),
+        (lambda: LoadFriction(quadratic=np.nan), '^quadratic: expected'),
+        (lambda: QuadrantFriction(c_m=[[1.0]]), '^c_m: expected a finite number or one per joint'),
+        (lambda: QuadrantFriction(dq_s=-1), '^dq_s: expected values > 0'),
+    ],
+)
+def test_what_is_no_number_is_named(build, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        build()

@@ -65,3 +65,79 @@ def test_documents():
     for bad in ({'values': [1], 'colour': 1}, {'type': 'spline', 'values': [1]}, {'type': 'table'}, {'values': [np.inf]}):
         with pytest.raises(JointDynamicsError):
             PeriodicMap.from_dict(bad)
+
+
+def test_a_series_has_its_period():
+    series = FourierSeries(0.5, [1.0, 0.2], [0.3, -0.4], period=3.0)
+    theta = np.linspace(-4, 4, 41)
+    turn = 2 * np.pi * theta / 3.0
+    expected = 0.5 + np.cos(turn) + 0.2 * np.cos(2 * turn) + 0.3 * np.sin(turn) - 0.4 * np.sin(2 * turn)
+    assert np.allclose(series(theta), expected)
+    fit = FourierSeries.fit(theta, expected, harmonics=2, period=3.0)
+    assert np.allclose([fit.mean, *fit.cosine, *fit.sine], [0.5, 1.0, 0.2, 0.3, -0.4])
+    assert fit.to_dict()['period'] == 3.0
+    assert np.allclose(FourierSeries.from_dict(fit.to_dict())(theta), expected)
+    assert fit.tabulate(30).tables[0].size == 30
+    assert np.allclose(fit.tabulate(30)(np.arange(30) * 0.1), fit(np.arange(30) * 0.1))
+
+
+def test_twelve_harmonics_are_allowed_and_one():
+    for harmonics in (1, 12):
+        assert FourierSeries(0, np.ones(harmonics), np.ones(harmonics)).cosine.size == harmonics
+
+
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (
+            lambda: FourierSeries.fit(np.linspace(0, 0.8, 500), np.zeros(500), harmonics=6),
+            r'^FourierSeries: the angles cover too little of a turn for 6 harmonics \(rank \d+ of 13\)$',
+        ),
+        (
+            lambda: FourierSeries.fit(np.linspace(0, 6, 500), np.zeros(500), harmonics=13),
+            '^FourierSeries: expected 1 to 12 harmonics, found 13$',
+        ),
+        (
+            lambda: FourierSeries.fit(np.linspace(0, 6, 500), np.zeros(500), harmonics=0),
+            '^FourierSeries: expected 1 to 12 harmonics, found 0$',
+        ),
+        (
+            lambda: FourierSeries(0, [1, 2], [1]),
+            '^FourierSeries: expected 1 to 12 cosine and as many sine coefficients, found 2 and 1$',
+        ),
+        (lambda: PeriodicMap.from_dict({'values': [1], 'colour': 1}), "^periodic map: unknown field 'colour'$"),
+        (lambda: PeriodicMap.from_dict({'type': 'table'}), '^periodic map of type table: expected the field values$'),
+        (
+            lambda: PeriodicMap.from_dict({'type': 'spline'}),
+            "^periodic map: expected type table or fourier, found 'spline'$",
+        ),
+        (
+            lambda: PeriodicMap.from_dict({'type': 'fourier', 'mean': 0, 'sine': [1]}),
+            '^periodic map of type fourier: expected the field cosine$',
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(build, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        build()
+
+
+def test_a_document_is_a_table_of_one_turn_unless_it_says_otherwise():
+    item = PeriodicMap.from_dict({'values': [1.0, 3.0], 'standard_deviations': [0.1, 0.1], 'coverage': [1, 0]})
+    assert np.allclose(item([0.0, np.pi, np.pi / 2]), [1.0, 3.0, 2.0])
+    assert item.to_dict() == {'type': 'table', 'period': 2 * np.pi, 'values': [1.0, 3.0]}
+    assert item.minimum == 1.0
+
+
+def test_the_slope_is_that_of_the_lines_between_the_points():
+    item = PeriodicMap([0.0, 1.0, -2.0, 4.0], period=2.0)
+    middle = 0.25 + 0.5 * np.arange(4)
+    assert np.allclose(item.derivative(middle), np.array([1.0, -3.0, 6.0, -4.0]) / 0.5)
+    assert np.allclose(PeriodicMap.stack([item, item]).derivative([0.25, 0.75]), [2.0, -6.0])
+
+
+def test_a_stack_is_of_maps_of_one_joint_each():
+    item = PeriodicMap([1.0])
+    for wrong in ([], [PeriodicMap.stack([item, item])]):
+        with pytest.raises(JointDynamicsError, match=r'^PeriodicMap.stack: expected at least one map, each of one joint$'):
+            PeriodicMap.stack(wrong)

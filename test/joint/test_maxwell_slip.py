@@ -156,3 +156,128 @@ def test_documents_go_round():
     law = MaxwellSlip(1).to_dict()
     assert law == {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}
     assert MaxwellSlip.from_dicts([law], maps[:1]).to_dict() == law
+
+
+def test_the_relative_deformations_make_the_output():
+    slip = MaxwellSlip(2, [1e-3, 2e-3])
+    theta = np.cumsum(np.random.default_rng(7).normal(0, 4e-4, (300, 2)), axis=0)
+    relative = slip.relative_deformation(theta)
+    assert relative.shape == (300, 2, 4)
+    assert np.abs(relative).max() == 1.0
+    H = MaxwellSlip(2, [1e-3, 2e-3]).run(theta)
+    assert np.allclose((relative * slip.stiffness * slip.limits).sum(axis=-1), H, atol=1e-15)
+    assert np.array_equal(slip.output, H[-1])
+    # the first operator's deformation by hand, joint 2
+    delta = [0.0]
+    for step in np.diff(theta[:, 1]):
+        delta.append(np.clip(delta[-1] + step, -2e-3 * slip.limits[1, 0], 2e-3 * slip.limits[1, 0]))
+    assert np.allclose(relative[:, 1, 0], np.array(delta) / (2e-3 * slip.limits[1, 0]), atol=1e-9)
+
+
+def test_the_state_after_a_reset_is_where_the_sliders_are():
+    slip = MaxwellSlip(2, [1e-3, 2e-3])
+    slip.reset([0.3, 0.4], direction=[1, -0.5])
+    assert np.allclose(slip.state, [0.3 - 1e-3 * slip.limits[0], 0.4 + 0.5 * 2e-3 * slip.limits[1]], atol=1e-15)
+    assert np.allclose(slip.output, [1.0, -0.5])
+    slip.reset()
+    assert slip.state is None
+    slip.state = 0.1
+    assert np.array_equal(slip.state, np.full((2, 4), 0.1))
+
+
+def test_defaults_are_those_of_the_paper():
+    assert np.allclose(polynomial_limits(4), (np.arange(1, 5) / 4) ** 4)
+    assert np.allclose(polynomial_stiffness([0.5, 1.0]), [4 / 5 / 0.5, 1 / 5])
+    slip = MaxwellSlip()
+    assert slip.operators == 4
+    assert np.allclose(slip.limits[0], polynomial_limits(4, 4.0))
+    assert np.allclose(slip.stiffness[0], polynomial_stiffness(polynomial_limits(4, 4.0), 2.0))
+
+
+@pytest.mark.parametrize(
+    'law', [{'operators': 3, 'r_Delta': 2.5, 'r_k': 1.5}, {'operators': 5}, {'r_Delta': 3.0}, {'r_k': 1.0}, {}]
+)
+def test_a_document_is_its_laws_with_the_defaults_of_the_paper(law):
+    slip = MaxwellSlip.from_dicts([law, law], [PeriodicMap.constant(1e-3)] * 2)
+    limits = polynomial_limits(law.get('operators', 4), law.get('r_Delta', 4.0))
+    assert np.allclose(slip.limits, [limits, limits])
+    assert np.allclose(slip.stiffness, polynomial_stiffness(limits, law.get('r_k', 2.0)))
+    assert slip.to_dict(1) == {
+        'operators': law.get('operators', 4),
+        'r_Delta': law.get('r_Delta', 4.0),
+        'r_k': law.get('r_k', 2.0),
+    }
+
+
+def test_a_document_with_limits_and_stiffness_of_its_own_keeps_them():
+    backlash, error = [PeriodicMap.constant(1e-3)], [PeriodicMap([0.0, 1e-3])]
+    document = {'limits': [0.25, 1.0], 'stiffness': [2.0, 0.5]}
+    slip = MaxwellSlip.from_dicts([document], backlash, error)
+    assert np.allclose(slip.limits, [[0.25, 1.0]])
+    assert np.allclose(slip.stiffness, [[2.0, 0.5]])
+    assert slip.to_dict() == {'operators': 2, **document}
+    theta = np.linspace(0, 3, 500)
+    expected = MaxwellSlip.from_dicts([document], backlash).run(theta - error[0](theta))
+    assert np.allclose(slip.run(theta), expected, atol=1e-9)
+    limits_only = MaxwellSlip.from_dicts([{'limits': [0.25, 1.0], 'r_k': 3.0}], backlash)
+    assert np.allclose(limits_only.stiffness, polynomial_stiffness([0.25, 1.0], 3.0))
+    different = MaxwellSlip.from_dicts([{'r_k': 1.0}, {'r_k': 2.0}], backlash * 2)
+    assert np.allclose(different.stiffness[0], polynomial_stiffness(polynomial_limits(4), 1.0))
+    assert 'stiffness' in different.to_dict(0)
+
+
+def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
+    slip = MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[1.0 + 6e-7, 0.5])
+    assert np.isclose(slip.stiffness[0] @ slip.limits[0], 1.0, rtol=0, atol=1e-15)
+    with pytest.raises(
+        JointDynamicsError, match=r'^MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums'
+    ):
+        MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[1.0 + 6e-6, 0.5])
+    with pytest.raises(JointDynamicsError, match=r'^MaxwellSlip: expected stiffness k >= 0'):
+        MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[3.0, -0.5])
+
+
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (
+            lambda: MaxwellSlip(2, backlash=PeriodicMap.stack([PeriodicMap([1.0])] * 3)),
+            '^MaxwellSlip: expected a map of 2 joints, found 3$',
+        ),
+        (lambda: MaxwellSlip(operators=0), '^MaxwellSlip: expected joints >= 1 and operators >= 1, found 1 and 0$'),
+        (lambda: MaxwellSlip(limits=[0.5, np.inf]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
+        (lambda: MaxwellSlip(limits=[0.0, 1.0]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
+        (lambda: MaxwellSlip(backlash=-1e-3), '^MaxwellSlip: expected a backlash > 0 everywhere, found -0.001$'),
+        (
+            lambda: MaxwellSlip(2).run(np.zeros(4)),
+            r'^MaxwellSlip: expected a recording theta of shape \(N, 2\), found \(4,\)$',
+        ),
+        (
+            lambda: MaxwellSlip.from_dicts([{'operators': 3}, {'operators': 4}], [PeriodicMap.constant(1e-3)] * 2),
+            '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
+        ),
+        (
+            lambda: MaxwellSlip.from_dicts(
+                [{'limits': [0.5, 1.0], 'stiffness': [1.0]}], [PeriodicMap.constant(1e-3)]
+            ),
+            '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(build, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        build()
+
+
+def test_one_joint_takes_samples_in_a_row_or_a_column():
+    theta = np.linspace(0, 2e-3, 50)
+    row, column = MaxwellSlip().run(theta), MaxwellSlip().run(theta[:, None])
+    assert row.shape == (50,)
+    assert np.array_equal(row, column[:, 0])
+    with pytest.raises(JointDynamicsError, match=r'found \(25, 2\)'):
+        MaxwellSlip().run(theta.reshape(25, 2))
+
+
+def test_an_unknown_field_of_a_document_is_named():
+    with pytest.raises(JointDynamicsError, match=r"^maxwell_slip: unknown field 'colour'$"):
+        MaxwellSlip.from_dicts([{'colour': 1}], [PeriodicMap.constant(1e-3)])

@@ -45,3 +45,11 @@ def test_all_joints_at_once():
 def test_bad_parameters_are_refused(arguments):
     with pytest.raises(JointDynamicsError):
         StaticFriction(**arguments)
+
+
+def test_the_power_law_can_be_smooth_and_has_signs_of_its_own():
+    friction = PowerLawFriction(3, -2, 0.6, -0.1)
+    smooth = np.tanh(OMEGA / 0.2) * (3 - 2 * np.abs(OMEGA) ** 0.6) - 0.1
+    assert np.allclose(friction.torque(OMEGA, smoothing=0.2), smooth)
+    with pytest.raises(JointDynamicsError, match=r'^alpha: expected values > 0, found 0'):
+        PowerLawFriction(3, 2, 0)

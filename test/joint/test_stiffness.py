@@ -54,3 +54,46 @@ def test_documents_and_stacking():
     parts = [TorsionalStiffness([1e4, 2e9]), TorsionalStiffness([3e4])]
     stacked = TorsionalStiffness.stack([TorsionalStiffness.from_dict(part.to_dict()) for part in parts])
     assert np.array_equal(stacked.coefficients, [[1e4, 2e9], [3e4, 0]])
+
+
+@pytest.mark.parametrize(
+    ('build', 'message'),
+    [
+        (
+            lambda: TorsionalStiffness(np.ones((2, 2, 2))),
+            r'^TorsionalStiffness: expected finite coefficients of shape \(P,\) or \(n, P\), found shape \(2, 2, 2\)$',
+        ),
+        (
+            lambda: TorsionalStiffness([]),
+            r'^TorsionalStiffness: expected finite coefficients of shape \(P,\) or \(n, P\), found shape \(0,\)$',
+        ),
+        (
+            lambda: TorsionalStiffness([[1.0], [2.0]]).torque(1.0),
+            r'^TorsionalStiffness: expected shape \(…, 2\), found \(\)$',
+        ),
+        (
+            lambda: TorsionalStiffness([[1.0], [0.0]]).deformation([1.0, 1.0]),
+            r'^TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint \(monotone\), found \[\[1.0\], \[0.0\]\]$',
+        ),
+        (lambda: TorsionalStiffness.from_dict({}), '^stiffness: expected the field coefficients$'),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(build, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        build()
+
+
+def test_without_torque_there_is_no_deformation_and_no_warning(recwarn):
+    assert np.array_equal(TorsionalStiffness([0.0, 1e9]).deformation([0.0, -0.0]), [0.0, 0.0])
+    assert np.array_equal(TorsionalStiffness([2e4, 0.0]).deformation([10.0, -10.0]), [5e-4, -5e-4])
+    # a spring so soft that its slope is far below one
+    assert TorsionalStiffness([1e-3, 1e-9]).deformation(1e-3) == pytest.approx(1.0, rel=1e-6)
+    assert list(recwarn) == []
+
+
+def test_documents_of_one_and_of_all_joints():
+    stacked = TorsionalStiffness([[1e4, 2e9], [3e4, 0]])
+    assert stacked.order == 2
+    assert stacked.to_dict() == {'coefficients': [1e4, 2e9]}
+    assert stacked.to_dict(1) == {'coefficients': [3e4, 0.0]}
+    assert TorsionalStiffness([1e4]).to_dict() == {'coefficients': [1e4]}

@@ -39,3 +39,21 @@ def test_bad_bounds_are_refused():
         TemperatureFriction(T_min=0)
     with pytest.raises(JointDynamicsError, match='T_0'):
         TemperatureFriction(T_0=200)
+
+
+@pytest.mark.parametrize(('bounds', 'message'), [
+    ({'T_min': -1.0}, '^temperature bounds: expected 0 < T_min < T_max in °C, found -1.0 and 80.0$'),
+    ({'T_min': 30.0, 'T_max': 30.0}, '^temperature bounds: expected 0 < T_min < T_max in °C, found 30.0 and 30.0$'),
+    ({'T_min': 26.0}, r'^T_0: expected within \[T_min, T_max\], found 25.0$'),
+    ({'T_max': 24.0}, r'^T_0: expected within \[T_min, T_max\], found 25.0$'),
+    ({'F_T2': np.nan}, '^F_T2: expected a finite number')])
+def test_bounds_that_do_not_hold_the_reference_are_refused(bounds, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        TemperatureFriction(**bounds)
+
+
+def test_the_reference_may_be_one_of_the_bounds_and_bounds_low():
+    assert TemperatureFriction(-0.05, 10.0, T_0=0.5, T_min=0.5, T_max=0.6).torque(1.0, 0.5) == 0.0
+    assert TemperatureFriction(-0.05, 10.0, T_0=80.0).torque(1.0, 90.0) == 0.0
+    with pytest.raises(JointDynamicsError, match=r'^temperature bounds'):
+        AbsoluteTemperatureFriction(T_min=90.0)

@@ -1,6 +1,4 @@
 """Small recordings of a made-up three-joint arm, as duck-typed messages and as bags written with rosbags."""
-import os
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -146,12 +144,3 @@ def feed():
             builder.add_message(topic, message, int(received))
         return builder
     return into
-
-
-@pytest.fixture(scope='session')
-def data():
-    """The folder of recordings of real robots, outside the repository."""
-    folder = Path(os.environ.get('JOINT_DYNAMICS_DATA', Path(__file__).parents[2].parent / 'shared' / 'data'))
-    if not folder.is_dir():
-        pytest.skip(f'no recordings of real robots at {folder} (JOINT_DYNAMICS_DATA)')
-    return folder

@@ -186,3 +186,16 @@ def test_time_going_backwards_in_the_stamps_while_reception_goes_on(tmp_path, wr
     back = rows[:200] + rows[151:]
     in_order = [(topic, kind, rows[0][2] + k * 5_000_000, message) for k, (topic, kind, _, message) in enumerate(back)]
     damaged(write_bag(tmp_path / 'run', in_order), r'time goes backwards by 0.24 s at 0.995 s \(message 201 of 450 with q\)')
+
+
+@pytest.mark.parametrize('count', ['[1, 2]', 'true', '-1', '1e30', '{}', 'many', '99999999999999999999999'])
+def test_a_message_count_that_is_none_is_refused(bag, count):
+    text = (bag / 'metadata.yaml').read_text().replace('message_count: 401', f'message_count: {count}')
+    (bag / 'metadata.yaml').write_text(text)
+    damaged(bag, 'expected a number of messages|cannot be read|truncated or damaged')
+
+
+@pytest.mark.parametrize('content', ['[' * 50_000, '{a: ' * 20_000, 'rosbag2_bagfile_information: ' + '[' * 5000 + ']' * 5000], ids=len)
+def test_metadata_that_would_break_a_parser_is_refused(bag, content):
+    (bag / 'metadata.yaml').write_text(content)
+    damaged(bag, 'cannot be read: metadata.yaml: expected at most .* levels')

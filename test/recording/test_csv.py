@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -14,6 +16,7 @@ def recording(motion):
     rng = np.random.default_rng(3)
     time = np.arange(stamps.size) * 2e-3
     more = {name: rng.standard_normal((stamps.size, 3)) for name in QUANTITIES if name != 'q'}
+    more.update(dq=motion.dq(stamps), theta=motion.q(stamps) + 1e-4 * more['theta'], dtheta=motion.dq(stamps))
     return Recording(motion.names, time, motion.q(stamps), **more)
 
 
@@ -47,7 +50,7 @@ def test_any_recording_comes_back(tmp_path_factory, values, period):
     values[0, 0], values[1, 0] = 0.0, 1.0
     assume(np.abs(np.abs(np.diff(values, axis=0)) - 2 * np.pi).min() > 1.0)  # a jump by a turn is taken out, see test_builder
     Recording(('a', 'b'), np.arange(60) * period, values).save_csv(path)
-    back = load_recording(path, {'min_duration': 0.01})
+    back = load_recording(path, {'min_duration': 0.01, 'implausible': 'note'})
     np.testing.assert_array_equal(back.q, values)
     assert back.joint_names == ('joint_1', 'joint_2')
     assert back.rate == pytest.approx(1 / period, rel=1e-6)
@@ -128,3 +131,24 @@ def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path):
 def test_a_place_that_cannot_be_written_is_named(recording, tmp_path):
     with pytest.raises(JointDynamicsError, match='cannot be written'):
         recording.save_csv(tmp_path / 'nowhere' / 'run.csv')
+
+
+def test_a_file_without_end_or_of_zeros_is_refused(tmp_path):
+    os.mkfifo(tmp_path / 'pipe.csv')
+    refused(tmp_path / 'pipe.csv', 'found a named pipe')
+    for name, start, size, reason in (('a', '', 20 * 10 ** 9, 'at most .* bytes'), ('b', '', 10 ** 9, 'zero bytes|longer'),
+                                      ('c', 'time,q1\n0,1\n', 10 ** 9, 'zero bytes|longer')):
+        with (tmp_path / f'{name}.csv').open('w') as file:
+            file.write(start)
+            file.truncate(size)
+        refused(tmp_path / f'{name}.csv', reason)
+
+
+def test_a_table_of_twenty_thousand_columns_is_refused(tmp_path):
+    for header in ([f'q{k}' for k in range(1, 20_000)], [f'x{k}' for k in range(20_000)]):
+        refused(write(tmp_path / 'run.csv', ['time', *header], [[0.0] * (len(header) + 1)] * 3), 'at most 1000 columns')
+
+
+@pytest.mark.parametrize('time', [['0', '1e300'], ['-1e18', '0'], ['0', '1e12']])
+def test_times_that_no_recording_has_are_refused(tmp_path, time):
+    refused(write(tmp_path / 'run.csv', ['time', 'q1'], [[t, 0.0] for t in time]), 'time must be in seconds')

@@ -1,8 +1,10 @@
 """Base parameters: counts of the literature, the closed form against the numeric one, regrouping that changes no torque."""
 import numpy as np
 import pytest
+import scipy.linalg
 
 from joint_dynamics.robot import INERTIAL, RobotModel, closed_form_base_parameters, gravity_in_base
+from joint_dynamics.robot.base_parameters import find_base_parameters
 
 HALF = np.pi / 2
 TABLE, TILTED, WALL = None, [0.3, 0.2, 0.0], [HALF, 0.0, 0.0]
@@ -89,3 +91,37 @@ def test_rotors_of_the_first_two_joints_cannot_be_told_apart(ur):
     assert 'Ia_1' not in names
     assert 'Ia_2' not in names
     assert {'Ia_3', 'Ia_4', 'Ia_5', 'Ia_6'} <= set(names)
+
+
+def test_the_lifted_set_is_the_prior_where_nothing_says_otherwise(ur):
+    """Of the sets with the base values, the one nearest to the prior: the difference is orthogonal to all that no torque shows."""
+    rng = np.random.default_rng(13)
+    base = ur.base_parameters()
+    prior = rng.normal(size=len(ur.parameter_names))
+    np.testing.assert_allclose(base.lift(base.regroup(prior), prior), prior, atol=1e-9)
+    value = rng.normal(size=base.count)
+    lifted = base.lift(value, prior)
+    np.testing.assert_allclose(base.regroup(lifted), value, atol=1e-9)
+    hidden = scipy.linalg.null_space(base.matrix)
+    np.testing.assert_allclose(hidden.T @ (lifted - prior), 0.0, atol=1e-9)
+    np.testing.assert_allclose(base.lift(value), base.lift(value, np.zeros(len(prior))))
+
+
+def test_names_of_the_closed_form(ur):
+    closed = closed_form_base_parameters(ur.mdh, gravity_in_base(None))
+    assert closed.standard_names == tuple(f'{name}_{k}' for k in range(1, 7) for name in INERTIAL)
+    assert closed.names[0] == 'ZZR_1'
+    assert {name.replace('R_', '_') for name in closed.names} <= set(closed.standard_names)
+
+
+def test_influence_below_the_tolerance_counts_as_none():
+    """3e-5 of the largest column of its kind; a kind whose columns are all small is small for its unit only."""
+    names = ['XX_1', 'XX_2', 'XX_3']
+    assert find_base_parameters(np.diag([1.0, 1.0, 3.1e-5]), names).count == 3
+    assert find_base_parameters(np.diag([1.0, 1.0, 2.9e-5]), names).count == 2
+    assert find_base_parameters(np.diag([1.0, 1.0, 2.9e-5]), ['XX_1', 'XX_2', 'M_3']).count == 3
+    # of two columns that say the same the preferred one is kept, the other one goes into it by its size
+    found = find_base_parameters(np.array([[2.0, 1.0], [4.0, 2.0]]), ['M_1', 'XX_1'])
+    assert found.names == ['XXR_1']
+    assert found.expressions == ['XX_1 + 2 M_1']
+    np.testing.assert_allclose(found.matrix, [[2.0, 1.0]])

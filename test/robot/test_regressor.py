@@ -126,3 +126,61 @@ def test_shapes_that_do_not_fit_are_refused(ur):
         ur.regressor(np.zeros((3, 5)), np.zeros((3, 5)), np.zeros((3, 5)))
     with pytest.raises(JointDynamicsError, match='expected inertial parameters, found none'):
         ur.inverse_dynamics(np.zeros(6), np.zeros(6), np.zeros(6))
+
+
+def test_one_state_gives_arrays_of_one_state(ur):
+    rng = np.random.default_rng(9)
+    q, dq, ddq = (state[0] for state in ur.random_states(1, rng))
+    parameters = random_standard(ur, rng)
+    assert ur.regressor(q, dq, ddq).shape == (6, 84)
+    assert ur.inverse_dynamics(q, dq, ddq, parameters).shape == ur.gravity(q, parameters).shape == (6,)
+    np.testing.assert_allclose(ur.mass_matrix(q, parameters), ur.rigid_body(parameters).mass_matrix(q))
+    rest = parameters.copy()
+    rest[ur.columns(['off'])] = 0.0
+    np.testing.assert_allclose(ur.gravity(q, parameters), ur.inverse_dynamics(q, 0 * q, 0 * q, rest))
+
+
+def test_blocks_are_the_whole(ur):
+    states = ur.random_states(70, np.random.default_rng(10))
+    whole = ur.regressor(*states)
+    parts = list(ur.regressor_blocks(*states, block=32))
+    assert [(part.start, part.stop) for part, _ in parts] == [(0, 32), (32, 64), (64, 70)]
+    np.testing.assert_array_equal(np.concatenate([rows.transpose(2, 0, 1) for _, rows in parts]), whole)
+
+
+def test_columns_of_a_kind(ur):
+    assert [ur.parameter_names[k] for k in ur.columns(['M', 'Fc'])] == [
+        f'{kind}_{k}' for k in range(1, 7) for kind in ('M', 'Fc')
+    ]
+    assert len(ur.columns()) == 84
+
+
+@pytest.mark.parametrize(
+    ('call', 'message'),
+    [
+        (
+            lambda ur: ur.inverse_dynamics(np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(5)),
+            r'^robot: expected 84 parameters, found shape \(5,\)$',
+        ),
+        (
+            lambda ur: ur.regressor(np.zeros(6), np.zeros(6), np.zeros((1, 6))),
+            r'^robot: expected states of shape \(samples, 6\) or \(6,\), all alike, found',
+        ),
+        (lambda ur: ur.regressor(*[np.zeros((1, 1, 6))] * 3), r'^robot: expected states of shape'),
+        (lambda ur: ur.regressor(0.0, 0.0, 0.0), '^robot: expected'),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_line(ur, call, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        call(ur)
+
+
+def test_random_states_fill_their_ranges(scara_table):
+    model = RobotModel.from_mdh(scara_table)
+    q, dq, ddq = model.random_states(4000, np.random.default_rng(0))
+    reach = np.array([np.pi, np.pi, 0.5, np.pi])
+    for states, bound in ((q, reach), (dq, 3.0), (ddq, 10.0)):
+        assert np.all(np.abs(states) <= bound)
+        # the chance that 4000 uniform samples leave the outer percent of a side free is 2e-9
+        assert np.all(states.max(axis=0) > 0.98 * bound)
+        assert np.all(states.min(axis=0) < -0.98 * bound)

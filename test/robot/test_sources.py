@@ -1,10 +1,12 @@
 """Robots from files: what is understood, and one clear line for what is not."""
 import numpy as np
 import pytest
+import yaml
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel, mounting_rotation
+from joint_dynamics.robot import RobotModel, gravity_in_base, mounting_rotation
 from joint_dynamics.robot.mdh import load_mdh
+from joint_dynamics.robot.urdf import stripped_urdf
 
 ARM = """<robot name="arm"><link name="base"/><link name="one"/><link name="two"/><link name="finger"/><link name="other"/>
 <joint name="j1" type="revolute"><parent link="base"/><child link="one"/><axis xyz="0 0 1"/><limit lower="-1" upper="2" velocity="3" effort="4"/></joint>
@@ -106,3 +108,212 @@ def test_mountings_that_are_none(mounting, message):
 def test_a_coupling_that_cannot_be_inverted(ur_table):
     with pytest.raises(JointDynamicsError, match='regular matrix'):
         RobotModel.from_mdh(ur_table, coupling=np.zeros((6, 6)))
+
+
+def arm_with(
+    inertial='', j1='<axis xyz="0 0 1"/><limit lower="-1" upper="2" velocity="3" effort="4"/>', kind='revolute'
+):
+    return f"""<robot name="arm"><gazebo/><material name="grey"/><link name="base"/><link name="one">{inertial}<visual/><collision/></link>
+<joint name="j1" type="{kind}"><parent link="base"/><child link="one"/>{j1}</joint></robot>"""
+
+
+@pytest.mark.parametrize(
+    ('limit', 'expected'),
+    [
+        ('<limit lower="-1" upper="2" velocity="3" effort="4"/>', (-1, 2, 3, 4)),
+        ('<limit upper="2" velocity="3" effort="4"/>', (-np.inf, 2, 3, 4)),
+        ('<limit lower="-1" velocity="3" effort="0"/>', (-1, np.inf, 3, np.inf)),
+        ('<limit lower="0" upper="0" velocity="0" effort="0"/>', (-np.inf, np.inf, np.inf, np.inf)),
+        ('<limit effort="4" velocity="3"/>', (-np.inf, np.inf, 3, 4)),
+    ],
+)
+def test_limits_are_those_of_the_urdf_and_zero_means_unknown(limit, expected):
+    model = RobotModel.from_urdf(arm_with(j1=f'<axis xyz="0 0 1"/>{limit}'))
+    assert (
+        tuple(float(getattr(model.limits, name)[0]) for name in ('lower', 'upper', 'velocity', 'effort')) == expected
+    )
+
+
+@pytest.mark.parametrize('attribute', ['lower', 'upper', 'velocity', 'effort'])
+def test_a_limit_that_is_no_number_is_named(attribute):
+    text = arm_with().replace(f'{attribute}="', f'{attribute}="much')
+    with pytest.raises(
+        JointDynamicsError,
+        match=f"^robot robot_description, joint j1: expected a number for {attribute}, found 'much",
+    ):
+        RobotModel.from_urdf(text)
+
+
+def test_a_continuous_joint_has_one_angle_without_bounds():
+    for j1 in ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="3" effort="4"/>'):
+        model = RobotModel.from_urdf(arm_with(j1=j1, kind='continuous'))
+        assert model.n == model.pinocchio.nq == 1
+        assert (model.limits.lower[0], model.limits.upper[0]) == (-np.inf, np.inf)
+        assert model.pinocchio.upperPositionLimit[0] >= 1e9
+        assert model.pinocchio.lowerPositionLimit[0] <= -1e9
+
+
+@pytest.mark.parametrize('axis', [(1, 0, 0), (0, 1, 0), (0, 0, -1), (0.6, 0.0, 0.8)])
+@pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
+def test_axis_and_kind_of_a_joint_are_read_off(kind, axis):
+    text = arm_with(
+        j1=f'<axis xyz="{" ".join(map(str, axis))}"/><limit lower="-1" upper="2" velocity="3" effort="4"/>', kind=kind
+    )
+    model = RobotModel.from_urdf(text)
+    assert model.chain.prismatic.tolist() == [kind == 'prismatic']
+    np.testing.assert_allclose(model.chain.axis[0], axis, atol=1e-12)
+
+
+INERTIAL_TAG = '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/><inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.5" iyz="0.3" izz="1.2"/></inertial>'
+
+
+def test_inertials_become_parameters_about_the_joint_frame():
+    values = RobotModel.from_urdf(arm_with(INERTIAL_TAG)).parameters
+    x, y, z, m = 0.1, 0.2, 0.3, 2.0
+    np.testing.assert_allclose(
+        values[:10],
+        [
+            1 + m * (y * y + z * z),
+            0.1 - m * x * y,
+            0.2 - m * x * z,
+            1.5 + m * (x * x + z * z),
+            0.3 - m * y * z,
+            1.2 + m * (x * x + y * y),
+            m * x,
+            m * y,
+            m * z,
+            m,
+        ],
+        rtol=1e-12,
+    )
+    assert not values[10:].any()
+    assert RobotModel.from_urdf(arm_with()).parameters is None
+
+
+def test_the_stripped_text_has_what_moves_and_nothing_to_look_at():
+    text = stripped_urdf(arm_with(INERTIAL_TAG))
+    for gone in ('visual', 'collision', 'gazebo', 'material'):
+        assert gone not in text
+    np.testing.assert_array_equal(
+        RobotModel.from_urdf(text).parameters, RobotModel.from_urdf(arm_with(INERTIAL_TAG)).parameters
+    )
+
+
+def test_what_was_locked_is_kept_with_the_kinematics():
+    model = RobotModel.from_urdf(ARM, joints=['j1'], locked={'j2': 0.5, 'grip': 0.02})
+    assert model.locked == model.kinematics()['locked'] == {'j2': 0.5, 'grip': 0.02}
+    assert RobotModel.from_urdf(ARM).locked == {}
+    assert 'locked' not in RobotModel.from_urdf(ARM).kinematics()
+    assert 'coupling' not in RobotModel.from_urdf(ARM).kinematics()
+
+
+def test_kinematics_of_joints_that_slide_and_of_coupled_drives(scara_table):
+    matrix = np.eye(4)
+    matrix[3, 2] = 0.5
+    model = RobotModel.from_mdh(
+        {
+            **scara_table,
+            'position_coupling_R': (np.diag([10.0, 20, 30, 40]) @ matrix).tolist(),
+            'velocity_limit_rad_s': [1, 2, 3, 4],
+        }
+    )
+    np.testing.assert_allclose(model.coupling.matrix, matrix)
+    document = model.kinematics()
+    again = RobotModel.from_mdh(document['mdh'], coupling=document['coupling'])
+    assert again.chain.prismatic.tolist() == [False, False, True, False]
+    assert again.limits.velocity.tolist() == model.limits.velocity.tolist() == [1, 2, 3, 4]
+    states = model.random_states(3, np.random.default_rng(0))
+    np.testing.assert_array_equal(again.regressor(*states), model.regressor(*states))
+    assert RobotModel.from_mdh(scara_table).coupling is None
+    assert 'velocity_limit_rad_s' not in RobotModel.from_mdh(scara_table).kinematics()['mdh']
+
+
+@pytest.mark.parametrize(
+    ('source', 'message'),
+    [
+        (
+            {'joints': [[1, 2, 3, 4]]},
+            r'^robot MDH table: joints\[1\]: expected a mapping with name, alpha, a, d, theta, found \[1, 2, 3, 4\]$',
+        ),
+        ({'joints': []}, '^robot MDH table: expected a list `joints` of MDH rows$'),
+        (
+            {'velocity_limit_rad_s': [1, 2]},
+            r'^robot MDH table: velocity_limit_rad_s: expected shape \(6,\), found \(2,\)$',
+        ),
+        ({'velocity_limit_rad_s': 'fast'}, "^robot MDH table: velocity_limit_rad_s: expected numbers, found 'fast'$"),
+        (
+            {'position_coupling_R': [[1.0]]},
+            r'^robot MDH table: position_coupling_R: expected shape \(6, 6\), found \(1, 1\)$',
+        ),
+    ],
+)
+def test_the_rest_of_an_mdh_table_is_checked(ur_table, source, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        load_mdh({**ur_table, **source})
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('joints: [1, 2', r'^robot .*arm.yaml: expected YAML, found: while parsing a flow sequence$'),
+        ('[]', 'arm.yaml: expected a list `joints` of MDH rows$'),
+    ],
+)
+def test_a_file_that_holds_no_table(tmp_path, text, message):
+    (tmp_path / 'arm.yaml').write_text(text)
+    with pytest.raises(JointDynamicsError, match=message):
+        RobotModel.load(tmp_path / 'arm.yaml')
+
+
+@pytest.mark.parametrize('option', [{'joints': ['joint_1']}, {'locked': {'joint_1': 0.1}}])
+def test_options_of_a_urdf_are_refused_for_a_table(tmp_path, ur_table, option):
+    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(ur_table))
+    (name,) = option
+    with pytest.raises(
+        JointDynamicsError, match=f'^robot .*arm.yaml: expected a URDF where `{name}` is given, found an MDH table$'
+    ):
+        RobotModel.load(tmp_path / 'arm.yaml', **option)
+    assert RobotModel.load(tmp_path / 'arm.yaml', joints=None, mounting=[np.pi, 0, 0]).chain.gravity[2] > 9
+
+
+@pytest.mark.parametrize(
+    ('mounting', 'message'),
+    [
+        ([np.nan, 0, 0], '^mounting: expected finite numbers$'),
+        ({'euler': [0, 0, 0]}, r"^mounting: expected one key rpy or quaternion, found \['euler'\]$"),
+        (2 * np.eye(3), '^mounting: expected a rotation matrix'),
+        ([0, 0, 0, 1.01], '^mounting: expected a unit quaternion .* found one of norm 1.01$'),
+    ],
+)
+def test_mountings_that_are_wrong_in_other_ways(mounting, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        mounting_rotation(mounting)
+
+
+def test_a_mounting_turns_gravity():
+    assert np.array_equal(mounting_rotation(None), np.eye(3))
+    np.testing.assert_allclose(gravity_in_base(None), [0, 0, -9.81])
+    # hung from the ceiling, and on a wall whose normal is the world's −y axis
+    np.testing.assert_allclose(gravity_in_base([np.pi, 0, 0]), [0, 0, 9.81], atol=1e-12)
+    np.testing.assert_allclose(gravity_in_base([np.pi / 2, 0, 0]), [0, -9.81, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('matrix', 'message'),
+    [
+        (np.eye(6)[:5], r'^coupling: expected a square matrix, found shape \(5, 6\)$'),
+        (np.eye(4), '^coupling: expected 6 rows for 6 joints, found 4$'),
+        (np.eye(6)[::-1], '^coupling: expected a regular matrix of finite numbers without zeros on the diagonal$'),
+    ],
+)
+def test_couplings_that_do_not_fit(ur_table, matrix, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        RobotModel.from_mdh(ur_table, coupling=matrix)
+
+
+def test_a_urdf_that_pinocchio_does_not_read_is_refused_in_one_line():
+    text = arm_with().replace('<child link="one"/>', '<child link="nowhere"/>')
+    with pytest.raises(
+        JointDynamicsError, match=r'^robot robot_description: expected a URDF that pinocchio reads, found: [^\n]+$'
+    ):
+        RobotModel.from_urdf(text)

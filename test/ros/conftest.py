@@ -1,8 +1,10 @@
 """Nodes in this process and in others, over DDS, in a domain of their own."""
+import inspect
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -20,10 +22,51 @@ except ImportError:
 
 # Only a test that fails waits so long.
 PATIENCE = 180.0
+# Of what a process said, so much is shown when something was waited for in vain.
+LAST_LINES = 15
+
+
+class Process(subprocess.Popen):
+    """A process whose output, both streams, goes to a file: it never blocks on a full pipe, and can be looked at while it lasts."""
+
+    def __init__(self, command, label, **options):
+        self.label, self._log = label, tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
+        # What it says must be there when it is looked at.
+        environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
+        super().__init__(command, env=environment, stdout=self._log, stderr=subprocess.STDOUT, **options)
+
+    @property
+    def output(self):
+        """All it has said so far."""
+        return os.pread(self._log.fileno(), os.fstat(self._log.fileno()).st_size, 0).decode(errors='replace')
+
+    @property
+    def last_words(self):
+        """Its state and the last lines it said, for a person."""
+        state = 'runs' if self.poll() is None else f'ended with {self.returncode}'
+        return '\n    '.join([f'{self.label} {state}, and said last:', *(self.output.splitlines() or ['(nothing)'])[-LAST_LINES:]])
+
+    def ended(self):
+        """Wait until it has ended by itself; return (status, output)."""
+        try:
+            self.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f'waited {PATIENCE:g} s for the end of a process: {self.last_words}')
+        return self.returncode, self.output
+
+
+def source_of(condition):
+    """The line on which a condition stands, to name it by."""
+    try:
+        return inspect.getsource(condition).strip().splitlines()[0]
+    except (OSError, TypeError):
+        return repr(condition)
 
 
 class Ros:
     """One rclpy context with an executor; `probe` is a plain node to publish, listen and call with."""
+
+    PATIENCE = PATIENCE
 
     def __init__(self):
         rclpy.init()
@@ -59,7 +102,11 @@ class Ros:
             command += ['--params-file', str(path)]
         for name, to in (remap or {}).items():
             command += ['-r', f'{name}:={to}']
-        process = subprocess.Popen(command, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return self.start(command, module)
+
+    def start(self, command, label, **options):
+        """Start a process that is watched while waiting; `options` of subprocess.Popen."""
+        process = Process(command, label, **options)
         self.processes.append(process)
         return process
 
@@ -68,16 +115,16 @@ class Ros:
         if process.poll() is None:
             process.send_signal(number)
         try:
-            output, _ = process.communicate(timeout=PATIENCE)
+            process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
-            output, _ = process.communicate()
-            pytest.fail(f'{process.args[2]} did not end on signal {number}: {output}')
+            process.wait()
+            pytest.fail(f'signal {number} did not end a process within {PATIENCE:g} s: {process.last_words}')
         if process in self.processes:
             self.processes.remove(process)
-        return process.returncode, output
+        return process.returncode, process.output
 
-    def until(self, condition, timeout=PATIENCE, what='condition'):
+    def until(self, condition, what='', timeout=PATIENCE):
         """Spin until `condition()` is true; return its value. Fails after `timeout` s, when a process has died, or a watcher says why."""
         end = time.monotonic() + timeout
         while True:
@@ -86,14 +133,22 @@ class Ros:
                 return value
             for process in self.processes:
                 if process.poll() not in (None, 0):
-                    pytest.fail(f'{process.args[2]} ended with {process.returncode}: {process.communicate()[0]}')
+                    pytest.fail(f'while waiting for {what or source_of(condition)}: {process.last_words}')
             for watcher in self.watchers:
                 reason = watcher()
                 if reason:
-                    pytest.fail(f'{what}: {reason}')
+                    pytest.fail(f'while waiting for {what or source_of(condition)}: {reason}')
             if time.monotonic() > end:
-                pytest.fail(f'{what} not met within {timeout} s')
+                # A condition that came true while the machine was busy elsewhere is true.
+                if value := condition():
+                    return value
+                self.give_up(f'waited {timeout:g} s in vain for {what or source_of(condition)}')
             self.executor.spin_once(timeout_sec=0.05)
+
+    def give_up(self, reason):
+        """Fail with a reason, the state of every node in this process, and what every other process said last."""
+        own = [f'{node.get_name()}: {node.diagnostics.message("state")}' for node in self.nodes if hasattr(node, 'diagnostics')]
+        pytest.fail('\n'.join([reason, *own, *(process.last_words for process in self.processes)]))
 
     def listen(self, kind, topic, qos=100):
         """Subscribe; return the list that fills with messages while spinning."""
@@ -101,12 +156,21 @@ class Ros:
         self.probe.create_subscription(kind, topic, messages.append, qos)
         return messages
 
-    def call(self, kind, name, request=None):
-        """Call a service and return its response."""
+    def call(self, kind, name, request=None, again_after=None):
+        """Call a service and return its response.
+
+        again_after: s after which a request that changes nothing is made once more: a server that has not discovered the client's reader yet
+        when it answers drops the response ("client will not receive response").
+        """
         client = self.probe.create_client(kind, name)
         self.until(client.service_is_ready, what=f'service {name}')
-        future = client.call_async(request or kind.Request())
-        self.until(future.done, what=f'response of {name}')
+        asked = [(time.monotonic(), client.call_async(request or kind.Request()))]
+
+        def answered():
+            if again_after is not None and time.monotonic() - asked[-1][0] > again_after:
+                asked.append((time.monotonic(), client.call_async(request or kind.Request())))
+            return next((future for _, future in asked if future.done()), None)
+        future = self.until(answered, what=f'response of {name}')
         self.probe.destroy_client(client)
         return future.result()
 
@@ -121,7 +185,7 @@ class Ros:
 
     def state(self, node_name):
         """Return the label of a node's lifecycle state."""
-        return self.call(GetState, f'{node_name}/get_state').current_state.label
+        return self.call(GetState, f'{node_name}/get_state', again_after=5.0).current_state.label
 
     def until_state(self, node_name, label):
         """Wait until a node has reached a state."""
@@ -134,8 +198,8 @@ class Ros:
 
     def close(self):
         for process in list(self.processes):
-            status, output = self.stop(process)
-            assert status == 0, f'{process.args[2]} ended with {status}: {output}'
+            status, _ = self.stop(process)
+            assert status == 0, process.last_words
         for node in self.nodes:
             self.executor.remove_node(node)
             node.close()

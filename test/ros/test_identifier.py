@@ -1,6 +1,5 @@
 """The identifier hears a recording played over DDS by another process and finds what identification in this process finds."""
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +23,6 @@ from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
-DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA', Path(__file__).parents[3] / 'shared' / 'data'))
 JOINTS = ('shoulder', 'elbow', 'wrist')
 GAINS = {'shoulder': 12.0, 'elbow': 9.0, 'wrist': 4.0}
 
@@ -106,20 +104,21 @@ def robot_file(tmp_path):
 def play(ros, tmp_path):
     """Play a recording from a process of its own, and wait until it is done."""
     def start(recording, namespace, urdf_path):
-        path = tmp_path / f'{recording.name}.npz'
+        # Not the recording's own name: that is a path, and may be that of the recorded data.
+        path = tmp_path / 'played.npz'
         effort = recording.tau if recording.current is None else recording.current
         np.savez(path, time=recording.time, q=recording.q, dq=recording.dq, effort=effort, names=np.array(recording.joint_names))
-        player = subprocess.Popen([sys.executable, '-c', PLAYER, str(path), namespace, str(urdf_path)], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        os.set_blocking(player.stdout.fileno(), False)
+        player = ros.start([sys.executable, '-c', PLAYER, str(path), namespace, str(urdf_path)], 'player', stdin=subprocess.PIPE)
         players.append(player)
-        ros.until(lambda: player.stdout.read() or player.poll() is not None, what='playing')
-        assert player.poll() is None, player.stderr.read().decode()
+        ros.until(lambda: 'played' in player.output or player.poll() is not None, what='the recording to be played')
+        assert player.poll() is None, player.last_words
         return player
     players = []
     yield start
     for player in players:
-        player.communicate(b'', timeout=30)
+        player.stdin.close()
+        player.ended()
+        ros.processes.remove(player)
 
 
 @pytest.mark.parametrize('executor', ['single_threaded', 'events'])
@@ -274,7 +273,7 @@ def test_motion_that_does_not_excite_is_not_believed_unless_told(ros, identifier
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success
     assert 'excite' in answer.message
-    assert (tmp_path / 'out' / 'summary.json').exists()
+    assert (tmp_path / 'out' / 'summary.not_believable.json').exists()
     assert not (tmp_path / 'out' / 'dynamics.yaml').exists()
     assert not descriptions
     assert ros.set_parameter('/x/identifier', 'proceed', True).successful
@@ -350,18 +349,17 @@ def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeyp
     assert 'a defect ended the identification' in answer.message
 
 
-@pytest.mark.skipif(not (DATA / 'gen3').exists(), reason='recordings of real robots are not on this machine')
-def test_a_real_recording_played_over_dds(ros, play, tmp_path):
-    model = RobotModel.load(DATA / 'gen3' / 'gen3.urdf')
-    recording = Recording.load(DATA / 'gen3' / 'opti_traj_testing1', {'joint_states': {'topic': 'joint_states', 'effort': 'torque'}},
+def test_a_real_recording_played_over_dds(ros, play, data, tmp_path):
+    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
+    recording = Recording.load(data / 'gen3' / 'opti_traj_testing1', {'joint_states': {'topic': 'joint_states', 'effort': 'torque'}},
                                model.joint_names)
     recording = recording.window(0, 2)
     ros.process('joint_dynamics.nodes.identifier', namespace='/real', parameters={
-        'autostart': 'true', 'reliable_inputs': 'true', 'output_folder': tmp_path / 'out', 'robot_file': DATA / 'gen3' / 'gen3.urdf',
+        'autostart': 'true', 'reliable_inputs': 'true', 'output_folder': tmp_path / 'out', 'robot_file': data / 'gen3' / 'gen3.urdf',
         'f_dyn': '15.0', 'proceed': 'true', 'selection': 'false', 'save_recordings': 'false'})
     ros.until_state('/real/identifier', 'active')
     assert ros.trigger('/real/identifier/start_recording').success
-    play(recording, '/real', DATA / 'gen3' / 'gen3.urdf')
+    play(recording, '/real', data / 'gen3' / 'gen3.urdf')
     assert f'{recording.samples} on joint_states' in ros.trigger('/real/identifier/stop_recording').message
     answer = ros.trigger('/real/identifier/identify')
     assert answer.success, answer.message

@@ -258,9 +258,9 @@ def test_a_signal_ends_a_process_in_good_order(ros, monkeypatch, tmp_path, examp
 def test_a_wrong_parameter_ends_a_process_with_one_line(ros, monkeypatch, tmp_path, example_process):
     monkeypatch.setenv('PYTHONPATH', str(tmp_path))
     process = example_process(parameters={'unit': 'volt'})
-    output, _ = process.communicate(timeout=60)
+    status, output = process.ended()
     ros.processes.remove(process)
-    assert process.returncode == 2
+    assert status == 2
     assert 'unit: expected torque or current' in output
     assert 'Traceback' not in output
 

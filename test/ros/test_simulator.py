@@ -1,5 +1,9 @@
 """The simulated robot from outside: what a driver gives, what controllers take, and how simulated time flows."""
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E
 from joint_dynamics.nodes.simulator import Simulator  # noqa: E402
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
-from joint_dynamics.simulation import FlexibleJointRobot  # noqa: E402
+from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors  # noqa: E402
 
 JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
 
@@ -223,7 +227,8 @@ def test_the_same_seed_gives_the_same_samples_at_any_speed(ros):
     runs = []
     for k, factor in enumerate((20.0, 0.0)):
         # As fast as possible is faster than a listener in Python: it is followed, so that nothing is lost.
-        node = ros.node(Simulator, namespace=f'run{k}', real_time_factor=factor, seed=5, follow_topics=['echo'])
+        node = ros.node(Simulator, namespace=f'run{k}', real_time_factor=factor, seed=5, follow_topics=['echo'],
+                        publish_clock=True)
         echo, states = ros.probe.create_publisher(JointState, f'run{k}/echo', 10), []
 
         def take(message, states=states, echo=echo):
@@ -302,6 +307,59 @@ def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
     status, output = ros.stop(process)
     assert status == 0, output
     assert 'Traceback' not in output
+
+
+def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros):
+    assert ros.node(Simulator).parameters['publish_clock']
+    assert not ros.node(Simulator, namespace='one').parameters['publish_clock']
+    assert ros.node(Simulator, namespace='other', publish_clock=True).parameters['publish_clock']
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
+    environment = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)}
+    command = [sys.executable, '-u', '-m', 'joint_dynamics.nodes.simulator', '--ros-args', '-p', 'autostart:=true']
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    try:
+        lines = [next(line for line in process.stdout if 'building the robot' in line)]
+        process.send_signal(number)
+        rest, _ = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 0, [*lines, rest]
+    assert 'Traceback' not in rest
+    # Had it gone on to the end, every kernel would be there.
+    assert not list(tmp_path.rglob('engine.run-*.nbc'))
+
+
+def test_the_last_words_are_written_and_exit_functions_called_before_the_process_leaves():
+    program = ("import atexit, threading, time\nfrom joint_dynamics.nodes.simulator_ending import leave\n"
+               "atexit.register(print, 'exit function')\n"
+               "threading.Thread(target=time.sleep, args=(600,)).start()\nprint('last words')\nleave(3)")
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 3
+    assert done.stdout.splitlines() == ['last words', 'exit function']
+
+
+@pytest.mark.parametrize(('parameters', 'reason'), [
+    ({'floor': True}, 'expected with engine mujoco'), ({'push_force': [0.0, 0.0, 1.0]}, 'expected with engine mujoco')])
+def test_what_only_mujoco_can_is_refused_without_it(ros, parameters, reason):
+    node = ros.node(Simulator, **parameters)
+    assert node.trigger_configure().name == 'FAILURE'
+    assert reason in node.diagnostics.message('state')
+
+
+def test_mujoco_laws_and_inertials_are_chosen_by_parameter_and_a_push_is_felt(ros):
+    pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
+    node = start(ros, engine='mujoco', laws_seed=3, inertia_error=0.2, floor=True, seed=7)
+    twin = FlexibleJointRobot(seed=7, laws=Laws.drawn(3), errors=ModelErrors(inertia=0.2))
+    np.testing.assert_array_equal(node.simulated.drives.stiffness, twin.drives.stiffness)
+    np.testing.assert_array_equal(node.simulated.truth.links.mass, twin.truth.links.mass)
+    assert node.simulated.laws == Laws.drawn(3)
+    before = node.simulated.step().transmission_torque[0]
+    assert ros.set_parameter('simulator', 'push_force', [0.0, 0.0, -50.0]).successful
+    run_until(ros, node, node.simulated.time + 0.5)
+    assert np.abs(node.simulated.step().transmission_torque[0] - before).max() > 5.0
 
 
 def test_the_speed_can_be_changed_while_it_runs(ros):

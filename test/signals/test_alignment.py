@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
@@ -17,12 +17,14 @@ from joint_dynamics.signals.alignment import (
 
 @settings(max_examples=50, deadline=None)
 @given(period=st.floats(1e-4, 0.5), count=st.integers(100, 400), jitter=st.floats(0, 0.3), lost=st.integers(0, 5), seed=st.integers(0, 99))
+@example(period=0.5, count=100, jitter=0.25, lost=1, seed=85)
 def test_the_period_is_found_under_jitter_and_with_samples_lost(period, count, jitter, lost, seed):
+    """The mean step is wrong by the jitter of both ends, and by one period where jitter makes the hole look shorter than it is."""
     rng = np.random.default_rng(seed)
     time = period * (np.arange(count) + rng.uniform(-jitter, jitter, count))
     keep = np.ones(count, dtype=bool)
     keep[5:5 + lost] = False
-    assert sample_period(time[keep]) == pytest.approx(period, rel=0.01)
+    assert sample_period(time[keep]) == pytest.approx(period, rel=(2 * jitter + (lost > 0)) / (count - 2) + 1e-9)
 
 
 def test_a_pause_does_not_change_the_period():
@@ -84,3 +86,48 @@ def test_samples_on_the_grid_come_back_bit_for_bit():
     time = np.arange(-100, 1100) * 1e-3 + rng.uniform(-5e-7, 5e-7, 1200)
     np.testing.assert_array_equal(resample(grid, time, values), values[100:1100])
     np.testing.assert_array_equal(resample(grid, time[100:1100], values[100:1100]), values[100:1100])
+
+
+def test_few_samples_are_taken_step_by_step():
+    """Up to 16 samples there is no lag over four steps: pairs then have the short period of their own steps, with more that of their source."""
+    time = np.repeat(np.arange(9) * 4e-3, 2) + np.tile([0, 1e-4], 9)
+    assert sample_period(time[:16]) == pytest.approx(1e-4, rel=1e-6)
+    assert sample_period(time[:18]) == pytest.approx(2e-3, rel=0.05)
+    assert sample_period(np.array([3.0, 3.01])) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize('start', [-50.0, 0.0, 1.7e9])
+def test_the_period_of_jittering_samples_is_that_of_the_whole(start):
+    """Ends without jitter: the mean is the period to the rounding of the stamps, wherever time began; the median of jittering steps is not."""
+    time = np.arange(200) * 0.01
+    time[1:-1] += np.random.default_rng(5).uniform(-2e-3, 2e-3, 198)
+    assert sample_period(start + time) == pytest.approx(0.01, abs=4 * np.spacing(abs(start) + 2.0) / 199 + 1e-15)
+
+
+def test_where_mean_and_median_disagree_the_median_counts():
+    """A third of the time at one and a half times the period: no whole samples are missing, and most steps are what they are."""
+    time = np.cumsum([0.0, *[1e-3] * 100, *[1.5e-3] * 60])
+    assert sample_period(time) == pytest.approx(1e-3, rel=1e-9)
+
+
+def test_one_sample_or_none_in_a_hole_of_the_grid():
+    assert missing_samples(np.array([0.0, 0.01, 0.0269]), 0.01) == 0
+    assert missing_samples(np.array([0.0, 0.01, 0.0271]), 0.01) == 1
+    assert alignment_error(np.array([0.3]), np.array([0.1])) == pytest.approx(0.2)
+
+
+def test_a_sample_beside_the_grid_is_interpolated():
+    grid, values = np.arange(4) * 0.1, np.array([[0.0], [1.0], [4.0], [9.0]])
+    late = grid + np.array([0.0, 0.02, 0.0, 0.0])
+    np.testing.assert_allclose(resample(grid, late, values)[1], 1.0 * 0.1 / 0.12)
+    np.testing.assert_array_equal(resample(grid, grid, values), values)
+
+
+def test_a_grid_begins_where_it_is_told():
+    np.testing.assert_allclose(uniform_grid(5.0, 5.31, 0.1), [5.0, 5.1, 5.2, 5.3], atol=1e-12)
+    np.testing.assert_allclose(uniform_grid(-1.0, -0.8, 0.1), [-1.0, -0.9, -0.8], atol=1e-12)
+
+
+def test_the_nearest_sample_may_be_the_one_before():
+    assert alignment_error(np.array([1.1]), np.array([0.0, 1.0, 3.0])) == pytest.approx(0.1)
+    assert alignment_error(np.array([2.8]), np.array([0.0, 1.0, 3.0])) == pytest.approx(0.2)

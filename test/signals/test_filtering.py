@@ -1,6 +1,7 @@
 """Offline filters: no phase, the published factor, and a block-wise filter that is the whole one."""
 import numpy as np
 import pytest
+import scipy.signal
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.signals.bandwidth import HARMONICS, dynamics_bandwidth
@@ -66,17 +67,61 @@ def test_the_parallel_filter_is_linear_so_parameters_survive_it():
     assert np.allclose(decimator.apply(W) @ chi, decimator.apply(W @ chi))
 
 
+def test_the_kernel_is_cut_where_the_response_stays_below_its_tolerance():
+    """Held against scipy's response to an impulse: the kernel reaches to the last sample above 1e-4 of the peak, and holds its shape."""
+    half = 2000
+    impulse = np.zeros(2 * half + 1)
+    impulse[half] = 1.0
+    response = scipy.signal.sosfiltfilt(scipy.signal.butter(4, 20.0, fs=RATE, output='sos'), impulse, padlen=0)
+    above = np.flatnonzero(np.abs(response) > 1e-4 * response[half])
+    kernel = zero_phase_kernel(20.0, RATE)
+    reach = half - above[0]
+    assert len(kernel) == 2 * reach + 1 > 50
+    np.testing.assert_allclose(kernel / kernel[reach], response[half - reach:half + reach + 1] / response[half], atol=1e-6)
+
+
+@pytest.mark.parametrize('samples', [20, 60, 151, 400])
+def test_short_signals_are_extended_by_all_they_have(samples):
+    x = np.cumsum(np.random.default_rng(5).normal(size=(samples, 2)), axis=0)
+    sections = scipy.signal.butter(4, 10.0, fs=RATE, output='sos')
+    expected = scipy.signal.sosfiltfilt(sections, x, axis=0, padlen=min(samples - 1, 150))
+    np.testing.assert_allclose(zero_phase_lowpass(x, 10.0, RATE), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(('samples', 'factor', 'kept'), [(10, 3, [0, 3, 6, 9]), (11, 4, [1, 5, 9]), (9, 5, [1, 6]), (4, 1, [0, 1, 2, 3])])
+def test_the_kept_samples_stand_in_the_middle(samples, factor, kept):
+    assert ParallelDecimator(samples, 20.0, RATE, factor).kept.tolist() == kept
+
+
+def test_each_kept_sample_has_the_kernel_around_it_or_what_fits():
+    decimator = ParallelDecimator(1000, 20.0, RATE, 10)
+    half = decimator.half
+    assert decimator.span(slice(0, 1)) == (0, decimator.kept[0] + half + 1)
+    assert decimator.span(slice(len(decimator.kept) - 1, len(decimator.kept))) == (decimator.kept[-1] - half, 1000)
+    middle = len(decimator.kept) // 2
+    np.testing.assert_allclose(decimator.weights(slice(middle, middle + 1))[:, 0], decimator.kernel, rtol=1e-12)
+    whole = decimator.weights(slice(0, len(decimator.kept)))
+    np.testing.assert_allclose(decimator.apply(np.eye(1000)).T, whole, rtol=1e-12, atol=1e-18)
+
+
 def test_derivatives_of_polynomials_are_exact():
     t = np.arange(0, 1, 1 / RATE)
     assert np.allclose(central_difference(t**2, RATE), 2 * t, atol=1e-9)
     assert np.allclose(second_difference(t**2, RATE), 2.0, atol=1e-6)
+    both = np.column_stack([t**2, -3 * t**2])
+    np.testing.assert_allclose(central_difference(both, RATE), np.column_stack([2 * t, -6 * t]), atol=1e-9)
+    np.testing.assert_allclose(second_difference(both, RATE), np.broadcast_to([2.0, -6.0], both.shape), atol=1e-6)
+    np.testing.assert_allclose(second_difference(np.array([0.0, 1.0, 4.0]), 2.0), [8.0, 8.0, 8.0])
+    np.testing.assert_allclose(central_difference(np.array([0.0, 1.0, 4.0]), 2.0), [0.0, 4.0, 8.0], atol=1e-12)
+    np.testing.assert_allclose(second_difference(np.array([0.0, 1.0, 4.0, 4.0]), 1.0), [2.0, 2.0, -3.0, -3.0])
 
 
 def test_bad_filters_are_refused():
     with pytest.raises(JointDynamicsError, match='above 0 Hz'):
         zero_phase_lowpass(np.zeros(100), 0.0, RATE)
-    with pytest.raises(JointDynamicsError, match='at least 3 samples'):
-        second_difference(np.zeros(2), RATE)
+    for derivative in (central_difference, second_difference):
+        with pytest.raises(JointDynamicsError, match='derivative: expected at least 3 samples, found 2'):
+            derivative(np.zeros(2), RATE)
 
 
 def test_a_cutoff_beyond_the_rate_leaves_the_signal():
@@ -94,3 +139,51 @@ def test_bandwidth_follows_the_motion_not_the_rate_nor_joints_at_rest(rate, freq
     still = 0.3 + 1e-5 * rng.normal(size=len(t))
     found = dynamics_bandwidth([np.column_stack([moving, still])], [rate])
     assert found == pytest.approx(HARMONICS * frequency, rel=0.35)
+
+
+def two_motions(slow_rate, fast_rate, share):
+    """Joints that swing at 1 Hz in one recording and at 5 Hz in another one as long, which has `share` of the power of all velocities."""
+
+    def swing(rate, frequency, power):
+        t = np.arange(0, 20, 1 / rate)
+        return np.sqrt(power) * np.sin(2 * np.pi * frequency * t)[:, None] / frequency
+
+    return [swing(slow_rate, 1.0, 1 - share), swing(fast_rate, 5.0, share)], [slow_rate, fast_rate]
+
+
+@pytest.mark.parametrize('rates', [(200.0, 1000.0), (1000.0, 200.0), (500.0, 500.0)])
+@pytest.mark.parametrize(('share', 'frequency'), [(0.03, 1.0), (0.08, 5.0)])
+def test_recordings_weigh_by_their_power_whatever_their_rates(rates, share, frequency):
+    """The frequency below which 95 % of the power lies: 3 % above it do not count, 8 % do."""
+    assert dynamics_bandwidth(*two_motions(*rates, share)) == pytest.approx(HARMONICS * frequency, rel=0.15)
+
+
+@pytest.mark.parametrize(('share', 'frequency'), [(0.03, 1.0), (0.08, 5.0)])
+def test_motions_of_one_recording_weigh_by_their_power(share, frequency):
+    (slow, fast), (rate, _) = two_motions(400.0, 400.0, share)
+    assert dynamics_bandwidth([slow + fast], [rate]) == pytest.approx(HARMONICS * frequency, rel=0.15)
+
+
+def test_what_a_slow_recording_cannot_tell_does_not_count():
+    """At 100 Hz, above 25 Hz there is noise and its mirror image only."""
+    t = np.arange(0, 10, 0.01)
+    q = np.sin(2 * np.pi * t) + 0.2 * np.sin(2 * np.pi * 30.0 * t)
+    assert dynamics_bandwidth([q[:, None]], [100.0]) == pytest.approx(HARMONICS, rel=0.15)
+
+
+def test_a_robot_at_rest_has_the_least_bandwidth():
+    assert dynamics_bandwidth([np.full((500, 2), 0.7)], [100.0]) == HARMONICS
+
+
+def test_a_drift_has_the_bandwidth_of_the_slowest_motion_there_is():
+    t = np.arange(0, 1000, 0.1)
+    assert dynamics_bandwidth([np.sin(2 * np.pi * 5e-4 * t)[:, None]], [10.0]) == pytest.approx(HARMONICS * 0.01)
+
+
+def test_a_short_recording_has_the_frequency_of_its_motion():
+    """Two seconds tell frequencies half a hertz apart; in between the spectrum is interpolated, so that no motion jumps to the next half."""
+    found = []
+    for frequency in (2.0, 2.1, 2.2, 2.3):
+        t = np.arange(0, 2, 0.005)
+        found.append(dynamics_bandwidth([np.sin(2 * np.pi * frequency * t)[:, None]], [200.0]))
+    np.testing.assert_allclose(np.diff(found), HARMONICS * 0.1, atol=HARMONICS * 0.06)

@@ -92,6 +92,48 @@ def test_broken_values_are_held_and_ready_says_when(rng):
     assert feed(StateEstimator(2, 1e-3, window=0.01), rows)[window] == pytest.approx(feed(StateEstimator(2, 1e-3, window=0.01), held)[window])
 
 
+@pytest.mark.parametrize('samples', [0, -3, 4, 100])
+def test_a_kernel_without_a_middle_is_refused(samples):
+    with pytest.raises(JointDynamicsError, match=f'^smoothing kernel: expected an odd number of samples, found {samples}$'):
+        smoothing_kernel(samples)
+
+
+def test_a_polynomial_needs_no_more_than_its_samples():
+    np.testing.assert_allclose(smoothing_kernel(1, 4), [1.0])
+    np.testing.assert_allclose(smoothing_kernel(3, 4), [0.0, 1.0, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize('taper', [True, False])
+@pytest.mark.parametrize('degree', [0, 2, 4])
+def test_the_kernel_is_a_weighted_least_squares_fit(taper, degree):
+    """Held against numpy's polynomial fit with the square roots of Hann's weights (without the zeros at its ends), or of none."""
+    half = 7
+    weights = np.hanning(2 * half + 3)[1:-1] if taper else np.ones(2 * half + 1)
+    x = np.arange(-half, half + 1)
+    expected = [np.polyval(np.polyfit(x, unit, degree, w=np.sqrt(weights)), 0.0) for unit in np.eye(2 * half + 1)]
+    np.testing.assert_allclose(smoothing_kernel(2 * half + 1, degree, taper), expected, atol=1e-12)
+
+
+def test_a_broken_first_value_is_zero_after_a_reset_too():
+    estimator = StateEstimator(1, 1e-3, window=0.01)
+    assert estimator.update([np.nan])[0, 0] == 0.0
+    feed(estimator, np.full((50, 1), 7.0))
+    estimator.reset()
+    assert estimator.update([np.nan])[0, 0] == 0.0
+    assert estimator.window == 0.01
+
+
+def test_the_states_are_what_the_update_returned(rng):
+    estimator = StateEstimator(3, 1e-3, window=0.0)
+    for row in rng.normal(size=(10, 3)):
+        out = estimator.update(row).copy()
+        assert np.array_equal([estimator.value, estimator.first, estimator.second], out)
+    # without a window only the differences are left, of the last three samples
+    for value in (1.0, 2.0, 5.0):
+        out = estimator.update([value] * 3)
+    np.testing.assert_allclose(out[:, 0], [2.0, (5.0 - 1.0) / 2e-3, (5.0 - 4.0 + 1.0) / 1e-6])
+
+
 def test_reset_forgets():
     estimator = StateEstimator(1, 1e-3, window=0.01)
     feed(estimator, np.full((50, 1), 7.0))
@@ -103,7 +145,7 @@ def test_reset_forgets():
 @pytest.mark.parametrize(('kwargs', 'word'), [({'channels': 0, 'period': 1e-3}, 'channels'), ({'channels': 1, 'period': 0.0}, 'period'),
                                               ({'channels': 1, 'period': 1e-3, 'window': -1.0}, 'window')])
 def test_bad_arguments_are_named(kwargs, word):
-    with pytest.raises(JointDynamicsError, match=word):
+    with pytest.raises(JointDynamicsError, match=rf'^state estimator: expected channels >= 1, period > 0 s and window >= 0 s, found .*{kwargs[word]}'):
         StateEstimator(**kwargs)
 
 

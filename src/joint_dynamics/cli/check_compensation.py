@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.cli.common import output_folder, show_table, write_summary
+from joint_dynamics.cli.common import output_folder, show_table, show_written, write_report
 
 if TYPE_CHECKING:
     from joint_dynamics.control.compensation import DirectionCheck, JointCheck
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 WORDS = {'under': 'under-compensated: speeds decay', 'over': 'OVER-COMPENSATED: speeds run away',
          'attracting': 'attracting crossing: settles at v_a', 'repelling': 'REPELLING crossing: faster than v_a runs away',
          'mixed': 'several crossings', 'exact': 'exactly compensated: speeds stay'}
+
+
+MOST = 1e12
+"""Greatest number of an applied compensation."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -51,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     runaway = sorted({check.joint for check in checks if check.runs_away})
     if folder:
         _write(folder, checks, args)
-        print(f'written: {folder}/summary.json report.html')
+        show_written(folder, ('summary.json', 'report.html'))
     if runaway:
         print(f'joint-dynamics check-compensation: would run away: {", ".join(runaway)}', file=sys.stderr)
     return 1 if runaway else 0
@@ -64,21 +68,30 @@ def _row(side: DirectionCheck) -> list[Any]:
 
 
 def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
-    import yaml
-
+    from joint_dynamics.documents import parse_yaml, read_text
     from joint_dynamics.errors import JointDynamicsError
-    try:
-        document = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise JointDynamicsError(f'applied {path}: expected a readable file, found: {error.strerror or error}') from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise JointDynamicsError(f'applied {path}: expected YAML, found: {str(error).splitlines()[0]}') from None
+    document = parse_yaml(read_text(path, f'applied {path}'), f'applied {path}')
     if not isinstance(document, dict) or set(document) != {'joints'} or not isinstance(document['joints'], dict) or not document['joints']:
         raise JointDynamicsError(f'applied {path}: expected the one field joints with at least one joint')
-    unknown = sorted(set(document['joints']) - set(joint_names))
+    unknown = sorted(str(name) for name in document['joints'] if name not in joint_names)
     if unknown:
         raise JointDynamicsError(f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}')
+    for name, item in document['joints'].items():
+        if isinstance(item, dict):
+            for key, nested in (('parameters', False), ('directions', True)):
+                _check_numbers(item.get(key, {}), f'applied {path}: joints.{name}.{key}', nested)
     return document['joints']
+
+
+def _check_numbers(value: Any, where: str, nested: bool) -> None:
+    from joint_dynamics.errors import JointDynamicsError
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise JointDynamicsError(f'{where}: expected a mapping by name, found {str(value)[:80]}')
+    for key, item in value.items():
+        if nested:
+            _check_numbers(item, f'{where}.{key}', False)
+        elif isinstance(item, bool) or not isinstance(item, (int, float)) or not abs(item) < MOST:
+            raise JointDynamicsError(f'{where}.{key}: expected a number below {MOST:g}, found {str(item)[:80]}')
 
 
 def _speed_limits(description: Any) -> dict[str, float]:
@@ -92,6 +105,6 @@ def _speed_limits(description: Any) -> dict[str, float]:
 
 def _write(folder: Path, checks: list[JointCheck], args: argparse.Namespace) -> None:
     from joint_dynamics.report.joint import compensation_report
-    compensation_report(checks, args.applied).save(folder / 'report.html')
-    write_summary(folder, {'description': args.description, 'applied': args.applied, 'runs_away': any(check.runs_away for check in checks),
-                           'checks': [check.summary() for check in checks]})
+    summary = {'description': args.description, 'applied': args.applied, 'runs_away': any(check.runs_away for check in checks),
+               'checks': [check.summary() for check in checks]}
+    write_report(folder, summary, compensation_report(checks, args.applied))

@@ -2,18 +2,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from joint_dynamics.description import prepare_folder, write_atomically
+from joint_dynamics.description import prepare_folder, summary_text, write_set
+from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, load_recording
 from joint_dynamics.recording.settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.limits import JointLimits
 
 ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling')
 SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint')
@@ -23,12 +22,7 @@ def load_config(path: str | None) -> dict[str, Any]:
     """Read a configuration file (YAML with the sections of `SECTIONS`); {} without a path. Raises JointDynamicsError."""
     if path is None:
         return {}
-    try:
-        config = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise JointDynamicsError(f'config {path}: expected a readable file, found: {error.strerror or error}') from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise JointDynamicsError(f'config {path}: expected YAML, found: {str(error).splitlines()[0]}') from None
+    config = parse_yaml(read_text(path, f'config {path}'), f'config {path}')
     if config is None:
         return {}
     if not isinstance(config, Mapping):
@@ -50,10 +44,11 @@ def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
     return RobotModel.load(path, **options)
 
 
-def load_recordings(specs: Iterable[str], config: Mapping[str, Any], joint_names: Sequence[str] | None) -> list[Recording]:
-    """Read recordings by the `recording` section, joints by name."""
+def load_recordings(specs: Iterable[str], config: Mapping[str, Any], joint_names: Sequence[str] | None,
+                    limits: JointLimits | None = None) -> list[Recording]:
+    """Read recordings by the `recording` section, joints by name; `limits`: of the robot, where it is known."""
     settings = RecordingSettings.from_mapping(config.get('recording', {}))
-    return [load_recording(spec, settings, joint_names) for spec in specs]
+    return [load_recording(spec, settings, joint_names, limits) for spec in specs]
 
 
 def output_folder(path: str) -> Path:
@@ -61,9 +56,17 @@ def output_folder(path: str) -> Path:
     return prepare_folder(path)
 
 
-def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Write summary.json; NaN and infinity never get there."""
-    write_atomically(folder / 'summary.json', json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False) + '\n')
+def write_report(folder: Path, summary: Mapping[str, Any], report: Any, **files: str) -> None:
+    """Write summary.json and report.html, and with them `files` (name with _ for the dot: content), as one set."""
+    write_set(folder, {**{name.replace('_', '.'): text for name, text in files.items()},
+                       'report.html': report.to_html(), 'summary.json': summary_text(summary)})
+
+
+def show_written(folder: Path, names: Sequence[str], believable: bool = True) -> None:
+    """Print what was written; where it cannot be believed, also what that left alone."""
+    print(f'written: {folder}/{" ".join(names)}')
+    if not believable and (folder / 'dynamics.yaml').exists():
+        print(f'kept: {folder}/dynamics.yaml of an earlier run')
 
 
 def add_config_argument(parser: argparse.ArgumentParser) -> None:

@@ -20,11 +20,16 @@ def add_parser(subparsers: Any) -> None:
                     'with the truth. Takes about three minutes; needs ROS 2, whose Python packages are enough.')
     parser.add_argument('--out', metavar='DIR', default='out/demo', help='folder for summary.json, report.html, dynamics.yaml and the logs '
                                                                          '(default: %(default)s)')
+    parser.add_argument('--engine', choices=('own', 'mujoco'), default='own',
+                        help='who computes the robot\'s rigid bodies: own, or mujoco with a floor '
+                             '(pip install joint_dynamics[mujoco]; default: %(default)s)')
+    parser.add_argument('--seed', type=int, default=0,
+                        help='of the robot: its drives, its laws, its tool (default: %(default)s)')
 
 
 def run(args: argparse.Namespace) -> int:
     """Run all stages, print the table, write; return 0."""
-    from joint_dynamics.cli.common import output_folder, show_table, write_summary
+    from joint_dynamics.cli.common import output_folder, show_table, write_report
     from joint_dynamics.demo.comparison import headlines
     from joint_dynamics.demo.report import demo_report
     from joint_dynamics.demo.story import DemoSettings
@@ -32,11 +37,15 @@ def run(args: argparse.Namespace) -> int:
     if missing:
         raise JointDynamicsError(f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
                                  'joint_dynamics[ros], or source a ROS 2 installation)')
+    if args.seed < 0:
+        raise JointDynamicsError(f'demo: expected a seed >= 0, found {args.seed}')
+    if args.engine == 'mujoco' and importlib.util.find_spec('mujoco') is None:
+        raise JointDynamicsError('demo: --engine mujoco: expected the package mujoco, not found '
+                                 '(pip install joint_dynamics[mujoco])')
     folder = output_folder(args.out)
-    summary, results = tell(DemoSettings(), folder)
+    summary, results = tell(DemoSettings(seed=args.seed, engine=args.engine), folder)
     show_table('Found beside the truth', ['', 'here', 'published'], headlines(summary))
-    demo_report(summary, results).save(folder / 'report.html')
-    write_summary(folder, summary)
+    write_report(folder, summary, demo_report(summary, results))
     print(f'{summary["seconds"]["total"]:.0f} s; written: {folder}/report.html summary.json')
     return 0
 

@@ -24,6 +24,8 @@ MODULES = (
     ('launch_ros', 'launch_ros', 'launch files', False), ('launch_pytest', 'launch_pytest', 'launch tests', False),
 )
 NODE_CHECK = """
+import sys
+sys.path[:] = [folder for folder in sys.path if folder]
 import rclpy
 rclpy.init()
 node = rclpy.create_node('joint_dynamics_doctor')
@@ -101,7 +103,8 @@ def _check_index() -> str:
 
 
 def _check_node() -> str:
-    done = subprocess.run([sys.executable, '-c', NODE_CHECK], capture_output=True, text=True, timeout=30, check=False)
+    from joint_dynamics.python_process import environment
+    done = subprocess.run([sys.executable, '-c', NODE_CHECK], env=environment(), capture_output=True, text=True, timeout=30, check=False)
     if done.returncode != 0:
         raise RuntimeError((done.stderr.strip().splitlines() or ['no message'])[-1])
     return 'rclpy over DDS'

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.cli.common import add_config_argument, load_config, load_robot, output_folder, show_table, write_summary
+from joint_dynamics.cli.common import add_config_argument, load_config, load_robot, output_folder, show_table, show_written, write_report
 
 if TYPE_CHECKING:
     from joint_dynamics.excitation import Plan, Progress
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         found = plan(model, settings, on_progress)
     write(model, found, folder)
     show(found)
-    print(f'written: {folder}/trajectory.csv trajectory.yaml summary.json report.html')
+    show_written(folder, ('trajectory.csv', 'trajectory.yaml', 'summary.json', 'report.html'))
     if found.doubt is None:
         return 0
     print(f'joint-dynamics excite: done, but not to be believed: {found.doubt}', file=sys.stderr)
@@ -68,15 +68,12 @@ def progress_display() -> Iterator[Callable[[Progress], None] | None]:
 
 
 def write(model: RobotModel, found: Plan, folder: Path) -> None:
-    """Write the trajectory, the report and, last, summary.json."""
-    from joint_dynamics.description import write_atomically
+    """Write the trajectory, the report and the summary, as one set."""
     from joint_dynamics.excitation import to_csv, to_joint_trajectory
     from joint_dynamics.report.excitation import excitation_report
     samples = found.trajectory.sample(found.settings.rate)
-    write_atomically(folder / 'trajectory.csv', to_csv(samples))
-    write_atomically(folder / 'trajectory.yaml', to_joint_trajectory(found.trajectory, samples))
-    excitation_report(model, found).save(folder / 'report.html')
-    write_summary(folder, found.summary())
+    write_report(folder, found.summary(), excitation_report(model, found), trajectory_csv=to_csv(samples),
+                 trajectory_yaml=to_joint_trajectory(found.trajectory, samples))
 
 
 def show(found: Plan) -> None:

@@ -14,7 +14,7 @@ from joint_dynamics.cli.common import (
     output_folder,
     show_table,
     show_verdict,
-    write_summary,
+    show_written,
 )
 from joint_dynamics.errors import JointDynamicsError
 
@@ -39,7 +39,9 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Identify, print, write; return 0, or 3 where the result cannot be believed."""
+    from joint_dynamics.description import write_result
     from joint_dynamics.identification import IdentificationSettings, identify
+    from joint_dynamics.report.identification import identification_report
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
     if args.method:
@@ -53,16 +55,17 @@ def run(args: argparse.Namespace) -> int:
         raise JointDynamicsError('--payload-mass: expected --loaded RECORDING beside it, found none')
     model = load_robot(args.robot, config)
     folder = output_folder(args.out)
-    recordings = load_recordings(args.recordings, config, model.joint_names)
-    validation = load_recordings([spec for group in args.validate for spec in group], config, model.joint_names)
-    loaded = load_recordings([spec for group in args.loaded for spec in group], config, model.joint_names)
+    recordings = load_recordings(args.recordings, config, model.joint_names, model.limits)
+    validation = load_recordings([spec for group in args.validate for spec in group], config, model.joint_names, model.limits)
+    loaded = load_recordings([spec for group in args.loaded for spec in group], config, model.joint_names, model.limits)
     with progress_display() as progress:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
     show_verdict(result.verdict, result.reasons)
-    write(result, folder)
+    believable = not result.reasons or args.proceed or settings.proceed
+    names = write_result(folder, result.description, result.summary(), identification_report(result), believable)
     show(result)
-    print(f'written: {folder}/dynamics.yaml summary.json report.html')
-    if not result.reasons or args.proceed or settings.proceed:
+    show_written(folder, names, believable)
+    if believable:
         return 0
     print('joint-dynamics identify: done, but not to be believed: '
           f'{"; ".join(reason.text.partition(";")[0] for reason in result.reasons)} (--proceed accepts it)', file=sys.stderr)
@@ -109,12 +112,3 @@ def show(result: Any) -> None:
     rows = [[name, value, deviation, 100 * deviation / abs(value) if value else None, 'not told apart' if name in doubtful else '', expression]
             for name, value, deviation, expression in zip(result.names, result.solution.chi, result.deviation, result.expressions, strict=True)]
     show_table('Parameters (SI, joint side)', ['parameter', 'value', 'std', 'std %', '', 'made of'], rows)
-
-
-def write(result: Any, folder: Any) -> None:
-    """Write dynamics.yaml, report.html and, last, summary.json."""
-    from joint_dynamics.report.identification import identification_report
-    report = identification_report(result)
-    result.description.save(folder / 'dynamics.yaml')
-    report.save(folder / 'report.html')
-    write_summary(folder, result.summary())

@@ -6,7 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, load_robot, output_folder, show_table, write_summary
+from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, load_robot, output_folder, show_table, show_written
 
 if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Identify, print, write; return 0, or 3 where the result cannot be believed."""
-    from joint_dynamics.description import DynamicsDescription
+    from joint_dynamics.description import DynamicsDescription, write_result
     from joint_dynamics.errors import JointDynamicsError
     from joint_dynamics.identification.joint_tests.data import joint_data
     from joint_dynamics.identification.joint_tests.run import merged_description, run_test, test_settings
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     robot, parameters = _rigid_body(args, config, description)
     folder = output_folder(args.out)
     names = robot.joint_names if robot is not None else description.joint_names if description is not None else None
-    recordings = load_recordings(args.recordings, config, names)
+    recordings = load_recordings(args.recordings, config, names, None if robot is None else robot.limits)
     joint = args.joint or _moving_joint(recordings)
     gains = _drive_gains(section, description, joint)
     cutoff = section.get('cutoff', 10.0)
@@ -61,10 +61,9 @@ def run(args: argparse.Namespace) -> int:
         print(f'note: {warning}')
     show_table(f'{joint}: {args.test}', ['parameter', 'value', 'std', 'std %', 'unit'],
                [[name, item.value, item.std, item.relative_std_percent, item.unit] for name, item in result.parameters.items()])
-    merged.save(folder / 'dynamics.yaml')
-    joint_report(result, [item.name for item in data]).save(folder / 'report.html')
-    write_summary(folder, _plain({'recordings': [item.name for item in data], 'samples': sum(item.samples for item in data), **result.summary()}))
-    print(f'written: {folder}/dynamics.yaml summary.json report.html')
+    summary = _plain({'recordings': [item.name for item in data], 'samples': sum(item.samples for item in data), **result.summary()})
+    names = write_result(folder, merged, summary, joint_report(result, [item.name for item in data]), result.believable)
+    show_written(folder, names, result.believable)
     if result.believable:
         return 0
     print(f'joint-dynamics identify-joint: done, but not to be believed: {"; ".join(result.reasons)}', file=sys.stderr)
@@ -74,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
 def _rigid_body(args: argparse.Namespace, config: dict, description: DynamicsDescription | None) -> tuple[Any, Any]:
     """Return the robot whose rigid-body torque is subtracted, and its inertial parameters: identified ones before those of the URDF."""
     robot = load_robot(args.robot, config) if args.robot else None
+    if robot is not None and description is not None:
+        description.check_robot(robot)
     if description is None or 'inertial' not in description.document:
         return robot, None
     robot = robot or description.robot_model()

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from joint_dynamics import __version__
 from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.python_process import leave_working_folder
 
 # Module by command; imported only when the command runs, so that --help stays quick.
 COMMANDS = {
@@ -68,4 +69,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
+    leave_working_folder()
     sys.exit(main())

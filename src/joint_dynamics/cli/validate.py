@@ -5,7 +5,16 @@ import argparse
 import sys
 from typing import Any
 
-from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, output_folder, show_table, show_verdict, write_summary
+from joint_dynamics.cli.common import (
+    add_config_argument,
+    load_config,
+    load_recordings,
+    output_folder,
+    show_table,
+    show_verdict,
+    show_written,
+    write_report,
+)
 from joint_dynamics.cli.identify import RECORDING_HELP
 
 
@@ -41,11 +50,13 @@ def run(args: argparse.Namespace) -> int:
     show_verdict(line, reasons)
     show_table(f'Predicted ({band_text(fits)})', residual_headers(description.joint_names), residual_rows(fits))
     if folder:
-        validation_report(fits, args.description, reasons).save(folder / 'report.html')
-        write_summary(folder, {**summary_of(reasons, line), 'description': str(args.description), 'overall_percent': together(fits)[1],
-                               'moving_overall_percent': together(fits, moving=True)[1], 'validation': [fit.summary() for fit in fits]})
-        print(f'written: {folder}/summary.json report.html')
+        summary = {**summary_of(reasons, line), 'description': str(args.description),
+                   'overall_percent': together(fits)[1], 'moving_overall_percent': together(fits, moving=True)[1],
+                   'validation': [fit.summary() for fit in fits]}
+        write_report(folder, summary, validation_report(fits, args.description, reasons))
+        show_written(folder, ('summary.json', 'report.html'))
     if not reasons:
         return 0
-    print('joint-dynamics validate: done, but not to be believed: ' + '; '.join(reason.text.partition(';')[0] for reason in reasons), file=sys.stderr)
+    print('joint-dynamics validate: done, but not to be believed: '
+          + '; '.join(reason.text.partition(';')[0] for reason in reasons), file=sys.stderr)
     return 3

@@ -13,13 +13,11 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import FlexibleJointRobot, ur5e_urdf
+from joint_dynamics.simulation import ur5e_urdf
 
 #: Friction of a joint is a function of speed, load and temperature; its linear stand-ins have no true value.
 FRICTION = ('Fv_', 'Fc_', 'off_')
 DEVIATIONS = 2.0
-#: Speeds at which friction is compared, rad/s.
-SPEEDS = np.linspace(0.1, 1.5, 29)
 
 
 @dataclass(frozen=True)
@@ -69,33 +67,35 @@ def compare_parameters(identified: Sequence[Mapping[str, Any]], truth: Mapping[s
                             for row in identified if row['name'] in true and not row['name'].startswith(FRICTION)))
 
 
-def map_nrmse(found: NDArray, true: NDArray, model: RobotModel, motion: MotionSamples, truth: Mapping[str, Any]) -> NDArray:
-    """Return how well torque maps α (n, ≥ 2) agree with the true ones (n, 2) over the deformations of a motion, NRMSE in percent (n,) [M3 eq 15].
+def map_nrmse(found: NDArray, model: RobotModel, motion: MotionSamples, truth: Mapping[str, Any]) -> NDArray:
+    """Return NRMSE in percent (n,) of torque maps α (n, ≥ 2) against the true springs on a motion [M3 eq 15].
 
-    The range of each joint is the largest deformation that the true robot has on the motion, to both sides.
+    truth: the simulator's document, its spring a curve, of whatever law. The range of each joint is the largest
+    deformation that the true robot
+    has on the motion, to both sides; where that is beyond the polynomial's, the estimate goes on as it is.
     """
     parameters = np.array(truth['parameters']).reshape(model.n, -1)
     parameters[:, 10:] = 0.0
     torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, parameters.ravel())).max(axis=0)
-    reach = TorsionalStiffness(true).deformation(torque)
-    phi = np.linspace(-1.0, 1.0, 201)[:, None] * reach
-    y, estimate = TorsionalStiffness(true).torque(phi), TorsionalStiffness(found[:, :2]).torque(phi)
-    return 100.0 * (1.0 - np.linalg.norm(y - estimate, axis=0) / np.linalg.norm(y, axis=0))
+    curve, estimate = truth['spring_curve'], TorsionalStiffness(found[:, :2])
+    phi = np.linspace(-1.0, 1.0, 201)[:, None] * np.array([
+        np.interp(torque[j], values, angles)
+        for j, (angles, values) in enumerate(zip(curve['deformation'], curve['torque'], strict=True))])
+    y = np.column_stack([np.interp(phi[:, j], curve['deformation'][j], curve['torque'][j]) for j in range(model.n)])
+    return 100.0 * (1.0 - np.linalg.norm(y - estimate.torque(phi), axis=0) / np.linalg.norm(y, axis=0))
 
 
-def friction_errors(description: DynamicsDescription, alpha: NDArray, truth: Mapping[str, Any], seed: int) -> dict[str, NDArray]:
-    """Return friction (speeds, n) [N·m] over SPEEDS without load: `friction_true`, `friction_identified`, `friction_adapted`.
+def friction_errors(description: DynamicsDescription, alpha: NDArray, truth: Mapping[str, Any]) -> dict[str, NDArray]:
+    """Return friction (speeds, n) [N·m] over the true curve's speeds, without load.
 
-    Beside them the relative errors (n,) in percent, ‖f̂ − f‖/‖f‖, before and after adaptation. The truth is that of the simulator with this seed,
-    at the wear and the temperature of `truth`, mean of both directions.
+    `friction_true`, `friction_identified`, `friction_adapted`; beside them
+    the relative errors (n,) in percent, ‖f̂ − f‖/‖f‖, before and after adaptation. The truth is the
+    simulator's curve, mean of both
+    directions, at its present wear and temperature.
     """
-    names = truth['joint_names']
-    robot = FlexibleJointRobot(seed=seed)
-    robot.set_wear(truth['wear'])
-    robot.step()
-    omega = np.tile(SPEEDS[:, None], len(names))
-    temperature = np.array(truth['temperature'])
-    true = 0.5 * (robot.truth.friction(omega, 0.0, temperature) - robot.truth.friction(-omega, 0.0, temperature))
+    names, curve = truth['joint_names'], truth['friction_curve']
+    omega = np.tile(np.array(curve['speed'])[:, None], len(names))
+    true = np.array(curve['torque']).T
     model = description.friction(names)
     known = 0.5 * (model.speed_part(1.0, omega) - model.speed_part(-1.0, -omega))
     found = {'identified': model.level(0.0) + known, 'adapted': alpha[:, 0] * model.level(0.0) + alpha[:, 1] * omega + known}

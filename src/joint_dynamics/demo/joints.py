@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import NotBelievableError
@@ -11,38 +10,27 @@ from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.result import TestResult
 from joint_dynamics.identification.joint_tests.run import merged_description, run_test, test_settings
 from joint_dynamics.identification.joint_tests.transmission import identify_transmission
-from joint_dynamics.recording.load import load_recording
-
-#: Half the lost motion of a strain-wave gear of this size by its data sheet, rad: about two arc minutes. It is not identified here: that takes
-#: slow reversals over a whole turn without load (docs/identify-joint.md).
-BACKLASH = 5e-4
-#: Presliding by the fixed polynomial law [M6 eq 17-18].
-MAXWELL_SLIP = {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}
+from joint_dynamics.recording import Recording
 
 
-def identify_joints(folder: Path, exciting: Path, constant_speeds: Path, progress: Callable[[float, str], None]) -> DynamicsDescription:
-    """Add friction, hysteresis, stiffness and kinematic error of every joint to the robot's description in `folder`; return the whole.
+def identify_joints(description: DynamicsDescription, recordings: Sequence[Recording],
+                    progress: Callable[[float, str], None] = lambda share, name: None) -> DynamicsDescription:
+    """Add friction, stiffness and kinematic error of every joint to the robot's description; return the whole.
 
-    exciting, constant_speeds: recordings (CSV). What a test cannot tell from its data is left out, as its own reasons say.
+    recordings: the exciting motion, constant speeds. What a test cannot tell from its data is left out, as its own
+    reasons say; presliding and
+    backlash are what the robot's identification has found of them, or nothing. Nothing is put in that was not measured.
     """
-    description = DynamicsDescription.load(folder / 'dynamics.yaml')
     robot = description.robot_model()
     parameters = description.standard_parameters(robot, friction=False)
     gains = {name: description.joint(name)['drive_gain']['value'] for name in robot.joint_names}
-    recordings = [load_recording(str(path), None, robot.joint_names) for path in (exciting, constant_speeds)]
     rough = _without_friction(description)
     for k, name in enumerate(robot.joint_names):
         progress(k / robot.n, name)
         first, second = (joint_data(recording, name, drive_gains=gains, robot=robot, parameters=parameters) for recording in recordings)
         for result in _tests(first, second, rough, name):
             rough = merged_description(robot.joint_names, result, rough)
-    document = copy.deepcopy(rough.document)
-    for name in robot.joint_names:
-        part = document['joints'][name]
-        part['friction']['maxwell_slip'] = dict(MAXWELL_SLIP)
-        part['backlash'] = {'type': 'table', 'values': [BACKLASH]}
-        # Where one joint has no stiffness nobody may use it; the estimator then starts from nothing for all.
-    return DynamicsDescription(document)
+    return rough
 
 
 def _tests(exciting: JointData, constant_speeds: JointData, description: DynamicsDescription, name: str) -> list[TestResult]:
@@ -77,6 +65,9 @@ def _without_friction(description: DynamicsDescription) -> DynamicsDescription:
     """The description with the robot's linear friction taken out: the tests of the joints put a better one in its place."""
     document = copy.deepcopy(description.document)
     for part in document['joints'].values():
-        part.pop('friction', None)
+        presliding = part.pop('friction', {}).get('maxwell_slip')
         part.pop('terms', None)
+        if presliding is not None:
+            # A Coulomb level follows with the map over speed; the shape of presliding stays as it was found.
+            part['friction'] = {'parameters': {'F_C0': 0.0}, 'maxwell_slip': presliding}
     return DynamicsDescription(document)

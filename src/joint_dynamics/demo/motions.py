@@ -31,7 +31,15 @@ class Motion(NamedTuple):
 
 
 def cycle(rate: float = 50.0) -> MotionSamples:
-    """Return one cycle through the six waypoints of a UR arm [M6 table 1], from rest to rest.
+    """Return one cycle through the six waypoints of a UR arm [M6 table 1], from rest to rest, at `rate` Hz."""
+    path = cycle_path(rate)
+    time = np.arange(round(path.end * rate) + 1) / rate
+    motion = path.sample(time)
+    return MotionSamples(time, motion[:, 0], motion[:, 1], motion[:, 2])
+
+
+def cycle_path(rate: float = 50.0) -> Path:
+    """Return that cycle as a path, each way a whole number of samples of `rate` Hz.
 
     Each way is a polynomial of the seventh degree: a trapezoid of speed makes a flexible arm ring, and no feedforward of torque can undo that.
     """
@@ -40,10 +48,7 @@ def cycle(rate: float = 50.0) -> MotionSamples:
     # the largest speed and acceleration of such a polynomial over a unit way in a unit of time
     duration = np.ceil(np.maximum(2.1875 * way / SPEED, np.sqrt(7.5132 * way / STEEPEST)) * rate) / rate
     rest = np.zeros_like(q)
-    path = Path(np.append(0.0, np.cumsum(duration)), q, rest, rest)
-    time = np.arange(round(path.end * rate) + 1) / rate
-    motion = path.sample(time)
-    return MotionSamples(time, motion[:, 0], motion[:, 1], motion[:, 2])
+    return Path(np.append(0.0, np.cumsum(duration)), q, rest, rest)
 
 
 def working_range(samples: MotionSamples) -> tuple[list[float], list[float]]:

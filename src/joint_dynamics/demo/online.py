@@ -83,7 +83,9 @@ def compensate(story: Story) -> None:
                                  for quantity in ('torque', 'tracking')}
         for first, second in (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive'))}
     story.summary['runs'] = {name: {key: value.tolist() for key, value in run.items() if key.endswith('mse')} for name, run in runs.items()}
-    story.summary['estimates'] = {name: {key: np.asarray(value).tolist() for key, value in state.items()} for name, state in states.items()}
+    story.summary['estimates'] = {
+        name: {key: value if isinstance(value, dict) else np.asarray(value).tolist() for key, value in state.items()}
+        for name, state in states.items()}
 
 
 def play_cycle(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict[str, NDArray]:
@@ -108,7 +110,7 @@ def play_cycle(story: Story, name: str, parameters: dict[str, Any], step: Any) -
     recorder = StateRecorder(conductor)
     robot.wait(begin + float(motion.time[-1]) + 1.0, step)
     time, q, current = recorder.stop()
-    gain = np.array(story.results['truth']['friction']['nominal_gain'])
+    gain = np.array(robot.data_sheet['drive_gain'])
     run = mean_squares(time - begin, q, current * gain, motion, times, effort)
     story.results['runs'][name] = run
     return run
@@ -121,9 +123,11 @@ def _look(story: Story, name: str) -> None:
     truth, alpha, stiffness = robot.truth, story.results['alpha'].last, story.results['stiffness'].last
     description = story.results['description']
     state = {
-        'time': robot.time, 'alpha': alpha, 'stiffness': stiffness, 'true_stiffness': truth['stiffness'], 'temperature': truth['temperature'],
-        'wear': truth['wear'], 'stiffness_nrmse': map_nrmse(stiffness, np.array(truth['stiffness']), story.model, story.work, truth),
-        **friction_errors(description, alpha, truth, story.settings.seed)}
+        'time': robot.time, 'alpha': alpha, 'stiffness': stiffness,
+        'true_spring': truth['spring_curve'], 'speed': truth['friction_curve']['speed'],
+        'temperature': truth['temperature'],
+        'wear': truth['wear'], 'stiffness_nrmse': map_nrmse(stiffness, story.model, story.work, truth),
+        **friction_errors(description, alpha, truth)}
     story.results.setdefault('states', {})[name] = state
 
 

@@ -6,13 +6,14 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
+from joint_dynamics import python_process
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.python_process import module_command
 
 #: Seconds from SIGINT to SIGTERM, and from SIGTERM to SIGKILL.
 PATIENCE = 5.0
@@ -43,13 +44,13 @@ class Processes:
         return {name: process.pid for name, process in self._running.items()}
 
     def start(self, name: str, module: str, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
-        """Start `python -m module *arguments`; must be called from the main thread, with which the process ends."""
+        """Start a module as `python -m` does, apart from the working folder; must be called from the main thread, with which the process ends."""
         log = self.logs / f'{name}.log'
         try:
             with log.open('wb') as output:
-                command = [sys.executable, '-m', 'joint_dynamics.demo.attached', str(os.getpid()), module, *arguments]
+                command = module_command('joint_dynamics.demo.attached', [str(os.getpid()), module, *arguments])
                 self._running[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                                                       start_new_session=True, env={**os.environ, **(environment or {})})
+                                                       start_new_session=True, env=python_process.environment(environment))
         except OSError as error:
             raise JointDynamicsError(f'{name}: cannot be started: {error}') from None
 

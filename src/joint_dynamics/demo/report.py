@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.demo.comparison import SPEEDS, Comparison, headlines
+from joint_dynamics.demo.comparison import Comparison, headlines
 from joint_dynamics.joint import TorsionalStiffness
 from joint_dynamics.report.html import Report
 
@@ -83,8 +83,10 @@ def _stiffness_figure(names: list[str], states: Mapping[str, Any]) -> Any:
     for state, style in (('new', '-'), ('worn', '--')):
         for j, axis in enumerate(axes[:len(names)]):
             phi = np.linspace(0.0, 3e-3, 60)
-            for key, colour, label in (('true_stiffness', TRUE, 'true'), ('stiffness', FOUND, 'estimated')):
-                torque = TorsionalStiffness(np.asarray(states[state][key])[j, :2]).torque(phi)
+            true = states[state]['true_spring']
+            found = TorsionalStiffness(np.asarray(states[state]['stiffness'])[j, :2])
+            for torque, colour, label in ((np.interp(phi, true['deformation'][j], true['torque'][j]), TRUE, 'true'),
+                                          (found.torque(phi), FOUND, 'estimated')):
                 axis.plot(1e3 * phi, torque, style, color=colour, label=f'{label}, {state}')
             axis.set_xlabel('deformation [mrad]', fontsize=8)
     axes[0].set_ylabel('torque [N·m]', fontsize=8)
@@ -97,7 +99,7 @@ def _friction_figure(names: list[str], state: Mapping[str, Any]) -> Any:
     figure, axes = _grid(names)
     for j, axis in enumerate(axes[:len(names)]):
         for key, colour, label in (('true', TRUE, 'true'), ('identified', BEFORE, 'identified when new'), ('adapted', FOUND, 'adapted')):
-            axis.plot(SPEEDS, state[f'friction_{key}'][:, j], color=colour, label=label)
+            axis.plot(state['speed'], state[f'friction_{key}'][:, j], color=colour, label=label)
         axis.set_xlabel('speed [rad/s]', fontsize=8)
     axes[0].set_ylabel('friction [N·m]', fontsize=8)
     axes[0].legend(fontsize=7)

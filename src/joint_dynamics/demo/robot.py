@@ -23,7 +23,10 @@ EPOCH = 1.0
 
 
 class DemoRobot:
-    """See the module. `truth`: the last document of the simulator's `~/truth`, about one simulated second old at most.
+    """See the module.
+
+    `truth`: the last document of the simulator's `~/truth`, one simulated second old at most, to compare with;
+    `data_sheet`: what its maker states.
 
     Raises JointDynamicsError when the simulator does not speak within a minute (the first one of an installation compiles the plant).
     """
@@ -31,13 +34,18 @@ class DemoRobot:
     def __init__(self, conductor: Conductor, name: str = '/simulator'):
         self._conductor, self.name = conductor, name
         self.truth: dict[str, Any] = {}
+        self.data_sheet: dict[str, Any] = {}
         self._publisher = conductor.node.create_publisher(JointTrajectory, f'{name}/joint_trajectory', QoSProfile(depth=10))
         conductor.listen(String, f'{name}/truth', self._take_truth)
-        conductor.until(lambda: self.truth, 'the simulated robot', 120.0)
+        conductor.listen(String, f'{name}/data_sheet', self._take_data_sheet)
+        conductor.until(lambda: self.truth and self.data_sheet, 'the simulated robot', 120.0)
         conductor.until_active(name)
 
     def _take_truth(self, message: String) -> None:
         self.truth = json.loads(message.data)
+
+    def _take_data_sheet(self, message: String) -> None:
+        self.data_sheet = json.loads(message.data)
 
     @property
     def time(self) -> float:

@@ -12,11 +12,14 @@ import yaml
 from joint_dynamics.demo import motions
 from joint_dynamics.demo.comparison import compare_parameters
 from joint_dynamics.demo.display import Display
+from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, INERTIA_ERROR, unknown_tool
 from joint_dynamics.demo.processes import Processes
+from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import MotionSamples
+from joint_dynamics.recording.load import load_recording
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import ur5e_urdf
+from joint_dynamics.simulation import Payload, ur5e_urdf
 
 if TYPE_CHECKING:
     from joint_dynamics.demo.conductor import Conductor
@@ -26,21 +29,19 @@ NODES = 'joint_dynamics.nodes'
 #: Every node hears the robot in the same form.
 INPUTS = {'inputs': ['joint_states', 'motor_states', 'temperatures'], 'joint_states_effort': 'none', 'motor_states_effort': 'current',
           'reliable_inputs': True}
-#: A tool that loads the wrist: 4 kg, its centre off the axis of the last joint, m in the frame of that joint.
-TOOL = {'payload_mass': 4.0, 'payload_com': [0.12, 0.08, 0.15]}
-#: Relative standard deviation of the drive gains: what a data sheet says, ± 3 %, as a uniform distribution.
-GAIN_DEVIATION = 0.03 / 3**0.5
 
 
 @dataclass(frozen=True)
 class DemoSettings:
     """How long the demonstration is; times in s.
 
-    seed: of the simulated robot. speed: simulated seconds per second of the wall, at most. budget: of the excitation's search, wall time.
+    seed: of the simulated robot: its drives, its laws, its tool. engine: who computes its links, `own` or `mujoco`.
+    speed: simulated seconds per second of the wall, at most. budget: of the excitation's search, wall time.
     period, repeats: of the exciting motion. online: whether the robot is worn, warmed, estimated and compensated after it was identified.
     """
 
     seed: int = 0
+    engine: str = 'own'
     speed: float = 2.0
     budget: float = 12.0
     period: float = 10.0
@@ -91,17 +92,20 @@ def start(story: Story) -> None:
     from joint_dynamics.demo.robot import DemoRobot
     use = story.settings
     with story.display.stage('Start the nodes') as step:
-        first = story.work.q[0]
+        first, tool = story.work.q[0], unknown_tool(use.seed)
         lower, upper = motions.working_range(story.work)
         config = story.folder / 'logs' / 'excite.yaml'
         config.write_text(yaml.safe_dump({'excitation': {
-            'posture': first.tolist(), 'limits': {'lower': lower, 'upper': upper},
+            'posture': first.tolist(), 'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},
             'fourier': {'period': use.period, 'time_budget': use.budget}}}), encoding='utf-8')
         story.node('simulator', {'seed': use.seed, 'real_time_factor': use.speed, 'position': first.tolist(),
-                                 'follow_topics': ['/identifier/heard', '/estimator/joint_torques'], 'max_lead': 0.5, **TOOL})
+                                 'follow_topics': ['/identifier/heard', '/estimator/joint_torques'], 'max_lead': 0.5,
+                                 'engine': use.engine, 'floor': use.engine == 'mujoco', 'floor_height': FLOOR,
+                                 'laws_seed': use.seed,
+                                 'inertia_error': INERTIA_ERROR, **tool_parameters(tool)})
         step(0.2, 'the first run of an installation compiles the plant')
         story.robot = DemoRobot(story.conductor)
-        joints, nominal = story.robot.joint_names, story.robot.truth['friction']['nominal_gain']
+        joints, nominal = story.robot.joint_names, story.robot.data_sheet['drive_gain']
         story.node('excitation', {'config_file': str(config), 'profile': 'fourier', 'repeats': use.repeats, 'approach_speed': 0.5,
                                   'use_sim_time': True, 'state_timeout': 5.0, 'tracking_error': 3.0},
                    {'~/joint_trajectory': '/simulator/joint_trajectory'})
@@ -110,7 +114,15 @@ def start(story: Story) -> None:
             'validation_recordings': 1,
             'output_folder': str(story.folder / 'identified')})
         story.conductor.until_active('/identifier')
-        step(1.0, f'a UR5e with {len(joints)} flexible joints and a tool of {TOOL["payload_mass"]:g} kg; the nodes are processes of their own')
+        step(1.0, f'a UR5e with {len(joints)} flexible joints and a tool that no model knows; '
+                  'the nodes are processes of their own')
+
+
+def tool_parameters(tool: Payload) -> dict[str, Any]:
+    """Return a payload as the simulator's parameters."""
+    inertia = np.asarray(tool.inertia)
+    return {'payload_mass': tool.mass, 'payload_com': np.asarray(tool.com).tolist(),
+            'payload_inertia': inertia[np.triu_indices(3)].tolist()}
 
 
 def excite(story: Story) -> None:
@@ -148,6 +160,8 @@ def identify(story: Story) -> None:
     """Let the identifier identify the robot, and compare with the truth."""
     with story.display.stage('Identify the robot') as step:
         story.results['truth'] = story.the_robot.truth
+        story.summary |= {'engine': story.settings.engine, 'seed': story.settings.seed,
+                          'laws': story.results['truth']['laws']}
         line = story.conductor.trigger('/identifier/identify', 120.0)
         step(1.0, line.partition('; results')[0])
         found = json.loads((story.folder / 'identified' / 'summary.json').read_text(encoding='utf-8'))
@@ -172,7 +186,10 @@ def identify_joints(story: Story) -> None:
         def progress(share: float, words: str) -> None:
             story.conductor.rest(0.0)
             step(share, words)
-        description = work(folder, folder / 'recording_1.csv', folder / 'recording_2.csv', progress)
+        found = DynamicsDescription.load(folder / 'dynamics.yaml')
+        names = found.robot_model().joint_names
+        recordings = [load_recording(str(folder / f'recording_{k}.csv'), None, names) for k in (1, 2)]
+        description = work(found, recordings, progress)
         description.save(story.folder / 'dynamics.yaml')
         story.results['description'] = description
         step(1.0, 'friction over speed and load, hysteresis, stiffness, kinematic error: dynamics.yaml')

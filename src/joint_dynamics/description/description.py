@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,10 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from joint_dynamics.description.files import write_atomically
+from joint_dynamics.description.files import current, write_atomically
+from joint_dynamics.description.identity import check_identity, identity_of
 from joint_dynamics.description.schema import FORMAT, VERSION, validate
+from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
@@ -36,14 +40,12 @@ class DynamicsDescription:
             validate(document)
         self.document: dict[str, Any] = {'format': FORMAT, 'version': VERSION, **copy.deepcopy(dict(document))}
         validate(self.document)
+        self._identity: Mapping[str, Any] | None = None
 
     @classmethod
     def from_yaml(cls, text: str) -> DynamicsDescription:
-        """Read YAML text, as it comes over a topic."""
-        try:
-            document = yaml.load(text, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
-        except yaml.YAMLError as error:
-            raise JointDynamicsError(f'dynamics description: expected YAML, found: {str(error).splitlines()[0]}') from None
+        """Read YAML text, as it comes over a topic; raise JointDynamicsError for what is none, or too large, deep or expanding."""
+        document = parse_yaml(text, 'dynamics description')
         if isinstance(document, Mapping):
             for key in ('format', 'version'):
                 if key not in document:
@@ -53,12 +55,9 @@ class DynamicsDescription:
     @classmethod
     def load(cls, path: str | Path) -> DynamicsDescription:
         """Read a file."""
+        text = read_text(current(path), f'dynamics description {path}')
         try:
-            return cls.from_yaml(Path(path).expanduser().read_text(encoding='utf-8'))
-        except OSError as error:
-            raise JointDynamicsError(f'dynamics description {path}: expected a readable file, found: {error.strerror or error}') from None
-        except UnicodeDecodeError:
-            raise JointDynamicsError(f'dynamics description {path}: expected YAML text, found a binary file') from None
+            return cls.from_yaml(text)
         except JointDynamicsError as error:
             raise JointDynamicsError(f'{path}: {error}') from None
 
@@ -85,6 +84,22 @@ class DynamicsDescription:
         if 'mdh' in robot:
             return RobotModel.from_mdh(robot['mdh'], **options)
         raise JointDynamicsError('dynamics description: robot.urdf or robot.mdh: expected one of them, found neither')
+
+    def check_robot(self, model: RobotModel, mass: bool = True) -> None:
+        """Raise JointDynamicsError, saying which joint and which quantity, where `model` is not the robot this description belongs to.
+
+        The identity is the one it carries, or that of the kinematics it carries; one that has neither cannot be checked, which is logged once.
+        mass: also compare the nominal mass.
+        """
+        robot = self.document['robot']
+        if 'identity' not in robot and not {'urdf', 'mdh'} & set(robot):
+            _tell_unchecked()
+            return
+        if self._identity is None:
+            self._identity = robot.get('identity') or identity_of(self.robot_model())
+        links = self.document.get('inertial', {}).get('standard', {})
+        identity = self._identity if mass else {key: value for key, value in self._identity.items() if key != 'mass'}
+        check_identity(identity, model, sum(link['M'] for link in links.values()) if links else None)
 
     def joint(self, name: str) -> dict[str, Any]:
         """Return one joint's part (plain data); raise JointDynamicsError for an unknown joint."""
@@ -144,10 +159,11 @@ class DynamicsDescription:
 
         friction: with Fv, Fc and offset of the linear friction; False leaves them zero, for use beside a friction model. Rotor
         inertias are in either case.
-        Raises JointDynamicsError where a joint or the inertial part is missing.
+        Raises JointDynamicsError where a joint or the inertial part is missing, or `model` is another robot.
         """
         if 'inertial' not in self.document:
             raise JointDynamicsError('dynamics description: inertial: expected this field, found nothing')
+        self.check_robot(model)
         standard = np.zeros(len(model.parameter_names))
         for k, name in enumerate(model.joint_names):
             part = self.joint(name)
@@ -162,6 +178,13 @@ class DynamicsDescription:
             for k, name in enumerate(model.parameter_names[PER_JOINT * model.n:], start=PER_JOINT * model.n):
                 standard[k] = coupled.get(name, 0.0) if friction or name.startswith('Ia') else 0.0
         return standard
+
+
+@cache
+def _tell_unchecked() -> None:
+    """Once per process."""
+    logging.getLogger(__name__).warning('the dynamics description does not say which robot it belongs to (robot.identity): only the names of '
+                                        'joints are compared; identify anew to have it')
 
 
 def _map(document: Mapping[str, Any] | None, neutral: float) -> PeriodicMap:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import INERTIAL
-from joint_dynamics.robot.urdf import read_source
+from joint_dynamics.robot import INERTIAL, RobotModel
+from joint_dynamics.robot.urdf import parse_urdf, read_source
 
 
 def pseudo_inertia(link: dict[str, float]) -> NDArray:
@@ -43,10 +43,7 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
     if 'inertial' not in description.document:
         raise JointDynamicsError('export-urdf: expected a description with inertial parameters, found none')
     text, name = read_source(urdf)
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise JointDynamicsError(f'export-urdf: expected a URDF in {name}, found text that does not parse: {error}') from None
+    root = parse_urdf(text, name)
     joints = {joint.get('name'): joint for joint in root.findall('joint')}
     links = {link.get('name'): link for link in root.findall('link')}
     for joint_name in description.joint_names:
@@ -56,6 +53,9 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
         if standard['M'] <= 0:
             raise JointDynamicsError(f'export-urdf: expected a positive mass behind {joint_name}, found {standard["M"]:.4g} kg; '
                                      'identify with the URDF (not an MDH table) or with physical consistency')
+    robot = description.document['robot']
+    description.check_robot(RobotModel.from_urdf(text, joints=description.joint_names, locked=robot.get('locked'),
+                                                 coupling=robot.get('coupling')), mass=False)
     for joint_name in description.joint_names:
         element = joints[joint_name]
         child = element.find('child')

@@ -4,7 +4,6 @@ Every refusal names the path of the field, what was expected there and what was 
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,20 +12,25 @@ from joint_dynamics.robot.regressor import INERTIAL
 
 FORMAT = 'joint_dynamics'
 VERSION = 1
+#: Greatest magnitude of a number; the largest a description is known to hold are stiffnesses of 1e9 N·m/rad³ and their squares.
+MAX_NUMBER = 1e30
+#: Most operators of a Maxwell-slip model.
+MAX_OPERATORS = 100
 
 Check = Callable[[Any, str], None]
 
 
 def fail(path: str, expected: str, found: Any) -> None:
     """Raise the one error of this module."""
-    text = repr(found)
+    text = repr(found)[:200]
     raise JointDynamicsError(f'dynamics description: {path}: expected {expected}, found {text if len(text) < 80 else text[:77] + "..."}')
 
 
 def number(value: Any, path: str) -> None:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        fail(path, 'a finite number', value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MAX_NUMBER <= value <= MAX_NUMBER:
+        large = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float('inf')
+        fail(path, f'a number of at most {MAX_NUMBER:g}' if large else 'a finite number', value)
 
 
 def positive(value: Any, path: str) -> None:
@@ -46,6 +50,12 @@ def text(value: Any, path: str) -> None:
     """A string."""
     if not isinstance(value, str):
         fail(path, 'text', value)
+
+
+def optional_text(value: Any, path: str) -> None:
+    """A string or null."""
+    if value is not None:
+        text(value, path)
 
 
 def anything_plain(value: Any, path: str) -> None:
@@ -98,14 +108,29 @@ def mapping_of(check: Check) -> Check:
     return run
 
 
+def operators(value: Any, path: str) -> None:
+    """A number of Maxwell-slip operators."""
+    if type(value) is not int or not 1 <= value <= MAX_OPERATORS:
+        fail(path, f'a whole number from 1 to {MAX_OPERATORS}', value)
+
+
+def _row(value: Any, path: str) -> None:
+    list_of(number)(value, path)
+    if not 1 <= len(value) <= MAX_OPERATORS:
+        fail(path, f'1 to {MAX_OPERATORS} numbers', value)
+
+
+SLIP = record({}, {'operators': operators, 'r_Delta': positive, 'r_k': positive, 'limits': _row, 'stiffness': _row})
+
+
 def _friction(value: Any, path: str) -> None:
     from joint_dynamics.joint import FrictionModel
     record({'parameters': mapping_of(number)}, {
-        'standard_deviations': mapping_of(number), 'maxwell_slip': anything_plain, 'directions': anything_plain, 'scale': list_of(number, 2),
+        'standard_deviations': mapping_of(number), 'maxwell_slip': SLIP, 'directions': anything_plain, 'scale': list_of(number, 2),
         'quadrants': anything_plain, 'range': anything_plain, 'method': text})(value, path)
     try:
         FrictionModel.from_dict({key: item for key, item in value.items() if key != 'maxwell_slip'})
-    except JointDynamicsError as error:
+    except (JointDynamicsError, TypeError, LookupError, AttributeError, ValueError) as error:
         fail(path, 'a friction document (docs/joint_models.md)', str(error))
 
 
@@ -114,7 +139,7 @@ def _map(value: Any, path: str) -> None:
     anything_plain(value, path)
     try:
         PeriodicMap.from_dict(value)
-    except (JointDynamicsError, TypeError, AttributeError) as error:
+    except (JointDynamicsError, TypeError, LookupError, AttributeError, ValueError) as error:
         fail(path, 'a periodic map (docs/joint_models.md)', str(error))
 
 
@@ -131,9 +156,13 @@ JOINT = record({}, {
     'drive_gain': VALUE, 'rotor_inertia': VALUE, 'friction': _friction, 'stiffness': _stiffness, 'damping': VALUE,
     'kinematic_error': _map, 'backlash': _map, 'temperature_range': list_of(number, 2), 'gear_ratio': VALUE,
     'terms': list_of(record({'document': anything_plain, 'values': list_of(number)}, {'std': list_of(optional_number)}))})
+IDENTITY = record({'version': number, 'hash': text, 'joints': mapping_of(record({
+    'type': text, 'offset': list_of(number, 3), 'rotation': list_of(number, 3), 'axis': list_of(number, 3)}, {
+        'parent': optional_text, 'coupling': list_of(number)}))}, {'mass': number})
 DOCUMENT = record({
     'format': text, 'version': number,
-    'robot': record({'joint_names': list_of(text)}, {'name': text, 'urdf': text, 'mdh': anything_plain, 'locked': mapping_of(number),
+    'robot': record({'joint_names': list_of(text)}, {'name': text, 'urdf': text, 'mdh': anything_plain, 'identity': IDENTITY,
+                                                     'locked': mapping_of(number),
                                                      'coupling': list_of(list_of(number))}),
     'joints': mapping_of(JOINT),
 }, {

@@ -1,9 +1,10 @@
 """Samples of several topics, in any order of joints and arrival, as whole samples on one uniform grid, one after the other.
 
 A filter needs equally spaced samples of all signals of one instant; topics give stamped values of some joints, late, twice, out of order or not at
-all. Each source (one quantity of one list of joints) keeps a short history; a grid point is given out as soon as every needed source has
-reached it, interpolated linearly between neighbours where no sample lies within a twentieth of a period. A hole longer than `max_gap` is not
-bridged, and time that goes back is a new beginning: the caller is told, and forgets what depends on time.
+all. Each source (one quantity of one set of joints, in whatever order a message names them) keeps a short history; a grid
+point is given out as soon as every needed source has reached it, interpolated linearly between neighbours where no sample
+lies within a twentieth of a period. A hole longer than `max_gap` is not bridged, and time that goes back is a new
+beginning: the caller is told, and forgets what depends on time.
 """
 from __future__ import annotations
 
@@ -30,10 +31,10 @@ COINCIDENT = 0.05
 
 
 class _Source:
-    """One quantity of one list of joints: its history, oldest first."""
+    """One quantity of one set of joints: its history, oldest first; `columns`: of its joints in messages that name `names`."""
 
-    def __init__(self, row: int, joints: list[int], columns: list[int]) -> None:
-        self.row, self.joints, self.columns = row, np.array(joints), np.array(columns)
+    def __init__(self, row: int, joints: list[int], columns: list[int], names: tuple[str, ...]) -> None:
+        self.row, self.joints, self.columns, self.names = row, np.array(joints), np.array(columns), names
         self.foreign: list[int] = []
         self.stamps: deque[int] = deque(maxlen=HISTORY)
         self.values: deque[Array] = deque(maxlen=HISTORY)
@@ -43,6 +44,10 @@ class _Source:
         self.stamps.clear()
         self.values.clear()
         self.past = 0
+
+    def rearrange(self, names: tuple[str, ...], joint_names: Sequence[str]) -> None:
+        """Take messages with the same joints in the order `names` from now on."""
+        self.columns, self.names = np.array([names.index(joint_names[joint]) for joint in self.joints]), names
 
     def trim(self, time: float) -> None:
         """Forget what lies before the last sample at or before `time` (ns)."""
@@ -123,10 +128,14 @@ class Timeline:
 
     def add(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
         """Take one sample of the joints `names`, stamp in ns; joints and quantities that are not wanted are passed over."""
-        key = (quantity, tuple(names))
-        source = self._sources[key] if key in self._sources else self._open(key)
+        order = tuple(names)
+        # A publisher may change the order of its joints from message to message and is still one source.
+        key = (quantity, tuple(sorted(order)))
+        source = self._sources[key] if key in self._sources else self._open(key, order)
         if source is None:
             return
+        if order != source.names:
+            source.rearrange(order, self.joint_names)
         given = np.asarray(values, dtype=float)[source.columns]
         total = float(given.sum())
         if total - total != 0.0:
@@ -205,16 +214,15 @@ class Timeline:
                 source.clear()
         self._next = None
 
-    def _open(self, key: tuple[str, tuple[str, ...]]) -> _Source | None:
+    def _open(self, key: tuple[str, tuple[str, ...]], names: tuple[str, ...]) -> _Source | None:
         if len(self._sources) >= SOURCES:
             self.gaps += 1
             self.reset()
-        quantity, names = key
-        row = self._rows.get(quantity)
+        row = self._rows.get(key[0])
         pairs = [(self._index[name], column) for column, name in enumerate(names) if name in self._index]
         source = None
         if row is not None and pairs:
-            source = self._sources[key] = _Source(row, [joint for joint, _ in pairs], [column for _, column in pairs])
+            source = self._sources[key] = _Source(row, [joint for joint, _ in pairs], [column for _, column in pairs], names)
             for joint, _ in pairs:
                 self._of[row][joint] = self._of[row][joint] or source
             self._settle()

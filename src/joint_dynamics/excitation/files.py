@@ -1,7 +1,7 @@
 """Trajectories as text: CSV, a ROS `trajectory_msgs/JointTrajectory` in YAML, and the coefficients in `summary.json`."""
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 import yaml
 
+from joint_dynamics.documents import parse_json, parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.sequence import SampledTrajectory
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
+
+#: Of a trajectory's file, bytes and values: ten minutes of seven joints at 500 Hz, with some room.
+MAX_BYTES, MAX_NODES = 256 * 1024 ** 2, 20_000_000
+#: Longest motion [s].
+MAX_DURATION = 86_400.0
 
 
 def to_csv(samples: MotionSamples) -> str:
@@ -25,7 +31,9 @@ def to_csv(samples: MotionSamples) -> str:
 
 def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
     """Return a `trajectory_msgs/JointTrajectory` in YAML, as `ros2 topic pub` takes it; its stamp is zero: start on arrival."""
-    lines = ['header:', '  stamp: {sec: 0, nanosec: 0}', "  frame_id: ''", f'joint_names: [{", ".join(trajectory.joint_names)}]', 'points:']
+    # the library quotes what YAML would read as something else than text: on, 1e3, a name with a comma
+    names = yaml.safe_dump(list(trajectory.joint_names), default_flow_style=True, allow_unicode=True, width=sys.maxsize).strip()
+    lines = ['header:', '  stamp: {sec: 0, nanosec: 0}', "  frame_id: ''", f'joint_names: {names}', 'points:']
 
     def row(values: Any) -> str:
         return '[' + ', '.join(f'{value:.10g}' if value else '0.0' for value in map(_decimal, values)) + ']'
@@ -60,37 +68,46 @@ def load_trajectory(path: str | Path) -> Trajectory:
 
     Raises JointDynamicsError that tells what was expected.
     """
-    try:
-        text = Path(path).expanduser().read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        raise JointDynamicsError(f'trajectory {path}: expected a readable file, found: {error}') from None
-    try:
-        # C-coded where there is one: a trajectory has thousands of points
-        document = json.loads(text) if text.lstrip().startswith('{') else yaml.load(text, getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
-    except (ValueError, yaml.YAMLError):
-        document = None
+    what = f'trajectory {path}'
+    text = read_text(path, what, MAX_BYTES)
+    document = parse_json(text, what, MAX_BYTES) if text.lstrip().startswith('{') else parse_yaml(text, what, MAX_BYTES, MAX_NODES)
     try:
         if isinstance(document, Mapping) and isinstance(document.get('trajectory'), Mapping):
             return _from_coefficients(document['trajectory'])
         if isinstance(document, Mapping) and 'points' in document:
             return _from_points(document)
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise JointDynamicsError(f'trajectory {path}: expected all fields of a trajectory, found: {error}') from None
     raise JointDynamicsError(f'trajectory {path}: expected summary.json of a Fourier excitation, or a JointTrajectory in YAML')
 
 
+def _joint_names(document: Mapping[str, Any]) -> list[str]:
+    names = document['joint_names']
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+        raise ValueError(f'joint_names {str(names)[:80]}')
+    return names
+
+
 def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
-    posture = document['posture']
+    names, posture = _joint_names(document), document['posture']
     basis = FourierBasis(float(document['period']), int(document['harmonics']), int(document['repeats']), float(document['ramp']),
                          posture is None)
+    if not (basis.harmonics >= 1 and basis.repeats >= 1 and basis.period > 0 and basis.ramp > 0 and basis.duration <= MAX_DURATION):
+        raise ValueError(f'period {basis.period:g} s, harmonics {basis.harmonics:d}, repeats {basis.repeats:d}, ramp {basis.ramp:g} s')
     values = np.array(document['coefficients'], dtype=float)
-    if values.shape != (len(document['joint_names']), basis.count) or not np.all(np.isfinite(values)):
+    if values.shape != (len(names), basis.count) or not np.all(np.isfinite(values)):
         raise ValueError(f'coefficients of shape {values.shape}')
-    return FourierTrajectory(document['joint_names'], basis, values, posture)
+    if posture is not None:
+        posture = np.array(posture, dtype=float)
+        if posture.shape != (len(names),) or not np.all(np.isfinite(posture)):
+            raise ValueError(f'a posture of shape {posture.shape}')
+    return FourierTrajectory(names, basis, values, posture)
 
 
 def _from_points(document: Mapping[str, Any]) -> SampledTrajectory:
     points = document['points']
     time = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in points]
     q, dq, ddq = ([point[key] for point in points] for key in ('positions', 'velocities', 'accelerations'))
-    return SampledTrajectory(document['joint_names'], time, q, dq, ddq)
+    if not 0 <= time[-1] - time[0] <= MAX_DURATION:
+        raise ValueError(f'a motion of {time[-1] - time[0]:g} s')
+    return SampledTrajectory(_joint_names(document), time, q, dq, ddq)

@@ -9,23 +9,21 @@ import os
 import pickle
 import queue
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import joint_dynamics
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import Found
 from joint_dynamics.excitation.settings import ExcitationSettings
+from joint_dynamics.python_process import environment, module_command
 from joint_dynamics.robot import RobotModel
 
 RESERVE = 1.0
@@ -215,12 +213,10 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
 
 def _worker(inbox: queue.Queue, number: int) -> subprocess.Popen:
     """Start a search process whose messages end up in the inbox, with its number; None when it has ended."""
-    source = str(Path(joint_dynamics.__file__).parents[1])
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([source, *filter(None, [os.environ.get('PYTHONPATH')])]))
-    environment.update({f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')})
+    one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
     # in a session of its own: an interrupt from the keyboard is for the caller, who then ends the searches
-    worker = subprocess.Popen([sys.executable, '-m', 'joint_dynamics.excitation.worker'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              env=environment, start_new_session=True)
+    worker = subprocess.Popen(module_command('joint_dynamics.excitation.worker'), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=environment(one_thread), start_new_session=True)
 
     def listen() -> None:
         assert worker.stdout is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joint_dynamics import __version__
-from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.description import DynamicsDescription, identity_of
 from joint_dynamics.identification.regression.load_friction import FrictionState
 from joint_dynamics.identification.regression.residuals import together
 from joint_dynamics.identification.regression.terms import Term
@@ -56,7 +56,8 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
             model.parameter_names[PER_JOINT * model.n:], standard[PER_JOINT * model.n:], strict=True)}
     document: dict[str, Any] = {} if 'payload' not in result.extras else {'payload': _payload(result.extras['payload'])}
     return DynamicsDescription(document | {
-        'robot': {'name': model.pinocchio.name, 'joint_names': list(model.joint_names), **model.kinematics()},
+        'robot': {'name': model.pinocchio.name, 'joint_names': list(model.joint_names), **model.kinematics(),
+                  'identity': identity_of(model)},
         'inertial': inertial,
         'joints': joints,
         'mounting': mounting_rotation(model.mounting).tolist(),

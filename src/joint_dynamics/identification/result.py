@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.preparation.observations import FilterPlan
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
@@ -84,9 +86,9 @@ class IdentificationResult:
             return self.standard
         return standard_set(self.problem.base, self.solution.chi[:self.problem.base.count], self.problem.model.parameters)
 
-    @property
-    def description(self):
-        """The DynamicsDescription of this result."""
+    @cached_property
+    def description(self) -> DynamicsDescription:
+        """The DynamicsDescription of this result: one document, whose date is that of the first look at it."""
         from joint_dynamics.identification.describe import describe
         return describe(self)
 

@@ -56,11 +56,12 @@ class MaxwellSlip:
             self._laws['r_k'] = float(r_k)
         given = polynomial_limits(operators, r_Delta) if limits is None else np.atleast_1d(np.array(limits, dtype=float))
         self.limits = np.broadcast_to(given, (self.joints, given.shape[-1])).copy()
+        self._check_limits()
         if stiffness is None:
             self.stiffness = np.stack([polynomial_stiffness(row, r_k) for row in self.limits])
         else:
             self.stiffness = np.broadcast_to(np.array(stiffness, dtype=float), self.limits.shape).copy()
-        self._check_operators()
+        self._normalise_stiffness()
         self.backlash = self._as_map(backlash)
         self.kinematic_error = None if kinematic_error is None else self._as_map(kinematic_error)
         if not self.backlash.minimum > 0:
@@ -68,10 +69,12 @@ class MaxwellSlip:
         self._slider: NDArray | None = None
         self._output = np.zeros(self.joints)
 
-    def _check_operators(self) -> None:
+    def _check_limits(self) -> None:
         steps = np.diff(self.limits, axis=1, prepend=0.0)
         if not np.all(np.isfinite(self.limits)) or np.any(steps <= 0):
             raise JointDynamicsError(f'MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found {self.limits.tolist()}')
+
+    def _normalise_stiffness(self) -> None:
         total = np.sum(self.stiffness * self.limits, axis=1)
         if np.any(self.stiffness < 0) or not np.allclose(total, 1.0, rtol=0, atol=1e-6):
             raise JointDynamicsError(f'MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums {total.tolist()}')

@@ -1,11 +1,10 @@
 """The configuration file of a node: one section of a YAML document."""
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
+from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 
 
@@ -13,8 +12,8 @@ def section_of(path: str, name: str) -> dict[str, Any]:
     """Return the section `name` of the YAML file at `path`, {} where it has none or `path` is empty. Raises JointDynamicsError."""
     if not path:
         return {}
-    try:
-        document = yaml.safe_load(Path(path).expanduser().read_text(encoding='utf-8')) or {}
-        return dict(document.get(name) or {})
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
-        raise JointDynamicsError(f'config_file: expected a YAML file with a section {name}, cannot read {path}: {error}') from None
+    document = parse_yaml(read_text(path, f'config_file {path}'), f'config_file {path}') or {}
+    section = (document.get(name) or {}) if isinstance(document, Mapping) else None
+    if not isinstance(section, Mapping):
+        raise JointDynamicsError(f'config_file {path}: expected a YAML file with a section {name}')
+    return dict(section)

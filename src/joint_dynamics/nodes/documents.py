@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from rclpy.node import Node
 from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
+from joint_dynamics.documents import read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.topics import LATCHED
 
@@ -43,10 +43,7 @@ class LatchedText:
         """
         path = self._path()
         if path:
-            try:
-                return Path(path).expanduser().read_text(encoding='utf-8')
-            except (OSError, UnicodeDecodeError) as error:
-                raise JointDynamicsError(f'{self._topic}: cannot read {path}: {error}') from None
+            return read_text(path, f'{self._topic}: {path}')
         if self._last is None and timeout > 0:
             # Called from inside a callback, where the node's own executor cannot deliver: a subscription for the moment.
             received, message = wait_for_message(String, self._node, self._topic, qos_profile=LATCHED, time_to_wait=timeout)

@@ -48,7 +48,8 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
 
     Raises JointDynamicsError when there is nothing to believe in.
     """
-    from joint_dynamics.description.files import prepare_folder, write_atomically
+    from joint_dynamics.description import write_result
+    from joint_dynamics.description.files import prepare_folder
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.report.identification import identification_report
     from joint_dynamics.robot import RobotModel
@@ -83,11 +84,8 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     say('writing the results')
     summary = result.summary()
     believable = not result.reasons or settings.proceed
-    write_atomically(folder / 'summary.json', json.dumps(summary, indent=1) + '\n')
     description = result.description
-    if believable:
-        description.save(folder / 'dynamics.yaml')
-    identification_report(result).save(folder / 'report.html')
+    write_result(folder, description, summary, identification_report(result), believable)
     words = [f'{summary["base_parameters"]} base parameters']
     for words_for, key in (('condition number', 'condition_number'), ('residual', 'training_overall_percent'),
                            ('on validation', 'validation_overall_percent')):

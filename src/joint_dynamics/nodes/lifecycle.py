@@ -170,6 +170,8 @@ class DynamicsNode(Node):
                 self.parameters.declare_joints(self.robot.joint_names)
             if self.DESCRIPTION == 'required' or (self.DESCRIPTION == 'optional' and self._sources['description'].available):
                 self.description = self._load_description(timeout)
+                if self.ROBOT:
+                    self.description.check_robot(self.robot)
             self.configure()
         result = self._transition('configure', 'inactive', work, lambda: Node.on_configure(self, state))
         if result != SUCCESS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,21 @@ from joint_dynamics.nodes import simulator_messages as messages
 from joint_dynamics.nodes.diagnostics import OK, WARN
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.run import run
+from joint_dynamics.nodes.simulator_ending import interruptible, leave
 from joint_dynamics.nodes.simulator_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import Controllers, FlexibleJointRobot, ModelErrors, Pace, Payload, Samples, Sensors, ur5e_description
+from joint_dynamics.simulation import (
+    Controllers,
+    FlexibleJointRobot,
+    Laws,
+    ModelErrors,
+    Pace,
+    Payload,
+    Samples,
+    Sensors,
+    ur5e_description,
+)
 
 #: Simulated time starts here, for 0 means `no time yet` in ROS.
 EPOCH = 10**9
@@ -37,20 +49,32 @@ class Simulator(DynamicsNode):
     TOPICS = TOPICS
     ROBOT = False
 
+    def __init__(self, node_name: str | None = None, **options: Any):
+        super().__init__(node_name, **options)
+        # A robot in a namespace is one of several: whose clock is to be believed has to be said.
+        if self.get_namespace() != '/' and 'publish_clock' not in self._parameter_overrides:
+            self.set_parameters([Parameter('publish_clock', value=False)])
+
     def configure(self) -> None:
         """Build the robot (the first time on a machine this compiles the plant) and everything it is commanded with."""
         value = self.parameters
         source = value['robot_file'] or ur5e_description(value['tf_prefix'])
         model = RobotModel.from_urdf(source, joints=value['joints'] or None, mounting=value['mounting'] or None)
         scale = value['model_errors']
-        self.simulated = FlexibleJointRobot(
-            model, rate=value['rate'], seed=value['seed'], errors=ModelErrors().scaled(scale) if scale > 0.0 else ModelErrors.none(),
-            sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(), feedback=value['feedback'],
-            position=value['position'] or None, temperature=value['temperature'], ambient=value['ambient_temperature'],
-            heat_speed=value['heat_speed'])
+        errors = ModelErrors.none()
+        if scale > 0.0:
+            errors = replace(ModelErrors(), inertia=value['inertia_error']).scaled(scale)
+        if value['engine'] != 'mujoco' and (value['floor'] or value['push_force']):
+            raise JointDynamicsError(f'floor, push_force: expected with engine mujoco, found with {value["engine"]}')
+        with interruptible():
+            self.get_logger().info('building the robot; the first start on a machine compiles the plant')
+            self.simulated = self._robot(model, errors)
+            # The first call compiles the plant, where that has not been done on this machine: here, not in the middle
+            # of a motion.
+            self.simulated.compile()
         self._first_position = self.simulated.truth.position
         self.parameters.declare_joints(self.simulated.joint_names)
-        for parameter in ('heating', 'wear', 'external_torque', 'payload_mass'):
+        for parameter in ('heating', 'wear', 'external_torque', 'payload_mass', 'push_force'):
             self._set_plant(parameter, at_once=True)
         self.simulated.place(self._first_position)
         self.controllers = Controllers(self.simulated, effort_joints=value['effort_joints'] or None, active=value['controller'],
@@ -64,6 +88,16 @@ class Simulator(DynamicsNode):
         self._timer = self.every(self._wall_period(), self._tick, steady=True)
         self.every(1.0, self._report, steady=True)
 
+    def _robot(self, model: RobotModel, errors: ModelErrors) -> FlexibleJointRobot:
+        value = self.parameters
+        return FlexibleJointRobot(
+            model, rate=value['rate'], seed=value['seed'], errors=errors,
+            laws=None if value['laws_seed'] < 0 else Laws.drawn(value['laws_seed']),
+            sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(), feedback=value['feedback'],
+            position=value['position'] or None, temperature=value['temperature'], ambient=value['ambient_temperature'],
+            heat_speed=value['heat_speed'], dynamics=value['engine'],
+            floor=value['floor_height'] if value['floor'] else None)
+
     def _advertise(self, model: RobotModel) -> None:
         names = self.simulated.joint_names
         self._joint_states = messages.JointStates(self.advertise(JointState, 'joint_states', RELIABLE_SENSOR), names)
@@ -75,6 +109,10 @@ class Simulator(DynamicsNode):
         # Kept as an attribute: a publisher that is collected takes its latched message with it.
         self._description = self.advertise(String, 'robot_description', LATCHED, when_inactive=True)
         self._description.publish(String(data=model.urdf or ''))
+        self._data_sheet = self.advertise(String, '~/data_sheet', LATCHED, when_inactive=True)
+        self._data_sheet.publish(String(data=json.dumps({
+            'joint_names': list(names), 'drive_gain': self.simulated.nominal_gains.tolist(),
+            'gear_ratio': self.simulated.drives.gear_ratio.tolist()})))
         self._publish_truth()
 
     def _listen(self) -> None:
@@ -167,6 +205,8 @@ class Simulator(DynamicsNode):
                     xx, xy, xz, yy, yz, zz = value['payload_inertia']
                     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
                 robot.attach_payload(Payload(value['payload_mass'], value['payload_com'] or np.zeros(3), tensor))
+            elif name.startswith('push') and (robot.dynamics == 'mujoco' or value['push_force']):
+                robot.push(-1, value['push_force'] or np.zeros(3), value['push_point'] or np.zeros(3))
         except JointDynamicsError as error:
             self.get_logger().error(one_line(error))
             self.diagnostics.set('plant', WARN, one_line(error))
@@ -226,8 +266,10 @@ class Simulator(DynamicsNode):
 
 
 def main() -> int:
-    """Run the node; return the exit status."""
-    return run(Simulator)
+    """Run the node and end the process with its exit status."""
+    status = run(Simulator)
+    leave(status)
+    return status
 
 
 if __name__ == '__main__':

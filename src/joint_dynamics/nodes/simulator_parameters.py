@@ -4,7 +4,7 @@ from __future__ import annotations
 from joint_dynamics.nodes.common import ROBOT_PARAMETERS
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.topics import TopicRow
-from joint_dynamics.simulation import CONTROLLERS
+from joint_dynamics.simulation import CONTROLLERS, ENGINES
 
 UNITS = ('current', 'torque')
 
@@ -23,12 +23,20 @@ PARAMETERS = (
     *ROBOT,
     ParameterRow('tf_prefix', '', 'put before the joint and link names of the UR5e; not applied to a robot_file'),
     ParameterRow('seed', 0, 'draws the drives, the model errors and the noise: the same seed is the same robot', '', 0, 2**31 - 1),
+    ParameterRow('laws_seed', -1, 'draws which laws friction, hysteresis, lost motion, elasticity, temperature, ripple '
+                 'and gain obey; -1: the methods\' own', '', -1, 2**31 - 1),
+    ParameterRow('engine', ENGINES[0], 'who computes rigid bodies: own, or mujoco (extra `mujoco`) with contacts',
+                 choices=ENGINES),
+    ParameterRow('floor', False, 'a floor at `floor_height`, with engine mujoco'),
+    ParameterRow('floor_height', 0.0, 'of the floor over the origin of the base, along the vertical', 'm', -10, 10),
     ParameterRow('rate', 500.0, 'control ticks, and samples published, per second of simulated time', 'Hz', 400, 4000),
     ParameterRow('publish_every', 1, 'publish every that many-th tick', '', 1, 100),
     ParameterRow('real_time_factor', 1.0, 'simulated seconds per second of the wall, 0: as fast as possible; a machine that is too slow runs '
                  'slower and skips nothing', '', 0, 1000, applies='at once'),
     ParameterRow('batch', 0.01, 'most simulated time between two looks at what came in', 's', 0.001, 0.1),
-    ParameterRow('publish_clock', True, 'publish /clock and stamp with simulated time from 1 s on; else stamps start at the present wall time'),
+    ParameterRow('publish_clock', True, 'publish /clock and stamp with simulated time from 1 s on; else stamps start '
+                 'at the present wall time. False where the node is in a namespace and nothing is given: '
+                 'two clocks in one graph destroy time'),
     ParameterRow('clock_rate', 500.0, 'of /clock, in simulated time, at most that of the samples', 'Hz', 1, 4000),
     ParameterRow('follow_topics', [], 'JointState outputs of other nodes, stamped with the sample they answer: simulated time never runs '
                  'further ahead of them than `max_lead`, once they have spoken'),
@@ -46,6 +54,8 @@ PARAMETERS = (
     ParameterRow('motor_side', 'reflected', 'angles of motor_states: reflected to the joint side, or those of the motor shaft',
                  choices=('reflected', 'shaft')),
     ParameterRow('model_errors', 1.0, 'factor on everything the plant has and models have not; 0: exactly the methods\' model', '', 0, 3),
+    ParameterRow('inertia_error', 0.05, 'relative spread of the true masses and inertias about the URDF\'s, times '
+                 '`model_errors`', '', 0, 0.3),
     ParameterRow('ideal_sensors', False, 'neither quantisation nor noise'),
     ParameterRow('temperature', 25.0, 'of everything at first', '°C', -20, 90),
     ParameterRow('ambient_temperature', 25.0, 'of the surroundings', '°C', -20, 60),
@@ -61,6 +71,10 @@ PARAMETERS = (
                  element=float, check=_three),
     ParameterRow('payload_inertia', [], 'its inertia about that centre, xx xy xz yy yz zz; empty: a point mass', 'kg·m²', -100, 100,
                  applies='at once', element=float, check=_tensor),
+    ParameterRow('push_force', [], 'on the last link, in the frame of the base, with engine mujoco; empty: none', 'N',
+                 -1000, 1000, applies='at once', element=float, check=_three),
+    ParameterRow('push_point', [], 'where that force acts, in the frame of the last joint; empty: at its origin', 'm',
+                 -2, 2, applies='at once', element=float, check=_three),
 )
 TOPICS = (
     TopicRow('<trajectory_controller>/joint_trajectory', 'trajectory_msgs/JointTrajectory', 'subscribes',
@@ -76,6 +90,8 @@ TOPICS = (
     TopicRow('<joint>/temperature', 'sensor_msgs/Temperature', 'publishes', 'of each joint, °C; `frame_id` is the joint'),
     TopicRow('robot_description', 'std_msgs/String', 'publishes', 'the URDF, latched; without the model errors'),
     TopicRow('/clock', 'rosgraph_msgs/Clock', 'publishes', 'simulated time, with `publish_clock`'),
+    TopicRow('~/data_sheet', 'std_msgs/String', 'publishes', 'what a maker states, JSON, latched: joint names, '
+             'drive gains N·m/A as the drives take them, gear ratios'),
     TopicRow('~/truth', 'std_msgs/String', 'publishes', 'what the plant really is, JSON, latched, every simulated second: for comparison only'),
     TopicRow('~/true_states', 'sensor_msgs/JointState', 'publishes',
              'link side without sensors, effort: torque through the transmission N·m; for comparison only, sent when somebody listens'),

@@ -4,12 +4,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from typing import Any
+
+from joint_dynamics.python_process import environment, module_command
 
 
 class Worker:
-    """Runs `python -m module *arguments`; `poll` returns the JSON objects it has printed since the last time.
+    """Runs a module with `arguments`; `poll` returns the JSON objects it has printed since the last time.
 
     Its own session keeps a Ctrl-C of the terminal away from it; it is told to end through its stdin, which also closes when
     this process dies in whatever way.
@@ -17,8 +18,9 @@ class Worker:
 
     def __init__(self, module: str, *arguments: str):
         # One thread, unless told otherwise: the robot's driver may share this machine.
-        self._process = subprocess.Popen([sys.executable, '-m', module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         stderr=subprocess.PIPE, start_new_session=True, env={'OPENBLAS_NUM_THREADS': '1', **os.environ})
+        threads = os.environ.get('OPENBLAS_NUM_THREADS', '1')
+        self._process = subprocess.Popen(module_command(module, arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                         start_new_session=True, env=environment({'OPENBLAS_NUM_THREADS': threads}))
         assert self._process.stdout is not None and self._process.stderr is not None
         self._out, self._err = self._process.stdout.fileno(), self._process.stderr.fileno()
         os.set_blocking(self._out, False)

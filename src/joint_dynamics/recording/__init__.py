@@ -1,6 +1,7 @@
 """One Recording of aligned arrays, from rosbag2, CSV or live topics."""
 from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.load import load_recording
+from joint_dynamics.recording.mcap_checksums import add_checksums, check_checksums
 from joint_dynamics.recording.periods import PeriodAverage, average_periods
 from joint_dynamics.recording.recording import QUANTITIES, Recording
 from joint_dynamics.recording.repetition import Repetition, find_repetition
@@ -10,5 +11,5 @@ from joint_dynamics.recording.settings import RecordingSettings
 Recording.load = classmethod(lambda cls, spec, settings=None, joint_names=None:  # type: ignore[assignment]
                              load_recording(spec, settings, joint_names))
 
-__all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'Repetition', 'average_periods', 'find_repetition',
-           'load_recording']
+__all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'Repetition', 'add_checksums',
+           'average_periods', 'check_checksums', 'find_repetition', 'load_recording']

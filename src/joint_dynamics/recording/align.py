@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.plausibility import beyond, bounds, jump
 from joint_dynamics.recording.settings import RecordingSettings
 from joint_dynamics.recording.streams import Table
+from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.signals.alignment import (
     COINCIDENT,
     alignment_error,
@@ -17,7 +19,6 @@ from joint_dynamics.signals.alignment import (
     missing_samples,
     resample,
     sample_period,
-    uniform_grid,
 )
 
 Array = NDArray[np.float64]
@@ -27,6 +28,8 @@ POSITIONS = ('q', 'motor_position', 'theta')
 #: rad: a step from one sample to the next that is this close to a turn is a turn.
 JUMP = 1.0
 GAP_PERIODS, GAP_SECONDS, ALIGNMENT_SECONDS = 5, 0.02, 0.025
+#: Longest grid: three hours at 5 kHz.
+MOST_POINTS = 54_000_000
 
 
 @dataclass
@@ -37,6 +40,8 @@ class Aligner:
         origin: ns, stamp of time 0, the first grid point of the whole recording.
         period: s, of the grid.
         grid: (N,) s from origin, the part inside the window.
+        robot_joints, limits: the robot's, where it is known.
+        unprotected: what to add where values are not plausible, of a file without checksums.
 
     """
 
@@ -45,6 +50,9 @@ class Aligner:
     origin: int
     period: float
     grid: Array
+    robot_joints: Sequence[str] | None = None
+    limits: JointLimits | None = None
+    unprotected: str = ''
     notes: list[str] = field(default_factory=list)
     errors: dict[str, float] = field(default_factory=dict)
 
@@ -93,7 +101,20 @@ class Aligner:
             raise JointDynamicsError(f'{self.name}: {what} must have a sample within {limit:.6g} s of each grid point (recording.'
                                      f'{"max_temperature_gap" if slow else "max_alignment_error"}), the nearest is {error:.6g} s away')
         self.errors[table.quantity] = max(error, self.errors.get(table.quantity, 0.0))
-        return resample(self.grid, time, self._unwrap(table, joints, values))
+        values = self._unwrap(table, joints, values)
+        self._refuse_odd(table, joints, time, values)
+        return resample(self.grid, time, values)
+
+    def _refuse_odd(self, table: Table, joints: Sequence[str], time: Array, values: Array) -> None:
+        """Raise for a value that no joint has, or note it where the settings say so."""
+        limit = bounds(table.quantity, joints, self.robot_joints, self.limits)
+        odd = beyond(table.quantity, time, values, limit) or jump(table.quantity, time, values)
+        if odd is None:
+            return
+        found = f'{table.quantity} of {joints[odd.column]} on {table.source} at {odd.time:.6g} s is not what a joint does: {odd.found}'
+        if self.settings.implausible == 'refuse':
+            raise JointDynamicsError(f'{self.name}: {found}{self.unprotected} (recording.implausible: note lets it pass)')
+        self.notes.append(found + self.unprotected)
 
     def _unwrap(self, table: Table, joints: Sequence[str], values: Array) -> Array:
         """Take out jumps by a turn: drivers give the angle of a joint without stops between -π and π."""
@@ -141,7 +162,8 @@ class Aligner:
         return self.notes
 
 
-def make_grid(tables: Sequence[Table], settings: RecordingSettings, name: str, window: tuple[float | None, float | None]) -> Aligner:
+def make_grid(tables: Sequence[Table], settings: RecordingSettings, name: str, window: tuple[float | None, float | None],
+              robot_joints: Sequence[str] | None = None, limits: JointLimits | None = None, unprotected: str = '') -> Aligner:
     """Return the aligner for these tables: a grid from the first to the last link-side sample that every signal covers.
 
     The grid's rate is that of the positions of most of the joints. `window` is in s from the grid's start, its end left out.
@@ -161,16 +183,22 @@ def make_grid(tables: Sequence[Table], settings: RecordingSettings, name: str, w
                                  f'(different clocks? recording.stamps: received)')
     origin = int(leading.stamps[first])
     period = sample_period(np.asarray((leading.stamps[first:] - origin) * 1e-9))
-    grid = uniform_grid(0.0, float(end - origin) * 1e-9, period)
-    total, (t0, t1) = float(grid[-1]), window
-    low, high = np.searchsorted(grid, np.array([t0 or 0.0, np.inf if t1 is None else t1]) - 1e-6 * period)
-    grid = grid[low:high]
+    # Only the points inside the window are made: one wrong stamp far away asks for more than there is memory.
+    points = int(np.floor(float(end - origin) * 1e-9 / period + 1e-3)) + 1
+    total, (t0, t1) = (points - 1) * period, window
+    low, high = (points if t is None else min(points, max(0, int(np.ceil(t / period - 1e-6)))) for t in (t0 or 0.0, t1))
+    if high - low > MOST_POINTS:
+        gap = longest_gap(np.asarray((leading.stamps[first:] - origin) * 1e-9))
+        raise JointDynamicsError(f'{name}: expected at most {MOST_POINTS} samples at {1 / period:.6g} Hz, found {high - low} (gap of '
+                                 f'{gap.length:.6g} s in {leading.quantity} on {leading.source} at {gap.start:.6g} s); a window '
+                                 'PATH@t0:t1 leaves it out')
+    grid = period * np.arange(low, high, dtype=np.float64)
     if grid.size < settings.min_samples or grid.size * period < settings.min_duration:
         where = '' if window == (None, None) else f' in the window {"" if t0 is None else f"{t0:g}"}:{"" if t1 is None else f"{t1:g}"}'
         raise JointDynamicsError(f'{name}: too short: {grid.size} samples, {grid.size * period:.6g} s{where} of {total:.6g} s recorded; '
                                  f'at least {settings.min_samples:g} samples and {settings.min_duration:g} s needed '
                                  f'(recording.min_samples, min_duration)')
-    aligner = Aligner(settings, name, origin, period, grid)
+    aligner = Aligner(settings, name, origin, period, grid, robot_joints, limits, unprotected)
     if t1 is not None and t1 > total + 1.5 * period:
         aligner.notes.append(f'the window was to end at {t1:.6g} s, the recording ends at {total:.6g} s')
     cut = (begin - min(table.stamps[0] for table in fast)) * 1e-9, (max(table.stamps[-1] for table in fast) - end) * 1e-9

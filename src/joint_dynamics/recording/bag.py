@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.inputs import absolute, topic_regex
+from joint_dynamics.recording.mcap_checksums import check_checksums
 
 #: control_msgs is on no Python package index; bags without message definitions (sqlite3 before Iron) are read with these.
 CONTROL_MSGS = {
@@ -32,12 +34,21 @@ def read_bag(path: Path, builder: RecordingBuilder) -> None:
         found = ', '.join(sorted(item.name for item in path.iterdir())[:5]) or 'nothing'
         raise JointDynamicsError(f'{path}: a rosbag2 folder must have metadata.yaml, found {found} (a recording that was not ended? '
                                  f'`ros2 bag reindex` writes it)')
+    builder.unprotected = _check_file(path)
     with _reading(path):
         reader = Reader(path)
         reader.open()
     try:
+        for connection in reader.connections:
+            if not isinstance(connection.topic, str) or not isinstance(connection.msgtype, str):
+                raise JointDynamicsError(f'{path}: expected name and type of every topic as text in metadata.yaml, found '
+                                         f'{str(connection.topic)[:60]!r} of {str(connection.msgtype)[:60]!r}')
         wanted = choose_topics(path, {connection.topic: connection.msgtype for connection in reader.connections}, builder)
         connections = [connection for connection in reader.connections if connection.topic in wanted]
+        for connection in connections:
+            if isinstance(connection.msgcount, bool) or not isinstance(connection.msgcount, int) or not 0 <= connection.msgcount < 2 ** 63:
+                raise JointDynamicsError(f'{path}: expected a number of messages on {connection.topic} in metadata.yaml, '
+                                         f'found {str(connection.msgcount)[:60]!r}')
         empty = [topic for topic in wanted if not sum(item.msgcount for item in connections if item.topic == topic)]
         if empty:
             raise JointDynamicsError(f'{path}: no messages on {", ".join(empty)}')
@@ -57,6 +68,21 @@ def read_bag(path: Path, builder: RecordingBuilder) -> None:
     finally:
         with _reading(path):
             reader.close()
+
+
+def _check_file(path: Path) -> str:
+    """Check metadata.yaml and the checksums of MCAP files; return what to say of values that are odd where there are none."""
+    files = [path]
+    if path.is_dir():
+        # rosbags reads it without bounds
+        parse_yaml(read_text(path / 'metadata.yaml', f'{path}: cannot be read: metadata.yaml'), f'{path}: cannot be read: metadata.yaml')
+        files = sorted(item for item in path.iterdir() if item.suffix in ('.mcap', '.db3'))
+    for file in files:
+        if not file.is_file():
+            raise JointDynamicsError(f'{path}: cannot be read: expected a file, found that {file.name} is none')
+    if files and all(file.suffix == '.mcap' and file.stat().st_size and check_checksums(file).messages for file in files):
+        return ''
+    return '; the file has no checksums that would tell whether it is damaged'
 
 
 def _messages(path: Path, reader: Any, connections: list[Any], store: Any) -> Iterator[tuple[str, int, Any]]:

@@ -14,6 +14,7 @@ from joint_dynamics.recording.inputs import MOTOR_SIDE, Input, absolute, topic_r
 from joint_dynamics.recording.recording import QUANTITIES, Recording
 from joint_dynamics.recording.settings import RecordingSettings
 from joint_dynamics.recording.streams import Stream, Table
+from joint_dynamics.robot.limits import JointLimits
 
 #: Motor-side quantity -> the array of the Recording it becomes.
 REFLECTED = {'motor_position': 'theta', 'motor_velocity': 'dtheta', 'motor_torque': 'tau'}
@@ -35,14 +36,19 @@ class RecordingBuilder:
     ----------
     joint_names: the joints wanted, in their order; None: those of the link-side positions, in order of appearance.
     settings: RecordingSettings or the mapping it is made from.
+    limits: of these joints, where the robot is known: what is orders of magnitude beyond them is refused.
 
     Attributes
     ----------
     counts: messages read so far, by topic.
+    unprotected: what is added to the message where values are not plausible, by readers of files without checksums.
 
     """
 
-    def __init__(self, joint_names: Sequence[str] | None = None, settings: RecordingSettings | Mapping[str, Any] | None = None):
+    def __init__(self, joint_names: Sequence[str] | None = None, settings: RecordingSettings | Mapping[str, Any] | None = None,
+                 limits: JointLimits | None = None):
+        self.limits = limits
+        self.unprotected = ''
         self.joint_names = None if joint_names is None else tuple(joint_names)
         self.settings = RecordingSettings.from_mapping(settings)
         self.inputs = self.settings.inputs(self.joint_names or ())
@@ -109,7 +115,8 @@ class RecordingBuilder:
             if parts:
                 merged[quantity] = parts
         notes = self._leave_out(merged, joints, name)
-        aligner = make_grid([table for parts in merged.values() for table in parts], self.settings, name, window)
+        aligner = make_grid([table for parts in merged.values() for table in parts], self.settings, name, window,
+                            self.joint_names, self.limits, self.unprotected)
         arrays: dict[str, NDArray[np.float64]] = {}
         for quantity, parts in merged.items():
             array = np.empty((aligner.grid.size, len(joints)))
@@ -121,7 +128,7 @@ class RecordingBuilder:
         self._reflect(arrays, joints, notes)
         recording = Recording(joints, aligner.grid - aligner.grid[0], name=name,
                               notes=(*aligner.report(), *duplicates, *notes), **arrays)
-        return check_signals(recording)
+        return check_signals(recording, self.settings.implausible)
 
     def _stream(self, quantity: str, source: str) -> Stream:
         stream = self._streams.get((quantity, source))

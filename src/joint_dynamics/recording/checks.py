@@ -6,14 +6,17 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.plausibility import WINDOW, beyond, bounds, contradicting
 from joint_dynamics.recording.recording import Recording
 
 #: rad (m): a joint that moves by more than this needs a torque that changes.
 MOVES = 0.01
 
 
-def check_signals(recording: Recording) -> Recording:
+def check_signals(recording: Recording, implausible: str = 'refuse') -> Recording:
     """Return the recording with a note on each joint that stands still or has a constant torque.
+
+    Speeds that contradict the positions are left out, values that no arm has refused; with `implausible` 'note' both are only noted.
 
     Raises JointDynamicsError when no position ever changes, when all torques (currents) are constant, as the zeros of a simulator
     without effort, or when the torque of a joint is constant although the joint moves.
@@ -41,9 +44,32 @@ def check_signals(recording: Recording) -> Recording:
                                          f'joint moves by {motion[index]:.3g} rad')
             notes.append(f'{quantity} of {joints[index]} is constant: {values[0, index]:.6g} {unit}')
     dropped: dict[str, None] = {}
+    notes += _implausible(recording, implausible)
     for quantity, position in (('dq', 'q'), ('dtheta', 'theta')):
         speed, angle = getattr(recording, quantity), getattr(recording, position)
         if speed is not None and angle is not None and np.ptp(angle, axis=0).max() > MOVES and not speed.any():
             dropped[quantity] = None
             notes.append(f'{quantity} is 0 throughout although {position} moves: left out')
+        elif speed is not None and angle is not None:
+            wrong = contradicting(recording.time, angle, speed)
+            if wrong:
+                shares = ', '.join(f'{joints[column]} by {share:.0%}' for column, share in wrong)
+                found = f'{quantity} contradicts the ways of {position} within {WINDOW:g} s, {shares} (unit, sign, order?)'
+                notes.append(f'{found}: left out' if implausible == 'refuse' else found)
+                if implausible == 'refuse':
+                    dropped[quantity] = None
     return replace(recording, notes=tuple(notes), **dropped)  # type: ignore[arg-type]
+
+
+def _implausible(recording: Recording, implausible: str) -> list[str]:
+    """Raise for what no arm has, or return notes of it; here after reflection to the joint side, where a wrong gear ratio shows."""
+    notes = []
+    for quantity in recording.quantities:
+        values = getattr(recording, quantity)
+        odd = beyond(quantity, recording.time, values, bounds(quantity, recording.joint_names))
+        if odd is not None:
+            found = f'{quantity} of {recording.joint_names[odd.column]} at {odd.time:.6g} s is not what a joint does: {odd.found}'
+            if implausible == 'refuse':
+                raise JointDynamicsError(f'{recording.name}: {found} (recording.implausible: note lets it pass)')
+            notes.append(found)
+    return notes

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.documents import check_file
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.recording import QUANTITIES, Recording
@@ -17,7 +18,9 @@ from joint_dynamics.recording.recording import QUANTITIES, Recording
 #: Array of a Recording -> start of its columns' names.
 COLUMNS = {**{name: name for name in QUANTITIES}, 'current': 'cur', 'temperature': 'temp'}
 QUANTITY_OF = {column: quantity for quantity, column in COLUMNS.items()}
-NAME = re.compile(r'([A-Za-z_]+?)(\d+)')
+NAME = re.compile(r'([A-Za-z_]+?)([0-9]{1,6})')
+#: Bounds of a file: bytes, columns, characters of a line; and of its time, s.
+MAX_BYTES, MAX_COLUMNS, MAX_LINE, MAX_SECONDS = 8 * 1024 ** 3, 1000, 1_000_000, 1e8
 #: A float has this many significant decimals at most.
 EXACT = '%.17g'
 
@@ -29,10 +32,10 @@ def read_csv(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
     Raises JointDynamicsError for a file without time or q, with other joints than the robot's, or with what is not a number.
     """
     try:
-        with path.open(encoding='utf-8-sig', newline='') as file:
-            header = [name.strip() for name in next(csv.reader([file.readline()]), [])]
-            columns, unused = _columns(path, header, builder)
-            data = _numbers(path, header)
+        check_file(path, f'{path}: cannot be read as CSV', MAX_BYTES)
+        header = [name.strip() for name in next(csv.reader([next(_lines(path), '')]), [])]
+        columns, unused = _columns(path, header, builder)
+        data = _numbers(path, header)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise JointDynamicsError(f'{path}: cannot be read as CSV: {error}') from None
     if data.shape[0] < 1:
@@ -41,6 +44,8 @@ def read_csv(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
     if not np.isfinite(seconds).all():
         row = int(np.argmax(~np.isfinite(seconds)))
         raise JointDynamicsError(f'{path}: time must be a number, found {seconds[row]} in line {row + 2}')
+    if np.ptp(seconds) > MAX_SECONDS:
+        raise JointDynamicsError(f'{path}: time must be in seconds and last at most {MAX_SECONDS:g} s, found {seconds.min():g} to {seconds.max():g}')
     stamps = np.rint((seconds - seconds[0]) * 1e9).astype(np.int64)
     for quantity, indices in columns.items():
         joints = builder.joint_names or tuple(f'joint_{k + 1}' for k in range(len(indices)))
@@ -61,10 +66,14 @@ def write_csv(recording: Recording, path: Path) -> None:
 def _columns(path: Path, header: list[str], builder: RecordingBuilder) -> tuple[dict[str, list[int]], tuple[str, ...]]:
     """Return quantity -> indices of its columns in joint order, and the columns that are no quantity."""
     found: dict[str, dict[int, int]] = {}
-    unused = []
+    unused: list[str] = []
+    seen: set[str] = set()
+    if len(header) > MAX_COLUMNS:
+        raise JointDynamicsError(f'{path}: expected at most {MAX_COLUMNS} columns, found {len(header)}')
     for index, name in enumerate(header):
         match = NAME.fullmatch(name)
-        if name in header[:index]:
+        seen.add(name)
+        if len(seen) <= index:
             raise JointDynamicsError(f'{path}: column {name} must be there once, found it twice')
         if match and match[1] in QUANTITY_OF:
             found.setdefault(QUANTITY_OF[match[1]], {})[int(match[2])] = index
@@ -88,20 +97,31 @@ def _numbers(path: Path, header: list[str]) -> NDArray[np.float64]:
         with warnings.catch_warnings():
             # A file without rows is refused by the caller, in one line.
             warnings.simplefilter('ignore', UserWarning)
-            return np.loadtxt(path, delimiter=',', skiprows=1, ndmin=2, encoding='utf-8-sig', comments=None)
+            return np.loadtxt(_lines(path), delimiter=',', skiprows=1, ndmin=2, comments=None)
+    except JointDynamicsError:
+        raise
     except ValueError:
         # Slower, but it knows empty fields, and where something else stands.
         return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
 
 
-def _rows(path: Path, header: list[str]) -> Iterator[list[float]]:
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines; raise JointDynamicsError for one longer than any table has, as of a file of zeros, before it is read to its end."""
     with path.open(encoding='utf-8-sig', newline='') as file:
-        for line, row in enumerate(csv.reader(file), start=1):
-            if line == 1 or not row:
-                continue
-            if len(row) != len(header):
-                raise JointDynamicsError(f'{path}: expected {len(header)} fields in line {line}, found {len(row)}')
-            try:
-                yield [float(field) if field.strip() else np.nan for field in row]
-            except ValueError as error:
-                raise JointDynamicsError(f'{path}: line {line}: {error}') from None
+        while line := file.readline(MAX_LINE):
+            if len(line) == MAX_LINE or '\0' in line:
+                found = 'one that is longer' if len(line) == MAX_LINE else 'zero bytes (a file that was not written to its end?)'
+                raise JointDynamicsError(f'{path}: expected lines of text of less than {MAX_LINE} characters, found {found}')
+            yield line
+
+
+def _rows(path: Path, header: list[str]) -> Iterator[list[float]]:
+    for line, row in enumerate(csv.reader(_lines(path)), start=1):
+        if line == 1 or not row:
+            continue
+        if len(row) != len(header):
+            raise JointDynamicsError(f'{path}: expected {len(header)} fields in line {line}, found {len(row)}')
+        try:
+            yield [float(field) if field.strip() else np.nan for field in row]
+        except ValueError as error:
+            raise JointDynamicsError(f'{path}: line {line}: {str(error)[:100]}') from None

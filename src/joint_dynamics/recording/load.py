@@ -13,6 +13,7 @@ from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.csv_file import read_csv
 from joint_dynamics.recording.recording import Recording
 from joint_dynamics.recording.settings import RecordingSettings
+from joint_dynamics.robot.limits import JointLimits
 
 Window = tuple[float | None, float | None]
 NUMBER = r'[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.'
@@ -20,16 +21,17 @@ WINDOW = re.compile(rf'({NUMBER})?:({NUMBER})?')
 
 
 def load_recording(spec: str | Path, settings: RecordingSettings | Mapping[str, Any] | None = None,
-                   joint_names: Sequence[str] | None = None) -> Recording:
+                   joint_names: Sequence[str] | None = None, limits: JointLimits | None = None) -> Recording:
     """Read a rosbag2 folder, a single .mcap or .db3 file, or a CSV file, optionally a window `PATH@t0:t1` (s from the start).
 
     `settings` say which topic holds what (RecordingSettings, or the mapping it is made from); `joint_names` are the joints wanted,
-    in their order (those of the robot), None for all found. Either end of the window may be left out; t1 is not in it.
+    in their order (those of the robot), None for all found; `limits`: theirs, where known, which no value exceeds by orders of magnitude. Either
+    end of the window may be left out; t1 is not in it.
 
     Raises JointDynamicsError, one line naming what was expected and what was found, for whatever is wrong with the recording.
     """
     path, window = parse_spec(spec)
-    builder = RecordingBuilder(joint_names, settings)
+    builder = RecordingBuilder(joint_names, settings, limits)
     if not path.exists():
         raise JointDynamicsError(f'{path}: no such recording (expected a rosbag2 folder, a .mcap, .db3 or .csv file)')
     unused: tuple[str, ...] = ()

@@ -47,6 +47,7 @@ class RecordingSettings:
             longest gap allowed on the link side if that is more.
         max_temperature_gap: s, the same for temperatures, which are slow: interpolated, and held before the first and after the last.
         nan: 'refuse' or 'interpolate' (a sample that is not a number is then left out, and max_gap applies to the hole).
+        implausible: 'refuse' or 'note' (what no joint does, see `plausibility`, is then only told).
         min_duration: s; min_samples: shortest recording that is accepted.
 
     """
@@ -67,6 +68,7 @@ class RecordingSettings:
     max_alignment_error: float | None = None
     max_temperature_gap: float = 30.0
     nan: str = 'refuse'
+    implausible: str = 'refuse'
     min_duration: float = 0.5
     min_samples: int = 50
 
@@ -106,7 +108,8 @@ class RecordingSettings:
         if given.get('names') is not None:
             keys['names'] = {text(theirs, 'recording.names'): text(ours, 'recording.names')
                              for theirs, ours in section_of(given['names'], 'recording.names').items()}
-        for name, choices in (('stamps', ('header', 'received')), ('nan', ('refuse', 'interpolate'))):
+        for name, choices in (('stamps', ('header', 'received')), ('nan', ('refuse', 'interpolate')),
+                              ('implausible', ('refuse', 'note'))):
             if name in given:
                 keys[name] = choice(given[name], f'recording.{name}', choices)
         for name in ('max_gap', 'max_alignment_error', 'max_temperature_gap', 'min_duration', 'min_samples'):

@@ -28,11 +28,14 @@ class DriveCoupling:
     """
 
     def __init__(self, matrix: Any):
-        matrix = np.asarray(matrix, dtype=float)
+        try:
+            matrix = np.asarray(matrix, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise JointDynamicsError(f'coupling: expected a square matrix of numbers, found {str(matrix)[:80]}') from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise JointDynamicsError(f'coupling: expected a square matrix, found shape {matrix.shape}')
         diagonal = np.diag(matrix)
-        if not np.all(np.isfinite(matrix)) or np.any(diagonal == 0) or abs(np.linalg.det(matrix)) < 1e-12:
+        if not np.all(np.abs(matrix) < 1e9) or np.any(diagonal == 0) or abs(np.linalg.det(matrix)) < 1e-12:
             raise JointDynamicsError('coupling: expected a regular matrix of finite numbers without zeros on the diagonal')
         self.matrix = matrix / diagonal[:, None]
         self.motors = [m for m in range(len(matrix)) if np.count_nonzero(self.matrix[m]) > 1]

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pinocchio
-import yaml
 from numpy.typing import NDArray
 
+from joint_dynamics.documents import parse_yaml
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.robot.urdf import read_source
+from joint_dynamics.robot.urdf_checks import MAX_LENGTH
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,7 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
         document, name = source, 'MDH table'
     else:
         text, name = read_source(source)
-        try:
-            document = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise JointDynamicsError(f'robot {name}: expected YAML, found: {str(error).splitlines()[0]}') from None
+        document = parse_yaml(text, f'robot {name}')
     if not isinstance(document, Mapping) or not isinstance(document.get('joints'), list) or not document['joints']:
         raise JointDynamicsError(f'robot {name}: expected a list `joints` of MDH rows')
     names, rows, prismatic = [], [], []
@@ -80,23 +78,30 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
         kind = row.get('type', 'revolute')
         if kind not in ('revolute', 'prismatic'):
             raise JointDynamicsError(f'{where}.type: expected revolute or prismatic, found {kind!r}')
-        names.append(str(row.get('name', f'joint_{index}')))
+        if not isinstance(row.get('name', ''), str):
+            raise JointDynamicsError(f'{where}.name: expected text, found {row["name"]!r} (YAML reads on, off, yes and no as true and false: '
+                                     'quote them)')
+        names.append(row.get('name') or f'joint_{index}')
         prismatic.append(kind == 'prismatic')
         try:
-            rows.append([float(row[key]) for key in ('alpha', 'a', 'd', 'theta')])
+            rows.append([_number(row[key]) for key in ('alpha', 'a', 'd', 'theta')])
         except KeyError as error:
             raise JointDynamicsError(f'{where}: expected alpha, a, d and theta, found no {error.args[0]}') from None
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise JointDynamicsError(f'{where}: expected numbers for alpha, a, d and theta, found {dict(row)}') from None
     values = np.array(rows)
-    if not np.all(np.isfinite(values)):
-        raise JointDynamicsError(f'robot {name}: expected finite numbers in the MDH table')
+    for index, row in enumerate(values, start=1):
+        if not np.all(np.abs(row) <= MAX_LENGTH):
+            raise JointDynamicsError(f'robot {name}: joints[{index}]: expected finite numbers (rad, m) of at most {MAX_LENGTH:g}, '
+                                     f'found {row.tolist()}')
     if len(set(names)) != len(names):
         raise JointDynamicsError(f'robot {name}: expected each joint name once, found {names}')
     n = len(names)
     limits = JointLimits.unlimited(n)
     if 'velocity_limit_rad_s' in document:
         limits.velocity[:] = _array(document['velocity_limit_rad_s'], (n,), f'robot {name}: velocity_limit_rad_s')
+        if not np.all(limits.velocity > 0):
+            raise JointDynamicsError(f'robot {name}: velocity_limit_rad_s: expected numbers above 0, found {limits.velocity.tolist()}')
     coupling = document.get('position_coupling_R')
     if coupling is not None:
         coupling = _array(coupling, (n, n), f'robot {name}: position_coupling_R')
@@ -104,10 +109,16 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
     return MdhTable(tuple(names), alpha, a, d, theta, np.array(prismatic), coupling, limits)
 
 
+def _number(value: Any) -> float:
+    if isinstance(value, (bool, str)):
+        raise TypeError
+    return float(value)
+
+
 def _array(value: Any, shape: tuple[int, ...], where: str) -> NDArray:
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise JointDynamicsError(f'{where}: expected numbers, found {value!r}') from None
     if array.shape != shape:
         raise JointDynamicsError(f'{where}: expected shape {shape}, found {array.shape}')

@@ -30,7 +30,7 @@ def mounting_rotation(mounting: Any) -> NDArray:
         (mounting,) = mounting.values()
     try:
         values = np.asarray(mounting, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise JointDynamicsError(f'mounting: expected numbers, found {mounting!r}') from None
     if not np.all(np.isfinite(values)):
         raise JointDynamicsError('mounting: expected finite numbers')

@@ -4,14 +4,21 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio
 
+from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.robot.urdf_checks import check_numbers, check_tree, plain_number
 
 MOVABLE = ('revolute', 'continuous', 'prismatic')
+#: Longest path.
+MAX_PATH = 4096
+#: Furthest position [rad or m] at which a joint may be locked.
+MAX_POSITION = 1e3
 # pinocchio wants finite limits for a revolute joint; ours are kept apart and stay infinite.
 UNBOUNDED = '1e9'
 
@@ -20,32 +27,25 @@ def read_source(source: str | Path) -> tuple[str, str]:
     """Return the text of a URDF given as XML text or as a path, and a name for messages."""
     if isinstance(source, str) and source.lstrip().startswith('<'):
         return source, 'robot_description'
-    path = Path(source)
-    try:
-        return path.read_text(encoding='utf-8'), str(path)
-    except OSError as error:
-        raise JointDynamicsError(f'robot {path}: expected a readable file, found: {error.strerror or error}') from None
-    except UnicodeDecodeError:
-        raise JointDynamicsError(f'robot {path}: expected a URDF or an MDH table in YAML, found a binary file') from None
+    if isinstance(source, str) and ('\n' in source or len(source) > MAX_PATH):
+        raise JointDynamicsError(f'robot: expected the path of a file, or the text of a URDF, found text that begins with {source[:40]!r}')
+    return read_text(source, f'robot {source}'), str(source)
 
 
-def _parse(text: str, name: str) -> ET.Element:
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise JointDynamicsError(f'robot {name}: expected URDF (XML), found text that does not parse: {error}') from None
+def parse_urdf(text: str, name: str) -> ET.Element:
+    """Return the root of a URDF that was checked (size, depth, one tree, plausible numbers); raise JointDynamicsError."""
+    root = parse_xml(text, f'robot {name} (URDF)')
     if root.tag != 'robot':
         raise JointDynamicsError(f'robot {name}: expected the root element <robot>, found <{root.tag}>')
+    check_tree(root, name)
+    check_numbers(root, name)
     return root
 
 
 def _number(element: ET.Element | None, attribute: str, default: float, where: str) -> float:
     if element is None or attribute not in element.attrib:
         return default
-    try:
-        return float(element.attrib[attribute])
-    except ValueError:
-        raise JointDynamicsError(f'robot {where}: expected a number for {attribute}, found {element.attrib[attribute]!r}') from None
+    return plain_number(element.attrib[attribute], attribute, where)
 
 
 def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
@@ -56,7 +56,12 @@ def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
     # URDF's defaults are zero, which no one means: a joint that cannot move is written as fixed.
     if lower == upper:
         lower, upper = -np.inf, np.inf
-    return lower, upper, _number(limit, 'velocity', np.inf, where) or np.inf, _number(limit, 'effort', np.inf, where) or np.inf
+    if lower > upper:
+        raise JointDynamicsError(f'robot {where}: expected a lower limit below the upper one, found {lower:g} and {upper:g}')
+    speed, effort = (_number(limit, name, np.inf, where) for name in ('velocity', 'effort'))
+    if speed < 0 or effort < 0:
+        raise JointDynamicsError(f'robot {where}: expected limits of velocity and effort as magnitudes, found {speed:g} and {effort:g}')
+    return lower, upper, speed or np.inf, effort or np.inf
 
 
 def _make_bounded(root: ET.Element) -> None:
@@ -72,6 +77,21 @@ def _make_bounded(root: ET.Element) -> None:
         limit.set('upper', UNBOUNDED)
 
 
+def _names(joints: Any) -> list[str]:
+    if isinstance(joints, (str, Mapping)) or not isinstance(joints, Sequence) or not all(isinstance(name, str) for name in joints):
+        raise JointDynamicsError(f'robot.joints: expected a list of joint names, found {joints!r}')
+    return list(joints)
+
+
+def _positions(locked: Any) -> Mapping[str, float] | None:
+    if locked is None:
+        return None
+    if not isinstance(locked, Mapping) or not all(
+            isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_POSITION for value in locked.values()):
+        raise JointDynamicsError(f'robot.locked: expected joint names with a position each (rad or m, at most {MAX_POSITION:g}), found {locked!r}')
+    return locked
+
+
 def build_from_urdf(source: str | Path, joints: Sequence[str] | None, locked: Mapping[str, float] | None,
                     ) -> tuple[pinocchio.Model, JointLimits, bool, str]:
     """Return (pinocchio model of the chosen joints, their limits, whether any link has inertials, the URDF's text).
@@ -82,10 +102,11 @@ def build_from_urdf(source: str | Path, joints: Sequence[str] | None, locked: Ma
     Raises JointDynamicsError when the text is no URDF, a joint is unknown, or nothing movable remains.
     """
     text, name = read_source(source)
-    root = _parse(text, name)
+    root = parse_urdf(text, name)
     elements = {joint.get('name', ''): joint for joint in root.findall('joint')}
     movable = [key for key, joint in elements.items() if joint.get('type') in MOVABLE and joint.find('mimic') is None]
-    wanted = movable if joints is None else list(joints)
+    wanted = movable if joints is None else _names(joints)
+    locked = _positions(locked)
     for key in (*wanted, *(locked or {})):
         if key not in elements or elements[key].get('type') not in MOVABLE:
             raise JointDynamicsError(f'robot {name}: expected joint {key!r}, found the movable joints {", ".join(movable) or "none"}')
@@ -100,7 +121,8 @@ def build_from_urdf(source: str | Path, joints: Sequence[str] | None, locked: Ma
     try:
         model = pinocchio.buildModelFromXML(ET.tostring(root, encoding='unicode'))
     except (ValueError, RuntimeError) as error:
-        raise JointDynamicsError(f'robot {name}: expected a URDF that pinocchio reads, found: {str(error).splitlines()[0]}') from None
+        found = (str(error).splitlines() or [type(error).__name__])[0]
+        raise JointDynamicsError(f'robot {name}: expected a URDF that pinocchio reads, found: {found}') from None
     reference = pinocchio.neutral(model)
     for key, position in (locked or {}).items():
         reference[model.joints[model.getJointId(key)].idx_q] = position

@@ -9,6 +9,10 @@
     robot.truth.stiffness, .friction(omega, load, temperature), .base_parameters, .drive_gains, .backlash(theta), …
     robot.attach_payload(Payload(3.0, (0, 0, 0.08))); robot.set_wear(0.5, duration=30.0); robot.set_heating(40.0)
     FlexibleJointRobot(errors=ModelErrors.none(), sensors=Sensors.ideal())   # exactly the methods' model, ideal sensors
+    FlexibleJointRobot(laws=Laws.drawn(3))                     # other laws of friction, elasticity, lost motion, … than
+    the methods'
+    robot = FlexibleJointRobot(dynamics='mujoco', floor=0.0)   # links, contacts and pushes by MuJoCo: robot.push(-1,
+    (0, 0, -20)), robot.contacts
 
 The first simulation of an installation compiles the plant (about ten seconds) and keeps it.
 """
@@ -16,9 +20,10 @@ from joint_dynamics.simulation.controllers import CONTROLLERS, Controllers
 from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.energy import Energy
 from joint_dynamics.simulation.inertials import Payload
+from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.pace import Pace
 from joint_dynamics.simulation.playback import play, record, recording_of
-from joint_dynamics.simulation.robot import FlexibleJointRobot
+from joint_dynamics.simulation.robot import ENGINES, FlexibleJointRobot
 from joint_dynamics.simulation.samples import Command, Samples
 from joint_dynamics.simulation.settings import ModelErrors, Sensors
 from joint_dynamics.simulation.trajectory import Reference, Trajectory
@@ -26,6 +31,7 @@ from joint_dynamics.simulation.truth import Truth
 from joint_dynamics.simulation.ur5e import ur5e_description, ur5e_urdf
 
 __all__ = [
-    'CONTROLLERS', 'Command', 'Controllers', 'Drives', 'Energy', 'FlexibleJointRobot', 'ModelErrors', 'Pace', 'Payload', 'Reference', 'Samples',
+    'CONTROLLERS', 'ENGINES', 'Command', 'Controllers', 'Drives', 'Energy', 'FlexibleJointRobot', 'Laws', 'ModelErrors',
+    'Pace', 'Payload', 'Reference', 'Samples',
     'Sensors', 'Trajectory', 'Truth', 'plausible_drives', 'play', 'record', 'recording_of', 'ur5e_description', 'ur5e_urdf',
 ]

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba.core import types
 
 
 def _stamp() -> str:
@@ -30,12 +32,23 @@ STAMP = _stamp()
 def compiled(function: Callable[..., Any]) -> Any:
     """Return `function` compiled by numba on first use; kept on disk where that is possible and safe, else for this process only."""
     try:
-        kernel: Any = numba.njit(cache=True)(function)
+        kernel: Any = numba.njit(cache=True, error_model='numpy')(function)
         cache_file = kernel._cache._cache_file
         if not hasattr(cache_file, '_source_stamp'):
             raise AttributeError('_source_stamp')
     except (RuntimeError, AttributeError):
         # No place to keep it in (a read-only installation without a home), or a numba that keeps its books in another way.
-        return numba.njit(function)
+        return numba.njit(error_model='numpy')(function)
     cache_file._source_stamp = STAMP
     return kernel
+
+
+@numba.extending.intrinsic
+def call_outside(typing_context, function, model, data):
+    """Call the C function void(void *model, void *data) at address `function`; a kernel with numbers can be cached."""
+    def generate(context, builder, signature, arguments):
+        pointer = ir.IntType(8).as_pointer()
+        callee = builder.inttoptr(arguments[0], ir.FunctionType(ir.VoidType(), [pointer, pointer]).as_pointer())
+        builder.call(callee, [builder.inttoptr(argument, pointer) for argument in arguments[1:]])
+        return context.get_dummy_value()
+    return types.void(types.int64, types.int64, types.int64), generate

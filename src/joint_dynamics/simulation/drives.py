@@ -21,14 +21,29 @@ class Drives(NamedTuple):
     (n, nodes, 2) of `periodic`; `travel_rate` (n,), `travel` (n, nodes, 2): x(θ) = ∫dθ/𝓑; `gear_error`, `gear_phase`: ripple of θ̃ twice
     per motor turn; `lash_load` [N·m]: load that halves the lost motion.
 
-        f = L H (1 + friction_direction H) + viscous ω + viscous_square |ω|ω + viscous_cubic ω³
+        f = L H (1 + friction_direction H) + F_v
         L = (coulomb + coulomb_load τ_J² + load_linear |τ_J|) (1 + friction_position sin(θ + position_phase))
-            + (static − coulomb) exp(−(|ω|/stribeck_speed)^stribeck_shape)
-            + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ − T0⁻³))
+            + (static − coulomb) s(|ω|/stribeck_speed) + √|ω| (temperature_linear (T − T0) + temperature_cubic (T⁻³ −
+            T0⁻³))
+        F_v = (viscous + viscous_square |ω| + viscous_cubic ω²) ω
 
     and H the hysteresis with `radius`, `weight` (M,). With `wear` w: coulomb, coulomb_load, load_linear and static grow by
-    `wear_friction` w, stiffness (both) shrinks by `wear_stiffness` w.
+    `wear_friction` w, stiffness (all of it) shrinks by `wear_stiffness` w.
     Heat: `resistance` [Ω], `winding_capacity`, `joint_capacity` [J/K], `winding_path`, `joint_path` [K/W] thermal resistances, `temperature_lag` [s].
+
+    What other laws than the methods' own add (`laws`), all 0 (or as stated) in those: `cogging_cycles` (12) and
+    `gear_cycles` (2) per motor turn;
+    `gain_ripple`, share of the motor's torque six times per motor turn; `gain_saturation`, share of the gain lost at
+    `max_current`;
+    spring + stiffness_quintic φ⁵ − windup windup_range tanh(φ/windup_range) + slip_stiffness times a stop of
+    ±slip_range [rad] in φ;
+    `lash_law` of `dynamics.loosened`, `lash_lag` [s] of the load that the lost motion sees; `stribeck_form` of
+    `dynamics.stribeck`;
+    F_v with `viscous_power` p (1): viscous ω (ω² + ω₀²)^((p−1)/2), with `viscous_bend` ω_b > 0: viscous ω_b
+    arsinh(ω/ω_b), and with
+    + bristle_damping exp(−(ω/bristle_speed)²) ω; `viscosity_slope` β > 0 [1/K]: F_v times e = exp(−β (T − T0)), L times
+    1 + viscosity_share (e − 1);
+    `bristle` σ > 0: H by dH/dx = σ(1 − H sgn dx) instead of the plays, while |H| falls σ(1 + `unloading` |H|).
     """
 
     rotor_inertia: NDArray
@@ -76,6 +91,26 @@ class Drives(NamedTuple):
     winding_path: NDArray
     joint_path: NDArray
     temperature_lag: NDArray
+    cogging_cycles: NDArray
+    gear_cycles: NDArray
+    gain_ripple: NDArray
+    gain_saturation: NDArray
+    stiffness_quintic: NDArray
+    windup: NDArray
+    windup_range: NDArray
+    slip_stiffness: NDArray
+    slip_range: NDArray
+    lash_law: NDArray
+    lash_lag: NDArray
+    stribeck_form: NDArray
+    viscous_power: NDArray
+    viscous_bend: NDArray
+    bristle_damping: NDArray
+    bristle_speed: NDArray
+    viscosity_slope: NDArray
+    viscosity_share: NDArray
+    bristle: NDArray
+    unloading: NDArray
 
     def with_backlash(self, backlash: NDArray) -> Drives:
         """Return these drives with another backlash map (n, nodes, 2) [rad], half the width; raises where it is not > 0."""
@@ -116,6 +151,9 @@ def plausible_drives(effort: NDArray, seed: int, errors: ModelErrors) -> Drives:
     backlash = fourier_tables(width, swing * np.cos(angle), swing * np.sin(angle))
     rate, travel = travel_tables(backlash)
     radius, weight = smooth_operators() if errors.smooth_hysteresis else four_operators()
+    absent = {name: np.zeros(n) for name in (
+        'gain_ripple', 'gain_saturation', 'stiffness_quintic', 'windup', 'slip_stiffness', 'lash_law', 'stribeck_form',
+        'viscous_bend', 'bristle_damping', 'viscosity_slope', 'viscosity_share', 'bristle', 'unloading')}
     return Drives(
         rotor_inertia=rotor_inertia, gain=gain, nominal_gain=nominal_gain, gain_slope=np.full(n, errors.drive_gain_per_kelvin),
         max_current=effort / nominal_gain, current_lag=np.full(n, errors.current_lag),
@@ -132,4 +170,6 @@ def plausible_drives(effort: NDArray, seed: int, errors: ModelErrors) -> Drives:
         friction_direction=errors.friction_direction * sign, friction_position=np.full(n, errors.friction_position), position_phase=phase[2],
         radius=radius, weight=weight, wear_friction=np.full(n, 0.6), wear_stiffness=np.full(n, 0.25),
         resistance=law(0.5, -0.7), winding_capacity=law(80.0, 0.6), joint_capacity=law(1000.0, 0.6),
-        winding_path=law(0.8, -0.4), joint_path=law(1.6, -0.4), temperature_lag=np.full(n, errors.temperature_lag))
+        winding_path=law(0.8, -0.4), joint_path=law(1.6, -0.4), temperature_lag=np.full(n, errors.temperature_lag),
+        cogging_cycles=np.full(n, 12.0), gear_cycles=np.full(n, 2.0), windup_range=np.ones(n), slip_range=np.ones(n),
+        lash_lag=np.full(n, 0.1), viscous_power=np.ones(n), bristle_speed=np.ones(n), **absent)

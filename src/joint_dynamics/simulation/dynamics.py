@@ -5,7 +5,8 @@
     spring  τ_J = K₁φ + K₃φ³ + D φ̇,   φ = θ − q − θ̃(θ) − b(θ)
 
 θ̃ is the kinematic error. b is the lost motion, a play of half width 𝓑(θ) between rotor and spring, gone under load:
-b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ = 1/(1 + (τ_J/τ_b)²), slowly varying and
+b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of `loosened`, slowly
+varying and
 frozen in a step: a γ as fast as the spring would feed the load back on itself. So slow reversals without load show θ − q = θ̃ ± 𝓑 [M4 eq 29].
 The primes (by θ) keep the transmission free of energy of its own: the rotor's power into it is the link's out of it, plus what the damper
 burns and the spring stores. `τ_ext` acts on the link in the direction of q (the papers' τ_ext is the negative of it).
@@ -15,10 +16,70 @@ from __future__ import annotations
 import numpy as np
 
 from joint_dynamics.simulation.compiled import compiled
-from joint_dynamics.simulation.hysteresis import hysteresis
-from joint_dynamics.simulation.packed import COGGING, DAMPING, ERROR, EXTERNAL, FRICTION, MOTOR, TRAVEL, WIDTH
+from joint_dynamics.simulation.hysteresis import bristle, hysteresis
+from joint_dynamics.simulation.packed import COGGING, CONTACT, DAMPING, ERROR, EXTERNAL, FRICTION, MOTOR, TRAVEL, WIDTH
 from joint_dynamics.simulation.periodic import locate, lookup
 from joint_dynamics.simulation.rigid_body import forward_dynamics
+
+#: Ways in which a load takes up the lost motion (`Drives.lash_law`), and forms of the Stribeck drop
+#: (`Drives.stribeck_form`).
+QUADRATIC, EXPONENTIAL, GAUSSIAN, COMPACT, STEEP = range(5)
+EXPONENTIAL_DROP, RATIONAL_DROP = range(2)
+#: Below this speed a power law of the speed is a straight line [rad/s]: its slope would be infinite.
+THIN = 0.02
+
+
+@compiled
+def loosened(law, ratio):
+    """Return γ, the share of the lost motion left by `ratio` times the load that halves it: 1 at 0, falling to 0."""
+    r = abs(ratio)
+    if law == EXPONENTIAL:
+        return 2.0 ** -r
+    if law == GAUSSIAN:
+        return 2.0 ** -(r * r)
+    if law == COMPACT:
+        return max(0.0, 1.0 - 0.5 * r)
+    if law == STEEP:
+        return 1.0 / (1.0 + r ** 4)
+    return 1.0 / (1.0 + r * r)
+
+
+@compiled
+def stribeck(form, ratio, shape):
+    """Return the share of static over Coulomb friction left at `ratio` times the Stribeck speed, from 1 to 0."""
+    if ratio <= 0.0:
+        return 1.0
+    if form == RATIONAL_DROP:
+        return 1.0 / (1.0 + ratio ** shape)
+    return np.exp(-ratio ** shape)
+
+
+@compiled
+def viscous_torque(c, omega):
+    """Return the part of friction without hysteresis [N·m] at the reference temperature."""
+    speed = abs(omega)
+    if c.viscous_bend > 0.0:
+        torque = c.viscous * c.viscous_bend * np.arcsinh(omega / c.viscous_bend)
+    elif c.viscous_power != 1.0:
+        torque = c.viscous * omega * (speed * speed + THIN * THIN) ** (0.5 * (c.viscous_power - 1.0))
+    else:
+        torque = (c.viscous + speed * (c.viscous_square + c.viscous_cubic * speed)) * omega
+    if c.bristle_damping > 0.0:
+        ratio = speed / c.bristle_speed
+        torque += c.bristle_damping * np.exp(-ratio * ratio) * omega
+    return torque
+
+
+@compiled
+def spring_torque(c, phi, wind):
+    """Return the elastic torque [N·m] of an unworn transmission deformed by `phi` [rad], its slip at `wind`."""
+    square = phi * phi
+    torque = phi * (c.stiffness + square * (c.stiffness_cubic + square * c.stiffness_quintic))
+    if c.windup > 0.0:
+        torque -= c.windup * c.windup_range * np.tanh(phi / c.windup_range)
+    if c.slip_stiffness > 0.0:
+        torque += c.slip_stiffness * min(max(phi - wind, -c.slip_range), c.slip_range)
+    return torque
 
 
 @compiled
@@ -36,7 +97,7 @@ def deformation(c, maps, joint, q, theta, omega):
     width, width_slope = lookup(maps, WIDTH, low, high, s)
     x = c.travel_rate * theta + lookup(maps, TRAVEL, low, high, s)[0]
     if c.gear_error > 0.0:
-        cycles = 2.0 * c.gear_ratio
+        cycles = c.gear_cycles * c.gear_ratio
         error += c.gear_error * np.sin(cycles * theta + c.gear_phase)
         slope += c.gear_error * cycles * np.cos(cycles * theta + c.gear_phase)
     stop = x - joint.lash
@@ -50,9 +111,11 @@ def deformation(c, maps, joint, q, theta, omega):
 
 @compiled
 def warmth(c, temperature):
-    """Return what the gear's temperature [°C] adds to friction, per √|ω| [N·m/√(rad/s)]."""
+    """Return what temperature [°C] does to friction: per √|ω| [N·m/√(rad/s)], or exp(−β (T − T0)) − 1 where β > 0."""
     T = min(max(temperature, c.coldest), c.hottest)
     T0 = c.reference_temperature
+    if c.viscosity_slope > 0.0:
+        return np.exp(-c.viscosity_slope * (T - T0)) - 1.0
     return c.temperature_linear * (T - T0) + c.temperature_cubic * (1.0 / (T * T * T) - 1.0 / (T0 * T0 * T0))
 
 
@@ -63,16 +126,35 @@ def friction(c, wear, warm, theta, omega, torque, H):
     growth = 1.0 + c.wear_friction * wear
     load = c.coulomb + c.coulomb_load * torque * torque + c.load_linear * abs(torque)
     level = load * (1.0 + c.friction_position * np.sin(theta + c.position_phase))
-    ratio = speed / c.stribeck_speed
-    level += (c.static - c.coulomb) * (np.exp(-ratio ** c.stribeck_shape) if ratio > 0.0 else 1.0)
-    viscous = c.viscous + speed * (c.viscous_square + c.viscous_cubic * speed)
-    return (growth * level + np.sqrt(speed) * warm) * H * (1.0 + c.friction_direction * H) + viscous * omega
+    level += (c.static - c.coulomb) * stribeck(c.stribeck_form, speed / c.stribeck_speed, c.stribeck_shape)
+    slip = viscous_torque(c, omega)
+    level *= growth
+    if c.viscosity_slope > 0.0:
+        level *= 1.0 + c.viscosity_share * warm
+        slip *= 1.0 + warm
+    else:
+        level += np.sqrt(speed) * warm
+    return level * H * (1.0 + c.friction_direction * H) + slip
 
 
 @compiled
-def motor_torque(c, joint):
-    """Return K_τ i [N·m], with the gain at the winding's temperature."""
-    return c.gain * (1.0 + c.gain_slope * (joint.winding - 25.0)) * joint.current
+def motor_torque(c, joint, theta):
+    """Return K_τ i [N·m], the gain at the winding's temperature, at motor angle `theta` [rad] and at this current."""
+    gain = c.gain * (1.0 + c.gain_slope * (joint.winding - 25.0))
+    if c.gain_saturation > 0.0:
+        share = joint.current / c.max_current
+        gain *= 1.0 - c.gain_saturation * share * share
+    if c.gain_ripple > 0.0:
+        gain *= 1.0 + c.gain_ripple * np.sin(6.0 * c.gear_ratio * theta + c.cogging_phase)
+    return gain * joint.current
+
+
+@compiled
+def sliding(c, play, radius, weight, x):
+    """Return H of one joint at normalised travel x: of its bristle, or of its plays."""
+    if c.bristle > 0.0:
+        return bristle(c.bristle, c.unloading, x - play[0], play[1])
+    return hysteresis(x, play, radius, weight)
 
 
 @compiled
@@ -80,25 +162,24 @@ def joint_torques(c, maps, joint, play, radius, weight, q, dq, theta, omega):
     """Return (τ_J, f, ∂φ/∂θ, φ̇, H) of one joint."""
     phi, lever, x = deformation(c, maps, joint, q, theta, omega)
     rate = lever * omega - dq
-    spring = (1.0 - c.wear_stiffness * joint.wear) * phi * (c.stiffness + c.stiffness_cubic * phi * phi)
-    torque = spring + c.damping * rate
-    H = hysteresis(x, play, radius, weight)
+    torque = (1.0 - c.wear_stiffness * joint.wear) * spring_torque(c, phi, joint.wind) + c.damping * rate
+    H = sliding(c, play, radius, weight, x)
     return torque, friction(c, joint.wear, joint.warmth, theta, omega, torque, H), lever, rate, H
 
 
 @compiled
 def rates(links, plant, state, derivative, power, heat, load, work):
-    """Fill `derivative` (4, n) of state.motion, `power` (6,) of the audit [W], `heat` (n,) burnt in each gear [W] and `load` (n,) [N·m]."""
+    """Fill `derivative` (4, n) of state.motion, `power` (7,) and `heat` (n,) of gears [W], `load` (n,) [N·m]."""
     motion = state.motion
     power[:] = 0.0
     for j in range(heat.size):
         c, joint = plant.joints[j], state.joints[j]
         q, dq, theta, omega = motion[0, j], motion[1, j], motion[2, j], motion[3, j]
         torque, f, lever, rate, _ = joint_torques(c, plant.maps[j], joint, state.play[j], plant.radius, plant.weight, q, dq, theta, omega)
-        motor = motor_torque(c, joint)
+        motor = motor_torque(c, joint, theta)
         cogging = 0.0
         if c.cogging > 0.0:
-            cogging = c.cogging * np.sin(12.0 * c.gear_ratio * theta + c.cogging_phase)
+            cogging = c.cogging * np.sin(c.cogging_cycles * c.gear_ratio * theta + c.cogging_phase)
         derivative[0, j] = dq
         derivative[2, j] = omega
         derivative[3, j] = (motor + cogging - f - lever * torque) / c.rotor_inertia
@@ -111,6 +192,23 @@ def rates(links, plant, state, derivative, power, heat, load, work):
         power[DAMPING] += burnt
         heat[j] = f * omega + burnt
     forward_dynamics(links, motion[0], motion[1], load, derivative[1], work)
+    outside = work.outside
+    if outside.forward != 0:
+        for j in range(heat.size):
+            # What was applied beside the joints' torques, by a push on a body, and what contacts did.
+            power[EXTERNAL] += (outside.smooth[j] + outside.bias[j] - load[j]) * motion[1, j]
+            power[CONTACT] += outside.constraint[j] * motion[1, j]
+
+
+@compiled
+def unwind(c, joint, phi):
+    """Let deformation `phi` [rad] drag the slipping part of the spring along; return the energy [J] that this burns."""
+    if c.slip_stiffness <= 0.0:
+        return 0.0
+    beyond = phi - joint.wind
+    moved = beyond - min(max(beyond, -c.slip_range), c.slip_range)
+    joint.wind += moved
+    return (1.0 - c.wear_stiffness * joint.wear) * c.slip_stiffness * c.slip_range * abs(moved)
 
 
 @compiled
@@ -120,5 +218,14 @@ def spring_energy(plant, state):
     for j in range(state.joints.size):
         c, joint = plant.joints[j], state.joints[j]
         phi = deformation(c, plant.maps[j], joint, state.motion[0, j], state.motion[2, j], state.motion[3, j])[0]
-        total += (1.0 - c.wear_stiffness * joint.wear) * phi * phi * (0.5 * c.stiffness + 0.25 * c.stiffness_cubic * phi * phi)
+        square = phi * phi
+        energy = square * (0.5 * c.stiffness + square * (0.25 * c.stiffness_cubic + square * c.stiffness_quintic / 6.0))
+        if c.windup > 0.0:
+            # ln cosh without overflow
+            x = abs(phi / c.windup_range)
+            energy -= c.windup * c.windup_range ** 2 * (x + np.log1p(np.exp(-2.0 * x)) - np.log(2.0))
+        if c.slip_stiffness > 0.0:
+            stop = min(max(phi - joint.wind, -c.slip_range), c.slip_range)
+            energy += 0.5 * c.slip_stiffness * stop * stop
+        total += (1.0 - c.wear_stiffness * joint.wear) * energy
     return total

@@ -7,7 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.simulation.dynamics import spring_energy
-from joint_dynamics.simulation.packed import COGGING, DAMPING, EXTERNAL, FRICTION, MOTOR, SETTINGS, Plant, State
+from joint_dynamics.simulation.packed import (
+    COGGING,
+    CONTACT,
+    DAMPING,
+    EXTERNAL,
+    FRICTION,
+    MOTOR,
+    SETTINGS,
+    Plant,
+    State,
+)
 from joint_dynamics.simulation.rigid_body import Links, Workspace, link_energy
 
 
@@ -16,7 +26,8 @@ class Energy:
     """Energies and works in J; works since the audit began.
 
     `links` and `rotors` kinetic, `gravity` potential (0 with all mass at the base), `springs`; works `motor`, `cogging`, `external`
-    in, `friction`, `damping` out; `settings`: by wear and the load-dependent play. `error` = stored change − (in − out); `throughput` the sum
+    in (a push on a body counts as external), `contact` of contacts in (negative: burnt), `friction`, `damping` out;
+    `settings`: by wear and the load-dependent play. `error` = stored change − (in − out); `throughput` the sum
     of all works' magnitudes, to compare the error with.
     """
 
@@ -29,6 +40,7 @@ class Energy:
     external: float
     friction: float
     damping: float
+    contact: float
     settings: float
     error: float
 
@@ -40,7 +52,8 @@ class Energy:
     @property
     def throughput(self) -> float:
         """Sum of the works' magnitudes, J."""
-        return abs(self.motor) + abs(self.cogging) + abs(self.external) + abs(self.friction) + abs(self.damping)
+        return abs(self.motor) + abs(self.cogging) + abs(self.external) + abs(self.friction) + abs(self.damping) \
+            + abs(self.contact)
 
 
 class EnergyAudit:
@@ -58,10 +71,11 @@ class EnergyAudit:
         """Return the balance since the start."""
         parts = _stored(links, plant, state, work)
         W: NDArray = state.work
-        gained = W[MOTOR] + W[COGGING] + W[EXTERNAL] + W[SETTINGS] - W[FRICTION] - W[DAMPING]
+        gained = W[MOTOR] + W[COGGING] + W[EXTERNAL] + W[CONTACT] + W[SETTINGS] - W[FRICTION] - W[DAMPING]
         kinetic, potential, rotors, springs = parts
         return Energy(kinetic, rotors, potential, springs, float(W[MOTOR]), float(W[COGGING]), float(W[EXTERNAL]), float(W[FRICTION]),
-                      float(W[DAMPING]), float(W[SETTINGS]), float(sum(parts) - self._start - gained))
+                      float(W[DAMPING]), float(W[CONTACT]), float(W[SETTINGS]),
+                      float(sum(parts) - self._start - gained))
 
 
 def _stored(links: Links, plant: Plant, state: State, work: Workspace) -> tuple[float, float, float, float]:

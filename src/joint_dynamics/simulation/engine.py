@@ -12,17 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.simulation.compiled import compiled
-from joint_dynamics.simulation.dynamics import joint_torques, rates, spring_energy, travel, warmth
+from joint_dynamics.simulation.dynamics import (
+    deformation,
+    joint_torques,
+    loosened,
+    rates,
+    sliding,
+    spring_energy,
+    unwind,
+    warmth,
+)
 from joint_dynamics.simulation.hysteresis import drag
-from joint_dynamics.simulation.packed import SETTINGS
+from joint_dynamics.simulation.packed import DAMPING, SETTINGS
 
 #: Ways to command a tick: joint PID about a reference plus feedforward, or the torque alone.
 PID, TORQUE = 0, 1
 #: Rows of the output of a tick: readings of the sensors (noise is added later), then the truth.
 ROWS = ('q', 'dq', 'theta', 'dtheta', 'current', 'temperature', 'true_q', 'true_dq', 'true_theta', 'true_dtheta', 'transmission_torque',
-        'friction', 'hysteresis', 'gear_temperature', 'command')
-#: Time constant of the load that the lost motion sees, s: slower than every mode of the arm.
-LOAD_LAG = 0.1
+        'friction', 'hysteresis', 'gear_temperature', 'command', 'external_torque')
 
 
 class Control(NamedTuple):
@@ -82,8 +89,7 @@ def _settings(plant, state, period):
     before = spring_energy(plant, state)
     for j in range(state.joints.size):
         c, joint = plant.joints[j], state.joints[j]
-        ratio = joint.load / c.lash_load
-        joint.lash_gain = 1.0 / (1.0 + ratio * ratio)
+        joint.lash_gain = loosened(c.lash_law, joint.load / c.lash_load)
         step = joint.wear_rate * period
         joint.wear += min(max(joint.wear_goal - joint.wear, -step), step)
         joint.warmth = warmth(c, joint.gear)
@@ -110,7 +116,7 @@ def runge_kutta(links, plant, state, step, heat, scratch, work):
     n = heat.size
     start, slope, total = scratch[0:4], scratch[4:8], scratch[8:12]
     burnt, load = scratch[12], scratch[13]
-    power = np.empty(6)
+    power = np.empty(7)
     motion = state.motion
     for i in range(4):
         for j in range(n):
@@ -132,10 +138,17 @@ def runge_kutta(links, plant, state, step, heat, scratch, work):
     for j in range(n):
         for i in range(4):
             motion[i, j] = start[i, j] + step * total[i, j]
-        x = travel(plant.joints[j], plant.maps[j], motion[2, j])
-        drag(x, state.play[j], plant.radius)
-        joint = state.joints[j]
+        c, joint, play = plant.joints[j], state.joints[j], state.play[j]
+        phi, _, x = deformation(c, plant.maps[j], joint, motion[0, j], motion[2, j], motion[3, j])
+        if c.bristle > 0.0:
+            play[1] = sliding(c, play, plant.radius, plant.weight, x)
+            play[0] = x
+        else:
+            drag(x, play, plant.radius)
         joint.lash = min(max(joint.lash, x - 1.0), x + 1.0)
+        burnt_in_spring = unwind(c, joint, phi)
+        state.work[DAMPING] += burnt_in_spring
+        heat[j] += burnt_in_spring
 
 
 @compiled
@@ -162,7 +175,6 @@ def run(links, plant, state, control, mode, q, dq, effort, period, substeps, amb
     n = state.joints.size
     step = period / substeps
     wanted, heat, scratch = np.empty(n), np.empty(n), np.empty((14, n))
-    loaded = 1.0 - np.exp(-period / LOAD_LAG)
     for tick in range(q.shape[0]):
         _settings(plant, state, period)
         _read_encoders(state, control, period)
@@ -170,7 +182,8 @@ def run(links, plant, state, control, mode, q, dq, effort, period, substeps, amb
         _command(plant, state, control, mode, q[tick], dq[tick], effort[tick], period, wanted)
         for j in range(n):
             out[tick, 14, j] = wanted[j] * plant.joints[j].nominal_gain
-            state.joints[j].load += loaded * (out[tick, 10, j] - state.joints[j].load)
+            joint = state.joints[j]
+            joint.load += (1.0 - np.exp(-period / plant.joints[j].lash_lag)) * (out[tick, 10, j] - joint.load)
             heat[j] = 0.0
         for _ in range(substeps):
             for j in range(n):
@@ -179,6 +192,11 @@ def run(links, plant, state, control, mode, q, dq, effort, period, substeps, amb
             runge_kutta(links, plant, state, step, heat, scratch, work)
         for j in range(n):
             heat[j] /= period
+            out[tick, 15, j] = state.joints[j].external
+            if work.outside.forward != 0:
+                # Of the last stage of the tick: what pushes bodies and what touches them, as torques of the joints.
+                outside = work.outside
+                out[tick, 15, j] += outside.smooth[j] + outside.bias[j] - outside.applied[j] + outside.constraint[j]
         _warm(plant, state, heat, ambient, period, heat_speed)
         if not np.isfinite(state.motion).all():
             return tick

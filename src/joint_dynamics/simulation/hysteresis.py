@@ -40,6 +40,31 @@ def drag(x, play, radius):
             play[m] = x + radius[m]
 
 
+@compiled
+def bristle(stiffness, unloading, moved, before):
+    """Return H after the normalised travel has moved by `moved` in one direction; `before` it H was, |before| < 1.
+
+    Bouc-Wen's law of exponent 1, dH/dx = σ(1 − H sgn dx) while |H| grows and σ(1 + ρ|H|) while it falls, solved: σ =
+    `stiffness`,
+    ρ = `unloading` in [0, 1]; ρ = 1 is Dahl's law. It dissipates, for W(H) = ∫ H/(σ(1 + ρ|H|)) dH is an energy that it
+    cannot exceed.
+    """
+    sign = 1.0 if moved >= 0.0 else -1.0
+    way, H = abs(moved), sign * before
+    if H < 0.0:
+        if unloading > 0.0:
+            reach = np.log1p(-unloading * H) / (stiffness * unloading)
+            if way <= reach:
+                return sign * (1.0 - (1.0 - unloading * H) * np.exp(-stiffness * unloading * way)) / unloading
+        else:
+            reach = -H / stiffness
+            if way <= reach:
+                return sign * (H + stiffness * way)
+        way -= reach
+        H = 0.0
+    return sign * (1.0 - (1.0 - H) * np.exp(-stiffness * way))
+
+
 def operators(nodes: ArrayLike, heights: ArrayLike) -> tuple[NDArray, NDArray]:
     """Return (radii, weights) (M,) whose virgin curve runs through the points (nodes, heights), the last being (1, 1)."""
     r = np.concatenate([[0.0], np.asarray(nodes, dtype=float)])

@@ -15,13 +15,17 @@ _SHARED = ('kinematic_error', 'backlash', 'travel', 'reference_temperature', 'te
 CONSTANTS = np.dtype([(name, np.float64) for name in Drives._fields if name not in _SHARED]
                      + [(name, np.float64) for name in ('reference_temperature', 'coldest', 'hottest')], align=True)
 #: State of one joint: `current` [A] behind the current loop; `load` τ_J low-passed and the share `lash_gain` of the lost motion it leaves;
-#: `lash` [1] where the lost motion's play stands; `winding`, `gear`, `sensed` temperatures [°C], `warmth` [N·m/√(rad/s)] what the gear's does
-#: to friction; `heating` [W]; `wear`, its goal and rate [1/s]; `external` [N·m]; `integral` of the PID [N·m]; encoder readings and speeds.
+#: `lash` [1] where the lost motion's play stands,
+#: `wind` [rad] where the spring's slipping part does; `winding`, `gear`, `sensed` temperatures [°C], `warmth` what the
+#: gear's does
+#: to friction (`dynamics.warmth`); `heating` [W]; `wear`, its goal and rate [1/s]; `external` [N·m]; `integral` of the
+#: PID [N·m]; encoder readings and speeds.
 JOINT = np.dtype([(name, np.float64) for name in (
-    'current', 'load', 'lash_gain', 'lash', 'winding', 'gear', 'sensed', 'warmth', 'heating', 'wear', 'wear_goal', 'wear_rate', 'external',
-    'integral', 'link_reading', 'motor_reading', 'link_speed', 'motor_speed')], align=True)
+    'current', 'load', 'lash_gain', 'lash', 'wind', 'winding', 'gear', 'sensed', 'warmth', 'heating', 'wear',
+    'wear_goal', 'wear_rate', 'external', 'integral', 'link_reading', 'motor_reading', 'link_speed',
+    'motor_speed')], align=True)
 #: Works that the energy audit integrates, in the order of `State.work`; the last is booked when a setting jumps.
-MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, SETTINGS = range(6)
+MOTOR, COGGING, EXTERNAL, FRICTION, DAMPING, CONTACT, SETTINGS = range(7)
 
 
 class Plant(NamedTuple):
@@ -34,7 +38,7 @@ class Plant(NamedTuple):
 
 
 class State(NamedTuple):
-    """What changes, in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,) records; `play` (n, M) of the hysteresis; `work` (6,) [J]."""
+    """What changes, in place: `motion` (4, n) q, q̇, θ, θ̇; `joints` (n,); `play` of H; `work` (7,) [J]."""
 
     motion: NDArray
     joints: NDArray
@@ -59,4 +63,4 @@ def rest(n: int, operators: int, temperature: float) -> State:
     joints = np.zeros(n, dtype=JOINT).view(np.recarray)
     for name in ('winding', 'gear', 'sensed'):
         joints[name] = temperature
-    return State(np.zeros((4, n)), joints, np.zeros((n, operators)), np.zeros(6))
+    return State(np.zeros((4, n)), joints, np.zeros((n, max(operators, 2))), np.zeros(7))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation.compiled import compiled
+from joint_dynamics.simulation.compiled import call_outside, compiled
 
 
 class Links(NamedTuple):
@@ -35,6 +35,31 @@ class Links(NamedTuple):
     inertia: NDArray
 
 
+class Outside(NamedTuple):
+    """Another simulator's rigid bodies, in its own memory: called instead of the kernels here where `forward` is not 0.
+
+    `forward`: address of a C function void(model, data) that fills `acceleration` (n,), `smooth`, `bias` and
+    `constraint` (n,) [N·m] from
+    `position`, `velocity` and `applied` (n,); `model`, `data`: its arguments. The arrays are views of that memory.
+    """
+
+    forward: int
+    model: int
+    data: int
+    position: NDArray
+    velocity: NDArray
+    applied: NDArray
+    acceleration: NDArray
+    smooth: NDArray
+    bias: NDArray
+    constraint: NDArray
+
+
+def nothing_outside() -> Outside:
+    """Return what stands for no other simulator."""
+    return Outside(0, 0, 0, *(np.empty(0) for _ in range(7)))
+
+
 class Workspace(NamedTuple):
     """Scratch memory of the kernels, so that nothing is allocated per evaluation."""
 
@@ -49,6 +74,7 @@ class Workspace(NamedTuple):
     inertia: NDArray
     M: NDArray
     bias: NDArray
+    outside: Outside
 
 
 def links_of(model: RobotModel) -> Links:
@@ -61,10 +87,11 @@ def links_of(model: RobotModel) -> Links:
                  np.array([body.inertia for body in bodies]))
 
 
-def workspace(n: int) -> Workspace:
-    """Return scratch memory for `n` joints."""
+def workspace(n: int, outside: Outside | None = None) -> Workspace:
+    """Return scratch memory for `n` joints, and who computes their links' acceleration if not the kernels here."""
     return Workspace(np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)),
-                     np.empty(n), np.empty((n, 3)), np.empty((n, 3, 3)), np.zeros((n, n)), np.empty(n))
+                     np.empty(n), np.empty((n, 3)), np.empty((n, 3, 3)), np.zeros((n, n)), np.empty(n),
+                     nothing_outside() if outside is None else outside)
 
 
 @compiled
@@ -99,13 +126,14 @@ def _place(links, q, work):
         for i in range(3):
             for j in range(3):
                 work.rotation[k, i, j] = 0.0
-                for m in range(3):
-                    fixed = 0.0
-                    if parent < 0:
-                        fixed = links.rotation[k, i, m]
-                    else:
-                        for p in range(3):
-                            fixed += work.rotation[parent, i, p] * links.rotation[k, p, m]
+            for m in range(3):
+                fixed = 0.0
+                if parent < 0:
+                    fixed = links.rotation[k, i, m]
+                else:
+                    for p in range(3):
+                        fixed += work.rotation[parent, i, p] * links.rotation[k, p, m]
+                for j in range(3):
                     work.rotation[k, i, j] += fixed * turn[m, j]
             if parent < 0:
                 work.origin[k, i] = local[i]
@@ -215,8 +243,16 @@ def mass_and_bias(links, q, dq, work):
 
 @compiled
 def forward_dynamics(links, q, dq, tau, ddq, work):
-    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g), by Cholesky; work.M holds its factor afterwards."""
+    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g), by Cholesky (work.M holds its factor then), or by work.outside."""
     n = q.size
+    outside = work.outside
+    if outside.forward != 0:
+        for i in range(n):
+            outside.position[i], outside.velocity[i], outside.applied[i] = q[i], dq[i], tau[i]
+        call_outside(outside.forward, outside.model, outside.data)
+        for i in range(n):
+            ddq[i] = outside.acceleration[i]
+        return
     mass_and_bias(links, q, dq, work)
     M = work.M
     for i in range(n):

@@ -11,9 +11,11 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import engine
 from joint_dynamics.simulation.drives import Drives, plausible_drives
-from joint_dynamics.simulation.dynamics import deformation, travel
 from joint_dynamics.simulation.energy import Energy, EnergyAudit
+from joint_dynamics.simulation.equilibrium import settle
 from joint_dynamics.simulation.inertials import Payload, spread, with_payload
+from joint_dynamics.simulation.laws import Laws
+from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
 from joint_dynamics.simulation.packed import pack, rest
 from joint_dynamics.simulation.rigid_body import links_of, mass_and_bias, workspace
 from joint_dynamics.simulation.samples import Command, Samples
@@ -25,6 +27,8 @@ from joint_dynamics.simulation.ur5e import ur5e_urdf
 UR_JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
 #: Where a UR stands at first, rad: clear of itself and of the floor.
 HOME = (0.0, -1.2, 1.4, -1.7, -1.5, 0.3)
+#: Who computes the links.
+ENGINES = ('own', 'mujoco')
 
 
 class FlexibleJointRobot:
@@ -38,6 +42,10 @@ class FlexibleJointRobot:
     feedback: side of the position fed back, `link` or `motor`; the speed always is the motor's.
     position: (n,) [rad] where it stands at first. temperature: of everything at first, and `ambient` (default the same), °C.
     heat_speed: how many times faster than in reality heat flows. max_step: longest integration step, s, at most 0.25 ms.
+    laws: which laws the plant obeys (`Laws`); default the methods' own.
+    dynamics: who computes the links, `own` kernels or `mujoco` (`mujoco_bodies`), which also knows contacts and pushes
+    on bodies.
+    floor: height of a floor over the base's origin [m], with mujoco; None for none.
     options: passed to `RobotModel.load`, such as `mounting` or `joints`.
 
     Raises JointDynamicsError on bad input.
@@ -46,7 +54,8 @@ class FlexibleJointRobot:
     def __init__(self, source: str | Path | RobotModel | None = None, *, rate: float = 1000.0, seed: int = 0, errors: ModelErrors | None = None,
                  sensors: Sensors | None = None, drives: Drives | None = None, gains: dict[str, ArrayLike] | None = None,
                  feedback: str = 'link', position: ArrayLike | None = None, temperature: float = 25.0, ambient: float | None = None,
-                 heat_speed: float = 1.0, max_step: float = MAX_STEP, **options: Any):
+                 heat_speed: float = 1.0, max_step: float = MAX_STEP, laws: Laws | None = None,
+                 dynamics: str = 'own', floor: float | None = None, **options: Any):
         self.model = source if isinstance(source, RobotModel) else RobotModel.load(source or ur5e_urdf(), **options)
         if self.model.parameters is None:
             raise JointDynamicsError('simulation: expected a robot with inertials, found a description without')
@@ -58,17 +67,25 @@ class FlexibleJointRobot:
             raise JointDynamicsError(f'simulation: expected heat_speed within [0, 2000], found {heat_speed}')
         if feedback not in ('link', 'motor'):
             raise JointDynamicsError(f'simulation: expected feedback link or motor, found {feedback!r}')
+        if dynamics not in ENGINES:
+            raise JointDynamicsError(f'simulation: expected dynamics own or mujoco, found {dynamics!r}')
+        if floor is not None and (dynamics != 'mujoco' or not np.isfinite(floor)):
+            raise JointDynamicsError('simulation: expected a floor at a finite height with dynamics mujoco, '
+                                     f'found {floor} with {dynamics}')
         self.joint_names, self.n, self.limits = self.model.joint_names, self.model.n, self.model.limits
         self.rate, self.period, self.seed = float(rate), 1.0 / rate, seed
         self.errors, self.sensors = errors or ModelErrors(), sensors or Sensors()
         self.heat_speed = heat_speed
         self.ambient = float(temperature if ambient is None else ambient)
-        self.drives = drives or plausible_drives(self.limits.effort, seed, self.errors)
+        self.laws = laws or Laws()
+        self.drives = self.laws.applied(drives or plausible_drives(self.limits.effort, seed, self.errors), seed)
         self._own = spread(links_of(self.model), self.errors.inertia, seed)
         self._links = self._own
         self._payload: Payload | None = None
-        self._work = workspace(self.n)
         self._substeps = substeps(self._own, self.drives, self.period, max_step)
+        self.dynamics = dynamics
+        self._bodies = MujocoBodies(self.model, self._own, self.step_size, floor) if dynamics == 'mujoco' else None
+        self._work = workspace(self.n, None if self._bodies is None else self._bodies.outside)
         self._control = self._controller(gains or {}, feedback == 'motor')
         self._rng = np.random.default_rng([seed, 0x5E])
         self._ticks = 0
@@ -129,7 +146,7 @@ class FlexibleJointRobot:
     @property
     def truth(self) -> Truth:
         """What the plant really is, at this moment."""
-        return Truth(self.model, self._links, self.drives, self._state)
+        return Truth(self.model, self._links, self.drives, self._state, self.laws)
 
     @property
     def energy(self) -> Energy:
@@ -140,29 +157,20 @@ class FlexibleJointRobot:
         """Start the audit of `energy` anew, from here."""
         self._audit.reset(self._links, self._plant, self._state, self._work)
 
+    def compile(self) -> None:
+        """Compile what a tick needs, where that has not been done on this machine; nothing moves."""
+        nothing = np.empty((0, self.n))
+        engine.run(self._links, self._plant, self._state, self._control, engine.PID, nothing, nothing, nothing,
+                   self.period, self._substeps, self.ambient, self.heat_speed, self._work,
+                   np.empty((0, len(engine.ROWS), self.n)))
+
     def place(self, q: ArrayLike) -> None:
         """Put the arm at rest at `q` (n,) [rad], springs and motors holding gravity, friction's memory erased; time and heat go on."""
         position = self._vector(q, 'position')
         state, joints = self._state, self._state.joints
         mass_and_bias(self._links, position, np.zeros(self.n), self._work)
         holding = self._work.bias - joints['external']
-        state.motion[:] = 0.0
-        state.motion[0] = position
-        joints['load'] = holding
-        joints['lash_gain'] = 1.0 / (1.0 + (holding / self.drives.lash_load) ** 2)
-        for j, (k1, k3) in enumerate(self.truth.stiffness):
-            # θ = q + φ(g) + θ̃(θ): the real root of the spring's cubic, then a fixed point, for |θ̃′| is far below 1.
-            roots = np.roots([k3, 0.0, k1, -holding[j]]) if k3 > 0.0 else np.array([holding[j] / k1])
-            phi = float(roots[np.argmin(np.abs(roots.imag))].real)
-            constants, maps, theta = self._plant.joints[j], self._plant.maps[j], position[j] + phi
-            for _ in range(100):
-                joints['lash'][j] = travel(constants, maps, theta)
-                theta += phi - deformation(constants, maps, joints[j], position[j], theta, 0.0)[0]
-            state.motion[2, j] = theta
-            joints['lash'][j] = state.play[j] = travel(constants, maps, theta)
-            # By virtual work the motor holds less (or more) than the load where the map from θ to the spring is not 1 : 1.
-            joints['current'][j] = holding[j] * deformation(constants, maps, joints[j], position[j], theta, 0.0)[1]
-        joints['current'] /= self.truth.drive_gains
+        settle(self._plant, state, position, holding)
         joints['integral'] = joints['current'] * self.drives.nominal_gain
         joints['link_reading'], joints['motor_reading'] = state.motion[0], state.motion[2]
         joints['link_speed'] = joints['motor_speed'] = 0.0
@@ -216,6 +224,8 @@ class FlexibleJointRobot:
     def _hold(self, payload: Payload | None) -> None:
         self._payload = payload
         self._links = with_payload(self._own, payload)
+        if self._bodies is not None:
+            self._bodies.load_inertials(self._links)
         self.reset_energy_audit()
 
     @property
@@ -245,6 +255,28 @@ class FlexibleJointRobot:
     def set_external_torque(self, torque: ArrayLike) -> None:
         """Push the links with `torque` ((n,) or one number) [N·m] in the direction of q, until set again."""
         self._state.joints['external'] = self._vector(torque, 'external torque')
+
+    def push(self, link: int, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Push a body: `force` (3,) [N] in the base frame on link `link` (index of its joint, −1 the last).
+
+        At `point` (3,) [m] of its joint frame, until pushed again; force and torque are constant from here on.
+        Needs dynamics mujoco.
+        """
+        index = range(self.n)[link]
+        vectors = [np.asarray(value, dtype=float) for value in (force, point)]
+        if self._bodies is None:
+            raise JointDynamicsError('simulation: expected dynamics mujoco to push a body, found own; '
+                                     'set_external_torque pushes joints')
+        if any(value.shape != (3,) or not np.isfinite(value).all() for value in vectors):
+            raise JointDynamicsError('simulation: expected a force and a point of 3 finite numbers, '
+                                     f'found {force!r} and {point!r}')
+        self._bodies.data.qpos[:] = self._state.motion[0]
+        self._bodies.push(index, *vectors)
+
+    @property
+    def contacts(self) -> int:
+        """Number of contacts with the floor at the last step; 0 without MuJoCo."""
+        return 0 if self._bodies is None else self._bodies.contacts
 
     def _vector(self, value: ArrayLike, what: str) -> NDArray:
         array = np.asarray(value, dtype=float)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.drives import Drives
+from joint_dynamics.simulation.dynamics import THIN
 from joint_dynamics.simulation.rigid_body import Links, mass_and_bias, workspace
 
 MAX_STEP = 0.25e-3
@@ -26,11 +27,18 @@ def eigenvalues(links: Links, drives: Drives, postures: NDArray) -> NDArray:
     work = workspace(n)
     limit = drives.max_current * drives.nominal_gain
     deflection = limit / drives.stiffness
-    spring = drives.stiffness + 3.0 * drives.stiffness_cubic * deflection ** 2
+    spring = drives.stiffness + 3.0 * drives.stiffness_cubic * deflection ** 2 + drives.slip_stiffness
+    spring += 5.0 * drives.stiffness_quintic * deflection ** 4
+    # A power law of the speed is steepest at rest (`dynamics.THIN`), oil thickest when cold.
+    thick = np.exp(drives.viscosity_slope * (drives.reference_temperature - drives.temperature_range[0]))
+    viscous = (drives.viscous * THIN ** (drives.viscous_power - 1.0) + drives.bristle_damping) * thick
     grip = (drives.static + drives.coulomb_load * limit ** 2 + drives.load_linear * limit) * (1.0 + drives.wear_friction)
-    presliding = grip * drives.weight.sum() / drives.backlash[:, :, 0].min(axis=1)
+    grip = grip * (1.0 + drives.viscosity_share * (thick - 1.0))
+    steepest = np.where(drives.bristle > 0.0, drives.bristle * (1.0 + drives.unloading), drives.weight.sum())
+    presliding = grip * steepest / drives.backlash[:, :, 0].min(axis=1)
     K = np.block([[np.diag(spring), -np.diag(spring)], [-np.diag(spring), np.diag(spring + presliding)]])
-    C = np.block([[np.diag(drives.damping), -np.diag(drives.damping)], [-np.diag(drives.damping), np.diag(drives.damping + drives.viscous)]])
+    D = np.diag(drives.damping)
+    C = np.block([[D, -D], [-D, D + np.diag(viscous)]])
     found = []
     for q in postures:
         mass_and_bias(links, q, np.zeros(n), work)

@@ -1,6 +1,7 @@
 """What the plant really is, for tests and demonstrations to compare with: no identification may look at it."""
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.dynamics import friction, warmth
+from joint_dynamics.simulation.dynamics import friction, spring_torque, warmth
 from joint_dynamics.simulation.inertials import standard_parameters
+from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.packed import State, pack
 from joint_dynamics.simulation.periodic import evaluate
 from joint_dynamics.simulation.rigid_body import Links
+
+#: Speeds of the friction curve in the document, rad/s.
+SPEEDS = np.linspace(0.1, 1.5, 29)
 
 
 class Truth:
@@ -21,12 +26,12 @@ class Truth:
     Attributes
     ----------
     drives: all constants of motors, gears, friction and heat (`Drives`).
-    links: the true tree with inertials, payload included (`Links`).
+    links: the true tree with inertials, payload included (`Links`). laws: what the plant obeys (`Laws`).
 
     """
 
-    def __init__(self, model: RobotModel, links: Links, drives: Drives, state: State):
-        self._model, self.links, self.drives, self._state = model, links, drives, state
+    def __init__(self, model: RobotModel, links: Links, drives: Drives, state: State, laws: Laws):
+        self._model, self.links, self.drives, self._state, self.laws = model, links, drives, state, laws
 
     @property
     def parameters(self) -> NDArray:
@@ -79,15 +84,22 @@ class Truth:
 
     @property
     def stiffness(self) -> NDArray:
-        """Present coefficients (n, 2) of τ_E = K₁φ + K₃φ³, N·m/rad and N·m/rad³."""
-        left = 1.0 - self.drives.wear_stiffness * self._state.joints['wear']
-        return np.column_stack([left * self.drives.stiffness, left * self.drives.stiffness_cubic])
+        """Present coefficients (n, 2) of τ_E = K₁φ + K₃φ³ about φ = 0, N·m/rad and N·m/rad³ (see `spring_torque`)."""
+        d = self.drives
+        left = 1.0 - d.wear_stiffness * self._state.joints['wear']
+        return np.column_stack([left * (d.stiffness - d.windup),
+                                left * (d.stiffness_cubic + d.windup / (3.0 * d.windup_range ** 2))])
 
     def spring_torque(self, phi: ArrayLike) -> NDArray:
-        """Return τ_E [N·m] of the deformation `phi` (…, n) [rad]."""
+        """Return τ_E [N·m] of the deformation `phi` (…, n) [rad]; where a part slips, the mean of both ways."""
         angle = np.asarray(phi, dtype=float)
-        k = self.stiffness
-        return angle * (k[:, 0] + k[:, 1] * angle ** 2)
+        left = 1.0 - self.drives.wear_stiffness * self._state.joints['wear']
+        joints = pack(self.drives).joints
+        out = np.empty(angle.shape)
+        for index in np.ndindex(angle.shape):
+            # The slipping part stands at the deformation itself: in the middle of its loop.
+            out[index] = left[index[-1]] * spring_torque(joints[index[-1]], angle[index], angle[index])
+        return out
 
     @property
     def temperature(self) -> NDArray:
@@ -129,15 +141,26 @@ class Truth:
         return out
 
     def as_document(self) -> dict[str, Any]:
-        """Return all of it with plain names and numbers, arrays as lists in joint order (for JSON)."""
+        """Return all of it with plain names and numbers, arrays as lists in joint order (for JSON).
+
+        `friction_curve`: at the present wear and temperature without load, mean of both directions; `spring_curve`: to
+        1.2 times the torque limit.
+        """
         numbers = {name: getattr(self.drives, name).tolist() for name in (
             'coulomb', 'coulomb_load', 'load_linear', 'static', 'stribeck_speed', 'stribeck_shape', 'viscous', 'viscous_square', 'viscous_cubic',
             'temperature_linear', 'temperature_cubic', 'reference_temperature', 'wear_friction', 'wear_stiffness', 'nominal_gain', 'gear_ratio')}
+        speed = SPEEDS[:, None] * np.ones(len(self.drives.gain))
+        reach = 1.2 * self.drives.max_current * self.drives.gain / self.stiffness[:, 0]
+        deformation = np.linspace(-1.0, 1.0, 101)[:, None] * reach
         turn = np.linspace(0.0, 2.0 * np.pi, 241)[:-1, None] * np.ones(len(self.drives.gain))
         return {
             'joint_names': list(self._model.joint_names),
             'parameter_names': list(self._model.parameter_names), 'parameters': self.parameters.tolist(),
             'drive_gain': self.drive_gains.tolist(), 'rotor_inertia': self.rotor_inertia.tolist(), 'damping': self.damping.tolist(),
             'stiffness': self.stiffness.tolist(), 'wear': self.wear.tolist(), 'temperature': self.temperature.tolist(),
-            'winding_temperature': self.winding_temperature.tolist(), 'friction': numbers,
+            'winding_temperature': self.winding_temperature.tolist(), 'friction': numbers, 'laws': asdict(self.laws),
+            'friction_curve': {'speed': SPEEDS.tolist(),
+                               'torque': (0.5 * (self.friction(speed) - self.friction(-speed))).T.tolist()},
+            'spring_curve': {'deformation': deformation.T.tolist(),
+                             'torque': self.spring_torque(deformation).T.tolist()},
             'kinematic_error': self.kinematic_error(turn).T.tolist(), 'backlash': self.backlash(turn).T.tolist()}

@@ -28,6 +28,20 @@ def test_rigid_torque_is_that_of_the_regressor(ur):
     assert np.allclose(rigid_torque(ur, q.T, dq.T, ddq.T, inertial_only(ur, standard)).T, expected, atol=1e-11)
 
 
+@pytest.mark.parametrize('position', [0.3, -1.2345, 2.7])
+def test_a_joint_that_does_not_move_has_no_speed_not_even_that_of_rounding(ur, position):
+    """Speeds of 1e-14 rad/s would be scaled to columns like others, and the parameter they belong to would seem well excited."""
+    t = np.arange(0, 6, 0.002)
+    q = np.tile(np.sin(t)[:, None], ur.n)
+    q[:, 5] = position
+    observed = observe(Recording(ur.joint_names, t, q, tau=np.zeros_like(q), theta=q), FilterPlan(2.0, 10.0, 4.0, None, 0.1))
+    for name in ('dq', 'ddq', 'dtheta', 'ddtheta'):
+        assert not getattr(observed, name)[:, 5].any()
+    assert np.all(observed.q[:, 5] == position)
+    inner = slice(500, -500)
+    np.testing.assert_allclose(observed.dq[inner, 0], np.cos(observed.time[inner]), atol=1e-3)
+
+
 def test_a_stay_counts_as_one_row(ur):
     t = np.arange(0, 6, 0.01)
     q = np.zeros((len(t), ur.n))

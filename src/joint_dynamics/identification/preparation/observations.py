@@ -80,8 +80,9 @@ def _least_samples(plan: FilterPlan, rate: float) -> int:
 
 
 def _derivatives(position: NDArray, plan: FilterPlan, rate: float, keep: slice) -> tuple[NDArray, NDArray, NDArray]:
-    smooth = zero_phase_lowpass(position, plan.position_cutoff, rate)
-    return smooth[keep], central_difference(smooth, rate)[keep], second_difference(smooth, rate)[keep]
+    # From where it began: a joint that rests has then no speed at all, instead of one made of rounding, which would pass for excitation.
+    moved = zero_phase_lowpass(position - position[0], plan.position_cutoff, rate)
+    return (position[0] + moved)[keep], central_difference(moved, rate)[keep], second_difference(moved, rate)[keep]
 
 
 def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, float] | None = None) -> Observation:

@@ -5,7 +5,6 @@ temperature and the hysteresis of its transmission. Friction terms carry the nam
 """
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.formula import Formula
 from joint_dynamics.identification.regression.load_friction import FRICTION, Motion, needs_of
 from joint_dynamics.identification.regression.load_friction import hysteresis as hysteresis_column
 from joint_dynamics.identification.regression.load_friction import stribeck as stribeck_column
@@ -21,10 +21,9 @@ from joint_dynamics.identification.regression.load_friction import stribeck as s
 Column = Callable[[Motion], NDArray]
 RELUCTANCE = 0.1
 """Share of an additional column's norm that has to be its own before it counts as much as the others."""
-FUNCTIONS = {name: getattr(np, name) for name in ('sin', 'cos', 'tan', 'sqrt', 'exp', 'log', 'abs', 'sign', 'tanh', 'arctan')}
 KINDS = ('fourier', 'function', 'friction', 'stribeck', 'hysteresis')
-_NODES = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Load, ast.Constant, ast.Add, ast.Sub, ast.Mult, ast.Div,
-          ast.Pow, ast.USub, ast.UAdd)
+MAX_HARMONICS, MAX_HARMONIC = 50, 1000
+"""Number of harmonics of a term, and the highest."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +67,11 @@ def fourier_term(joint: str, harmonics: Sequence[int], **options: Any) -> Term:
 
 
 def function_term(joint: str, expression: str) -> Term:
-    """Return a column from a formula in q and dq, such as `sin(q) / sqrt(1.2 - cos(q))`, of arithmetic and `FUNCTIONS` only."""
-    where = f'terms.{joint}.function'
-    try:
-        tree = ast.parse(str(expression), mode='eval')
-    except SyntaxError:
-        raise JointDynamicsError(f'{where}: expected a formula in q and dq, found {expression!r}') from None
-    for node in ast.walk(tree):
-        known = isinstance(node, _NODES)
-        if isinstance(node, ast.Name):
-            known = node.id in ('q', 'dq', 'pi', *FUNCTIONS)
-        elif isinstance(node, ast.Constant):
-            known = isinstance(node.value, (int, float))
-        if not known:
-            raise JointDynamicsError(f'{where}: expected q, dq, pi, numbers, + - * / ** and {", ".join(FUNCTIONS)}, found {expression!r}')
-    code = compile(tree, where, 'eval')
+    """Return a column from a formula in q and dq, such as `sin(q) / sqrt(1.2 - cos(q))`, see `Formula`."""
+    formula = Formula(expression, f'terms.{joint}.function')
 
     def column(motion: Motion) -> NDArray:
-        return eval(code, {'__builtins__': {}}, {**FUNCTIONS, 'pi': np.pi, 'q': motion.q, 'dq': motion.dq})
+        return formula(motion.q, motion.dq)
 
     return Term(joint, (f'{expression}_{joint}',), (column,), {'function': str(expression)})
 
@@ -115,7 +101,7 @@ def hysteresis_term(joint: str, width: float, **options: Any) -> Term:
 
 
 def _positive(value: Any, where: str, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e30:
         raise JointDynamicsError(f'{where}: expected {what} above 0, found {value!r}')
     return float(value)
 
@@ -123,12 +109,16 @@ def _positive(value: Any, where: str, what: str) -> float:
 def _term(joint: str, kind: str, value: Any, more: Mapping[str, Any]) -> Term:
     where = f'terms.{joint}.{kind}'
     if kind == 'fourier':
-        harmonics = list(range(1, value + 1)) if isinstance(value, int) else value
-        if not isinstance(harmonics, list) or not harmonics or not all(isinstance(h, int) and h > 0 for h in harmonics):
-            raise JointDynamicsError(f'{where}: expected a number of harmonics or a list of them, found {value!r}')
+        harmonics = list(range(1, min(value, MAX_HARMONICS + 1) + 1)) if type(value) is int else value
+        if not isinstance(harmonics, list) or not 0 < len(harmonics) <= MAX_HARMONICS or not all(
+                type(h) is int and 0 < h <= MAX_HARMONIC for h in harmonics):
+            raise JointDynamicsError(f'{where}: expected a number of harmonics or a list of them, at most {MAX_HARMONICS} up to {MAX_HARMONIC}, '
+                                     f'found {str(value)[:80]}')
         return fourier_term(joint, harmonics)
     if kind == 'function':
-        return function_term(joint, value)
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise JointDynamicsError(f'{where}: expected a formula in q and dq, found {str(value)[:80]!r}')
+        return function_term(joint, str(value))
     if kind == 'stribeck':
         shape = value if isinstance(value, Mapping) else {'V_S': value}
         if set(shape) - {'V_S', 'mu'} or 'V_S' not in shape:
@@ -137,9 +127,12 @@ def _term(joint: str, kind: str, value: Any, more: Mapping[str, Any]) -> Term:
         return stribeck_term(joint, V_S, _positive(shape.get('mu', 1.0), f'{where}.mu', 'an exponent'))
     if kind == 'hysteresis':
         return hysteresis_term(joint, _positive(value, where, 'a width [rad]'))
-    if value not in FRICTION:
+    if not isinstance(value, str) or value not in FRICTION:
         raise JointDynamicsError(f'{where}: expected one of {", ".join(FRICTION)}, found {value!r}')
-    return friction_term(joint, value, more.get('T_0'))
+    T_0 = more.get('T_0')
+    if T_0 is not None and (isinstance(T_0, bool) or not isinstance(T_0, (int, float)) or not abs(T_0) < 1e4):
+        raise JointDynamicsError(f'terms.{joint}.T_0: expected a temperature [°C], found {T_0!r}')
+    return friction_term(joint, value, T_0)
 
 
 def terms_from_config(config: Any) -> tuple[Term, ...]:
@@ -151,6 +144,8 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
         raise JointDynamicsError(f'terms: expected joint names with lists of terms, found {config!r}')
     found: list[Term] = []
     for joint, entries in config.items():
+        if not isinstance(joint, str):
+            raise JointDynamicsError(f'terms: expected names of joints as text, found {joint!r}')
         for entry in entries if isinstance(entries, list) else [entries]:
             kinds = [kind for kind in entry if kind != 'T_0'] if isinstance(entry, Mapping) else []
             if len(kinds) != 1:

@@ -1,0 +1,73 @@
+"""The whole chain in one process over robots whose laws are drawn: how much of it depends on what the methods assume.
+
+`python bench/bench_laws.py [own|mujoco] [seed …]`; without arguments seeds 0 to 7 with both engines, then seed 0 under
+the methods' own laws.
+Every robot: masses and inertias up to 20 % off the URDF, a tool that no model knows, drives, laws and data sheet of its
+seed (docs/simulator.md).
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from joint_dynamics.demo.chain import ChainSettings, run_chain
+from joint_dynamics.errors import JointDynamicsError
+
+SEEDS = tuple(range(8))
+COLUMNS = (
+    ('base parameters within 2 deviations [%]', 'coverage_percent', '{:.0f}'),
+    ('work, moving joints: residual [%]', 'work_residual_percent', '{:.2f}'),
+    ('stiffness map as described, NRMSE [%]', 'stiffness_described_nrmse', '{:.1f}'),
+    ('after the work', 'stiffness_nrmse', '{:.1f}'),
+    ('after the work, from identify alone', 'stiffness_untaught_nrmse', '{:.1f}'),
+    ('friction off as identified [%]', 'friction_identified_percent', '{:.1f}'),
+    ('adapted', 'friction_adapted_percent', '{:.1f}'),
+    ('tracking rms, PID alone [mrad]', 'tracking_none_mrad', '{:.2f}'),
+    ('static friction fed forward', 'tracking_static_mrad', '{:.2f}'),
+    ('adaptive', 'tracking_adaptive_mrad', '{:.2f}'),
+    ('torque left, static [N·m]', 'torque_static', '{:.2f}'),
+    ('adaptive', 'torque_adaptive', '{:.2f}'),
+    ('false contacts, share of time [%]', 'contact_percent', '{:.2f}'),
+)
+
+
+def show(label, figures):
+    print(f'{label}: {figures["laws"]}')
+    for words, key, form in COLUMNS:
+        value = np.asarray(figures[key], dtype=float)
+        joints = '' if value.ndim == 0 else '   joints ' + ' '.join(form.format(x) for x in value)
+        print(f'  {words:44s} {form.format(value.mean()):>7s}{joints}')
+    print(f'  {"pushes of 25 N felt":44s} {figures["pushes_felt"]} of {figures["pushes"]}', flush=True)
+
+
+def main(engines=('own', 'mujoco'), seeds=SEEDS):
+    kept, refused = [], 0
+    cases = [(seed, engine, False) for engine in engines for seed in seeds] + [(0, engines[0], True)]
+    for seed, engine, own_laws in cases:
+        begin = time.perf_counter()
+        try:
+            figures = run_chain(ChainSettings(seed=seed, engine=engine, methods_laws=own_laws)).figures()
+        except JointDynamicsError as error:
+            refused += 1
+            print(f'seed {seed}, engine {engine}: refused: {error}', flush=True)
+            continue
+        show(f'seed {seed}, engine {engine} ({time.perf_counter() - begin:.0f} s)', figures)
+        if not own_laws:
+            kept.append(figures)
+    print(f'{len(kept)} robots of drawn laws, {refused} refused')
+    print(f'{"over all of drawn laws":44s} {"mean":>7s} {"worst":>7s} {"best":>7s}')
+    for words, key, form in COLUMNS:
+        values = [float(np.mean(figures[key])) for figures in kept]
+        low, high = (min, max) if 'NRMSE' in words or 'after the work' in words or 'within' in words else (max, min)
+        print(
+            f'  {words:42s} {form.format(np.mean(values)):>7s} {form.format(low(values)):>7s} '
+            f'{form.format(high(values)):>7s}'
+        )
+    felt, pushes = (sum(figures[key] for figures in kept) for key in ('pushes_felt', 'pushes'))
+    print(f'  pushes of 25 N felt: {felt} of {pushes}')
+
+
+if __name__ == '__main__':
+    chosen = [word for word in sys.argv[1:] if not word.isdigit()]
+    main(tuple(chosen) or ('own', 'mujoco'), tuple(int(word) for word in sys.argv[1:] if word.isdigit()) or SEEDS)

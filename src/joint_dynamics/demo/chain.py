@@ -1,0 +1,292 @@
+"""The whole chain in one process, without ROS: excite, record, identify, estimate, feed forward, on drawn laws.
+
+Nothing of the simulated truth goes into it: the robot is commanded, recorded, and looked at by its sensors; its maker's
+data sheet gives the drive gains.
+The truth is only what the figures are compared with at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pinocchio
+from numpy.typing import NDArray
+
+from joint_dynamics.control import ArmModel, ControlLoop, create
+from joint_dynamics.demo import motions
+from joint_dynamics.demo.comparison import Comparison, compare_parameters, friction_errors, map_nrmse
+from joint_dynamics.demo.joints import identify_joints
+from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, demo_robot
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import EstimationSettings, JointEstimator, JointModel
+from joint_dynamics.excitation.plan import Plan, PlanSettings, plan
+from joint_dynamics.identification import IdentificationResult, IdentificationSettings, identify
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import Command, FlexibleJointRobot, Trajectory, play, recording_of, ur5e_urdf
+
+#: Ticks between looks of the estimator at the temperature.
+WARM_EVERY = 100
+#: Pushes: one in so many seconds, so long [s], so strong [N].
+PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """seed: draws drives, laws, inertials and tool. engine: `own` or `mujoco`. methods_laws: not drawn ones.
+
+    period, repeats: of the exciting motion [s]; starts: of its search. cycles: of the work that the estimator learns
+    from.
+    """
+
+    seed: int = 0
+    engine: str = 'own'
+    methods_laws: bool = False
+    period: float = 10.0
+    repeats: int = 2
+    starts: int = 1
+    cycles: int = 2
+
+
+@dataclass
+class Chain:
+    """What the chain made, stage after stage; arrays (n,) unless said otherwise.
+
+    `recordings`: exciting motion, constant speeds, work. `result`, `description`: of the identification, the
+    description with the joints' physics.
+    `estimator`: started from that description; `untaught`: from what `identify` alone wrote, which has no stiffness.
+    `contacts`: samples in which the
+    first called a contact though nothing touched the arm, of `learned` samples. `pushes`: those felt, and all.
+    `tracking` [rad²] and `torque` [(N·m)²]: mean squares by law, `none`, `static` and `adaptive`.
+    """
+
+    settings: ChainSettings
+    robot: FlexibleJointRobot
+    model: RobotModel
+    recordings: list[Recording] = field(default_factory=list)
+    result: IdentificationResult | None = None
+    description: DynamicsDescription | None = None
+    estimator: JointEstimator | None = None
+    untaught: JointEstimator | None = None
+    contacts: int = 0
+    learned: int = 0
+    pushes: tuple[int, int] = (0, 0)
+    tracking: dict[str, NDArray] = field(default_factory=dict)
+    torque: dict[str, NDArray] = field(default_factory=dict)
+
+    def figures(self) -> dict[str, Any]:
+        """Return how good it is beside the truth, by plain names: percent, mrad, N·m."""
+        if (
+            self.result is None
+            or self.description is None
+            or self.estimator is None
+            or self.untaught is None
+            or self.estimator.stiffness is None
+            or self.untaught.stiffness is None
+        ):
+            raise JointDynamicsError('chain: expected it to have been run to the estimator')
+        truth, work = self.robot.truth.as_document(), motions.cycle()
+        comparison = self.comparison()
+        friction = friction_errors(self.description, self.estimator.friction_scale()[0], truth)
+        moving = self.result.summary()['validation_moving_overall_percent']
+        return {
+            'laws': str(self.robot.laws),
+            'coverage_percent': comparison.coverage_percent,
+            'median_error_percent': comparison.median_error_percent,
+            'work_residual_percent': moving,
+            'stiffness_described_nrmse': map_nrmse(
+                self.description.stiffness(self.robot.joint_names).coefficients, self.model, work, truth
+            ),
+            'stiffness_nrmse': map_nrmse(self.estimator.stiffness.coefficients, self.model, work, truth),
+            'stiffness_untaught_nrmse': map_nrmse(self.untaught.stiffness.coefficients, self.model, work, truth),
+            'friction_identified_percent': friction['friction_error_identified_percent'],
+            'friction_adapted_percent': friction['friction_error_adapted_percent'],
+            'pushes_felt': self.pushes[0],
+            'pushes': self.pushes[1],
+            'contact_percent': 100.0 * self.contacts / max(self.learned, 1),
+            **{f'tracking_{law}_mrad': 1e3 * float(np.sqrt(value.mean())) for law, value in self.tracking.items()},
+            **{f'torque_{law}': float(np.sqrt(value.mean())) for law, value in self.torque.items()},
+        }
+
+    def comparison(self) -> Comparison:
+        """Return the base parameters beside the truth."""
+        assert self.result is not None
+        return compare_parameters(self.result.summary()['parameters'], self.robot.truth.as_document())
+
+
+def run_chain(settings: ChainSettings | None = None) -> Chain:
+    """Run all stages; raise JointDynamicsError where one refuses."""
+    use = settings or ChainSettings()
+    model = RobotModel.load(ur5e_urdf())
+    robot = demo_robot(use.seed, use.engine, motions.cycle().q[0], methods_laws=use.methods_laws)
+    chain = Chain(use, robot, model)
+    for stage in STAGES:
+        stage(chain)
+    return chain
+
+
+@lru_cache(maxsize=4)
+def exciting_motion(period: float, repeats: int, starts: int) -> Plan:
+    """Return the exciting motion, planned from the URDF alone, so one for all robots of it; always the same."""
+    work = motions.cycle()
+    lower, upper = motions.working_range(work)
+    return plan(
+        RobotModel.load(ur5e_urdf()),
+        PlanSettings.from_config(
+            {
+                'posture': work.q[0].tolist(),
+                'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},
+                'fourier': {
+                    'period': period,
+                    'repeats': repeats,
+                    'starts': starts,
+                    'candidates': 2,
+                    'samples_per_cycle': 10,
+                    'time_budget': 600.0,
+                    'processes': 1,
+                },
+            }
+        ),
+    )
+
+
+def record(chain: Chain) -> None:
+    """Play the exciting motion, constant speeds and the work, and record what the sensors say."""
+    use, robot, work = chain.settings, chain.robot, motions.cycle()
+    points = exciting_motion(use.period, use.repeats, use.starts).trajectory.sample(100.0)
+    speeds = motions.constant_speeds(work.q[0])
+    for name, motion in (('exciting', points), ('speeds', speeds), ('work', work)):
+        samples = play(robot, Trajectory(motion.time, motion.q, motion.dq, motion.ddq), hold=0.5)
+        chain.recordings.append(recording_of(samples, name=name))
+
+
+def identify_all(chain: Chain) -> None:
+    """Identify the robot from the first two recordings, validated by the third, then its joints."""
+    sheet = dict(zip(chain.robot.joint_names, map(float, chain.robot.nominal_gains), strict=True))
+    chain.result = identify(
+        chain.model,
+        chain.recordings[:2],
+        chain.recordings[2:],
+        IdentificationSettings(drive_gains=sheet, drive_gain_deviation=GAIN_DEVIATION),
+    )
+    chain.description = identify_joints(chain.result.description, chain.recordings[:2])
+
+
+def _estimator(chain: Chain, description: DynamicsDescription) -> JointEstimator:
+    friction = (
+        'adaptive' if description.friction(chain.robot.joint_names).maxwell_slip is not None else 'coulomb_viscous'
+    )
+    return JointEstimator(
+        JointModel.from_description(description, chain.model), chain.robot.period, EstimationSettings(friction=friction)
+    )
+
+
+def estimate(chain: Chain) -> None:
+    """Let the estimators learn from the work, started from the descriptions as they were written."""
+    assert chain.result is not None and chain.description is not None
+    chain.estimator, chain.untaught = _estimator(chain, chain.description), _estimator(chain, chain.result.description)
+    work = motions.cycle()
+    for _ in range(chain.settings.cycles):
+        samples = play(chain.robot, Trajectory(work.time, work.q, work.dq, work.ddq))
+        for k in range(len(samples)):
+            for estimator in (chain.estimator, chain.untaught):
+                if k % WARM_EVERY == 0:
+                    estimator.set_temperature(samples.temperature[k])
+                if (
+                    estimator.update(samples.q[k], samples.current[k], samples.theta[k])
+                    and estimator is chain.estimator
+                ):
+                    chain.contacts += bool(estimator.contact.any())
+                    chain.learned += 1
+
+
+def push(chain: Chain) -> None:
+    """Push the last link at work, in random directions, and count the pushes that the estimator feels."""
+    assert chain.estimator is not None
+    robot, estimator, path = chain.robot, chain.estimator, motions.cycle_path()
+    reference = path.sample(np.arange(0.0, path.end, robot.period))
+    rng = np.random.default_rng([chain.settings.seed, 0xF0])
+    every, long = (round(seconds * robot.rate) for seconds in (PUSH_EVERY, PUSH_LONG))
+    felt = total = 0
+    robot.place(reference[0, 0])
+    estimator.reset_signals()
+    for start in range(0, len(reference) - every, every):
+        force = rng.normal(size=3)
+        for first, ticks, part in (
+            (start, every - long, 0.0),
+            (start + every - long, long, PUSH_FORCE / np.linalg.norm(force)),
+        ):
+            _touch(robot, part * force)
+            samples = robot.run(Command.track(reference[first : first + ticks, 0], reference[first : first + ticks, 1]))
+            noticed = False
+            for k in range(ticks):
+                if estimator.update(samples.q[k], samples.current[k], samples.theta[k]):
+                    noticed |= bool(estimator.contact.any())
+            if part:
+                total, felt = total + 1, felt + noticed
+    _touch(robot, np.zeros(3))
+    chain.pushes = felt, total
+
+
+def _touch(robot: FlexibleJointRobot, force: NDArray) -> None:
+    """Push the last link's origin with `force` (3,) [N], base frame: by MuJoCo, or as torques of the joints."""
+    if robot.dynamics == 'mujoco':
+        robot.push(-1, force)
+        return
+    arm = robot.model.pinocchio
+    data = arm.createData()
+    jacobian = pinocchio.computeJointJacobian(arm, data, robot.truth.position, arm.njoints - 1)
+    robot.set_external_torque(jacobian[:3].T @ (data.oMi[arm.njoints - 1].rotation.T @ force))
+
+
+def feed_forward(chain: Chain) -> None:
+    """Run the work under the robot's own controller alone, with static and with adaptive friction fed forward.
+
+    Where the identification has found no presliding, the adaptive law scales the map over speed instead of the hysteresis.
+    """
+    assert chain.description is not None
+    arm = ArmModel.from_description(chain.model, chain.description)
+    static = {'friction': 'static', 'friction_smoothing': 0.02}
+    hysteresis = arm.friction is not None and arm.friction.maxwell_slip is not None
+    loops = {
+        'none': None,
+        'static': ControlLoop(create('computed_torque'), arm, parameters=static),
+        'adaptive': ControlLoop(create('adaptive_friction'), arm, parameters={} if hysteresis else static),
+    }
+    for law, loop in loops.items():
+        chain.tracking[law], chain.torque[law] = _run(chain, loop, law == 'adaptive')
+
+
+def _run(chain: Chain, loop: ControlLoop | None, adaptive: bool) -> tuple[NDArray, NDArray]:
+    """Return mean squares (n,) over one cycle of position error [rad²] and torque left to the controller [(N·m)²]."""
+    robot, path = chain.robot, motions.cycle_path()
+    reference = path.sample(np.arange(0.0, path.end, robot.period))
+    robot.place(reference[0, 0])
+    fed = np.zeros((len(reference), robot.n))
+    if loop is not None:
+        fed[:] = _along(chain, loop, reference, adaptive)
+    robot.shift_integral(-fed[0])
+    samples = robot.run(Command.track(reference[:, 0], reference[:, 1], fed))
+    error, left = samples.q - reference[:, 0], samples.effort - fed
+    return np.mean(error**2, axis=0), np.mean(left**2, axis=0)
+
+
+def _along(chain: Chain, loop: ControlLoop, reference: NDArray, adaptive: bool) -> NDArray:
+    """Return the law's torque (N, n) along the reference (N, 5, n), at the temperatures measured last."""
+    estimator, robot = chain.estimator, chain.robot
+    assert estimator is not None
+    warm = chain.recordings[-1].temperature
+    inputs = {'temperature': np.full(robot.n, 25.0) if warm is None else warm[-1]}
+    if adaptive:
+        scale, _ = estimator.friction_scale()
+        inputs |= {'friction_scale': scale[:, 0], 'viscous_excess': scale[:, 1]}
+    for quantity, values in inputs.items():
+        loop.state.write(quantity, values, 0.0)
+    return np.array([loop.law_along(row, 0.0, robot.period) for row in reference])
+
+
+STAGES = (record, identify_all, estimate, feed_forward, push)

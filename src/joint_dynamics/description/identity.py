@@ -1,0 +1,123 @@
+"""Which robot a description belongs to: kinematics, joints and coupling, to be compared with the robot it is used for.
+
+Masses are what is identified, and are no part of the identity; the nominal mass of the robot it was identified with is kept beside it, so that a
+robot of the same kinematics that is several times heavier is told as well.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import PER_JOINT, RobotModel
+
+VERSION = 1
+DECIMALS = 4
+"""Of lengths [m], axes and rotations: coarser than the rounding of documents."""
+TOLERANCE = 2e-3
+"""Two numbers this close (2 mm, 2 mrad) are one: rounding, and what a calibration corrects, make no other robot."""
+HEAVIER = 3.0
+"""Times the nominal mass from which on a robot is another one."""
+QUANTITIES = {'type': 'type', 'parent': 'joint before it', 'offset': 'offset [m]', 'rotation': 'rotation (roll, pitch, yaw) [rad]',
+              'axis': 'axis', 'coupling': 'coupling of its motor'}
+
+
+def identity_of(model: RobotModel) -> dict[str, Any]:
+    """Return the identity: {version, hash, joints: {name: {type, parent, offset, rotation, axis[, coupling]}}[, mass]}.
+
+    offset [m] and rotation (roll, pitch, yaw) [rad]: of the joint's frame in that of the joint before it, at zero position. mass [kg]: of all moving
+    links, nominal, where the model has one.
+    """
+    chain = model.chain
+    joints: dict[str, Any] = {}
+    for k, name in enumerate(model.joint_names):
+        joints[name] = {'type': 'prismatic' if chain.prismatic[k] else 'revolute',
+                        'parent': model.joint_names[chain.parent[k]] if chain.parent[k] >= 0 else None,
+                        'offset': _rounded(chain.translation[k]), 'rotation': _rounded(_roll_pitch_yaw(chain.rotation[k])),
+                        'axis': _rounded(chain.axis[k])}
+        if model.coupling is not None and np.count_nonzero(model.coupling.matrix[k]) > 1:
+            joints[name]['coupling'] = _rounded(model.coupling.matrix[k])
+    identity = {'version': VERSION, 'hash': _hash(joints), 'joints': joints}
+    mass = nominal_mass(model)
+    return identity if mass is None else {**identity, 'mass': round(mass, 3)}
+
+
+def nominal_mass(model: RobotModel) -> float | None:
+    """Return the mass of all moving links [kg] as the URDF has it, None where it has none."""
+    if model.parameters is None:
+        return None
+    mass = float(model.parameters[9:PER_JOINT * model.n:PER_JOINT].sum())
+    return mass if mass > 0 else None
+
+
+def differences(described: Mapping[str, Any], robot: Mapping[str, Any]) -> list[str]:
+    """Return what differs between two identities, joint by joint, as text; joints that only one of them has first."""
+    if described['hash'] == robot['hash']:
+        return []
+    ours, theirs = described['joints'], robot['joints']
+    found = [f'joint {name} is in the description only' for name in ours if name not in theirs]
+    found += [f'joint {name} is of the robot only' for name in theirs if name not in ours]
+    for name in ours:
+        if name not in theirs:
+            continue
+        for key, words in QUANTITIES.items():
+            before, now = ours[name].get(key), theirs[name].get(key)
+            if not _same(key, before, now):
+                found.append(f'{words} of {name} is {_text(before)} in the description, {_text(now)} of the robot')
+    return found
+
+
+def check_identity(described: Mapping[str, Any], model: RobotModel, identified_mass: float | None = None) -> None:
+    """Raise JointDynamicsError, naming joint and quantity, unless `model` is the robot with this identity.
+
+    identified_mass: of the description's own inertial parameters [kg]; a URDF into which they were written is this robot, too.
+    """
+    if described.get('version') != VERSION:
+        return  # written by a later version, for which this one cannot speak
+    found = differences(described, identity_of(model))
+    mass = nominal_mass(model)
+    known = [value for value in (described.get('mass'), identified_mass) if value is not None and value > 0]
+    if not found and mass is not None and 'mass' in described and all(not 1 / HEAVIER < mass / value < HEAVIER for value in known):
+        found = [f'the mass of the moving links is {described["mass"]:.4g} kg in the URDF of the description, {mass:.4g} kg in that of the robot']
+    if found:
+        more = '' if len(found) < 4 else f'; and {len(found) - 3} more'
+        raise JointDynamicsError(f'dynamics description: expected one of this robot, found one of another: {"; ".join(found[:3])}{more}')
+
+
+def _same(key: str, before: Any, now: Any) -> bool:
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        apart = np.abs(np.subtract(before, now))
+        if key == 'rotation':
+            # by the rotation itself: angles that describe the same one may differ
+            apart = np.abs(_matrix(before) - _matrix(now))
+        return bool(np.all(apart <= TOLERANCE))
+    return bool(before == now)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return '[' + ', '.join(f'{number:g}' for number in value) + ']'
+    return 'none' if value is None else str(value)
+
+
+def _rounded(values: Any) -> list[float]:
+    return [round(float(value), DECIMALS) + 0.0 for value in values]
+
+
+def _roll_pitch_yaw(rotation: Any) -> Any:
+    from pinocchio import rpy
+    return rpy.matrixToRpy(np.asarray(rotation))
+
+
+def _matrix(angles: Any) -> Any:
+    from pinocchio import rpy
+    return rpy.rpyToMatrix(*[float(angle) for angle in angles])
+
+
+def _hash(joints: Mapping[str, Any]) -> str:
+    """Return a digest of the rounded numbers, in the order of the joints."""
+    return hashlib.sha256(json.dumps([[name, joint] for name, joint in joints.items()], sort_keys=True).encode()).hexdigest()[:16]

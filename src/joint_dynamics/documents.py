@@ -1,0 +1,191 @@
+"""Documents from outside (YAML, JSON, XML): read with bounds on size, depth and expansion, before anything is built from them.
+
+The parsers behind (libyaml's composer, CPython's json, recursive walks of a tree) recurse once per level and end the process when the stack
+does; an alias may stand for a million nodes. So the depth, the number of nodes and what aliases expand to are counted first, on the
+stream of events, which needs neither recursion nor memory.
+"""
+from __future__ import annotations
+
+import json
+import re
+import stat
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+import yaml
+
+from joint_dynamics.errors import JointDynamicsError
+
+#: Greatest size of a document in bytes. A URDF with all its pictures or a description has a few hundred thousand.
+MAX_BYTES = 4 * 1024 ** 2
+#: Greatest nesting of mappings, lists and elements; what this package writes has less than ten levels.
+MAX_DEPTH = 60
+#: Greatest number of values, each alias counted as often as what it stands for.
+MAX_NODES = 300_000
+_LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+# What the constructors of PyYAML let through beside their own error, for text such as `!!int ''`, `2026-13-40` or 5,000 digits.
+_CONSTRUCTION = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+
+
+def read_bytes(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the content of a regular file of at most `max_bytes`; `what` begins the message where it is something else.
+
+    Raises JointDynamicsError for what cannot be read, is too large, or is no file (a pipe or a device may never end).
+    """
+    path = Path(path).expanduser()
+    try:
+        check_file(path, what, max_bytes)
+        with path.open('rb') as file:
+            # A file may grow, and those of /proc have size 0.
+            data = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, JointDynamicsError):
+            raise
+        raise JointDynamicsError(f'{what}: expected a readable file, found: {getattr(error, "strerror", None) or error}') from None
+    if len(data) > max_bytes:
+        raise _too_large(what, f'more than {len(data) - 1}', max_bytes)
+    return data
+
+
+def check_file(path: Path, what: str, max_bytes: int) -> None:
+    """Raise JointDynamicsError unless `path` is a regular file of at most `max_bytes`; OSError where there is none."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        kinds = {stat.S_IFDIR: 'a folder', stat.S_IFIFO: 'a named pipe', stat.S_IFSOCK: 'a socket'}
+        found = kinds.get(stat.S_IFMT(status.st_mode), 'a device')
+        raise JointDynamicsError(f'{what}: expected a file that can be read to its end, found {found}')
+    if status.st_size > max_bytes:
+        raise _too_large(what, str(status.st_size), max_bytes)
+
+
+def read_text(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> str:
+    """Return the text (UTF-8) of a file, bounded as by `read_bytes`; raise JointDynamicsError for what is none."""
+    try:
+        return read_bytes(path, what, max_bytes).decode('utf-8-sig')
+    except UnicodeDecodeError:
+        raise JointDynamicsError(f'{what}: expected text, found a binary file') from None
+
+
+def parse_yaml(text: str, what: str, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES) -> Any:
+    """Return the plain data of one YAML document (safe tags only), bounded in size, depth, number of values and expansion of aliases.
+
+    Raises JointDynamicsError, beginning with `what`, for text that is too large, too deep, recursive or no YAML.
+    """
+    _check_size(text, what, max_bytes)
+    try:
+        _count_yaml(text, what, max_nodes)
+        return yaml.load(text, Loader=_LOADER)
+    except JointDynamicsError:
+        raise
+    except _CONSTRUCTION as error:
+        raise JointDynamicsError(f'{what}: expected YAML, found: {_one_line(error)}') from None
+
+
+def parse_json(text: str, what: str, max_bytes: int = MAX_BYTES) -> Any:
+    """Return the data of a JSON text, bounded in size and depth; raises JointDynamicsError, beginning with `what`."""
+    _check_size(text, what, max_bytes)
+    depth = 0
+    for character in re.findall(r'[\[\]{}]', _STRINGS.sub('', text)):
+        depth += 1 if character in '[{' else -1
+        if depth > MAX_DEPTH:
+            raise _too_deep(what)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise JointDynamicsError(f'{what}: expected JSON, found: {_one_line(error)}') from None
+
+
+def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
+    """Return the root of an XML text, bounded in size and depth and without a document type (which may define entities that expand).
+
+    Raises JointDynamicsError, beginning with `what`.
+    """
+    _check_size(text, what, max_bytes)
+    depth = 0
+
+    def start(*_: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise _too_deep(what)
+
+    def end(*_: object) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def refuse(*_: object) -> None:
+        raise JointDynamicsError(f'{what}: expected XML without a document type (<!DOCTYPE …>), found one; entities are not expanded')
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = start, end, refuse
+    try:
+        parser.Parse(text.encode('utf-8', 'surrogatepass'), True)
+        return ET.fromstring(text)
+    except JointDynamicsError:
+        raise
+    except (expat.ExpatError, ET.ParseError, ValueError, LookupError) as error:
+        raise JointDynamicsError(f'{what}: expected XML, found text that does not parse: {_one_line(error)}') from None
+
+
+def _count_yaml(text: str, what: str, max_nodes: int) -> None:
+    """Raise JointDynamicsError where the document is too deep or expands to too much; events come one by one, without recursion."""
+    loader = _LOADER(text)
+    anchors: dict[str, tuple[int, int]] = {}  # name -> values and levels it stands for
+    open_: list[list[Any]] = []  # of each collection begun: anchor, values so far, levels below
+    nodes = 0
+    try:
+        while loader.check_event():
+            event = loader.get_event()
+            if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+                open_.append([event.anchor, 1, 0])
+                if event.anchor is not None:
+                    anchors.pop(event.anchor, None)  # until its end an alias of it would be recursive
+                nodes += 1
+                if len(open_) > MAX_DEPTH:
+                    raise _too_deep(what)
+            else:
+                if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+                    anchor, size, levels = open_.pop()
+                    levels += 1
+                    counted = 0
+                elif isinstance(event, yaml.AliasEvent):
+                    if event.anchor not in anchors:
+                        raise JointDynamicsError(f'{what}: expected an alias of a value that is complete, found *{event.anchor}')
+                    size, levels = anchors[event.anchor]
+                    anchor, counted = None, size
+                elif isinstance(event, yaml.ScalarEvent):
+                    anchor, size, levels, counted = event.anchor, 1, 0, 1
+                else:
+                    continue
+                nodes += counted
+                if anchor is not None:
+                    anchors[anchor] = size, levels
+                if len(open_) + levels > MAX_DEPTH:
+                    raise _too_deep(what)
+                if open_:
+                    open_[-1][1] += size
+                    open_[-1][2] = max(open_[-1][2], levels)
+            if nodes > max_nodes:
+                raise JointDynamicsError(f'{what}: expected at most {max_nodes} values, found more (each alias counts as what it stands for)')
+    finally:
+        loader.dispose()
+
+
+def _check_size(text: str, what: str, max_bytes: int) -> None:
+    if len(text) > max_bytes:
+        raise _too_large(what, str(len(text)), max_bytes)
+
+
+def _too_large(what: str, found: str, max_bytes: int) -> JointDynamicsError:
+    return JointDynamicsError(f'{what}: expected at most {max_bytes} bytes, found {found}')
+
+
+def _too_deep(what: str) -> JointDynamicsError:
+    return JointDynamicsError(f'{what}: expected at most {MAX_DEPTH} levels of nesting, found more')
+
+
+def _one_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

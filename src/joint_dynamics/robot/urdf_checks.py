@@ -1,0 +1,131 @@
+"""What has to hold of a URDF before a robot is built from it: its joints make one tree, and its numbers are a robot's."""
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+
+from joint_dynamics.errors import JointDynamicsError
+
+#: Greatest magnitude by attribute: lengths m, angles rad (also those of prismatic limits), masses kg, inertias kg·m². No arm comes near them.
+MAX_LENGTH, MAX_MASS, MAX_INERTIA = 1e3, 1e6, 1e9
+#: Most links, and most joints: a parser that recurses along the chain survives them.
+MAX_PARTS = 2000
+_INERTIA = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+
+
+def plain_number(text: str, what: str, where: str) -> float:
+    """Return a number that is not NaN (infinity passes: a limit may be none); raise JointDynamicsError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise JointDynamicsError(f'robot {where}: expected a number for {what}, found {text[:40]!r}')
+    return value
+
+
+def check_tree(root: ET.Element, name: str) -> None:
+    """Raise JointDynamicsError unless links and joints have names of their own and make one tree: no loop, one root, nothing apart."""
+    links = _named(root, 'link', name)
+    joints = _named(root, 'joint', name)
+    parent_of: dict[str, tuple[str, str]] = {}
+    for key, joint in joints.items():
+        ends = []
+        for role in ('parent', 'child'):
+            element = joint.find(role)
+            link = None if element is None else element.get('link')
+            if link not in links:
+                raise JointDynamicsError(f'robot {name}, joint {key}: expected a {role} that is a link, found {link!r}')
+            ends.append(link)
+        if ends[1] in parent_of:
+            raise JointDynamicsError(f'robot {name}: expected a tree, found link {ends[1]} as the child of {parent_of[ends[1]][0]} and of {key}')
+        parent_of[ends[1]] = key, ends[0]
+    roots = [link for link in links if link not in parent_of]
+    if len(roots) > 1:
+        raise JointDynamicsError(f'robot {name}: expected one root link, found {", ".join(roots[:6])}')
+    children: dict[str, list[str]] = {}
+    for child, (_, parent) in parent_of.items():
+        children.setdefault(parent, []).append(child)
+    reached, waiting = 0, roots
+    while waiting:
+        reached += len(waiting)
+        waiting = [child for link in waiting for child in children.get(link, ())]
+    if reached < len(links):
+        raise JointDynamicsError(f'robot {name}: expected a tree, found joints that make a loop: {_loop(links, parent_of)}')
+
+
+def _loop(links: dict[str, ET.Element], parent_of: dict[str, tuple[str, str]]) -> str:
+    """Return the joints of one loop, of which there is one: every link of it has a parent in it."""
+    done: set[str] = set()
+    for start in links:
+        link, way = start, {}
+        while link in parent_of and link not in done and link not in way:
+            way[link] = parent_of[link][0]
+            link = parent_of[link][1]
+        if link in way:
+            return ', '.join(list(way.values())[list(way).index(link):][:6])
+        done.update(way)
+    raise AssertionError('no loop')
+
+
+def _named(root: ET.Element, tag: str, name: str) -> dict[str, ET.Element]:
+    found: dict[str, ET.Element] = {}
+    elements = root.findall(tag)
+    if len(elements) > MAX_PARTS:
+        raise JointDynamicsError(f'robot {name}: expected at most {MAX_PARTS} elements <{tag}>, found {len(elements)}')
+    for element in elements:
+        key = element.get('name')
+        if not key or key in found:
+            raise JointDynamicsError(f'robot {name}: expected a name for every {tag}, each once, found {key!r}')
+        found[key] = element
+    return found
+
+
+def check_numbers(root: ET.Element, name: str) -> None:
+    """Raise JointDynamicsError for an offset, axis, mass or inertia that is no finite number of a size a robot can have."""
+    for joint in root.findall('joint'):
+        where = f'{name}, joint {joint.get("name")}'
+        _origin(joint, where)
+        axis = joint.find('axis')
+        if axis is not None and joint.get('type') != 'fixed':
+            values = _vector(axis.get('xyz', '1 0 0'), 'axis', where, math.inf)
+            length = math.hypot(*values)
+            if not 1e-6 < length < 1e6:
+                raise JointDynamicsError(f'robot {where}: expected an axis with a direction, found {axis.get("xyz")!r}')
+    for link in root.findall('link'):
+        inertial = link.find('inertial')
+        if inertial is None:
+            continue
+        where = f'{name}, link {link.get("name")}'
+        _origin(inertial, f'{where}, inertial')
+        mass = inertial.find('mass')
+        if mass is not None:
+            value = _bounded(mass.get('value', ''), 'mass', where, MAX_MASS)
+            if value < 0:
+                raise JointDynamicsError(f'robot {where}: expected a mass of at least 0 kg, found {value:g}')
+        inertia = inertial.find('inertia')
+        for key in () if inertia is None else _INERTIA:
+            _bounded(inertia.get(key, '0'), key, where, MAX_INERTIA)  # type: ignore[union-attr]
+
+
+def _origin(element: ET.Element, where: str) -> None:
+    origin = element.find('origin')
+    if origin is not None:
+        for key in ('xyz', 'rpy'):
+            if key in origin.attrib:
+                _vector(origin.attrib[key], f'origin {key}', where, MAX_LENGTH)
+
+
+def _vector(text: str, what: str, where: str, limit: float) -> list[float]:
+    parts = text.split()
+    if len(parts) != 3:
+        raise JointDynamicsError(f'robot {where}: expected three numbers for {what}, found {text[:60]!r}')
+    return [_bounded(part, what, where, limit) for part in parts]
+
+
+def _bounded(text: str, what: str, where: str, limit: float) -> float:
+    value = plain_number(text, what, where)
+    if not math.isfinite(value) or abs(value) > limit:
+        most = '' if limit == math.inf else f' of at most {limit:g}'
+        raise JointDynamicsError(f'robot {where}: expected a finite number{most} for {what}, found {text[:40]}')
+    return value

@@ -1,0 +1,18 @@
+"""The chain of the demonstration in this process, run once for all tests that look at it."""
+
+import pytest
+
+from joint_dynamics.demo.chain import ChainSettings, run_chain
+
+
+@pytest.fixture(scope='session')
+def chain():
+    """Excite, record, identify, estimate, feed forward, push; links by MuJoCo where that is installed."""
+    try:
+        import mujoco  # noqa: F401
+
+        engine = 'mujoco'
+    except ImportError:
+        engine = 'own'
+    # Two cycles: the contact detector first learns how far off the model usually is.
+    return run_chain(ChainSettings(seed=1, engine=engine, repeats=2, cycles=2))

@@ -1,0 +1,62 @@
+"""Formulas of terms: what they compute, and what they never do."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification import IdentificationSettings
+from joint_dynamics.identification.regression.formula import FUNCTIONS, Formula
+from joint_dynamics.identification.regression.terms import function_term, terms_from_config
+
+Q, DQ = np.linspace(-2, 2, 50), np.linspace(1, -1.5, 50)
+
+
+@pytest.mark.parametrize('text', ['sin(q) / sqrt(1.2 - cos(q))', 'sign(dq) * abs(dq)**0.5', '-q**2 + 3*q - pi/2', '2**-q', 'exp(-(dq/0.4)**2)', 'arctan(50*dq)', '1',
+                                  ' q ', '+dq', 'tanh(q)*log(abs(q) + 1)', '1e-3*q**3', '--q'])
+def test_values_are_those_of_python(text):
+    known = {name: getattr(np, name) for name in FUNCTIONS}
+    expected = eval(text.strip(), {'__builtins__': {}}, {**known, 'pi': np.pi, 'q': Q, 'dq': DQ})
+    np.testing.assert_allclose(Formula(text, 'here')(Q, DQ), np.broadcast_to(expected, Q.shape), rtol=1e-14)
+    np.testing.assert_array_equal(function_term('a', text).values(Q, DQ)[0], Formula(text, 'here')(Q, DQ))
+
+
+BAD = ['9**9**9**9', '9**9**9', '2**(10**10)', 'q**1e6', 'sin()', 'sin(q, dq)', 'sin(x=q)', 'sin(*q)', 'sin', 'sin + q', 'q(dq)', 'x', '', 'q +', '__import__("os")',
+       'q.real', 'q[0]', 'True', '1j', '"a"', 'lambda: q', '[q for q in q]', 'q if q else dq', 'q < dq', 'q @ dq', 'q // 2', 'q % 2', '~q', 'q; dq', 'q\ndq', 'q := 1',
+       '(' * 230 + 'q' + ')' * 230, '-' * 400 + 'q', '+'.join(['q'] * 200), 'q' * 600, '9' * 450, '\0', '\ud800', 'log(0*q)', 'sqrt(-1 - q*q)', 'pi()', 'yield q', 'await q', 'nan']
+
+
+@pytest.mark.parametrize('text', BAD, ids=lambda text: text[:12].encode('unicode_escape').decode())
+def test_what_is_no_formula_is_one_clear_error(text):
+    with pytest.raises(JointDynamicsError, match=r'^terms.a.function: expected') as caught:
+        terms_from_config({'a': [{'function': text}]})
+    assert '\n' not in str(caught.value)
+
+
+def test_a_formula_without_a_value_somewhere_says_where():
+    with pytest.raises(JointDynamicsError, match=r"terms.a.function: expected finite values, found inf of '1 / q' for q = 0 rad, dq = 0.5 rad/s"):
+        function_term('a', '1 / q').values(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(['q', 'dq', 'pi', '9', '1e9', '+', '-', '*', '/', '**', '(', ')', 'sin', 'exp', 'log', ',', '.', ' ', '\n', '=', ':']),
+                                                max_size=30).map(''.join)))
+def test_any_text_is_a_function_or_one_error(text):
+    try:
+        values = Formula(text, 'here')(Q, DQ)
+    except JointDynamicsError as error:
+        told, values = str(error), Q
+    else:
+        told = 'here: expected'
+    assert told.startswith('here: expected')
+    assert values.shape == Q.shape
+    assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize('terms', [{'a': [{'fourier': 10 ** 12}]}, {'a': [{'fourier': True}]}, {'a': [{'fourier': [10 ** 30]}]}, {'a': [{'fourier': [True]}]}, {1: [{'fourier': 1}]},
+                                   {'a': [{'friction': ['F_T0']}]}, {'a': [{'friction': 'F_T0', 'T_0': 'warm'}]}, {'a': [{'function': ['q']}]}, {'a': [{'function': True}]},
+                                   {'a': [{'hysteresis': 10 ** 400}]}, {'a': [{'stribeck': {'V_S': [1]}}]}, {'a': 3}, [1], 'x', {'a': [[]]}, {'a': [{}]}],
+                         ids=lambda terms: str(terms)[:40])
+def test_terms_that_are_none_are_one_error(terms):
+    with pytest.raises(JointDynamicsError, match=r'terms.*: expected'):
+        IdentificationSettings.from_config({'terms': terms})

@@ -1,0 +1,49 @@
+"""Random robots as URDF text: trees of turning and sliding joints about any axis, links that are bodies."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.oracle)
+
+
+def text(values):
+    return ' '.join(repr(float(value)) for value in values)
+
+
+def random_urdf(rng, joints=6, branches=True):
+    """A robot of `joints` joints; each link a cloud of eight point masses, so that its inertia is that of a body."""
+    links, found = ['<link name="base"/>'], []
+    for k in range(1, joints + 1):
+        points, masses = rng.normal(scale=0.15, size=(8, 3)), rng.uniform(0.1, 1.0, 8)
+        mass = masses.sum()
+        centre = masses @ points / mass
+        arms = points - centre
+        tensor = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, arms, strict=True))
+        names = zip(('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), tensor[np.triu_indices(3)], strict=True)
+        inertia = ' '.join(f'{name}="{float(value)!r}"' for name, value in names)
+        links.append(
+            f'<link name="l{k}"><inertial><origin xyz="{text(centre)}"/><mass value="{float(mass)!r}"/><inertia {inertia}/></inertial></link>'
+        )
+        parent = rng.integers(max(0, k - 2), k) if branches and k > 1 else k - 1
+        axis = rng.normal(size=3)
+        kind = 'prismatic' if rng.random() < 0.2 else 'revolute'
+        found.append(
+            f'<joint name="j{k}" type="{kind}"><parent link="{f"l{parent}" if parent else "base"}"/><child link="l{k}"/>'
+            f'<origin xyz="{text(rng.normal(scale=0.3, size=3))}" rpy="{text(rng.uniform(-3, 3, 3))}"/>'
+            f'<axis xyz="{text(axis / np.linalg.norm(axis))}"/><limit lower="-3" upper="3" velocity="3" effort="100"/></joint>'
+        )
+    return f'<robot name="random">{"".join(links)}{"".join(found)}</robot>'
+
+
+@pytest.fixture
+def urdf_of():
+    """Return `random_urdf`: a random robot of a generator's."""
+    return random_urdf

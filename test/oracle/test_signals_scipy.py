@@ -1,0 +1,74 @@
+"""Filters against scipy's."""
+
+import numpy as np
+import pytest
+import scipy.interpolate
+import scipy.signal
+
+from joint_dynamics.signals.alignment import resample
+from joint_dynamics.signals.filtering import ParallelDecimator, zero_phase_kernel, zero_phase_lowpass
+from joint_dynamics.signals.state_estimator import StateEstimator, smoothing_kernel
+
+
+@pytest.mark.parametrize('samples', [20, 60, 151, 400, 3000])
+@pytest.mark.parametrize('cutoff', [5.0, 10.0, 60.0])
+def test_the_zero_phase_filter_is_a_butterworth_both_ways(samples, cutoff):
+    x = np.cumsum(np.random.default_rng(5).normal(size=(samples, 2)), axis=0)
+    sections = scipy.signal.butter(4, cutoff, fs=1000.0, output='sos')
+    padding = min(samples - 1, int(np.ceil(1500.0 / cutoff)))
+    np.testing.assert_allclose(
+        zero_phase_lowpass(x, cutoff, 1000.0),
+        scipy.signal.sosfiltfilt(sections, x, axis=0, padlen=padding),
+        rtol=1e-9,
+        atol=1e-12,
+    )
+
+
+@pytest.mark.parametrize(('cutoff', 'rate'), [(20.0, 1000.0), (5.0, 250.0), (40.0, 500.0)])
+def test_the_kernel_has_the_squared_magnitude_of_the_filter(cutoff, rate):
+    """Its transform against scipy's frequency response; what the cut of the tails below 1e-4 of the peak leaves out adds up to no more than that."""
+    kernel = zero_phase_kernel(cutoff, rate)
+    half = len(kernel) // 2
+    frequencies = np.linspace(0, rate / 2, 200)
+    found = (
+        kernel[half]
+        + 2 * np.cos(2 * np.pi / rate * np.outer(frequencies, np.arange(1, half + 1))) @ kernel[half + 1 :]
+    )
+    _, response = scipy.signal.sosfreqz(scipy.signal.butter(4, cutoff, fs=rate, output='sos'), frequencies, fs=rate)
+    left_out = 2e-4 * kernel[half] * 6 * rate / cutoff
+    np.testing.assert_allclose(found, np.abs(response) ** 2, atol=left_out)
+
+
+def test_the_decimator_is_a_convolution():
+    x = np.random.default_rng(1).normal(size=2000)
+    decimator = ParallelDecimator(2000, 25.0, 1000.0, 10)
+    whole = scipy.signal.oaconvolve(x, decimator.kernel, 'same')
+    share = scipy.signal.oaconvolve(np.ones(2000), decimator.kernel, 'same')
+    np.testing.assert_allclose(decimator.apply(x), (whole / share)[decimator.kept], atol=1e-12)
+
+
+@pytest.mark.parametrize('degree', [0, 1, 2, 3, 4])
+@pytest.mark.parametrize('samples', [7, 21, 101])
+def test_the_untapered_smoother_is_savitzkys_and_golays(samples, degree):
+    np.testing.assert_allclose(
+        smoothing_kernel(samples, degree, taper=False), scipy.signal.savgol_coeffs(samples, degree), atol=1e-12
+    )
+
+
+def test_the_state_estimator_is_savitzky_golay_and_differences_of_it():
+    x = np.cumsum(np.random.default_rng(2).normal(size=400))
+    estimator = StateEstimator(1, 1e-3, window=0.02, taper=False)
+    out = np.array([estimator.update([value])[:, 0].copy() for value in x])[estimator.samples - 1 :]
+    smooth = scipy.signal.savgol_filter(x, estimator.samples - 2, 2, mode='interp')
+    middle = slice(estimator.samples // 2, len(x) - estimator.samples // 2)
+    np.testing.assert_allclose(out[:, 0], smooth[middle], atol=1e-9)
+    np.testing.assert_allclose(out[:, 1], np.gradient(smooth, 1e-3)[middle], atol=1e-7)
+
+
+def test_resampling_is_linear_interpolation():
+    rng = np.random.default_rng(3)
+    time, values = np.cumsum(rng.uniform(0.01, 0.1, 50)), rng.normal(size=(50, 3))
+    grid = np.linspace(time[0], time[-1], 333)
+    np.testing.assert_allclose(
+        resample(grid, time, values), scipy.interpolate.interp1d(time, values, axis=0)(grid), atol=1e-12
+    )

@@ -1,0 +1,180 @@
+"""Laws that nature might have: each bounded, continuous and passive, and the plant's energy balanced under all."""
+import itertools
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, plausible_drives, play
+from joint_dynamics.simulation.dynamics import friction, loosened, spring_torque, stribeck, viscous_torque, warmth
+from joint_dynamics.simulation.hysteresis import bristle, drag, hysteresis
+from joint_dynamics.simulation.laws import FORMS
+from joint_dynamics.simulation.packed import pack
+
+EFFORT = np.array([150.0, 150.0, 150.0, 28.0, 28.0, 28.0])
+OTHERS = [(name, form) for name, forms in FORMS.items() for form in forms[1:]]
+
+
+def drives_of(laws, seed=5, errors=None):
+    return laws.applied(plausible_drives(EFFORT, seed, errors or ModelErrors()), seed)
+
+
+@pytest.fixture(params=OTHERS, ids=lambda pair: '-'.join(pair))
+def laws(request):
+    return replace(Laws(), **dict([request.param]))
+
+
+def test_the_methods_own_laws_change_nothing():
+    drives = plausible_drives(EFFORT, 3, ModelErrors())
+    assert Laws().applied(drives, 3) is drives
+
+
+def test_a_seed_is_the_same_laws_and_all_forms_are_drawn():
+    assert Laws.drawn(4) == Laws.drawn(4)
+    drawn = [asdict(Laws.drawn(seed)) for seed in range(60)]
+    for name, forms in FORMS.items():
+        assert {document[name] for document in drawn} == set(forms)
+
+
+def test_every_other_form_changes_the_plant_by_constants_of_its_seed(laws):
+    base = plausible_drives(EFFORT, 5, ModelErrors())
+    one, other = laws.applied(base, 5), laws.applied(base, 6)
+    changed = [name for name in base._fields if not np.array_equal(getattr(base, name), getattr(one, name))]
+    assert changed
+    assert any(not np.array_equal(getattr(one, name), getattr(other, name)) for name in changed)
+
+
+def test_an_unknown_form_is_refused():
+    with pytest.raises(JointDynamicsError, match=r'expected hysteresis as maxwell_slip, .*, found .bouc.'):
+        Laws(hysteresis='bouc')
+
+
+def test_friction_in_steady_slip_always_brakes_and_has_no_jumps(laws):
+    joints = pack(drives_of(laws)).joints
+    speeds = np.concatenate([np.linspace(0.0, 0.05, 400), np.linspace(0.05, 3.0, 400)])
+    for c in joints:
+        for temperature in (5.0, 25.0, 60.0, 95.0):
+            for torque in (0.0, -0.6 * c.max_current * c.gain, c.max_current * c.gain):
+                warm = warmth(c, temperature)
+                forth = np.array([friction(c, 0.5, warm, 0.3, speed, torque, 1.0) for speed in speeds])
+                back = np.array([friction(c, 0.5, warm, 0.3, -speed, torque, -1.0) for speed in speeds])
+                assert (forth[1:] > 0.0).all()
+                assert (back[1:] < 0.0).all()
+                # A root of the speed has no bounded slope, but no jump either: between neighbours no more than between
+                # 0 and their distance.
+                steps = np.abs(np.diff(forth))
+                assert steps.max() < 0.1 * forth.max()
+
+
+def test_viscous_and_stribeck_parts_are_odd_and_falling(laws):
+    for c in pack(drives_of(laws)).joints:
+        speeds = np.linspace(1e-4, 3.0, 500)
+        torque = np.array([viscous_torque(c, speed) for speed in speeds])
+        np.testing.assert_allclose(torque, [-viscous_torque(c, -speed) for speed in speeds])
+        assert (torque > 0.0).all()
+        share = np.array([stribeck(c.stribeck_form, speed / c.stribeck_speed, c.stribeck_shape)
+                          for speed in np.append(0.0, speeds)])
+        assert share[0] == 1.0
+        assert (np.diff(share) <= 0.0).all()
+        assert 0.0 <= share[-1] < 0.06
+
+
+@pytest.mark.parametrize('form', FORMS['hysteresis'])
+@pytest.mark.parametrize('seed', range(3))
+def test_hysteresis_is_bounded_follows_its_travel_without_jumps_and_dissipates(form, seed):
+    plant = pack(drives_of(Laws(hysteresis=form), seed))
+    c = plant.joints[0]
+    rng = np.random.default_rng(seed)
+    # Reversals of every size, in small steps of which every sign is kept: the exact solution holds along one direction.
+    turns = np.cumsum(rng.normal(0.0, rng.choice([0.05, 0.5, 3.0], 200)))
+    path = np.concatenate([np.linspace(a, b, 60, endpoint=False) for a, b in itertools.pairwise(turns)])
+    if c.bristle > 0.0:
+        H, stiffness = [0.0], c.bristle * (1.0 + c.unloading)
+        for step in np.diff(path):
+            H.append(bristle(c.bristle, c.unloading, step, H[-1]))
+    else:
+        play, H, stiffness = np.full(plant.radius.size, path[0]), [], plant.weight.sum()
+        for x in path:
+            H.append(hysteresis(x, play, plant.radius, plant.weight))
+            drag(x, play, plant.radius)
+    H, dx = np.array(H), np.diff(path)
+    assert np.abs(H).max() <= 1.0 + 1e-12
+    assert (np.abs(np.diff(H)) <= stiffness * np.abs(dx) * (1 + 1e-9) + 1e-15).all()
+    assert (np.diff(H) * dx >= -1e-15).all()
+    # From rest, no path gets anything out: the stored energy is never negative. Trapezoids, since H is monotonic in a
+    # step; their error is at most
+    # stiffness dx²/12 · the relative change of the slope, far below what a path dissipates.
+    work = np.cumsum(0.5 * (H[1:] + H[:-1]) * dx)
+    assert work.min() >= -stiffness * np.sum(dx ** 2) * 1e-6
+    assert work[-1] > 0.1 * np.abs(dx).sum() * np.mean(np.abs(H)) * 0.1
+
+
+@pytest.mark.parametrize('form', ['bouc_wen', 'dahl'])
+def test_a_bristle_moved_in_one_go_or_in_many_small_ones_is_the_same_and_obeys_its_equation(form):
+    c = pack(drives_of(Laws(hysteresis=form))).joints[0]
+    for start in (-0.9, -0.2, 0.0, 0.7):
+        small, way = start, 2.0 / c.bristle
+        for _ in range(1000):
+            before, small = small, bristle(c.bristle, c.unloading, way / 1000, small)
+            mean = 0.5 * (before + small)
+            slope = c.bristle * (1.0 - mean if mean >= 0.0 else 1.0 - c.unloading * mean)
+            assert (small - before) / (way / 1000) == pytest.approx(slope, rel=2e-3)
+        assert small == pytest.approx(bristle(c.bristle, c.unloading, way, start), abs=1e-12)
+
+
+@pytest.mark.parametrize('law', range(5))
+def test_load_takes_up_the_lost_motion_steadily(law):
+    ratio = np.linspace(0.0, 10.0, 2001)
+    left = np.array([loosened(float(law), r) for r in ratio])
+    assert left[0] == 1.0
+    assert loosened(float(law), 1.0) == pytest.approx(0.5)
+    assert loosened(float(law), -0.7) == loosened(float(law), 0.7)
+    assert (np.diff(left) <= 0.0).all()
+    assert np.abs(np.diff(left)).max() < 0.01
+    assert 0.0 <= left[-1] < 0.02
+
+
+@pytest.mark.parametrize('form', FORMS['stiffness'])
+def test_springs_are_monotonic_odd_and_steeper_than_nothing(form):
+    d = drives_of(Laws(stiffness=form))
+    for c in pack(d).joints:
+        phi = np.linspace(-1.0, 1.0, 401) * c.max_current * c.gain / c.stiffness
+        torque = np.array([spring_torque(c, angle, angle) for angle in phi])
+        np.testing.assert_allclose(torque, -torque[::-1], atol=1e-9 * torque.max())
+        slope = np.diff(torque) / np.diff(phi)
+        assert slope.min() > 0.3 * c.stiffness
+        assert slope.max() < 6.0 * c.stiffness
+
+
+def test_the_plant_balances_its_energy_under_every_law(laws, waves):
+    robot = FlexibleJointRobot(seed=2, laws=laws)
+    robot.set_external_torque([2.0, 1.0, -1.0, 0.3, 0.2, 0.1])
+    robot.place(robot.truth.position)
+    play(robot, waves(robot.truth.position, 2.0, size=0.8))
+    energy = robot.energy
+    assert energy.throughput > 30.0
+    assert abs(energy.error) < 1e-4 * energy.throughput
+    assert energy.friction > 0.0
+    assert energy.damping >= 0.0
+    assert energy.contact == 0.0
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_placed_under_drawn_laws_it_stands_and_the_truth_knows_its_spring(seed):
+    robot = FlexibleJointRobot(seed=seed, laws=Laws.drawn(seed), errors=ModelErrors.none())
+    start = robot.truth.position
+    samples = robot.run(robot_hold(robot, 300))
+    assert np.abs(samples.true_q - start).max() < 2e-5
+    document = robot.truth.as_document()
+    assert document['laws'] == asdict(Laws.drawn(seed))
+    for j, curve in enumerate(np.array(document['spring_curve']['torque'])):
+        phi = np.array(document['spring_curve']['deformation'][j])
+        middle = slice(49, 52)
+        assert np.gradient(curve, phi)[50] == pytest.approx(robot.truth.stiffness[j, 0], rel=0.1)
+        assert np.abs(curve[middle]).max() < 0.05 * np.abs(curve).max()
+
+
+def robot_hold(robot, ticks):
+    from joint_dynamics.simulation import Command
+    return Command.track(np.tile(robot.truth.position, (ticks, 1)))

@@ -1,0 +1,125 @@
+"""Documents from outside are bounded before anything is built from them."""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from joint_dynamics.cli.main import main
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.documents import MAX_BYTES, MAX_DEPTH, parse_json, parse_xml, parse_yaml, read_text
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation import load_trajectory
+from joint_dynamics.robot import RobotModel
+
+ALIASES = '\n'.join(['a0: &a0 [x, x, x, x, x, x, x, x, x]'] + [f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 9)}]' for k in range(1, 12)])
+BOMBS = {
+    'brackets': '[' * 50_000 + ']' * 50_000,
+    'open mappings': '{a: ' * 20_000,
+    'alias bomb': ALIASES,
+    'merge bomb': ALIASES.replace('[', '{<<: [').replace(']', ']}'),
+    'blocks': '\n'.join(' ' * k + 'a:' for k in range(5000)),
+    'block sequences': '- ' * 5000,
+    'alias of itself': '&a [*a]',
+    'deep by aliases': '\n'.join(['a0: &a0 [x]'] + [f'a{k}: &a{k} {"[" * 20}*a{k - 1}{"]" * 20}' for k in range(1, 9)]),
+    'digits': 'a: ' + '9' * 6000,
+    'no date': '2026-13-40: 1',
+    'tags': 'a: !!int ""',
+    'code': '!!python/object/apply:os.system [ls]',
+    'large': 'a' * (MAX_BYTES + 1),
+}
+
+
+@pytest.mark.parametrize('text', BOMBS.values(), ids=BOMBS)
+def test_yaml_that_would_break_a_parser_is_one_error(text):
+    with pytest.raises(JointDynamicsError, match=r'^thing: expected') as caught:
+        parse_yaml(text, 'thing')
+    assert '\n' not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_aliases_as_dumpers_write_them_are_read():
+    shared = {'x': [1.0, 2.0]}
+    text = yaml.safe_dump({'a': shared, 'b': shared, 'c': [shared] * 50})
+    assert '*id' in text
+    assert parse_yaml(text, 'thing') == {'a': shared, 'b': shared, 'c': [shared] * 50}
+
+
+def test_depth_counts_levels_and_not_brackets():
+    nested = 'x'
+    for _ in range(MAX_DEPTH):
+        nested = [nested]
+    assert parse_yaml(yaml.safe_dump(nested), 'thing') == nested
+    assert parse_json(json.dumps(nested), 'thing') == nested
+    for parse, dump in ((parse_yaml, yaml.safe_dump), (parse_json, json.dumps)):
+        with pytest.raises(JointDynamicsError, match=f'at most {MAX_DEPTH} levels'):
+            parse(dump([nested]), 'thing')
+    assert parse_yaml('{a: "' + '[' * 5000 + '"}', 'thing') == {'a': '[' * 5000}
+    assert parse_json('{"a": "\\"' + '[' * 5000 + '"}', 'thing') == {'a': '"' + '[' * 5000}
+
+
+@pytest.mark.parametrize('text', ['[' * 50_000, '{"a":' * 20_000, '9' * 6000, '', '{', 'a' * (MAX_BYTES + 1)], ids=lambda text: text[:8])
+def test_json_that_would_break_a_parser_is_one_error(text):
+    with pytest.raises(JointDynamicsError, match=r'^thing: expected') as caught:
+        parse_json(text, 'thing')
+    assert '\n' not in str(caught.value)
+
+
+ENTITIES = '<!DOCTYPE r [' + '<!ENTITY a0 "xxxxxxxxxx">' + ''.join(f'<!ENTITY a{k} "{f"&a{k - 1};" * 10}">' for k in range(1, 12)) + ']><r>&a11;</r>'
+
+
+@pytest.mark.parametrize('text', ['<a>' * 50_000, '<a>' * 5000 + '</a>' * 5000, ENTITIES, '<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', '<a>', '', '\ud800',
+                                  '<a/>' + ' ' * MAX_BYTES], ids=lambda text: text[:12])
+def test_xml_that_would_break_a_parser_is_one_error(text):
+    with pytest.raises(JointDynamicsError, match=r'^thing: expected') as caught:
+        parse_xml(text, 'thing')
+    assert '\n' not in str(caught.value)
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / 'pipe')
+    large = tmp_path / 'large'
+    with large.open('wb') as file:
+        file.truncate(20 * 10 ** 9)
+    (tmp_path / 'binary').write_bytes(b'\xff\xfe\x00')
+    for path, found in ((tmp_path / 'pipe', 'a named pipe'), (large, 'at most .* bytes, found 20000000000'), ('/dev/zero', 'a device'), (tmp_path, 'a folder'),
+                        (tmp_path / 'none', 'No such file'), (tmp_path / 'binary', 'a binary file'), ('a\0b', 'null')):
+        with pytest.raises(JointDynamicsError, match=rf'^thing: expected .*{found}'):
+            read_text(path, 'thing')
+
+
+@pytest.mark.parametrize('text', [text for name, text in BOMBS.items() if name != 'large'], ids=[name for name in BOMBS if name != 'large'])
+def test_every_reader_of_documents_is_bounded(tmp_path, capsys, text):
+    path = tmp_path / 'document.yaml'
+    path.write_text(text)
+    for read in (DynamicsDescription.load, RobotModel.load, load_trajectory):
+        with pytest.raises(JointDynamicsError, match='expected'):
+            read(path)
+    with pytest.raises(JointDynamicsError, match='expected'):
+        DynamicsDescription.from_yaml(text)
+    for arguments in (['excite', '--robot', path, '--out', tmp_path / 'out'], ['validate', path, 'x.csv'],
+                      ['excite', '--robot', 'x', '--config', path, '--out', tmp_path / 'out'], ['check-compensation', path, '--applied', path]):
+        capsys.readouterr()
+        assert main([str(argument) for argument in arguments]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_command_survives_a_hundred_kilobytes_of_brackets(tmp_path):
+    # In a process of its own: what it used to end in was SIGSEGV.
+    (tmp_path / 'deep.yaml').write_text(BOMBS['brackets'])
+    done = subprocess.run([sys.executable, '-m', 'joint_dynamics', 'validate', 'deep.yaml', 'x.csv'], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'levels of nesting' in done.stderr
+
+
+def test_there_is_one_reader_and_one_way_to_start_python():
+    """Else the next document is read without bounds, and the next process takes code from the working folder."""
+    root = Path(__file__).parents[1] / 'src' / 'joint_dynamics'
+    text = {str(path.relative_to(root)): path.read_text(encoding='utf-8') for path in root.rglob('*.py')}
+    assert [name for name in text if re.search(r'yaml\.(safe_|full_|unsafe_)?load', text[name])] == ['documents.py']
+    assert sorted(name for name in text if 'sys.executable' in text[name]) == ['cli/doctor.py', 'python_process.py']
+    assert 'environment()' in text['cli/doctor.py']

@@ -1,0 +1,75 @@
+"""What `make` says in the first minute: progress, where the log is when something fails, and what to install when something is missing."""
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[1] / 'tools'
+
+pytestmark = pytest.mark.skipif(not TOOLS.is_dir(), reason='tools/ is not beside the tests')
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture
+def python(tmp_path):
+    """A function that writes an interpreter of a version, with or without the modules of virtual environments."""
+
+    def write(version, venv):
+        path = tmp_path / 'python3'
+        old = 'exit 1' if version < (3, 10) else 'exit 0'
+        path.write_text(
+            '#!/bin/sh\ncase "$2" in\n'
+            f'  *version_info\\ \\<*) {old} ;;\n'
+            f'  *ensurepip*) exit {0 if venv else 1} ;;\n'
+            f'  *version_info*) echo {version[0]}.{version[1]} ;;\nesac\n'
+            f'[ "$1" = -V ] && echo Python {version[0]}.{version[1]}.1\nexit 0\n'
+        )
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+def test_a_python_that_can_make_environments_is_taken(python):
+    done = run(TOOLS / 'require_python.sh', python((3, 12), venv=True))
+    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
+
+
+def test_without_venv_it_says_what_to_install(python):
+    done = run(TOOLS / 'require_python.sh', python((3, 12), venv=False))
+    assert done.returncode == 2
+    assert 'found them missing' in done.stderr
+    assert 'sudo apt install python3.12-venv' in done.stderr
+
+
+def test_too_old_a_python_is_named(python):
+    done = run(TOOLS / 'require_python.sh', python((3, 8), venv=True))
+    assert done.returncode == 2
+    assert 'expected Python 3.10 or newer, found Python 3.8.1' in done.stderr
+
+
+def test_without_python_it_says_what_to_install(tmp_path):
+    done = run(TOOLS / 'require_python.sh', tmp_path / 'no-python')
+    assert done.returncode == 2
+    assert 'sudo apt install python3 python3-venv' in done.stderr
+
+
+def test_progress_keeps_the_chatter_in_a_log(tmp_path):
+    log = tmp_path / 'log' / 'pip.log'
+    done = run(TOOLS / 'with_progress.sh', 'Installing', log, 'sh', '-c', 'echo Collecting numpy; echo chatter >&2')
+    assert done.returncode == 0
+    assert done.stdout.startswith('Installing ...\n')
+    assert 'done in' in done.stdout
+    assert 'chatter' not in done.stdout + done.stderr
+    assert log.read_text() == 'Collecting numpy\nchatter\n'
+
+
+def test_a_failure_has_its_status_the_end_of_the_log_and_its_name(tmp_path):
+    log = tmp_path / 'pip.log'
+    done = run(TOOLS / 'with_progress.sh', 'Installing', log, 'sh', '-c', 'echo no such package; exit 3')
+    assert done.returncode == 3
+    assert f'Installing: failed. The last lines of {log}:' in done.stderr
+    assert 'no such package' in done.stderr

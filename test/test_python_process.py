@@ -1,0 +1,89 @@
+"""Whatever starts Python never takes code from the working folder."""
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import joint_dynamics
+from joint_dynamics.python_process import environment, module_command
+
+SHADOWED = ('scipy', 'numpy', 'yaml', 'runpy', 'importlib', 'json', 'pickle', 'pinocchio', 'rich', 'matplotlib', 'rclpy', 'numba', 'argparse')
+TRAP = "import pathlib\npathlib.Path({path!r}).write_text(__name__)\nraise SystemExit('code of the working folder was executed')\n"
+
+
+@pytest.fixture
+def trapped(tmp_path):
+    """A working folder with modules that tell when they are executed, and the file they tell it in."""
+    folder, told = tmp_path / 'work', tmp_path / 'executed'
+    folder.mkdir()
+    for name in SHADOWED:
+        (folder / f'{name}.py').write_text(TRAP.format(path=str(told)))
+    return folder, told
+
+
+def run(command, folder, **changes):
+    return subprocess.run(command, cwd=folder, env=environment(changes), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize('path', [None, '', f'{os.pathsep}', f'/nowhere{os.pathsep}'])
+def test_a_module_started_by_this_package_ignores_the_working_folder(trapped, path):
+    folder, told = trapped
+    done = run(module_command('joint_dynamics.excitation.worker'), folder, **({} if path is None else {'PYTHONPATH': path}))
+    assert not told.exists()
+    assert 'EOFError' in done.stderr, 'it ran, and found nothing to do'
+
+
+def test_the_search_of_excite_ignores_the_working_folder(trapped, make_arm):
+    folder, told = trapped
+    command = Path(sys.executable).parent / 'joint-dynamics'
+    (folder / 'config.yaml').write_text('excitation: {limits: {torque_limit: false}}')
+    done = run([command, 'excite', '--robot', make_arm, '--config', 'config.yaml', '--time-budget', '3', '--seed', '1', '--out', 'out'], folder)
+    assert not told.exists()
+    # whether three seconds are enough for a motion is not asked here; that the searches ran is
+    assert 'process ended' not in done.stderr
+    assert done.returncode in (0, 3) or 'no motion' in done.stderr, done.stderr
+
+
+@pytest.fixture
+def make_arm(tmp_path, ur_table):
+    import yaml
+    path = tmp_path / 'arm.yaml'
+    path.write_text(yaml.safe_dump({**ur_table, 'velocity_limit_rad_s': [2.0] * 6}))
+    return path
+
+
+@pytest.mark.parametrize('arguments', [['doctor'], ['validate', 'none.yaml', 'none']])
+def test_the_command_as_a_module_ignores_the_working_folder(tmp_path, arguments):
+    # `python -m` itself looks for the package in the working folder before this package has a say; so only what it imports is trapped.
+    told = tmp_path / 'executed'
+    for name in ('scipy', 'numpy', 'yaml', 'pinocchio', 'rich', 'matplotlib', 'rclpy', 'numba', 'rosbags'):
+        (tmp_path / f'{name}.py').write_text(TRAP.format(path=str(told)))
+    for module in ('joint_dynamics', 'joint_dynamics.cli.main'):
+        done = run([sys.executable, '-m', module, *arguments], tmp_path)
+        assert not told.exists(), module
+        assert done.returncode in (0, 2)
+        assert 'Traceback' not in done.stderr
+
+
+def test_a_worker_runs_the_package_its_parent_runs(tmp_path):
+    """From a source folder that is on nobody's path but the parent's, which was started in it."""
+    source = tmp_path / 'src' / 'joint_dynamics'
+    shutil.copytree(Path(joint_dynamics.__file__).parent, source, ignore=shutil.ignore_patterns('__pycache__'))
+    (source / 'tell.py').write_text('import joint_dynamics, sys\nprint(joint_dynamics.__file__, *sys.argv[1:])\n')
+    parent = ('import subprocess; from joint_dynamics.python_process import environment, module_command\n'
+              'print(subprocess.run(module_command("joint_dynamics.tell", ["a", "b c"]), env=environment(), cwd="/", capture_output=True, text=True).stdout)')
+    expected = f'{source}/__init__.py a b c'
+    for changes, folder in (({}, tmp_path / 'src'), ({'PYTHONPATH': str(tmp_path / 'src')}, tmp_path)):
+        done = run([sys.executable, '-c', parent], folder, **changes)
+        assert done.stdout.strip() == expected, done.stderr
+
+
+def test_the_environment_keeps_what_was_stated(monkeypatch):
+    monkeypatch.setenv('PYTHONPATH', os.pathsep.join(['', '/a', '', '/b', '']))
+    assert environment({'X': '1'})['PYTHONPATH'] == os.pathsep.join(['/a', '/b'])
+    assert environment({'X': '1'})['X'] == '1'
+    monkeypatch.setenv('PYTHONPATH', '')
+    assert 'PYTHONPATH' not in environment()
