@@ -20,6 +20,8 @@ from joint_dynamics.identification.reliability.verdict import Reason
 WORSE = 3.0
 """Another motion may leave this many times the training's share of torque over; beyond, more is wrong than that it is
 another motion."""
+AS_GOOD = 1.5
+"""Up to this many times the training's share a prediction is as good as the training and needs no explanation."""
 POOR = 15.0
 """Share of the torque [%] below which a prediction is not held against the description unless a change of the torques
 explains what is left."""
@@ -47,17 +49,19 @@ def judge_prediction(
     predicted = np.concatenate([fit.predicted for fit in fits])
     moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
     overall = together(fits, moving=True)[1]
-    if not overall > 100 * MATTERS:
+    if not overall > max(100 * MATTERS, 0.0 if training_percent is None else AS_GOOD * training_percent):
         return []
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
-    found = sorted([*_changes(tau, predicted, names), *others], key=lambda change: change[0])
+    # a change with parameters of its own takes up what friction leaves over on a poor motion: it has to be about more
+    many = [] if overall < 200 * MATTERS else list(others)
+    found = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
     delayed = _delay(fits)
     if delayed is not None:
         found = sorted([*found, delayed], key=lambda change: change[0])
     reasons = []
-    if found and found[0][0] < BETTER**2 * left:
+    if found and found[0][0] < min(BETTER**2 * left, left - MATTERS**2 * np.sum(tau**2)):
         rest, code, text = found[0]
         share = 100 * np.sqrt(rest / np.sum(tau**2))
         reasons.append(
