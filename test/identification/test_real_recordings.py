@@ -54,6 +54,6 @@ def test_kr300_one_run_alone_is_not_believed(kr300):
     model, first, second = kr300
     result = identify(model, [first], [second], PLAIN)
     assert result.solution.condition_number > 300
-    assert 'do not excite the robot enough' in result.reasons[0]
+    assert 'do not excite the robot enough' in result.reasons[0].text
     assert len(result.doubtful) >= 3
     assert result.validation[0].residual_percent()[1] > 20

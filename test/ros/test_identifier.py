@@ -169,7 +169,9 @@ def identifier(ros, robot_file, tmp_path):
 
 def feed(node, recording, quantity='tau'):
     """Give the node's recording samples directly, as the subscription would."""
-    values = getattr(recording, quantity) if getattr(recording, quantity) is not None else recording.current
+    # the node takes effort as a torque where it is not told otherwise, and doubts it where it is a current
+    values = getattr(recording, quantity)
+    values = recording.current * list(GAINS.values()) if values is None else values
     for k, t in enumerate(recording.time):
         message = JointState(name=list(recording.joint_names), position=recording.q[k].tolist(), velocity=recording.dq[k].tolist(),
                              effort=values[k].tolist())

@@ -63,6 +63,7 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
             'method': result.settings.method,
             'recordings': [fit.name for fit in result.training],
             'residual_percent': _finite(together(result.training)[1]),
+            'moving_residual_percent': _finite(together(result.training, moving=True)[1]),
             'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
             'condition_number': _finite(result.solution.condition_number),
             'believable': not result.reasons,

@@ -11,7 +11,8 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
 from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, filter_plan, observe
-from joint_dynamics.identification.regression.residuals import Fit, relative
+from joint_dynamics.identification.regression.full_rate import FullRate
+from joint_dynamics.identification.regression.residuals import Fit, band_of, relative
 from joint_dynamics.identification.settings import IdentificationSettings
 from joint_dynamics.recording import Recording
 
@@ -33,7 +34,8 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float = 0.0
     kept = observation.kept
     tau, smooth = (observation.tau, predicted) if observation.decimator is None else (
         observation.decimator.apply(observation.tau), observation.decimator.apply(predicted))
-    return Fit(observation.name, arm.joint_names, observation.time[kept], tau, smooth, observation.dq[kept], moving_speed, raw)
+    return Fit(observation.name, arm.joint_names, observation.time[kept], tau, smooth, observation.dq[kept], moving_speed, raw,
+               FullRate(observation.time, observation.tau, predicted, observation.dq), band_of(observation))
 
 
 def validate_description(description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings | None = None,

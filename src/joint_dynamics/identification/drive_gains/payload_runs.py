@@ -27,12 +27,14 @@ class Payload:
     """Parameters of a payload in the frame of the last joint, inertia about its origin.
 
     values (10,) in the order XX XY XZ YY YZ ZZ MX MY MZ M [kg·m², kg·m, kg]; deviation (10,): standard deviations, 0 for a known one,
-    infinite for one that no sample shows; known (10,) bool.
+    infinite for one that no sample shows; known (10,) bool; covariance (10, 10), zero where known; body: moved to the nearest one that is a body.
     """
 
     values: NDArray
     deviation: NDArray
     known: NDArray
+    covariance: NDArray | None = None
+    body: bool = False
 
     @property
     def mass(self) -> float:
@@ -50,6 +52,7 @@ class Payload:
                                  for name, value, std, known in zip(INERTIAL, self.values, self.deviation, self.known, strict=True)}
         if self.mass > 0:
             found['center_of_mass'] = (self.first_moments / self.mass).tolist()
+            found['moved_to_a_body'] = self.body
         return found
 
 

@@ -177,7 +177,8 @@ def physical(problem: Problem, solution: Solution, options: PhysicalOptions | No
         total = sum(factor[3] @ body @ factor[3] for factor, body in zip(factors, Z, strict=True))
         constraints += [total >= options.mass[0], total <= options.mass[1]]
     divergence = sum(cp.trace(body) - cp.log_det(body) for body in Z)
-    _solve(cp, cp.Problem(cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints), options)
+    programme = cp.Problem(cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints)
+    _solve(cp, programme, 'a physical robot' + ('' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'))
     standard = np.zeros(p)
     for k in range(n):
         standard[link_columns(k)] = read @ (factors[k] @ Z[k].value @ factors[k].T).ravel()
@@ -208,15 +209,14 @@ def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, e
     return found if extra is None or not len(hidden) else [*found, extra[hidden] == solution.chi[base.count:][hidden]]
 
 
-def _solve(cp: Any, programme: Any, options: PhysicalOptions) -> None:
+def _solve(cp: Any, programme: Any, what: str) -> None:
     """Solve; raise JointDynamicsError where there is no solution."""
     try:
         programme.solve(solver=cp.CLARABEL)
     except cp.error.SolverError as error:
         raise JointDynamicsError(f'physical: expected the semidefinite programme to be solved, found: {error}') from None
     if programme.status not in ('optimal', 'optimal_inaccurate'):
-        bounds = '' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'
-        raise JointDynamicsError(f'physical: expected a physical robot near the estimate, found the programme {programme.status}{bounds}')
+        raise JointDynamicsError(f'physical: expected {what} near the estimate, found the programme {programme.status}')
 
 
 def _cvxpy() -> Any:
