@@ -6,8 +6,8 @@ import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from joint_dynamics.control import ArmModel, FrictionCompensation
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import FrictionCompensation
 from joint_dynamics.joint import FrictionModel
 from joint_dynamics.nodes.documentation import node_classes
 from joint_dynamics.robot import RobotModel
@@ -76,10 +76,9 @@ def test_a_wiring_names_what_exists(path):
 @pytest.mark.parametrize('path', [CONFIG / 'feedforward' / 'trajectory_static.yaml', CONFIG / 'feedforward' / 'ur.yaml',
                                   CONFIG / 'ur_e_series' / 'nodes.yaml'], ids=lambda path: '/'.join(path.parts[-2:]))
 def test_robots_without_motor_encoders_are_compensated_by_what_their_identification_has(path):
-    """An arm whose description has static friction alone is refused by the hysteresis model, and taken with these settings."""
+    """An arm whose description has static friction alone is compensated by its static part, with these settings and with the hysteresis' own."""
     robot = RobotModel.load(ur5e_urdf())
-    arm = ArmModel(robot, friction=FrictionModel.from_dicts([{'parameters': {'F_C0': 5.0, 'F_V1': 8.0}}] * 6))
+    arm = Arm(robot, friction=FrictionModel.from_dicts([{'parameters': {'F_C0': 5.0, 'F_V1': 8.0}}] * 6))
     values = dict(sections(path))['feedforward']
-    with pytest.raises(JointDynamicsError, match='Maxwell-slip'):
-        FrictionCompensation(arm, 'hysteresis')
-    FrictionCompensation(arm, values['friction'], smoothing=values.get('friction_smoothing', 0.0))
+    assert FrictionCompensation(arm, 'hysteresis').kind == 'static'
+    assert FrictionCompensation(arm, values['friction'], smoothing=values.get('friction_smoothing', 0.0)).kind == 'static'

@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
     robot = load_robot(args.robot, load_config(args.config))
     parameters = rotors = None
     if args.description:
-        from joint_dynamics.control import ArmModel
-        arm = ArmModel.from_description(robot, DynamicsDescription.load(args.description))
+        from joint_dynamics.arm import Arm
+        arm = Arm.from_description(robot, DynamicsDescription.load(args.description))
         parameters, rotors = arm.parameters, arm.rotor_inertia
     gains = effort_gains(robot, 1.0 / args.rate, parameters=parameters, rotor_inertia=rotors, ratio=args.ratio,
                          damping=args.damping)

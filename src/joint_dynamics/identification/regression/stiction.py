@@ -74,7 +74,7 @@ def presliding(
         return twin.run(theta)
 
     share = slip.stiffness * slip.limits
-    slack = np.minimum(share * (step / slip.backlash(theta))[..., None] / slip.limits, 2.0 * share).sum(axis=-1)
+    slack = np.minimum(share * (step / slip.presliding(theta))[..., None] / slip.limits, 2.0 * share).sum(axis=-1)
     below, above = path(-1.0), path(1.0)
     low, high = np.clip(below - slack, -1.0, 1.0), np.clip(above + slack, -1.0, 1.0)
     expected = 0.5 * (below + above) if first is None else path(np.clip(np.asarray(first, dtype=float), -1.0, 1.0))

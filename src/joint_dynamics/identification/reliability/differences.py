@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import Explained, Normal, Samples, columns_of, gain, worth
-from joint_dynamics.robot import INERTIAL, PER_JOINT
+from joint_dynamics.robot import INERTIAL
+from joint_dynamics.robot.standard_parameters import link_columns
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
     """Return what each part gains by parameters of its own, the largest gain first; names: of the recordings."""
     model, samples = alternatives.model, alternatives.samples
     n = model.n
-    payload = columns_of(samples, model, independent=PER_JOINT * (n - 1) + np.arange(len(INERTIAL)))[:, : len(INERTIAL)]
+    last = np.arange(len(model.parameter_names))[link_columns(n - 1)]
+    payload = columns_of(samples, model, independent=last)[:, : len(INERTIAL)]
     friction = np.zeros((n, 3 * n, samples.q.shape[1]))
     for j in range(n):
         friction[j, 3 * j : 3 * j + 3] = samples.sign[j], samples.dtheta[j], np.ones_like(samples.dtheta[j])

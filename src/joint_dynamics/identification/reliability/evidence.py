@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
+from joint_dynamics.robot.standard_parameters import drive_columns
 
 RESOLVED = 0.005
 """Share of a torque (rms) below which no recording tells one explanation from another: drives, encoders and clocks
@@ -114,8 +115,7 @@ def columns_of(
     """
     rows = regressor_rows(chain or model.chain, samples.q, samples.dq, samples.ddq)
     for j in range(model.n):
-        first = PER_JOINT * j + len(INERTIAL)
-        rows[j, first : first + 3] = samples.ddtheta[j], samples.dtheta[j], samples.sign[j]
+        rows[j, drive_columns(j)] = samples.ddtheta[j], samples.dtheta[j], samples.sign[j], np.ones_like(samples.sign[j])
     if model.coupling is not None:
         rows = np.concatenate([rows, model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)], axis=1)
     rows = rows[:, model.base_parameters().independent if independent is None else independent]

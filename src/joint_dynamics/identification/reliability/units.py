@@ -7,7 +7,7 @@ import numpy as np
 from joint_dynamics.identification.reliability.alternatives import CLEAR, Alternatives
 from joint_dynamics.identification.reliability.evidence import columns_of
 from joint_dynamics.identification.reliability.verdict import Reason
-from joint_dynamics.robot import INERTIAL, PER_JOINT
+from joint_dynamics.robot.standard_parameters import is_inertial
 
 OFF = 3.0
 """Factor by which torques and the robot file's inertials have to disagree: tools and cables weigh less than that,
@@ -61,8 +61,7 @@ def _factors(alternatives: Alternatives) -> np.ndarray:
     model, samples = alternatives.model, alternatives.samples
     parameters = model.parameters
     assert parameters is not None
-    every = np.arange(len(model.parameter_names))
-    inertial = np.array([k for k in every if k % PER_JOINT < len(INERTIAL) and k < PER_JOINT * model.n])
+    inertial = np.array([k for k in range(len(model.parameter_names)) if is_inertial(k, model.n)])
     stated = np.einsum(
         'jps,p->js', columns_of(samples, model, independent=inertial)[:, : len(inertial)], parameters[inertial]
     )

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.torque import inertial_only, rigid_torque, standard_set
+from joint_dynamics.identification.regression.torque import standard_set
+from joint_dynamics.robot import StandardParameters
+from joint_dynamics.robot.newton_euler import rigid_torque
 
 
 def validity(problem: Problem, chi: NDArray) -> dict[str, dict[str, Any]]:
@@ -22,12 +24,13 @@ def validity(problem: Problem, chi: NDArray) -> dict[str, dict[str, Any]]:
     temperature: [lowest, highest] [°C], absent where a recording lacks it.
     """
     model = problem.model
-    links = inertial_only(model, standard_set(problem.base, chi[: problem.base.count], model.parameters))
+    standard = standard_set(problem.base, chi[: problem.base.count], model.parameters)
+    links = StandardParameters(standard, model.n).links
     speed, load = np.zeros(model.n), np.zeros(model.n)
     for part in problem.observations:
         q, dq, ddq = (np.ascontiguousarray(values[part.kept].T) for values in (part.q, part.dq, part.ddq))
         speed = np.maximum(speed, np.abs(part.dtheta[part.kept]).max(axis=0))
-        load = np.maximum(load, np.abs(rigid_torque(model, q, dq, ddq, links)).max(axis=1))
+        load = np.maximum(load, np.abs(rigid_torque(model.chain, q, dq, ddq, links)).max(axis=1))
     found: dict[str, dict[str, Any]] = {
         name: {'speed': float(speed[j]), 'load': float(load[j])} for j, name in enumerate(model.joint_names)
     }
