@@ -12,7 +12,7 @@ rng = np.random.default_rng(0)
 time = np.arange(0.0, 60.0, PERIOD)
 theta, omega = 0.8 * np.sin(1.3 * time), 0.8 * 1.3 * np.cos(1.3 * time)
 
-slip = MaxwellSlip(backlash=5e-4)       # H in [-1, 1]: sgn ω once sliding, a hysteresis at reversals
+slip = MaxwellSlip(presliding=5e-4)     # H in [-1, 1]: sgn ω once sliding, a hysteresis at reversals
 stiffness = StiffnessEstimator(1, order=2, period=PERIOD, scale=2e-3)
 friction = FrictionEstimator(1, PERIOD, rate=0.5)
 levels, history = np.where(time < 30.0, 1.0, 1.3), np.empty(time.size)

@@ -1,8 +1,8 @@
 """Feed torque forward along a motion: identify the robot, let a law fill in `effort`, and see the simulated robot follow closer."""
 import numpy as np
 
-from joint_dynamics import ControlLoop, IdentificationSettings, RobotModel, fill_effort, identify
-from joint_dynamics.control import ArmModel, Path, create
+from joint_dynamics import Arm, ControlLoop, IdentificationSettings, RobotModel, fill_effort, identify
+from joint_dynamics.control import Path, create
 from joint_dynamics.simulation import FlexibleJointRobot, Trajectory, play, record, ur5e_urdf
 
 model = RobotModel.load(ur5e_urdf())
@@ -25,7 +25,7 @@ def sampled(path: Path) -> Trajectory:
 
 run = record(FlexibleJointRobot(seed=1), sampled(motion(seed=1, points=21)), torque=True, every=5)
 result = identify(model, [run], settings=IdentificationSettings(selection=False))
-law = ControlLoop(create('computed_torque'), ArmModel.from_description(model, result.description), parameters={'friction': 'static'})
+law = ControlLoop(create('computed_torque'), Arm.from_description(model, result.description), parameters={'friction': 'static'})
 path = motion(seed=2, points=6)
 filled = fill_effort(law, path)
 print(f'{result}\n{len(filled.time)} points, torque up to {np.abs(filled.effort).max():.1f} N·m')

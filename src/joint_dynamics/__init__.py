@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from joint_dynamics.arm import Arm as Arm
     from joint_dynamics.control import ControlLoop as ControlLoop
     from joint_dynamics.control import LoopSettings as LoopSettings
     from joint_dynamics.control import fill_effort as fill_effort
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = '0.1.0'
 
 _EXPORTED_BY = {
+    'arm': ('Arm',),
     'control': ('ControlLoop', 'LoopSettings', 'fill_effort'),
     'description': ('DynamicsDescription', 'export_urdf'),
     'errors': ('JointDynamicsError',),
@@ -62,7 +64,7 @@ __all__ = [  # noqa: RUF022  (in the order of the data's way, as in docs/python.
     'optimise', 'ExcitationSettings', 'LimitSettings', 'ExcitationResult',
     'identify', 'IdentificationSettings', 'IdentificationResult', 'validate_description',
     'DynamicsDescription', 'export_urdf',
-    'FrictionModel', 'MaxwellSlip', 'TorsionalStiffness',
+    'Arm', 'FrictionModel', 'MaxwellSlip', 'TorsionalStiffness',
     'EstimationSession', 'EstimationSettings', 'FrictionEstimator', 'MomentumObserver', 'PayloadEstimator', 'StiffnessEstimator',
     'ControlLoop', 'LoopSettings', 'fill_effort',
     'JointDynamicsError', '__version__',

@@ -68,11 +68,11 @@ def predict_torque(description: DynamicsDescription, recording: Recording, setti
     What the recording holds of torque or current takes no part, and may be absent. Raises JointDynamicsError where description and recording
     do not fit together or the recording is too short for the filters.
     """
-    model = description.robot_model()
-    recording = recording.select(model.joint_names)
+    arm = Arm.from_description(None, description)
+    recording = recording.select(arm.joint_names)
     plan = replace(_plan(description, [recording], settings or IdentificationSettings()), trim=0.0)
     motion = replace(recording, tau=np.zeros_like(recording.q), current=None)
-    return predicted_torque(model, description, observe(motion, plan))
+    return predicted_torque(arm, observe(motion, plan))
 
 
 def _plan(description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
