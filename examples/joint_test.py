@@ -20,7 +20,7 @@ q[1:, 0] = np.cumsum(np.diff(time) * 0.5 * (dq[1:, 0] + dq[:-1, 0]))
 run = record(robot, Trajectory(time, q, dq), torque=True)
 
 result = run_test('friction', [joint_data(run, joint)], test_settings('friction', {}))
-print(f'{joint}: model {result.quality["model"]}, believable: {result.believable}', *result.reasons)
+print(f'{joint}: model {result.quality["model"]}, reliable: {result.reliable}', *result.reasons)
 for name, item in result.parameters.items():
     print(f'{name:8s} {item.value:10.4g} ± {item.std or np.nan:.2g} {item.unit}')
 merged_description(run.joint_names, result, None).save('joint.yaml')

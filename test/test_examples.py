@@ -66,7 +66,7 @@ def test_feedforward_brings_the_motors_closer(run):
 def test_a_joint_test_finds_the_friction(run):
     names = run('joint_test.py')
     result, robot = names['result'], names['robot']
-    assert result.believable, result.reasons
+    assert result.reliable, result.reasons
     found = DynamicsDescription.load('joint.yaml').friction([names['joint']]).static(names['speeds'][:, None])[:, 0]
     omega = np.zeros((names['speeds'].size, robot.n))
     omega[:, 0] = names['speeds']

@@ -17,7 +17,7 @@ from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, 
 from joint_dynamics.identification.drive_gains.gain_deviation import GainDoubt, gain_covariance, gain_sensitivity, stated_or_assumed
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
-from joint_dynamics.identification.drive_gains.payload_runs import Payload
+from joint_dynamics.identification.drive_gains.payload_runs import PayloadParameters
 from joint_dynamics.identification.physical.payload_body import payload_body
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan, filter_plan, observe, shortest
@@ -131,7 +131,7 @@ def _drive_gains(model: RobotModel, recordings: Sequence[Recording], loaded: Seq
     return found.by_joint, found.relative_covariance, {'drive_gains': found.summary(), 'payload': _as_body(found.payload, remarks).summary()}
 
 
-def _as_body(payload: Payload, notes: list[str]) -> Payload:
+def _as_body(payload: PayloadParameters, notes: list[str]) -> PayloadParameters:
     """Return the nearest payload that is a body, or the estimate with a note why not."""
     try:
         return payload_body(payload)
