@@ -13,6 +13,7 @@ from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 
 __all__ = [
     'PROFILES', 'Assessment', 'Braking', 'ExcitationResult', 'ExcitationSettings', 'FourierBasis', 'FourierTrajectory', 'LimitSettings',
-    'MotionSamples', 'Move', 'PayloadSettings', 'PiecewiseTrajectory', 'Plan', 'PlanSettings', 'Playback', 'Progress', 'SampledTrajectory', 'Succession',
+    'MotionSamples', 'Move', 'PayloadSettings', 'PiecewiseTrajectory', 'Plan', 'PlanSettings', 'Playback', 'Progress', 'SampledTrajectory',
+    'Succession',
     'Trajectory', 'load_trajectory', 'make_profile', 'optimise', 'plan', 'to_csv', 'to_joint_trajectory',
 ]
