@@ -124,8 +124,9 @@ class InputSet:
     `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival. Quantities are
     those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not reflected yet; names are
     those of the robot. `on_message(topic, message, received [ns])` is called instead where the node reads messages by itself (with
-    a RecordingBuilder), `on_bytes(topic, type, data, received [ns])` before either, with the topic's full name and the message as it came, and `after(topic)` when the samples of a message are through. A message that cannot be read is counted and
-    reported, never passed on.
+    a RecordingBuilder),
+    `on_bytes(topic, type, data, received [ns])` before either, with the topic's full name and the message as it came, and
+    `after(topic)` when the samples of a message are through. A message that cannot be read is counted and reported, never passed on.
 
     Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does not have, and
     not before it has spoken: two sensors of one signal never mix.

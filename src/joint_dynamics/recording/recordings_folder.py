@@ -1,4 +1,4 @@
-"""A folder of numbered recordings, recording_1, recording_2, …: none is ever overwritten, those that were cut short are ended, those refused say why."""
+"""A folder of recordings, recording_1, recording_2, …: none is overwritten, those cut short are ended, those refused say why."""
 from __future__ import annotations
 
 import contextlib

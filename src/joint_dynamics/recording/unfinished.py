@@ -71,7 +71,7 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
                 channels[record.id] = record
             elif isinstance(record, Message):
                 channel = channels.get(record.channel_id)
-                schema = channel and schemas.get(channel.schema_id)
+                schema = None if channel is None else schemas.get(channel.schema_id)
                 if channel is None or schema is None:
                     raise JointDynamicsError(f'{path}: cannot be read (damaged): a message of a topic that was not declared')
                 text = schema.data.decode(errors='replace')
