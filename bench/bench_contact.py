@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pinocchio
 
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, JointModel
+from joint_dynamics.arm import Arm
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, Trajectory
 
 HELPERS = Path(__file__).parents[1] / 'test' / 'estimation' / 'conftest.py'
@@ -67,7 +68,7 @@ def case(seed):
     if mass:
         robot.attach_payload(Payload(mass, (0.0, 0.0, 0.08)))
     model = robot.model.pinocchio
-    estimator = JointEstimator(JointModel.from_description(MAKE.described(robot), robot.model), PERIOD, EstimationSettings())
+    estimator = JointEstimator(Arm.from_description(robot.model, MAKE.described(robot)), PERIOD, EstimationSettings())
     trajectory = motion(kind, seed, LEARN + 60.0 * MINUTES + 60.0)
     robot.place(trajectory.sample(0.0).q[0])
 

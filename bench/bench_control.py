@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from joint_dynamics.control import ArmModel, ControlLoop, Path, available, create, fill_effort
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, Path, available, create, fill_effort
 from joint_dynamics.estimation.joint_estimator import JointEstimator
-from joint_dynamics.estimation.joint_model import JointModel
 from joint_dynamics.excitation import LimitSettings
 from joint_dynamics.excitation.profiles import make_profile
 from joint_dynamics.excitation.whole_arm import WAYPOINTS
@@ -67,13 +67,13 @@ def truth_of(robot):
         'F_C0': drives.coulomb, 'F_C1': drives.coulomb_load, 'F_S': drives.static, 'V_S': drives.stribeck_speed, 'mu': drives.stribeck_shape,
         'F_V1': drives.viscous, 'F_V2': drives.viscous_square, 'F_V3': drives.viscous_cubic, 'F_T1': drives.temperature_linear,
         'F_T2': drives.temperature_cubic, 'T_0': 35.0, 'T_min': 10.0, 'T_max': 80.0}, MaxwellSlip(n, backlash, kinematic_error=error))
-    return ArmModel(robot.model, truth.parameters, drives.rotor_inertia, drives.nominal_gain, friction, None,
+    return Arm(robot.model, truth.parameters, drives.rotor_inertia, drives.nominal_gain, friction, None,
                     TorsionalStiffness(truth.stiffness), drives.damping, error)
 
 
 def estimator_of(robot, arm, alpha):
-    model = JointModel(robot.model, arm.parameters, None, arm.rotor_inertia, arm.damping, arm.friction, alpha, arm.stiffness, arm.kinematic_error)
-    return JointEstimator(model, robot.period)
+    known = replace(arm, friction_scale=np.broadcast_to(alpha, (robot.n, 2)))
+    return JointEstimator(known, robot.period, effort='torque')
 
 
 def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', arm=None, **parameters):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from joint_dynamics.estimation import EstimationSettings, HealthMonitor, JointEstimator, JointModel, StiffnessEstimator
+from joint_dynamics.arm import Arm
+from joint_dynamics.estimation import EstimationSettings, HealthMonitor, JointEstimator, StiffnessEstimator
 from joint_dynamics.signals.state_estimator import StateEstimator
 from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, Sensors, Trajectory, play
 
@@ -70,7 +71,7 @@ def friction():
         window = slice(25000, 38250)
         mse = []
         for rate in ((0.0, 0.0), (1.0, 1.0)):
-            estimator = JointEstimator(JointModel.from_description(description, robot.model), 1 / 500.0, EstimationSettings(friction_rate=rate))
+            estimator = JointEstimator(Arm.from_description(robot.model, description), 1 / 500.0, EstimationSettings(friction_rate=rate))
             mse.append(np.mean(feed(estimator, samples, ['friction_error'])['friction_error'][window] ** 2, axis=0))
         print(name)
         show('  torque MSE, not adapted [(N m)^2]', mse[0])
@@ -93,7 +94,7 @@ def changes():
         truth = robot.truth.friction_growth
         mse = []
         for rate in ((0.0, 0.0), (1.0, 1.0)):
-            estimator = JointEstimator(JointModel.from_description(description, robot.model), 1 / 500.0, EstimationSettings(friction_rate=rate))
+            estimator = JointEstimator(Arm.from_description(robot.model, description), 1 / 500.0, EstimationSettings(friction_rate=rate))
             error = np.full(samples.q.shape, np.nan)
             for k in range(len(samples.q)):
                 if k % 500 == 0:
@@ -147,7 +148,7 @@ def payload():
         robot = robot_with(0.0, seed, 500.0)
         description = MAKE.changed(MAKE.described(robot), friction=lambda part: {**part, 'scale': [0.9, 0.0]})
         robot.attach_payload(Payload(mass, (0.0, 0.0, 0.08)))
-        estimator = JointEstimator(JointModel.from_description(description, robot.model), 1 / 500.0, EstimationSettings(payload=True))
+        estimator = JointEstimator(Arm.from_description(robot.model, description), 1 / 500.0, EstimationSettings(payload=True))
         feed(estimator, play(robot, motion(1)))
         found = estimator.payload
         print(f'  {mass:4.1f} kg: {found.mass:6.3f} kg ({100 * (found.mass / mass - 1):+5.2f} %), deviation {found.mass_deviation:.3f} kg, '
@@ -157,13 +158,13 @@ def payload():
 def step():
     """Time of one step for six joints; health judged every second."""
     robot = robot_with(5.0)
-    model = JointModel.from_description(MAKE.described(robot), robot.model)
+    model = Arm.from_description(robot.model, MAKE.described(robot))
     samples = play(robot, motion(1))
     print('One step for six joints: filters, stiffness, friction, torques, contact; health every 1000 steps [us]')
     for name, settings, two in (('two encoders', EstimationSettings(), True), ('with payload', EstimationSettings(payload=True), True),
                                 ('one encoder', EstimationSettings(), False)):
         estimator = JointEstimator(model, 1e-3, settings, motor_side=two)
-        monitor, times = HealthMonitor(model.reference), []
+        monitor, times = HealthMonitor(model.stiffness), []
         for k in range(12000):
             q, current, theta = samples.q[k], samples.current[k], samples.theta[k] if two else None
             begin = time.perf_counter()

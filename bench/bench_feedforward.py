@@ -43,8 +43,8 @@ def document_of(robot, alpha, gains):
         joints[name] = {
             'drive_gain': {'value': float(gains[k])}, 'rotor_inertia': {'value': float(arm.rotor_inertia[k])},
             'damping': {'value': float(arm.damping[k])}, 'stiffness': {'coefficients': truth.stiffness[k].tolist()},
-            'friction': {**friction, 'maxwell_slip': {'operators': 4}, 'scale': list(alpha)},
-            'backlash': arm.friction.maxwell_slip.backlash.to_dict(k), 'kinematic_error': arm.kinematic_error.to_dict(k)}
+            'friction': {**friction, 'maxwell_slip': arm.friction.maxwell_slip.to_dict(k), 'scale': list(alpha)},
+            'backlash': arm.friction.maxwell_slip.presliding.to_dict(k), 'kinematic_error': arm.kinematic_error.to_dict(k)}
     links = truth.parameters.reshape(-1, PER_JOINT)[:, :len(INERTIAL)]
     standard = {name: dict(zip(INERTIAL, row.tolist(), strict=True)) for name, row in zip(robot.joint_names, links, strict=True)}
     return DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints})

@@ -14,7 +14,8 @@ import pinocchio
 matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, JointModel
+from joint_dynamics.arm import Arm
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, Trajectory
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +51,7 @@ def estimate(description, robot, samples, changes):
     """Return times and, per sample, α₁, external torque, contact of the joint drawn; stiffness coefficients at 5 s and at the end."""
     if changes.get('unknown'):
         description, changes = MAKE.changed(description, stiffness=None), {}
-    estimator = JointEstimator(JointModel.from_description(description, robot.model), PERIOD, EstimationSettings(**changes))
+    estimator = JointEstimator(Arm.from_description(robot.model, description), PERIOD, EstimationSettings(**changes))
     rows, curves = [], []
     for k in range(len(samples['q'])):
         if k % 500 == 0:

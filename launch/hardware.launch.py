@@ -2,7 +2,7 @@
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, ThisLaunchFileDir
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
 
@@ -10,7 +10,7 @@ def generate_launch_description():
     """Return the arguments and the nodes, with the parameters of a preset unless a file is given."""
     preset = PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'config', LaunchConfiguration('preset'), 'nodes.yaml'])
     names = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller',
-             'effort_controller', 'feedforward_file')
+             'effort_controller', 'feedforward_file', 'end_together')
     return LaunchDescription([
         DeclareLaunchArgument('preset', default_value='ros2_control', choices=['ros2_control', 'ur_e_series', 'kinova_gen3'],
                               description='which robot: its inputs and units, unless params_file is given'),
@@ -28,6 +28,9 @@ def generate_launch_description():
                               description='the controller that takes torques from feedforward in streaming mode'),
         DeclareLaunchArgument('feedforward_file', default_value=LaunchConfiguration('params_file'),
                               description='parameters of feedforward that replace those of params_file, e.g. one of config/feedforward'),
-        IncludeLaunchDescription(PythonLaunchDescriptionSource([ThisLaunchFileDir(), '/nodes.launch.py']),
+        DeclareLaunchArgument('end_together', default_value='false', choices=['true', 'false'],
+                              description='end all nodes of this launch when one of them has ended'),
+        IncludeLaunchDescription(PythonLaunchDescriptionSource(
+            PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'launch', 'nodes.launch.py'])),
                                  launch_arguments={name: LaunchConfiguration(name) for name in names}.items()),
     ])

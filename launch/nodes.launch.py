@@ -1,6 +1,10 @@
 """The nodes of joint_dynamics beside a robot, real or simulated: excitation, identifier, estimator, feedforward."""
+from pathlib import Path
+
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, RegisterEventHandler, Shutdown
+from launch.conditions import IfCondition
+from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
@@ -16,8 +20,21 @@ ARGUMENTS = {
     'effort_controller': ('forward_effort_controller', 'the controller that takes torques from feedforward in streaming mode'),
     'feedforward_file': (LaunchConfiguration('params_file'), 'parameters of feedforward that replace those of params_file, e.g. one of '
                          'config/feedforward'),
+    'end_together': ('false', 'end everything of this launch when one process of it has ended'),
 }
-CHOICES = {'use_sim_time': ['true', 'false'], 'autostart': ['true', 'false']}
+CHOICES = {name: ['true', 'false'] for name in ('use_sim_time', 'autostart', 'end_together')}
+# On Ctrl-C a node ends in good order, commands included; a busy machine needs more than the 5 s of launch for that.
+PATIENCE = LaunchConfiguration('sigterm_timeout', default='20')
+# Their work is done when they end with 0.
+SHORT_LIVED = {'create', 'spawner'}
+
+
+def end_all(event, context):
+    """End the launch after a process that ended without being asked to: orphans only confuse the next launch."""
+    name = Path(event.cmd[0]).name
+    if context.is_shutdown or (event.returncode == 0 and name in SHORT_LIVED):
+        return None
+    return Shutdown(reason=f'{name} ended with {event.returncode}')
 
 
 def generate_launch_description():
@@ -41,6 +58,8 @@ def generate_launch_description():
     more = {'estimator': [description], 'feedforward': [ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True), description]}
     nodes = [LifecycleNode(package='joint_dynamics', executable=name, name=name, namespace=LaunchConfiguration('namespace'), output='both',
                            parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), *more.get(name, []), shared],
-                           remappings=rules)
+                           remappings=rules, sigterm_timeout=PATIENCE)
              for name, rules in remappings.items()]
-    return LaunchDescription([*arguments, *nodes])
+    together = RegisterEventHandler(OnProcessExit(on_exit=end_all),
+                                    condition=IfCondition(LaunchConfiguration('end_together')))
+    return LaunchDescription([*arguments, together, *nodes])

@@ -14,9 +14,12 @@ ALLOWED = {
     'description': {'robot', 'joint', 'signals'},
 }
 LOWER = set(ALLOWED)
-ALLOWED.update({layer: set(LOWER) for layer in ('identification', 'estimation', 'control')})
+# What a description means is decided in arm/ alone; the plant shares no physics with it.
+ALLOWED['arm'] = {'robot', 'joint', 'description'}
+USERS = LOWER | {'arm'}
+ALLOWED.update({layer: set(USERS) for layer in ('identification', 'estimation', 'control')})
 ALLOWED['simulation'] = LOWER - {'joint'}
-ALLOWED['report'] = LOWER | {'identification', 'estimation', 'control', 'simulation'}
+ALLOWED['report'] = USERS | {'identification', 'estimation', 'control', 'simulation'}
 ALLOWED['nodes'] = ALLOWED['report'] | {'report'}
 ALLOWED['demo'] = ALLOWED['nodes'] | {'nodes'}
 ALLOWED['cli'] = ALLOWED['demo'] | {'demo'}

@@ -77,9 +77,10 @@ def test_every_import_is_a_dependency():
     """What src/ imports stands in package.xml, so that a ROS installation brings it."""
     import ast
     keys = {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')}
-    known = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'yaml': 'python3-yaml', 'matplotlib': 'python3-matplotlib', 'rich': 'python3-rich', 'numba': 'python3-numba'}
+    known = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'yaml': 'python3-yaml', 'rich': 'python3-rich',
+             'matplotlib': 'python3-matplotlib', 'numba': 'python3-numba', 'rosbags': 'python3-rosbags-pip'}
     # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
-    no_key = {'rosbags', 'mcap', 'cvxpy', 'clarabel', 'coal', 'hppfcl', 'llvmlite', 'mujoco'}
+    no_key = {'cvxpy', 'clarabel', 'coal', 'hppfcl', 'llvmlite', 'mujoco'}
     for path in (ROOT / 'src').rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ''] if isinstance(node, ast.ImportFrom) else []
@@ -88,3 +89,25 @@ def test_every_import_is_a_dependency():
                 if top in sys.stdlib_module_names or top in ('joint_dynamics', '') or top in no_key:
                     continue
                 assert known.get(top, top) in keys, f'{path}: {top}'
+
+
+def test_every_package_of_the_launch_files_is_a_dependency():
+    """So that rosdep brings what `ros2 launch` starts, the plugin that Gazebo loads and the controllers' types included."""
+    import re
+    keys = {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')}
+    text = ''.join(path.read_text(encoding='utf-8') for path in (ROOT / 'launch').glob('*.launch.py'))
+    named = set(re.findall(r"(?:package=|FindPackageShare\()'(\w+)'", text))
+    plugins = re.findall(r'<plugin>(\w+)/', (ROOT / 'config' / 'gazebo' / 'robot.urdf.xacro').read_text(encoding='utf-8'))
+    types = re.findall(r"'(\w+)/\w+(?:Controller|Broadcaster)'", (ROOT / 'src/joint_dynamics/control/effort_gains.py').read_text(encoding='utf-8'))
+    assert {'gz_ros2_control', 'joint_trajectory_controller', 'ros_gz_sim'} <= named | set(plugins) | set(types)
+    assert (named | set(plugins) | set(types)) - {'joint_dynamics'} <= keys
+
+
+def test_a_workspace_is_installed_by_rosdep_alone():
+    keys = {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')}
+    assert {'pinocchio', 'python3-rosbags-pip'} <= keys
+    section = (ROOT / 'README.md').read_text(encoding='utf-8').split('## Install in a ROS 2 workspace')[1].split('\n## ')[0]
+    # System Pythons are externally managed, and a second pinocchio would come before that of ROS.
+    assert 'rosdep install' in section
+    commands = section.split('```')[1]
+    assert 'pip install' not in commands

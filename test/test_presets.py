@@ -6,6 +6,9 @@ import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import FrictionCompensation
+from joint_dynamics.joint import FrictionModel
 from joint_dynamics.nodes.documentation import node_classes
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ModelErrors, plausible_drives, ur5e_urdf
@@ -49,11 +52,33 @@ def test_drive_gains_are_those_of_the_simulated_drives(name):
                                             for joint, gain in zip(robot.joint_names, nominal, strict=True)}, node
 
 
-def test_controllers_of_gazebo_have_the_joints_of_the_robot():
-    document = yaml.safe_load((CONFIG / 'gazebo' / 'controllers.yaml').read_text(encoding='utf-8'))['/**']
-    joints = list(RobotModel.load(ur5e_urdf()).joint_names)
-    manager = document.pop('controller_manager')['ros__parameters']
-    assert {name for name in manager if name != 'update_rate'} == {*document, 'joint_state_broadcaster'}
-    for name, section in document.items():
-        assert section['ros__parameters']['joints'] == joints, name
-        assert list(section['ros__parameters'].get('gains', joints)) == joints
+def test_a_universal_robots_arm_needs_its_stock_driver_only():
+    nodes = dict(sections(CONFIG / 'ur_e_series' / 'nodes.yaml'))
+    assert set(nodes) == {'identifier', 'estimator', 'feedforward'}
+    for values in nodes.values():
+        # Position, velocity, and the motor current as effort is all that joint_states of that driver has.
+        assert values['inputs'] == ['joint_states']
+        assert values['joint_states_effort'] == 'current'
+        assert 'arrays' not in values
+    (_, torque_mode), = sections(CONFIG / 'feedforward' / 'ur.yaml')
+    assert torque_mode['inputs'] == ['joint_states']
+    assert torque_mode['gravity'] is False
+
+
+@pytest.mark.parametrize('path', sorted((CONFIG / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
+def test_a_wiring_names_what_exists(path):
+    rows = {row.name: row for row in NODES['feedforward'].parameter_rows()}
+    for node, values in sections(path):
+        assert node == 'feedforward'
+        assert set(values) <= set(rows) | {'use_sim_time'}
+
+
+@pytest.mark.parametrize('path', [CONFIG / 'feedforward' / 'trajectory_static.yaml', CONFIG / 'feedforward' / 'ur.yaml',
+                                  CONFIG / 'ur_e_series' / 'nodes.yaml'], ids=lambda path: '/'.join(path.parts[-2:]))
+def test_robots_without_motor_encoders_are_compensated_by_what_their_identification_has(path):
+    """An arm whose description has static friction alone is compensated by its static part, with these settings and with the hysteresis' own."""
+    robot = RobotModel.load(ur5e_urdf())
+    arm = Arm(robot, friction=FrictionModel.from_dicts([{'parameters': {'F_C0': 5.0, 'F_V1': 8.0}}] * 6))
+    values = dict(sections(path))['feedforward']
+    assert FrictionCompensation(arm, 'hysteresis').kind == 'static'
+    assert FrictionCompensation(arm, values['friction'], smoothing=values.get('friction_smoothing', 0.0)).kind == 'static'

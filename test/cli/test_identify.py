@@ -17,7 +17,7 @@ def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_pat
     for key in ('method', 'samples', 'base_parameters', 'condition_number', 'seconds', 'training', 'validation', 'parameters'):
         assert key in summary
     entry = summary['validation'][0]
-    assert set(entry) == {'recording', 'residual_percent', 'moving_residual_percent', 'raw_residual_percent', 'rmse'}
+    assert set(entry) == {'recording', 'band_hz', 'fixed_band', 'residual_percent', 'moving_residual_percent', 'raw_residual_percent', 'rmse'}
     assert entry['residual_percent']['overall'] < 10
     assert set(entry['residual_percent']) == {*(f'joint_{k}' for k in range(1, 7)), 'overall'}
     assert {'name', 'value', 'std', 'relative_std_percent'} <= set(summary['parameters'][0])
@@ -151,11 +151,11 @@ def test_currents_need_drive_gains(run, arm_file, run_file, tmp_path):
 def test_a_description_of_another_version_is_refused(run, arm_file, run_file, tmp_path):
     path = run_file()
     run('identify', path, '--robot', arm_file, '--out', tmp_path / 'out')
-    text = (tmp_path / 'out' / 'dynamics.yaml').read_text().replace('version: 1', 'version: 7', 1)
+    text = (tmp_path / 'out' / 'dynamics.yaml').read_text().replace('version: 2', 'version: 7', 1)
     (tmp_path / 'old.yaml').write_text(text)
     done = run('validate', tmp_path / 'old.yaml', path)
     assert done.status == 2
-    assert 'version: expected 1, found 7' in done.error
+    assert 'version: expected 2, found 7' in done.error
 
 
 def test_help_lists_every_command(run):
@@ -182,3 +182,28 @@ def test_export_of_a_robot_without_masses_is_refused(run, arm_file, run_file, tm
     assert done.status == 2
     assert 'expected a positive mass behind joint_1' in done.error
     assert not (tmp_path / 'new.urdf').exists()
+
+
+def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_file, tmp_path):
+    """A prediction that fails exits with 3 and says how; the same words are in summary and report."""
+    path = run_file()
+    out = tmp_path / 'out'
+    done = run('identify', path, '--robot', arm_file, '--out', out)
+    assert done.out.splitlines()[0].startswith('verdict: reliable within')
+    assert json.loads((out / 'summary.json').read_text())['verdict'] == 'reliable'
+    assert 'Reliable within' in (out / 'report.html').read_text()
+
+    def turned(text):
+        lines = text.splitlines()
+        column = lines[0].split(',').index('tau2')
+        rows = [line.split(',') for line in lines[1:]]
+        for row in rows:
+            row[column] = str(-float(row[column]))
+        return '\n'.join([lines[0], *(','.join(row) for row in rows)])
+    wrong = run('validate', out / 'dynamics.yaml', run_file('turned.csv', turned), '--out', tmp_path / 'again')
+    assert wrong.status == 3
+    assert wrong.out.splitlines()[0].startswith('verdict: not reliable, because the torque of joint_2 has the opposite sign')
+    assert 'not to be believed' in wrong.error
+    summary = json.loads((tmp_path / 'again' / 'summary.json').read_text())
+    assert summary['verdict'] == 'not reliable'
+    assert summary['reasons'][0]['code'] == 'torque_sign'

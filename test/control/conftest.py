@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.control import ArmModel, ControlLoop, LoopSettings, Path, create
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, LoopSettings, Path, create
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -25,7 +26,7 @@ def make_arm(robot):
         values = {'rotor_inertia': np.array([0.9, 0.9, 0.9, 0.2, 0.2, 0.2]), 'drive_gain': rng.uniform(8, 14, n), 'friction': friction,
                   'stiffness': TorsionalStiffness([2e4, 1e8]), 'damping': np.full(n, 5.0),
                   'kinematic_error': PeriodicMap(rng.normal(0, 1e-4, 90))}
-        return ArmModel(robot, **{**values, **changes})
+        return Arm(robot, **{**values, **changes})
     return make
 
 

@@ -4,7 +4,8 @@ from pathlib import Path as File
 import numpy as np
 import pytest
 
-from joint_dynamics.control import ArmModel, ControllerSetup, available, create
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControllerSetup, available, create
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 
@@ -204,7 +205,6 @@ def test_the_quick_inverse_is_the_inverse(make_arm, coefficients):
 def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
     for law, changes, parameters, expected in [
             ('adaptive_friction', {'friction': None}, {}, 'friction model'),
-            ('adaptive_friction', {'friction': FrictionModel({'F_C0': np.ones(6)})}, {}, 'Maxwell-slip'),
             ('flexible_joint', {'stiffness': None}, {}, 'stiffness'),
             ('computed_torque', {'drive_gain': None}, {'output': 'current'}, 'drive gain'),
             ('computed_torque', {}, {'output': 'volts'}, 'effort or current'),
@@ -214,12 +214,21 @@ def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
             ('computed_torque', {}, {'kq': 1.0}, "found 'kq'")]:
         with pytest.raises(JointDynamicsError, match=expected):
             make_loop(law, make_arm(**changes), **parameters)
-    for changes in ({'rotor_inertia': -np.ones(6)}, {'parameters': np.full(84, np.nan)}, {'damping': np.ones(3)},
+    with pytest.raises(JointDynamicsError, match=r'shoulder_pan_joint\.rotor_inertia >= 0'):
+        make_loop('computed_torque', make_arm(rotor_inertia=-np.ones(6)))
+    for changes in ({'parameters': np.full(84, np.nan)}, {'damping': np.ones(3)},
                     {'friction': FrictionModel({'F_C0': np.ones(4)}, MaxwellSlip(4))}):
         with pytest.raises(JointDynamicsError):
             make_arm(**changes)
     with pytest.raises(JointDynamicsError, match='payload'):
-        ArmModel(robot).with_payload(-1.0)
+        Arm(robot).with_payload(-1.0)
+
+
+def test_without_hysteresis_its_compensation_is_static_and_says_so(make_arm, make_loop, path, feed):
+    arm = make_arm(friction=FrictionModel({'F_C0': np.ones(6)}))
+    loop = make_loop('adaptive_friction', arm)
+    assert any('friction.maxwell_slip' in remark for remark in loop.remarks)
+    np.testing.assert_array_equal(along(loop, path, feed, [1.1]), along(make_loop('adaptive_friction', arm, friction='static'), path, feed, [1.1]))
 
 
 def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):

@@ -5,7 +5,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from joint_dynamics.control import ArmModel, Controller, ControlLoop, InterfaceConfiguration, LoopSettings, create
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, LoopSettings, create
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 from joint_dynamics.robot import RobotModel
@@ -273,7 +274,7 @@ class Adversary(RuleBasedStateMachine):
     def start(self, law):
         robot = RobotModel.from_urdf(ur5e_urdf())
         friction = FrictionModel({'F_C0': np.full(6, 5.0), 'F_C1': 1e-3, 'F_S': 6.0, 'F_V1': 6.0, 'F_T1': 0.1}, MaxwellSlip(6, 5e-4))
-        arm = ArmModel(robot, rotor_inertia=np.ones(6), friction=friction, stiffness=TorsionalStiffness([2e4, 1e8]))
+        arm = Arm(robot, rotor_inertia=np.ones(6), friction=friction, stiffness=TorsionalStiffness([2e4, 1e8]))
         self.loop = everything(law, arm)
         self.q = np.array([0.1, -1.0, 1.0, 0.2, 0.3, 0.4])
         self.time, self.last = 0.0, np.zeros(6)
@@ -327,7 +328,7 @@ TestAdversary.settings = settings(max_examples=25, stateful_step_count=25, deadl
 def test_a_joint_without_an_effort_limit_is_refused():
     free = RobotModel.from_urdf(ur5e_urdf().read_text().replace('effort="28"', 'effort="0"'))
     assert not np.isfinite(free.limits.effort).all()
-    arm = ArmModel(free)
+    arm = Arm(free)
     with pytest.raises(JointDynamicsError, match='finite torque limits'):
         ControlLoop(Law(), arm)
     assert ControlLoop(Law(), arm, LoopSettings(effort_limit=20.0)).gate.limit.max() == 20.0

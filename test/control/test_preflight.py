@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.control import ArmModel
+from joint_dynamics.arm import Arm
 from joint_dynamics.control.preflight import run_away
 from joint_dynamics.description import DynamicsDescription
 
@@ -15,7 +15,7 @@ def document(arm):
 @pytest.fixture
 def described(robot, document):
     joints = {name: {'friction': document[name], 'backlash': {'values': [5e-4]}, 'drive_gain': {'value': 10.0}} for name in robot.joint_names}
-    return ArmModel.from_description(robot, DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'joints': joints}))
+    return Arm.from_description(robot, DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'joints': joints}))
 
 
 @pytest.mark.parametrize('kind', ['static', 'hysteresis'])

@@ -52,11 +52,12 @@ def test_another_installed_package_adds_a_law(tmp_path):
                     '--target', str(site), str(source)], check=True, timeout=120)
     program = '''
 import numpy as np
-from joint_dynamics.control import ArmModel, ControlLoop, available, create
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, available, create
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 assert available()['spring'] == 'third_party_law:Spring', available()
-arm = ArmModel(RobotModel.from_urdf(ur5e_urdf()))
+arm = Arm(RobotModel.from_urdf(ur5e_urdf()))
 loop = ControlLoop(create('spring'), arm, parameters={'stiffness': 50.0})
 loop.activate()
 for k in range(300):

@@ -37,7 +37,7 @@ def test_round_trip_keeps_every_number(tmp_path):
 
 
 @pytest.mark.parametrize(('path', 'value', 'message'), [
-    (('version',), 2, 'version: expected 1, found 2'),
+    (('version',), 3, 'version: expected 2, found 3'),
     (('format',), 'urdf', "format: expected 'joint_dynamics'"),
     (('colour',), 'red', 'colour: expected one of'),
     (('robot', 'joint_names'), ['j1', 'j1'], 'robot.joint_names: expected at least one joint, each once'),
@@ -53,7 +53,7 @@ def test_round_trip_keeps_every_number(tmp_path):
     (('provenance', 'residual'), float('inf'), 'provenance.residual: expected a finite number'),
 ])
 def test_what_is_wrong_is_refused_with_its_path(path, value, message):
-    values = {'format': 'joint_dynamics', 'version': 1, **document()}
+    values = {'format': 'joint_dynamics', 'version': 2, **document()}
     part = values
     for key in path[:-1]:
         part = part[key]
@@ -127,3 +127,21 @@ def test_a_link_that_is_no_body_is_named(tmp_path):
 
 def test_yaml_has_nothing_but_plain_data():
     assert yaml.safe_load(DynamicsDescription(document()).to_yaml())['joints']['j1']['rotor_inertia'] == {'value': 0.4, 'std': None}
+
+
+@pytest.mark.parametrize(('slip', 'stays'), [
+    ({'operators': 2, 'limits': [1e-4, 1.0], 'stiffness': [5e3, 0.5]}, False), ({'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}, True)])
+def test_a_document_of_version_1_is_brought_up_to_date(slip, stays):
+    """Its Maxwell-slip parts had their length in `backlash`; what identification of a robot put there is no backlash."""
+    old = copy.deepcopy(document())
+    old['version'] = 1
+    for part in old['joints'].values():
+        part['friction'] = {'parameters': {'F_C0': 2.0}, 'maxwell_slip': slip}
+        part['backlash'] = {'type': 'table', 'period': 6.283185307179586, 'values': [2e-3]}
+    new = DynamicsDescription.from_yaml(DynamicsDescription({**old, 'version': 1, 'format': 'joint_dynamics'}).to_yaml())
+    assert new.document['version'] == 2
+    assert new.friction().maxwell_slip.presliding.minimum == 2e-3
+    assert all(('backlash' in part) == stays for part in new.document['joints'].values())
+    del old['joints']['j1']['backlash']
+    with pytest.raises(JointDynamicsError, match=r'joints\.j1\.backlash: expected this field beside a Maxwell-slip part'):
+        DynamicsDescription(old)

@@ -137,7 +137,8 @@ def described(robot, model=None):
         friction |= {'T_0': float(drives.reference_temperature[0]), 'T_min': 10.0, 'T_max': 80.0}
         joints[name] = {
             'drive_gain': {'value': float(truth.drive_gains[j])}, 'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
-            'damping': {'value': float(truth.damping[j])}, 'friction': {'parameters': friction, 'maxwell_slip': {'operators': 4}},
+            'damping': {'value': float(truth.damping[j])},
+            'friction': {'parameters': friction, 'maxwell_slip': {'operators': 4, 'presliding': {'values': maps['backlash'][:, j].tolist()}}},
             'stiffness': {'coefficients': truth.stiffness[j].tolist()},
             **{key: {'type': 'table', 'values': table[:, j].tolist()} for key, table in maps.items()}}
     return DynamicsDescription({

@@ -6,8 +6,9 @@ import pytest
 
 pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, JointModel
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
 
 PERIOD = 2e-3
 AFTER = 27500
@@ -16,7 +17,7 @@ AFTER = 27500
 def estimate(run, description, settings=None, *, motor_side=True, keep=('friction_error', 'external', 'torque_spring', 'torque_motor', 'torque'),
              samples=None):
     """Feed a run; return the estimator, and arrays (N, n) of what is kept, NaN before there are estimates."""
-    model = JointModel.from_description(description, run.robot.model)
+    model = Arm.from_description(run.robot.model, description)
     estimator = JointEstimator(model, PERIOD, settings or EstimationSettings(), motor_side=motor_side)
     measured = run.samples if samples is None else samples
     kept = {name: np.full(measured.q.shape, np.nan) for name in keep}
@@ -201,7 +202,7 @@ def test_torque_instead_of_current(waypoint_run, worn_start, tools):
 def test_a_copy_goes_on_by_itself(waypoint_run):
     import copy
     samples = waypoint_run.samples
-    one = JointEstimator(JointModel.from_description(waypoint_run.description, waypoint_run.robot.model), PERIOD)
+    one = JointEstimator(Arm.from_description(waypoint_run.robot.model, waypoint_run.description), PERIOD)
     for k in range(800):
         one.update(samples.q[k], samples.current[k], samples.theta[k])
     other, held = copy.deepcopy(one), copy.deepcopy(one)
@@ -220,7 +221,7 @@ def test_a_copy_goes_on_by_itself(waypoint_run):
 def test_settings_that_cannot_be_are_refused(waypoint_run, tools):
     bare = tools.changed(waypoint_run.description, friction=lambda part: {key: value for key, value in part.items() if key != 'maxwell_slip'})
     with pytest.raises(JointDynamicsError, match='Maxwell-slip'):
-        JointEstimator(JointModel.from_description(bare, waypoint_run.robot.model), PERIOD)
+        JointEstimator(Arm.from_description(waypoint_run.robot.model, bare), PERIOD)
     for bad in ({'friction': 'magic'}, {'window': -1.0}, {'friction_lower': (3.0, 0.0)}, {'stiffness_order': 0}, {'link_noise': float('nan')}):
         with pytest.raises(JointDynamicsError):
             EstimationSettings(**bad)

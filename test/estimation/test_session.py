@@ -303,11 +303,11 @@ def test_saved_and_gone_on_from(clean, short_run):
     again = EstimationSession(short_run.robot.model, short_run.description, OFFERED, saved=saved)
     assert 'goes on from the saved estimates' in again.remarks
     feed = Feed(short_run, again).play(0, 200)
-    assert again.model.scale == pytest.approx(clean.session.estimator.friction.parameters)
+    assert again.arm.friction_scale == pytest.approx(clean.session.estimator.friction.parameters)
     assert again.estimator.friction.parameters[:, 0] == pytest.approx(clean.session.estimator.friction.parameters[:, 0], abs=0.05)
     assert again.estimator.stiffness.torque(np.full(6, 1e-3)) == pytest.approx(clean.session.estimator.stiffness.torque(np.full(6, 1e-3)), rel=0.15)
     # The reference of the health is still the one described, and the run before stands in the history.
-    assert np.array(again.model.reference.coefficients) == pytest.approx(short_run.description.stiffness().coefficients)
+    assert np.array(again.monitor.reference.coefficients) == pytest.approx(short_run.description.stiffness().coefficients)
     runs = feed.session.adapted('2024-05-02T12:00:00+00:00').document['provenance']['estimator']['runs']
     assert [run['date'][:10] for run in runs] == ['2024-05-01', '2024-05-02']
     again.reset()
@@ -319,7 +319,7 @@ def test_saved_for_another_robot_is_passed_over(clean, short_run, tools):
     other = tools.changed(short_run.description, damping={'value': 1.0})
     session = EstimationSession(short_run.robot.model, other, OFFERED, saved=saved)
     assert any('another dynamics description' in remark for remark in session.remarks)
-    assert session.model.scale == pytest.approx(np.tile([1.0, 0.0], (6, 1)))
+    assert session.arm.friction_scale == pytest.approx(np.tile([1.0, 0.0], (6, 1)))
 
 
 def test_retuning_keeps_what_was_learnt(short_run):
@@ -351,7 +351,7 @@ def test_a_description_without_friction_is_learnt_into(short_run, tools):
             torque = np.polyval([part['stiffness']['coefficients'][1], 0, part['stiffness']['coefficients'][0], 0], 1.5e-3)
             assert torque == pytest.approx(short_run.robot.truth.spring_torque(np.full(6, 1.5e-3))[j], rel=0.4)
     again = EstimationSession(short_run.robot.model, bare, OFFERED, saved=adapted)
-    assert again.model.friction is not None
+    assert again.arm.friction is not None
 
 
 def test_inputs_without_torque_are_refused(short_run):

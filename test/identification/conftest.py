@@ -15,15 +15,15 @@ class TrueRobot:
         self.model = model
         n = model.n
         self.standard = np.zeros((n, PER_JOINT))
-        masses = np.array([3.8, 8.4, 2.3, 1.2, 1.2, 0.2])[:n]
+        masses = np.array([3.8, 8.4, 2.3, 1.2, 1.2, 0.2, 0.2])[:n]
         for k in range(n):
             size = np.array([0.08, 0.08, 0.35 if k in (1, 2) else 0.08])
             centre = rng.normal(scale=0.3 * size)
             tensor = masses[k] * (np.diag((size @ size - size**2) / 3) + centre @ centre * np.eye(3) - np.outer(centre, centre))
             self.standard[k, :10] = (*tensor[np.triu_indices(3)], *(masses[k] * centre), masses[k])
-        self.standard[:, 10] = np.array([1.5, 1.5, 1.2, 0.3, 0.3, 0.3])[:n]
-        self.standard[:, 11] = np.array([12.0, 12.0, 10.0, 3.0, 3.0, 3.0])[:n]
-        self.standard[:, 12] = np.array([9.0, 9.0, 7.0, 2.0, 2.0, 2.0])[:n]
+        self.standard[:, 10] = np.array([1.5, 1.5, 1.2, 0.3, 0.3, 0.3, 0.3])[:n]
+        self.standard[:, 11] = np.array([12.0, 12.0, 10.0, 3.0, 3.0, 3.0, 3.0])[:n]
+        self.standard[:, 12] = np.array([9.0, 9.0, 7.0, 2.0, 2.0, 2.0, 2.0])[:n]
         self.standard[:, 13] = rng.normal(scale=0.3, size=n)
         self.rigid = model.pinocchio.copy()
         for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(self.standard[:, :10]):
@@ -69,3 +69,9 @@ class TrueRobot:
 @pytest.fixture(scope='session')
 def true_robot(ur):
     return TrueRobot(ur)
+
+
+@pytest.fixture(scope='session')
+def true_robot_of():
+    """The class, to make one for another model."""
+    return TrueRobot

@@ -92,7 +92,8 @@ def test_a_motion_that_does_not_excite_is_said_and_named(true_robot):
     recording = Recording(true_robot.model.joint_names, t, q, tau=true_robot.torque(q, dq, ddq) + rng.normal(scale=0.05, size=q.shape))
     result = identify(true_robot.model, [recording])
     assert result.reasons
-    assert 'do not excite' in result.reasons[0]
+    assert result.reasons[0].code == 'excitation'
+    assert 'do not excite' in str(result.reasons[0])
     assert {'Fv_6', 'Ia_6'} <= set(result.doubtful)
     assert not set(result.doubtful) & {'Fv_1', 'Fc_1', 'Fv_2'}
     assert result.summary()['condition_number'] is None or result.summary()['condition_number'] > 300

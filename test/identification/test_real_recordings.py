@@ -1,9 +1,9 @@
 """The figures that a plain reference reaches on recordings of real robots; ours must not be worse."""
 import pytest
 
+from joint_dynamics.arm import terms_from_config
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.regression.residuals import together
-from joint_dynamics.identification.regression.terms import terms_from_config
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -54,6 +54,6 @@ def test_kr300_one_run_alone_is_not_believed(kr300):
     model, first, second = kr300
     result = identify(model, [first], [second], PLAIN)
     assert result.solution.condition_number > 300
-    assert 'do not excite the robot enough' in result.reasons[0]
+    assert 'do not excite the robot enough' in result.reasons[0].text
     assert len(result.doubtful) >= 3
     assert result.validation[0].residual_percent()[1] > 20

@@ -48,7 +48,7 @@ def test_no_jump_at_zero_speed(seed, rate, load):
     theta = rng.uniform(-3, 3) + np.concatenate([[0.0], np.cumsum(0.5 * (omega[1:] + omega[:-1]) * dt)])
     f = friction.run(theta[:, None], omega[:, None], load)[:, 0]
     level = 7.5 + 1e-3 * load**2
-    slope_H = friction.maxwell_slip.stiffness.sum() / friction.maxwell_slip.backlash.minimum * 1.01
+    slope_H = friction.maxwell_slip.stiffness.sum() / friction.maxwell_slip.presliding.minimum * 1.01
     largest = level * slope_H * np.abs(np.diff(theta)) + (1.5 / 0.05 + 4) * np.abs(np.diff(omega)) + 1e-9
     assert np.all(np.abs(np.diff(f)) <= largest)
     # The static map of the same motion does jump.
@@ -90,17 +90,16 @@ def test_load_is_bounded():
 def test_documents_go_round():
     friction = model(2, F_C0=[6.0, 3.0], F_S=[7.0, 3.5])
     documents = [friction.to_dict(j) for j in range(2)]
-    maps = [friction.maxwell_slip.backlash.for_joint(j).to_dict() for j in range(2)]
-    back = FrictionModel.from_dicts(documents, maps)
+    back = FrictionModel.from_dicts(documents)
     theta = np.cumsum(np.random.default_rng(0).normal(0, 3e-4, (50, 2)), axis=0)
     assert np.allclose(back.run(theta, 0.1, 20.0, 30.0), friction.run(theta, 0.1, 20.0, 30.0))
-    one = FrictionModel.from_dict(documents[1], maps[1])
+    one = FrictionModel.from_dict(documents[1])
     assert np.allclose(one.static(0.3), friction.static(0.3)[1])
 
 
 @pytest.mark.parametrize(('document', 'message'), [
     ({'parameters': {}}, 'F_C0'), ({'parameters': {'F_C0': 1, 'F_X': 2}}, 'F_X'), ({'parametres': {}}, 'parametres'),
-    ({'parameters': {'F_C0': 1}, 'maxwell_slip': {'operators': 4}}, 'backlash map')])
+    ({'parameters': {'F_C0': 1}, 'maxwell_slip': {'operators': 4}}, 'maxwell_slip.presliding: expected the presliding length')])
 def test_bad_documents_are_refused(document, message):
     with pytest.raises(JointDynamicsError, match=message):
         FrictionModel.from_dict(document)
@@ -137,15 +136,13 @@ def test_what_a_change_of_level_can_give_back_is_what_the_springs_hold():
 
 def test_a_document_with_a_kinematic_error_is_one_whose_angle_is_corrected():
     error = PeriodicMap(0.2 * np.cos(np.arange(24) * 2 * np.pi / 24))
-    document = {'parameters': {'F_C0': 6.0}, 'maxwell_slip': {'operators': 4}}
+    document = {'parameters': {'F_C0': 6.0}, 'maxwell_slip': {'operators': 4, 'presliding': 1e-3}}
     theta = 1.5 + 1e-3 * np.sin(np.linspace(0, 20, 400))
-    corrected = FrictionModel.from_dict(document, PeriodicMap.constant(1e-3), error)
-    plain = FrictionModel.from_dict(document, {'values': [1e-3]})
+    corrected = FrictionModel.from_dict(document, error)
+    plain = FrictionModel.from_dict(document)
     expected = plain.run((theta - error(theta))[:, None], 0.0)
     assert np.allclose(corrected.run(theta[:, None], 0.0), expected, atol=1e-9)
-    assert not np.allclose(
-        FrictionModel.from_dict(document, PeriodicMap.constant(1e-3)).run(theta[:, None], 0.0), expected
-    )
+    assert not np.allclose(FrictionModel.from_dict(document).run(theta[:, None], 0.0), expected)
 
 
 def test_what_a_document_leaves_out_has_its_default():
@@ -209,10 +206,9 @@ def test_reset_takes_the_hysteresis_where_it_is_told():
         (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters$'),
         (
             lambda: FrictionModel.from_dicts(
-                [{'parameters': {'F_C0': 1}, 'maxwell_slip': {}}, {'parameters': {'F_C0': 1}}],
-                [{'values': [1e-3]}] * 2,
+                [{'parameters': {'F_C0': 1}, 'maxwell_slip': {'presliding': 1e-3}}, {'parameters': {'F_C0': 1}}]
             ),
-            '^friction: a Maxwell-slip part needs a backlash map, and every joint needs both$',
+            '^friction: expected a Maxwell-slip part of every joint or of none, found one of some$',
         ),
         (
             lambda: FrictionModel({'F_C0': 1}).reset(),

@@ -135,7 +135,7 @@ def test_reset_starts_without_deformation_or_in_full_slip():
 
 
 @pytest.mark.parametrize(('arguments', 'message'), [
-    ({'backlash': 0.0}, 'backlash > 0'), ({'limits': [0.5, 0.4]}, 'Delta_1'), ({'stiffness': [1, 1, 1, 1]}, 'sum k_i'),
+    ({'presliding': 0.0}, 'presliding length > 0'), ({'limits': [0.5, 0.4]}, 'Delta_1'), ({'stiffness': [1, 1, 1, 1]}, 'sum k_i'),
     ({'joints': 0}, 'joints >= 1')])
 def test_bad_parameters_are_refused(arguments, message):
     with pytest.raises(JointDynamicsError, match=message):
@@ -149,13 +149,12 @@ def test_wrong_shape_is_refused():
 
 def test_documents_go_round():
     slip = MaxwellSlip(2, limits=[[0.1, 1.0], [0.2, 1.0]], r_k=1.0)
-    maps = [PeriodicMap.constant(1e-3)] * 2
-    back = MaxwellSlip.from_dicts([slip.to_dict(0), slip.to_dict(1)], maps)
+    back = MaxwellSlip.from_dicts([slip.to_dict(0), slip.to_dict(1)])
     assert np.allclose(back.limits, slip.limits)
     assert np.allclose(back.stiffness, slip.stiffness)
     law = MaxwellSlip(1).to_dict()
-    assert law == {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}
-    assert MaxwellSlip.from_dicts([law], maps[:1]).to_dict() == law
+    assert law == {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0, 'presliding': PeriodicMap.constant(1e-3).to_dict()}
+    assert MaxwellSlip.from_dicts([law]).to_dict() == law
 
 
 def test_the_relative_deformations_make_the_output():
@@ -198,7 +197,7 @@ def test_defaults_are_those_of_the_paper():
     'law', [{'operators': 3, 'r_Delta': 2.5, 'r_k': 1.5}, {'operators': 5}, {'r_Delta': 3.0}, {'r_k': 1.0}, {}]
 )
 def test_a_document_is_its_laws_with_the_defaults_of_the_paper(law):
-    slip = MaxwellSlip.from_dicts([law, law], [PeriodicMap.constant(1e-3)] * 2)
+    slip = MaxwellSlip.from_dicts([{**law, 'presliding': 1e-3}] * 2)
     limits = polynomial_limits(law.get('operators', 4), law.get('r_Delta', 4.0))
     assert np.allclose(slip.limits, [limits, limits])
     assert np.allclose(slip.stiffness, polynomial_stiffness(limits, law.get('r_k', 2.0)))
@@ -206,22 +205,23 @@ def test_a_document_is_its_laws_with_the_defaults_of_the_paper(law):
         'operators': law.get('operators', 4),
         'r_Delta': law.get('r_Delta', 4.0),
         'r_k': law.get('r_k', 2.0),
+        'presliding': PeriodicMap.constant(1e-3).to_dict(),
     }
 
 
 def test_a_document_with_limits_and_stiffness_of_its_own_keeps_them():
-    backlash, error = [PeriodicMap.constant(1e-3)], [PeriodicMap([0.0, 1e-3])]
-    document = {'limits': [0.25, 1.0], 'stiffness': [2.0, 0.5]}
-    slip = MaxwellSlip.from_dicts([document], backlash, error)
+    error = [PeriodicMap([0.0, 1e-3])]
+    document = {'limits': [0.25, 1.0], 'stiffness': [2.0, 0.5], 'presliding': PeriodicMap.constant(1e-3).to_dict()}
+    slip = MaxwellSlip.from_dicts([document], error)
     assert np.allclose(slip.limits, [[0.25, 1.0]])
     assert np.allclose(slip.stiffness, [[2.0, 0.5]])
     assert slip.to_dict() == {'operators': 2, **document}
     theta = np.linspace(0, 3, 500)
-    expected = MaxwellSlip.from_dicts([document], backlash).run(theta - error[0](theta))
+    expected = MaxwellSlip.from_dicts([document]).run(theta - error[0](theta))
     assert np.allclose(slip.run(theta), expected, atol=1e-9)
-    limits_only = MaxwellSlip.from_dicts([{'limits': [0.25, 1.0], 'r_k': 3.0}], backlash)
+    limits_only = MaxwellSlip.from_dicts([{'limits': [0.25, 1.0], 'r_k': 3.0, 'presliding': 1e-3}])
     assert np.allclose(limits_only.stiffness, polynomial_stiffness([0.25, 1.0], 3.0))
-    different = MaxwellSlip.from_dicts([{'r_k': 1.0}, {'r_k': 2.0}], backlash * 2)
+    different = MaxwellSlip.from_dicts([{'r_k': 1.0, 'presliding': 1e-3}, {'r_k': 2.0, 'presliding': 1e-3}])
     assert np.allclose(different.stiffness[0], polynomial_stiffness(polynomial_limits(4), 1.0))
     assert 'stiffness' in different.to_dict(0)
 
@@ -241,24 +241,24 @@ def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
     ('build', 'message'),
     [
         (
-            lambda: MaxwellSlip(2, backlash=PeriodicMap.stack([PeriodicMap([1.0])] * 3)),
+            lambda: MaxwellSlip(2, PeriodicMap.stack([PeriodicMap([1.0])] * 3)),
             '^MaxwellSlip: expected a map of 2 joints, found 3$',
         ),
         (lambda: MaxwellSlip(operators=0), '^MaxwellSlip: expected joints >= 1 and operators >= 1, found 1 and 0$'),
         (lambda: MaxwellSlip(limits=[0.5, np.inf]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
         (lambda: MaxwellSlip(limits=[0.0, 1.0]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
-        (lambda: MaxwellSlip(backlash=-1e-3), '^MaxwellSlip: expected a backlash > 0 everywhere, found -0.001$'),
+        (lambda: MaxwellSlip(presliding=-1e-3), '^MaxwellSlip: expected a presliding length > 0 everywhere, found -0.001$'),
         (
             lambda: MaxwellSlip(2).run(np.zeros(4)),
             r'^MaxwellSlip: expected a recording theta of shape \(N, 2\), found \(4,\)$',
         ),
         (
-            lambda: MaxwellSlip.from_dicts([{'operators': 3}, {'operators': 4}], [PeriodicMap.constant(1e-3)] * 2),
+            lambda: MaxwellSlip.from_dicts([{'operators': 3, 'presliding': 1e-3}, {'operators': 4, 'presliding': 1e-3}]),
             '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
         ),
         (
             lambda: MaxwellSlip.from_dicts(
-                [{'limits': [0.5, 1.0], 'stiffness': [1.0]}], [PeriodicMap.constant(1e-3)]
+                [{'limits': [0.5, 1.0], 'stiffness': [1.0], 'presliding': 1e-3}]
             ),
             '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
         ),
@@ -280,4 +280,4 @@ def test_one_joint_takes_samples_in_a_row_or_a_column():
 
 def test_an_unknown_field_of_a_document_is_named():
     with pytest.raises(JointDynamicsError, match=r"^maxwell_slip: unknown field 'colour'$"):
-        MaxwellSlip.from_dicts([{'colour': 1}], [PeriodicMap.constant(1e-3)])
+        MaxwellSlip.from_dicts([{'colour': 1}])

@@ -1,5 +1,8 @@
 """Launch files run for real where ROS 2's launch is installed; elsewhere the test modules skip themselves."""
+import ast
 import importlib.util
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +69,64 @@ def description_of(launch_file, installed, ros_domain, exits, tmp_path, monkeypa
             SetLaunchConfiguration('sigterm_timeout', '120'),
             IncludeLaunchDescription(PythonLaunchDescriptionSource(launch_file(name)), launch_arguments=arguments.items())])
     return describe
+
+
+SERVER = """import signal, sys
+signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+while True:
+    signal.pause()
+"""
+ONCE = """import os, sys
+with open(os.environ['STAND_INS'], 'a') as file:
+    file.write(repr([os.path.basename(__file__), *sys.argv[1:]]) + chr(10))
+sys.exit(os.path.basename(__file__) == os.environ.get('STAND_IN_FAILS'))
+"""
+PUBLISHER = """import rclpy, signal, sys
+from rclpy.signals import SignalHandlerOptions
+from std_msgs.msg import String
+from joint_dynamics.nodes.topics import LATCHED
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda *_: sys.exit(0))
+rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+node = rclpy.create_node('robot_state_publisher')
+publisher = node.create_publisher(String, 'robot_description', LATCHED)
+publisher.publish(String(data=node.declare_parameter('robot_description', '').value))
+while True:
+    rclpy.spin_once(node, timeout_sec=0.1)
+"""
+GAZEBO = """from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch_ros.actions import Node
+
+def generate_launch_description():
+    server = Node(package='ros_gz_sim', executable='server', output='both')
+    return LaunchDescription([DeclareLaunchArgument('gz_args'), server])
+"""
+
+
+@pytest.fixture
+def gazebo_stand_ins(tmp_path, monkeypatch):
+    """Stand-ins for Gazebo's and ros2_control's packages; returns what was run once, as a function."""
+    programs = {'ros_gz_sim': {'server': SERVER, 'create': ONCE}, 'ros_gz_bridge': {'parameter_bridge': SERVER},
+                'controller_manager': {'spawner': ONCE}, 'robot_state_publisher': {'robot_state_publisher': PUBLISHER}}
+    prefix = tmp_path / 'stand_ins'
+    for package, executables in programs.items():
+        marker = prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / package
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+        for name, text in executables.items():
+            path = prefix / 'lib' / package / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f'#!{sys.executable}\n{text}', encoding='utf-8')
+            path.chmod(0o755)
+    launch = prefix / 'share' / 'ros_gz_sim' / 'launch' / 'gz_sim.launch.py'
+    launch.parent.mkdir(parents=True)
+    launch.write_text(GAZEBO, encoding='utf-8')
+    log = tmp_path / 'stand_ins.log'
+    monkeypatch.setenv('STAND_INS', str(log))
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{prefix}:{os.environ["AMENT_PREFIX_PATH"]}')
+    return lambda: [ast.literal_eval(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 @pytest.fixture

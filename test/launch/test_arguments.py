@@ -30,7 +30,7 @@ def test_arguments_are_documented(path):
 
 
 DRIVERS = {'use_sim_time', 'params_file', 'namespace', 'tf_prefix', 'initial_joint_controller'}
-SWITCHES = {'use_sim_time', 'autostart', 'gazebo_gui'}
+SWITCHES = {'use_sim_time', 'autostart', 'gazebo_gui', 'publish_clock', 'end_together'}
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
@@ -49,7 +49,6 @@ def resolved(name, launch_file, **arguments):
     found = {}
 
     def visit(path):
-        context.extend_locals({'current_launch_file_directory': str(Path(path).parent), 'current_launch_file_path': path})
         for entity in PythonLaunchDescriptionSource(path).get_launch_description(context).entities:
             if isinstance(entity, DeclareLaunchArgument):
                 entity.execute(context)
@@ -90,6 +89,17 @@ def test_the_simulated_robot_has_the_controllers_and_the_prefix_of_the_launch(la
     assert rules['friction_parameters'] == 'estimator/friction_parameters'
 
 
+@pytest.mark.parametrize(('arguments', 'clock', 'sim_time'), [
+    ({}, True, True), ({'namespace': 'left'}, False, False),
+    ({'namespace': 'left', 'publish_clock': 'true'}, True, True),
+    ({'publish_clock': 'false'}, False, False), ({'namespace': 'right', 'use_sim_time': 'true'}, False, True)])
+def test_one_simulation_sets_the_clock_of_a_graph(launch_file, installed, arguments, clock, sim_time):
+    nodes = resolved('simulation', launch_file, **arguments)
+    assert nodes['simulator'][0]['publish_clock'] is clock
+    others = set(nodes) - {'simulator'}
+    assert {name: nodes[name][0]['use_sim_time'] for name in others} == dict.fromkeys(others, sim_time)
+
+
 @pytest.mark.parametrize('wiring', sorted((ROOT / 'config' / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
 def test_a_wiring_replaces_the_parameters_of_the_feedforward_alone(wiring, launch_file, installed):
     nodes = resolved('hardware', launch_file, preset='ur_e_series', tf_prefix='left_', feedforward_file=str(wiring))
@@ -100,3 +110,14 @@ def test_a_wiring_replaces_the_parameters_of_the_feedforward_alone(wiring, launc
     assert section['mode'] in ('trajectory', 'streaming')
     assert all(name.startswith('left_') for name in section.get('command_joints', []) + list(section.get('kp', {})))
     assert len(nodes['estimator'][0]['files']) == 1
+
+
+@pytest.mark.parametrize('name', ['hardware', 'simulation', 'gazebo'])
+def test_a_node_has_time_to_end_in_good_order(name, launch_file, installed, gazebo_stand_ins):
+    """Of launch's own 5 s nothing is left on a busy machine; SIGTERM then leaves a status of -15."""
+    context = LaunchContext()
+    nodes = [entity for path in {name, 'nodes'} for entity in PythonLaunchDescriptionSource(launch_file(path)).get_launch_description(
+        context).entities if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics']
+    assert len(nodes) >= 4
+    for node in nodes:
+        assert float(text(context, node._ExecuteLocal__sigterm_timeout)) >= 15.0

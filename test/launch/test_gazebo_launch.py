@@ -1,5 +1,6 @@
-"""Gazebo itself is not needed: the description is built, every argument resolves, and everything that is started is named rightly."""
+"""Gazebo itself is not needed: the launch file runs for real among stand-ins for Gazebo's and ros2_control's packages."""
 import shutil
+import signal
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -8,101 +9,123 @@ import yaml
 
 # Not `launch`: a folder of that name beside this test would pass for it.
 pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
+pytest.importorskip('launch_pytest', reason="ROS 2's launch_pytest is not installed")
+if shutil.which('xacro') is None:
+    pytest.skip('xacro is not installed', allow_module_level=True)
 
-from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from launch_ros.actions import Node
-from launch_ros.utilities import evaluate_parameters
+import launch_pytest
+from std_msgs.msg import String
 
+from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
+from joint_dynamics.nodes.topics import LATCHED
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import ur5e_urdf
+from joint_dynamics.simulation import initial_posture, ur5e_description
+
+ONES_THAT_STAY = ('server', 'parameter_bridge', 'robot_state_publisher', 'gazebo_model',
+                  'excitation', 'identifier', 'estimator', 'feedforward')
+
+
+@launch_pytest.fixture
+def gazebo(description_of, gazebo_stand_ins):
+    """A UR5e with a prefix, in a namespace, and nothing else said."""
+    return description_of('gazebo', namespace='cell', tf_prefix='left_', gazebo_gui='false')
+
+
+@launch_pytest.fixture
+def gazebo_of_another_robot(description_of, gazebo_stand_ins, two_joints):
+    """A robot that nobody thought of when the launch file was written."""
+    return description_of('gazebo', robot_file=str(two_joints), initial_positions='0.5 -0.25', update_rate='1000',
+                          publish_clock='false', initial_joint_controller='joint_trajectory_controller')
+
+
+@launch_pytest.fixture
+def gazebo_that_fails(description_of, gazebo_stand_ins, monkeypatch):
+    """The robot cannot be put into the world."""
+    monkeypatch.setenv('STAND_IN_FAILS', 'create')
+    return description_of('gazebo', gazebo_gui='false')
 
 
 @pytest.fixture
-def built(launch_file, installed):
-    """The description of gazebo.launch.py, and its context after all arguments are declared."""
-    def build(**arguments):
-        context = LaunchContext()
-        context.launch_configurations.update(arguments)
-        path = launch_file('gazebo')
-        context.extend_locals({'current_launch_file_directory': str(Path(path).parent), 'current_launch_file_path': path})
-        description = PythonLaunchDescriptionSource(path).get_launch_description(context)
-        for entity in description.entities:
-            if isinstance(entity, DeclareLaunchArgument):
-                entity.execute(context)
-        return description, context
-    return build
+def two_joints(tmp_path):
+    link = ('<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>'
+            '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>')
+    joint = ('<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><axis xyz="0 1 0"/>'
+             '<limit lower="-3" upper="3" effort="50" velocity="2"/></joint>')
+    path = tmp_path / 'two.urdf'
+    path.write_text('<robot name="two">' + ''.join(link.format(name) for name in ('base', 'upper', 'fore'))
+                    + joint.format('shoulder', 'base', 'upper') + joint.format('elbow', 'upper', 'fore') + '</robot>')
+    return path
 
 
-def text(context, value):
-    return perform_substitutions(context, normalize_to_list_of_substitutions(value))
+def spawned(runs):
+    """{first controller: its command line} of the spawners that ran."""
+    return {run[1]: run[1:] for run in runs if run[0] == 'spawner'}
 
 
-def nodes_of(description, context):
-    return {text(context, node.node_executable): node for node in description.entities if isinstance(node, Node)}
-
-
-def arguments_of(node, context):
-    """The command line of a node without its executable, as launch_ros makes it."""
-    return [text(context, part) for part in node.cmd[1:]]
-
-
-def test_every_argument_resolves_and_is_described(built):
-    description, context = built()
-    declared = [entity for entity in description.entities if isinstance(entity, DeclareLaunchArgument)]
-    for argument in declared:
-        assert argument.description != 'no description given'
-        assert argument.name in context.launch_configurations
-    for name in ('robot_file', 'controllers_file', 'params_file', 'description_package_file'):
-        assert Path(context.launch_configurations[name]).is_file()
-    assert context.launch_configurations['use_sim_time'] == 'true'
-
-
-def test_what_is_started(built):
-    description, context = built(namespace='cell', gazebo_gui='false')
-    nodes = nodes_of(description, context)
-    assert set(nodes) == {'robot_state_publisher', 'parameter_bridge', 'create', 'spawner', 'gazebo_model'}
-    assert text(context, nodes['create'].node_package) == 'ros_gz_sim'
-    spawner = arguments_of(nodes['spawner'], context)
-    assert spawner[:4] == ['joint_state_broadcaster', 'joint_trajectory_controller', '--param-file', context.launch_configurations['controllers_file']]
-    assert '/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock' in arguments_of(nodes['parameter_bridge'], context)
-    included = [entity for entity in description.entities if isinstance(entity, IncludeLaunchDescription)]
-    handed = {name if isinstance(name, str) else text(context, name): text(context, value)
-              for include in included for name, value in include.launch_arguments}
-    assert handed['gz_args'] == '-s -r -v 3 --headless-rendering empty.sdf'
-    assert handed['namespace'] == 'cell'
-    assert handed['use_sim_time'] == 'true'
-
-
-def test_arguments_handed_on_are_declared_where_they_arrive(built, launch_file):
-    description, context = built()
-    nodes = PythonLaunchDescriptionSource(launch_file('nodes')).get_launch_description(context)
-    declared = {entity.name for entity in nodes.entities if isinstance(entity, DeclareLaunchArgument)}
-    handed = {name for include in description.entities if isinstance(include, IncludeLaunchDescription)
-              for name, _ in include.launch_arguments} - {'gz_args'}
-    assert handed == declared
-
-
-@pytest.mark.skipif(shutil.which('xacro') is None, reason='xacro is not installed')
-def test_the_robot_description_is_ready_for_gazebo(built):
-    description, context = built(namespace='cell')
-    publisher = nodes_of(description, context)['robot_state_publisher']
-    parameters = {}
-    for part in evaluate_parameters(context, publisher._Node__parameters):
-        parameters.update(part)
-    urdf = parameters['robot_description']
-    robot = RobotModel.from_urdf(urdf)
-    assert robot.joint_names == RobotModel.load(ur5e_urdf()).joint_names
+def described(urdf):
+    """(joints with interfaces, their initial positions, the plugin) of the description that Gazebo gets."""
     tree = ElementTree.fromstring(urdf)
     joints = tree.findall('ros2_control/joint')
-    assert [joint.get('name') for joint in joints] == list(robot.joint_names)
     for joint in joints:
         assert {item.get('name') for item in joint.findall('command_interface')} == {'position', 'effort'}
         assert {item.get('name') for item in joint.findall('state_interface')} == {'position', 'velocity', 'effort'}
     assert tree.find('ros2_control/hardware/plugin').text == 'gz_ros2_control/GazeboSimSystem'
     plugin = tree.find('gazebo/plugin')
     assert plugin.get('name') == 'gz_ros2_control::GazeboSimROS2ControlPlugin'
-    assert yaml.safe_load(Path(plugin.find('parameters').text).read_text())['/**']['controller_manager']
+    positions = [float(joint.find('state_interface/param').text) for joint in joints]
+    return [joint.get('name') for joint in joints], positions, plugin
+
+
+@pytest.mark.launch(fixture=gazebo)
+def test_everything_comes_up_with_the_prefix(ros, exits, gazebo_stand_ins):
+    # A watcher of the other launch tests ends the wait when a process has ended; these two are meant to.
+    ros.watchers[:] = [lambda: f'ended already: {exits}' if set(exits) - {'create', 'spawner'} else '']
+    descriptions = ros.listen(String, '/cell/robot_description', LATCHED)
+    for node in ('gazebo_model', 'excitation', 'identifier'):
+        ros.until_state(f'/cell/{node}', 'active')
+    robot = RobotModel.from_urdf(ur5e_description('left_'))
+    ros.until(lambda: descriptions and len(spawned(gazebo_stand_ins())) == 2 and {'create', 'spawner'} <= set(exits),
+              what='spawners')
+    joints, positions, plugin = described(descriptions[0].data)
+    assert tuple(joints) == RobotModel.from_urdf(descriptions[0].data).joint_names == robot.joint_names
+    assert positions == initial_posture(robot).tolist()
     assert plugin.find('ros/namespace').text == '/cell'
+    controllers = Path(plugin.find('parameters').text)
+    assert yaml.safe_load(controllers.read_text()) == controller_parameters(effort_gains(robot, 0.002))
+    runs = spawned(gazebo_stand_ins())
+    file = ['--param-file', str(controllers)]
+    assert runs['joint_state_broadcaster'][:4] == ['joint_state_broadcaster', 'effort_trajectory_controller', *file]
+    waiting = ['forward_effort_controller', 'joint_trajectory_controller', '--inactive', *file]
+    assert runs['forward_effort_controller'][:5] == waiting
+    yield
+    assert exits == {'create': 0, 'spawner': 0, **dict.fromkeys(ONES_THAT_STAY, 0)}
+
+
+@pytest.mark.launch(fixture=gazebo_of_another_robot)
+def test_a_robot_of_ones_own(ros, exits, gazebo_stand_ins):
+    ros.watchers[:] = [lambda: f'ended already: {exits}' if set(exits) - {'create', 'spawner'} else '']
+    descriptions = ros.listen(String, '/robot_description', LATCHED)
+    ros.until_state('/identifier', 'active')
+    ros.until(lambda: descriptions and len(spawned(gazebo_stand_ins())) == 2, what='spawners')
+    joints, positions, plugin = described(descriptions[0].data)
+    assert joints == ['shoulder', 'elbow']
+    assert positions == [0.5, -0.25]
+    document = yaml.safe_load(Path(plugin.find('parameters').text).read_text())['/**']
+    assert document['controller_manager']['ros__parameters']['update_rate'] == 1000
+    assert document['effort_trajectory_controller']['ros__parameters']['joints'] == joints
+    runs = spawned(gazebo_stand_ins())
+    assert runs['joint_state_broadcaster'][1] == 'joint_trajectory_controller'
+    assert runs['effort_trajectory_controller'][1:3] == ['forward_effort_controller', '--inactive']
+    yield
+    assert 'parameter_bridge' not in exits
+
+
+@pytest.mark.launch(fixture=gazebo_that_fails)
+def test_when_one_part_fails_all_ends(ros, exits):
+    ros.watchers.clear()
+    ros.until(lambda: {'create', *ONES_THAT_STAY} <= set(exits), what='the end of everything')
+    assert exits['create'] == 1
+    # Whatever status an import leaves that SIGINT breaks off: none had to be ended by force.
+    assert not {exits[name] for name in ONES_THAT_STAY} & {-signal.SIGTERM, -signal.SIGKILL}
+
+

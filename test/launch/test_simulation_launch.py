@@ -6,6 +6,7 @@ pytest.importorskip('launch_pytest', reason="ROS 2's launch_pytest is not instal
 
 import launch_pytest
 from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import String
@@ -21,7 +22,7 @@ NODES = ('simulator', 'excitation', 'identifier', 'estimator', 'feedforward')
 @launch_pytest.fixture
 def simulation(description_of, dynamics_file):
     """With a dynamics description, in a namespace."""
-    return description_of('simulation', namespace='cell', description_file=str(dynamics_file))
+    return description_of('simulation', namespace='cell', publish_clock='true', description_file=str(dynamics_file))
 
 
 @pytest.mark.launch(fixture=simulation)
@@ -51,3 +52,30 @@ def test_simulation(ros, exits):
     ros.until(arrived, what='the goal')
     yield
     assert exits == dict.fromkeys(NODES, 0)
+
+
+@launch_pytest.fixture
+def two_simulations(description_of):
+    """Two robots in one graph, as two people would start them."""
+    from launch import LaunchDescription
+    left, right = (description_of('simulation', namespace=namespace) for namespace in ('left', 'right'))
+    ready = type(left.entities[0])
+    return LaunchDescription([*left.entities, *(each for each in right.entities if not isinstance(each, ready))])
+
+
+@pytest.mark.launch(fixture=two_simulations)
+def test_two_simulations_leave_time_alone(ros):
+    clock = ros.listen(Clock, '/clock', SENSOR)
+    arrays = ros.listen(DiagnosticArray, '/diagnostics', 1000)
+    states = {robot: ros.listen(JointState, f'/{robot}/joint_states', SENSOR) for robot in ('left', 'right')}
+    for namespace in states:
+        for node in ('simulator', 'excitation', 'identifier'):
+            ros.until_state(f'/{namespace}/{node}', 'active')
+    ros.until(lambda: all(len(found) > 500 for found in states.values()), what='joint states of both')
+    assert not clock
+    assert not [status.message for array in arrays for status in array.status if 'time went back' in status.message]
+    for found in states.values():
+        stamps = [message.header.stamp.sec + message.header.stamp.nanosec * 1e-9 for message in found]
+        assert stamps == sorted(stamps)
+        # As the other nodes' clock has it, which is the wall's: sent within the test.
+        assert abs(stamps[-1] - ros.probe.get_clock().now().nanoseconds * 1e-9) < 60.0

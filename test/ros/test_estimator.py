@@ -37,7 +37,7 @@ def description_of(robot):
             'drive_gain': {'value': float(truth.drive_gains[j])}, 'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
             'damping': {'value': float(truth.damping[j])}, 'stiffness': {'coefficients': truth.stiffness[j].tolist()},
             'friction': {'parameters': {**{key: float(getattr(drives, value)[j]) for key, value in constants.items()}, 'T_0': 35.0, 'T_min': 10.0},
-                         'maxwell_slip': {'operators': 4}, 'scale': [0.6, 0.0]},
+                         'maxwell_slip': {'operators': 4, 'presliding': {'values': backlash[:, j].tolist()}}, 'scale': [0.6, 0.0]},
             'kinematic_error': {'values': error[:, j].tolist()}, 'backlash': {'values': backlash[:, j].tolist()}}
             for j, name in enumerate(robot.joint_names)},
         'inertial': {'standard': {name: dict(zip(INERTIAL, row[:10].tolist(), strict=True))
@@ -195,10 +195,10 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
     assert ros.transition('estimator', 'configure')
     assert ros.transition('estimator', 'activate')
     assert 'goes on' in node.diagnostics.message('setup')
-    assert node.session.model.scale == pytest.approx(DynamicsDescription.load(path).scale())
-    assert node.session.model.scale == pytest.approx(alpha, abs=0.05)
+    assert node.session.arm.friction_scale == pytest.approx(DynamicsDescription.load(path).scale())
+    assert node.session.arm.friction_scale == pytest.approx(alpha, abs=0.05)
     assert ros.trigger('estimator/reset').success
-    assert node.session.model.scale[:, 0] == pytest.approx(np.full(6, 0.6))
+    assert node.session.arm.friction_scale[:, 0] == pytest.approx(np.full(6, 0.6))
     assert json.dumps(node.session.adapted('now').document)
 
 

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory, to_joint_trajectory  # noqa: E402
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
-from joint_dynamics.nodes.excitation import Excitation  # noqa: E402
+from joint_dynamics.nodes.excitation import ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.topics import LATCHED  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402
@@ -86,7 +86,7 @@ def begin(ros, **parameters):
     """An active node in this process, and what it says."""
     statuses = ros.listen(String, 'excitation/status', LATCHED)
     parameters.setdefault('state_timeout', 2.0)
-    node = ros.node(Excitation, **parameters)
+    node = ros.node(ExcitationNode, **parameters)
     assert node.trigger_configure().name == 'SUCCESS'
     assert node.trigger_activate().name == 'SUCCESS'
     return node, statuses
@@ -409,13 +409,13 @@ def test_a_trajectory_it_may_not_play_is_refused_when_configured(ros, robot, ser
         text = content
     if text is not None:
         path.write_text(text)
-    node = ros.node(Excitation, trajectory_file=str(path))
+    node = ros.node(ExcitationNode, trajectory_file=str(path))
     assert node.trigger_configure().name == 'FAILURE'
     assert reason in node.diagnostics.message('state')
 
 
 def test_an_unknown_robot_is_refused_when_configured(ros, summary):
-    node = ros.node(Excitation, trajectory_file=str(summary), description_timeout=0.2)
+    node = ros.node(ExcitationNode, trajectory_file=str(summary), description_timeout=0.2)
     assert node.trigger_configure().name == 'FAILURE'
     assert 'robot_description' in node.diagnostics.message('state')
 
@@ -427,7 +427,7 @@ def test_the_action_is_refused_where_control_msgs_is_not_installed(ros, robot, s
         pass
     else:
         pytest.skip('control_msgs is installed')
-    node = ros.node(Excitation, trajectory_file=str(summary), output='action')
+    node = ros.node(ExcitationNode, trajectory_file=str(summary), output='action')
     assert node.trigger_configure().name == 'FAILURE'
     assert 'control_msgs' in node.diagnostics.message('state')
 

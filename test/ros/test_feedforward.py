@@ -20,7 +20,8 @@ from sensor_msgs.msg import JointState, Temperature  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from joint_dynamics.control import ArmModel, Controller, ControlLoop, InterfaceConfiguration, create, registry  # noqa: E402
+from joint_dynamics.arm import Arm  # noqa: E402
+from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, create, registry  # noqa: E402
 from joint_dynamics.control import Path as Motion  # noqa: E402
 from joint_dynamics.description import DynamicsDescription  # noqa: E402
 from joint_dynamics.nodes.feedforward import FeedforwardNode  # noqa: E402
@@ -44,7 +45,7 @@ def description(model, tmp_path_factory):
         joints[name] = {
             'rotor_inertia': {'value': 0.9 * size}, 'drive_gain': {'value': 12.0}, 'stiffness': {'coefficients': [2e4 * size, 1e8]},
             'friction': {'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_S': 8.0 * size, 'F_V1': 6.0 * size},
-                         'maxwell_slip': {'operators': 4}}, 'backlash': {'values': [5e-4]}}
+                         'maxwell_slip': {'operators': 4, 'presliding': 5e-4}}, 'backlash': {'values': [5e-4]}}
     path = tmp_path_factory.mktemp('description') / 'dynamics.yaml'
     DynamicsDescription({'robot': {'joint_names': list(model.joint_names)}, 'joints': joints}).save(path)
     return path
@@ -312,7 +313,7 @@ def test_trajectory_mode_fills_in_what_the_law_says(ros, start, robot, model, de
             for kind in ('positions', 'velocities', 'accelerations', 'effort')}
     assert all(values.shape == (len(times), 6) for values in rows.values())
     np.testing.assert_allclose(rows['positions'][[0, -1]], [HOME, goal], atol=1e-9)
-    arm = ArmModel.from_description(model, DynamicsDescription.load(description))
+    arm = Arm.from_description(model, DynamicsDescription.load(description))
     loop = ControlLoop(create('adaptive_friction'), arm)
     loop.activate()
     path = Motion([0.0, 1.5], [HOME, goal], np.zeros((2, 6)))

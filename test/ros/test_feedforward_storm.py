@@ -34,7 +34,7 @@ def node(ros, tmp_path):
     model = RobotModel.from_urdf(ur5e_urdf())
     joints = {name: {'rotor_inertia': {'value': 0.9 if k < 3 else 0.3}, 'stiffness': {'coefficients': [2e4, -1e7]}, 'damping': {'value': 5.0},
                      'friction': {'parameters': {'F_C0': 7.0 if k < 3 else 2.0, 'F_C1': 1e-3, 'F_V1': 4.0, 'F_T1': -0.05},
-                                  'maxwell_slip': {'operators': 4}}, 'backlash': {'values': [5e-4]}}
+                                  'maxwell_slip': {'operators': 4, 'presliding': 5e-4}}, 'backlash': {'values': [5e-4]}}
               for k, name in enumerate(model.joint_names)}
     path = tmp_path / 'dynamics.yaml'
     DynamicsDescription({'robot': {'joint_names': list(model.joint_names)}, 'joints': joints}).save(path)

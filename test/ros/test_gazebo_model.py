@@ -7,7 +7,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from sensor_msgs.msg import JointState, Temperature
 
 from joint_dynamics.nodes.diagnostics import ERROR
-from joint_dynamics.nodes.gazebo_model import GazeboModel
+from joint_dynamics.nodes.gazebo_model import GazeboModelNode
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 from joint_dynamics.simulation.motor_side import MotorSideModel
@@ -15,7 +15,7 @@ from joint_dynamics.simulation.motor_side import MotorSideModel
 
 @pytest.fixture
 def node(ros, assert_documented):
-    node = ros.node(GazeboModel, '/gz', robot_file=str(ur5e_urdf()), autostart=True)
+    node = ros.node(GazeboModelNode, '/gz', robot_file=str(ur5e_urdf()), autostart=True)
     ros.until(lambda: node.is_active)
     assert_documented(node)
     return node

@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.nodes.identifier import Identifier
+from joint_dynamics.nodes.identifier import IdentifierNode
 from joint_dynamics.nodes.topics import LATCHED, STATUS
 from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import Recording
@@ -163,14 +163,16 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
 @pytest.fixture
 def identifier(ros, robot_file, tmp_path):
     def start(**parameters):
-        return ros.node(Identifier, '/x', **{'robot_file': str(robot_file), 'autostart': True, 'output_folder': str(tmp_path / 'out'),
+        return ros.node(IdentifierNode, '/x', **{'robot_file': str(robot_file), 'autostart': True, 'output_folder': str(tmp_path / 'out'),
                                              'save_recordings': False, 'selection': False, **parameters})
     return start
 
 
 def feed(node, recording, quantity='tau'):
     """Give the node's recording samples directly, as the subscription would."""
-    values = getattr(recording, quantity) if getattr(recording, quantity) is not None else recording.current
+    # the node takes effort as a torque where it is not told otherwise, and doubts it where it is a current
+    values = getattr(recording, quantity)
+    values = recording.current * list(GAINS.values()) if values is None else values
     for k, t in enumerate(recording.time):
         message = JointState(name=list(recording.joint_names), position=recording.q[k].tolist(), velocity=recording.dq[k].tolist(),
                              effort=values[k].tolist())

@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState, Temperature  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from joint_dynamics.nodes.simulator import Simulator  # noqa: E402
+from joint_dynamics.nodes.simulator import SimulatorNode  # noqa: E402
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors  # noqa: E402
@@ -28,7 +28,7 @@ JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_j
 
 def start(ros, **parameters):
     """An active simulator in this process, five times faster than the wall where the machine can."""
-    node = ros.node(Simulator, **{'real_time_factor': 5.0, **parameters})
+    node = ros.node(SimulatorNode, **{'real_time_factor': 5.0, **parameters})
     assert node.trigger_configure().name == 'SUCCESS'
     assert node.trigger_activate().name == 'SUCCESS'
     return node
@@ -218,7 +218,7 @@ def test_wrong_settings_are_refused_with_a_reason(ros, name, value):
 @pytest.mark.parametrize(('parameters', 'reason'), [
     ({'robot_file': '/does/not/exist.urdf'}, 'readable file'), ({'position': [0.0, 1.0]}, 'position'), ({'effort_joints': ['a']}, 'any order')])
 def test_a_robot_that_cannot_be_built_says_why(ros, parameters, reason):
-    node = ros.node(Simulator, **parameters)
+    node = ros.node(SimulatorNode, **parameters)
     assert node.trigger_configure().name == 'FAILURE'
     assert reason in node.diagnostics.message('state')
 
@@ -227,7 +227,7 @@ def test_the_same_seed_gives_the_same_samples_at_any_speed(ros):
     runs = []
     for k, factor in enumerate((20.0, 0.0)):
         # As fast as possible is faster than a listener in Python: it is followed, so that nothing is lost.
-        node = ros.node(Simulator, namespace=f'run{k}', real_time_factor=factor, seed=5, follow_topics=['echo'],
+        node = ros.node(SimulatorNode, namespace=f'run{k}', real_time_factor=factor, seed=5, follow_topics=['echo'],
                         publish_clock=True)
         echo, states = ros.probe.create_publisher(JointState, f'run{k}/echo', 10), []
 
@@ -310,9 +310,9 @@ def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
 
 
 def test_in_a_namespace_the_clock_is_published_only_when_asked_for(ros):
-    assert ros.node(Simulator).parameters['publish_clock']
-    assert not ros.node(Simulator, namespace='one').parameters['publish_clock']
-    assert ros.node(Simulator, namespace='other', publish_clock=True).parameters['publish_clock']
+    assert ros.node(SimulatorNode).parameters['publish_clock']
+    assert not ros.node(SimulatorNode, namespace='one').parameters['publish_clock']
+    assert ros.node(SimulatorNode, namespace='other', publish_clock=True).parameters['publish_clock']
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
@@ -344,7 +344,7 @@ def test_the_last_words_are_written_and_exit_functions_called_before_the_process
 @pytest.mark.parametrize(('parameters', 'reason'), [
     ({'floor': True}, 'expected with engine mujoco'), ({'push_force': [0.0, 0.0, 1.0]}, 'expected with engine mujoco')])
 def test_what_only_mujoco_can_is_refused_without_it(ros, parameters, reason):
-    node = ros.node(Simulator, **parameters)
+    node = ros.node(SimulatorNode, **parameters)
     assert node.trigger_configure().name == 'FAILURE'
     assert reason in node.diagnostics.message('state')
 
@@ -372,7 +372,7 @@ def test_the_speed_can_be_changed_while_it_runs(ros):
 
 def test_the_preset_is_accepted():
     document = yaml.safe_load((Path(__file__).parents[2] / 'config' / 'ur5e' / 'simulator.yaml').read_text(encoding='utf-8'))
-    rows = {row.name: row for row in Simulator.parameter_rows()}
+    rows = {row.name: row for row in SimulatorNode.parameter_rows()}
     values = document['/**/simulator']['ros__parameters']
     assert values
     for name, value in values.items():

@@ -9,12 +9,12 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 
 from joint_dynamics.nodes.estimator import EstimatorNode
-from joint_dynamics.nodes.excitation import Excitation
+from joint_dynamics.nodes.excitation import ExcitationNode
 from joint_dynamics.nodes.feedforward import FeedforwardNode
-from joint_dynamics.nodes.gazebo_model import GazeboModel
-from joint_dynamics.nodes.identifier import Identifier
+from joint_dynamics.nodes.gazebo_model import GazeboModelNode
+from joint_dynamics.nodes.identifier import IdentifierNode
 from joint_dynamics.nodes.lifecycle import DynamicsNode
-from joint_dynamics.nodes.simulator import Simulator
+from joint_dynamics.nodes.simulator import SimulatorNode
 
 # What the lifecycle of ROS 2 offers (design.ros2.org/articles/node_lifecycle.html): state -> {request: state after}.
 OFFERED = {
@@ -73,7 +73,10 @@ def test_a_storm_of_requests_by_label_and_number(ros):
     assert ros.state('/plain') == state
 
 
-@pytest.mark.parametrize('kind', [EstimatorNode, Excitation, FeedforwardNode, GazeboModel, Identifier, Simulator], ids=lambda kind: kind.NAME)
+KINDS = (EstimatorNode, ExcitationNode, FeedforwardNode, GazeboModelNode, IdentifierNode, SimulatorNode)
+
+
+@pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.NAME)
 def test_no_node_dies_of_a_wrong_request(ros, kind):
     node = ros.node(kind)
     for label in ('activate', 'deactivate', 'cleanup', 'no such'):

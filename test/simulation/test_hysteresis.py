@@ -62,7 +62,7 @@ def test_a_closed_loop_burns_energy(name):
 def test_four_operators_are_the_papers_with_a_constant_backlash():
     width = 7e-4
     theta = np.cumsum(np.random.default_rng(3).normal(scale=1e-4, size=3000))
-    reference = MaxwellSlip(backlash=width)
+    reference = MaxwellSlip(presliding=width)
     expected = [reference.step(angle) for angle in theta]
     rate, table = travel_tables(fourier_tables([width], [[0.0]], [[0.0]]))
     x = rate[0] * theta + evaluate(table[0], theta)

@@ -36,6 +36,27 @@ def test_at_rest_the_motor_carries_gravity_through_the_spring(model, motor_side)
     assert np.abs(sample.theta - q).max() > 1e-4
 
 
+def test_the_torque_is_that_of_the_inertials(model, motor_side):
+    rng = np.random.default_rng(1)
+    q, dq = rng.uniform(-2, 2, (2, 6))
+    motor_side.step(0.0, q, dq)
+    # q̈ by the difference of its speeds, through the documented low-pass filter of first order
+    dt = 0.002
+    ddq = rng.uniform(-5, 5, 6) * dt / (dt + 1 / (2 * np.pi * 10.0))
+    sample = motor_side.step(dt, q, dq + ddq * (dt + 1 / (2 * np.pi * 10.0)))
+    np.testing.assert_allclose(sample.torque, model.inverse_dynamics(q, sample.dtheta, ddq), rtol=1e-10, atol=1e-10)
+
+
+def test_a_step_builds_no_regressor(model, motor_side, monkeypatch):
+    # That is for whole recordings; one state of it takes longer than the sample of a controller.
+    def refuse(*arguments, **options):
+        raise AssertionError('the regressor was built for one state')
+    for name in ('regressor', 'inverse_dynamics'):
+        monkeypatch.setattr(RobotModel, name, refuse)
+    for k in range(3):
+        motor_side.step(k * 0.002, np.full(6, 0.1 * k), np.full(6, 0.1))
+
+
 @pytest.mark.parametrize('direction', [1.0, -1.0])
 def test_steady_friction_is_that_of_the_plant(model, motor_side, direction):
     plant = FlexibleJointRobot(model, seed=3, errors=ModelErrors.none(), sensors=Sensors.ideal())

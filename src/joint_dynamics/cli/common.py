@@ -74,6 +74,16 @@ def add_config_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--config', metavar='FILE', help=f'YAML with any of the sections {", ".join(SECTIONS)} (docs/configuration.md)')
 
 
+def show_verdict(line: str, reasons: Sequence[Any]) -> None:
+    """Print the verdict in one line, in colour on a terminal, and each further reason in a line of its own."""
+    from rich.console import Console
+    from rich.text import Text
+    console = Console(soft_wrap=True)
+    console.print(Text.assemble('verdict: ', (line, 'bold red' if reasons else 'bold green')))
+    for reason in reasons[1:]:
+        console.print(Text.assemble(('not reliable: ', 'bold red'), str(reason)))
+
+
 def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table to the terminal."""
     from rich.console import Console

@@ -13,6 +13,7 @@ from joint_dynamics.cli.common import (
     load_robot,
     output_folder,
     show_table,
+    show_verdict,
     show_written,
 )
 from joint_dynamics.errors import JointDynamicsError
@@ -59,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = load_recordings([spec for group in args.loaded for spec in group], config, model.joint_names, model.limits)
     with progress_display() as progress:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
-    for reason in result.reasons:
-        print(f'NOT TO BE BELIEVED: {reason}')
+    show_verdict(result.verdict, result.reasons)
     believable = not result.reasons or args.proceed or settings.proceed
     names = write_result(folder, result.description, result.summary(), identification_report(result), believable)
     show(result)
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if believable:
         return 0
     print('joint-dynamics identify: done, but not to be believed: '
-          f'{"; ".join(reason.partition(";")[0] for reason in result.reasons)} (--proceed accepts it)', file=sys.stderr)
+          f'{"; ".join(reason.text.partition(";")[0] for reason in result.reasons)} (--proceed accepts it)', file=sys.stderr)
     return 3
 
 
@@ -91,15 +91,15 @@ def progress_display():
 
 def show(result: Any) -> None:
     """Print residuals and parameters."""
-    from joint_dynamics.report.identification import residual_headers, residual_rows
+    from joint_dynamics.report.identification import band_text, residual_headers, residual_rows
     joint_names = result.problem.model.joint_names
     print(f'{len(result.names)} parameters from {result.samples} samples, condition number {result.solution.condition_number:.4g}, '
-          f'bandwidth {result.plan.f_dyn:.3g} Hz, {result.seconds:.2f} s')
+          f'residuals below {result.plan.parallel_cutoff:.3g} Hz and, to compare robots, below 10 Hz, {result.seconds:.2f} s')
     for note in result.notes:
         print(f'note: {note}')
-    show_table('Trained on', residual_headers(joint_names), residual_rows(result.training))
+    show_table(f'Trained on ({band_text(result.training)})', residual_headers(joint_names), residual_rows(result.training))
     if result.validation:
-        show_table('Validated on', residual_headers(joint_names), residual_rows(result.validation))
+        show_table(f'Validated on ({band_text(result.validation)})', residual_headers(joint_names), residual_rows(result.validation))
     if 'drive_gains' in result.extras:
         show_table('Drive gains (N·m/A, joint side)', ['joint', 'gain', 'std', 'a priori', 'change %', 'by TLS', 'by WLS'],
                    [[name, *(gain[key] for key in ('value', 'std', 'prior', 'change_percent', 'tls', 'wls'))]

@@ -21,6 +21,7 @@ COMMANDS = {
     'identify-joint': ('identify_joint', "identify one joint's physics from a test made for it"),
     'excite': ('excite', 'plan a trajectory that excites the robot, within its limits'),
     'check-compensation': ('check_compensation', 'check an applied friction compensation before it is sent to a robot'),
+    'gains': ('gains', 'gains of an effort controller from the inertia of the arm'),
     'export-urdf': ('export_urdf', 'write identified inertial parameters into a URDF'),
     'demo': ('demo', 'run the whole story on a simulated UR5e'),
     'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),

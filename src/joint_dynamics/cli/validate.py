@@ -2,9 +2,19 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
-from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, output_folder, show_table, show_written, write_report
+from joint_dynamics.cli.common import (
+    add_config_argument,
+    load_config,
+    load_recordings,
+    output_folder,
+    show_table,
+    show_verdict,
+    show_written,
+    write_report,
+)
 from joint_dynamics.cli.identify import RECORDING_HELP
 
 
@@ -20,22 +30,33 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Predict, print and, with --out, write; return 0."""
+    """Predict, print and, with --out, write; return 0, or 3 where the prediction cannot be relied on."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.identification import IdentificationSettings
     from joint_dynamics.identification.regression.residuals import together
+    from joint_dynamics.identification.reliability.prediction import judge_prediction
+    from joint_dynamics.identification.reliability.verdict import headline, summary_of
     from joint_dynamics.identification.validate import validate_description
-    from joint_dynamics.report.identification import residual_headers, residual_rows, validation_report
+    from joint_dynamics.report.identification import band_text, residual_headers, residual_rows, validation_report
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
     description = DynamicsDescription.load(args.description)
     folder = output_folder(args.out) if args.out else None
     recordings = load_recordings(args.recordings, config, description.joint_names)
     fits = validate_description(description, recordings, settings)
-    show_table('Predicted', residual_headers(description.joint_names), residual_rows(fits))
+    known = description.document.get('provenance', {})
+    reasons = judge_prediction(fits, known.get('moving_residual_percent'))
+    line = headline(reasons, together(fits, moving=True)[1])
+    show_verdict(line, reasons)
+    show_table(f'Predicted ({band_text(fits)})', residual_headers(description.joint_names), residual_rows(fits))
     if folder:
-        summary = {'description': str(args.description), 'overall_percent': together(fits)[1],
-                   'moving_overall_percent': together(fits, moving=True)[1], 'validation': [fit.summary() for fit in fits]}
-        write_report(folder, summary, validation_report(fits, args.description))
+        summary = {**summary_of(reasons, line), 'description': str(args.description),
+                   'overall_percent': together(fits)[1], 'moving_overall_percent': together(fits, moving=True)[1],
+                   'validation': [fit.summary() for fit in fits]}
+        write_report(folder, summary, validation_report(fits, args.description, reasons))
         show_written(folder, ('summary.json', 'report.html'))
-    return 0
+    if not reasons:
+        return 0
+    print('joint-dynamics validate: done, but not to be believed: '
+          + '; '.join(reason.text.partition(';')[0] for reason in reasons), file=sys.stderr)
+    return 3

@@ -1,6 +1,5 @@
 """Feedforward laws, their plugin registry, torque feedback, safety limits (docs/control.md)."""
 from joint_dynamics.control.adaptive_friction import AdaptiveFriction
-from joint_dynamics.control.arm import ArmModel
 from joint_dynamics.control.computed_torque import ComputedTorque
 from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.follower import Follower, Points
@@ -16,7 +15,7 @@ from joint_dynamics.control.torque_derivatives import torque_derivatives
 from joint_dynamics.control.trajectory import FilledTrajectory, check_motion, fill_effort
 
 __all__ = [
-    'AdaptiveFriction', 'ArmModel', 'ComputedTorque', 'ControlLoop', 'Controller', 'ControllerParameter', 'ControllerSetup', 'FilledTrajectory',
+    'AdaptiveFriction', 'ComputedTorque', 'ControlLoop', 'Controller', 'ControllerParameter', 'ControllerSetup', 'FilledTrajectory',
     'FlexibleJoint', 'Follower', 'FrictionCompensation', 'InterfaceConfiguration', 'Interfaces', 'JointTorqueFeedback', 'LoopSettings', 'Path',
     'Points', 'SafetyGate', 'TorqueLaw', 'available', 'check_motion', 'create', 'fill_effort', 'load', 'order_joints', 'torque_derivatives',
 ]

@@ -18,7 +18,5 @@ class ComputedTorque(TorqueLaw):
         """Return the motor torque (n,) N·m of q_d, q̇_d, q̈_d (3, n)."""
         q, dq, ddq = motion
         tau_J = self.arm.rigid.inverse_dynamics(q, dq, ddq)
-        theta = q
-        if self.friction.kind == 'hysteresis':
-            theta = self.transmission.encoder(q + self.transmission.deformation(tau_J))
-        return tau_J + self.arm.rotor_inertia * ddq + self.friction.torque(theta, dq, tau_J)
+        theta = self.transmission.motor_angle(q, tau_J) if self.friction.kind == 'hysteresis' else None
+        return self.motor_torque(q, theta, dq, ddq, tau_J)

@@ -36,6 +36,7 @@ class FlexibleJoint(TorqueLaw):
         ControllerParameter('feedback_side', 'link', 'side of the transmission on which the PID closes its loop', choices=('link', 'motor')))
     DERIVATIVES = 4
     ADAPTS = True
+    USES_DAMPING = True
 
     def on_configure(self, setup: ControllerSetup) -> None:
         """Take arm and parameters; raises JointDynamicsError when the arm has no stiffness."""
@@ -60,7 +61,7 @@ class FlexibleJoint(TorqueLaw):
         phi = self.transmission.deformation(tau)
         k = self._stiffness.stiffness(phi)
         dphi = rate / k
-        ddphi = (curvature - self.transmission.slope(phi) * dphi * dphi) / k
+        ddphi = (curvature - self._stiffness.curvature(phi) * dphi * dphi) / k
         return tau, motion[0] + phi - self.arm.damping * dphi / k, motion[1] + dphi, motion[2] + ddphi
 
     def motor_reference(self, motion: NDArray) -> tuple[NDArray, NDArray, NDArray]:
@@ -73,7 +74,7 @@ class FlexibleJoint(TorqueLaw):
         tau, theta, omega, alpha = self.motor_motion(motion)
         theta = self.transmission.encoder(theta)
         self._desired = tau, theta, omega
-        return tau + self.arm.rotor_inertia * alpha + self.friction.torque(theta, omega, tau)
+        return self.motor_torque(motion[0], theta, omega, alpha, tau)
 
     def tracking_error(self, motion: NDArray) -> tuple[NDArray, NDArray]:
         """Return the error of the side on which the PID closes, of the motion that `feedforward` was given last."""

@@ -1,6 +1,6 @@
 """Friction compensation along the desired motion: the model's own hysteresis, driven by what is wanted, not by what is measured [M6 eq 29].
 
-    f̂ = gain · (α1 F(τ_J,d) H(θ_d) + α2 θ̇_d + F_v(θ̇_d, T))
+    f̂ = gain · (α1 F(τ_J,d) H(θ_d) + α2 θ̇_d + F_v(θ̇_d, T) + what coupled motors and further terms rub)
 
 Bounded inputs give a bounded output [M6 6.5]: H is within ±1, τ_J,d is limited to what the joints can transmit, T to the range the
 temperature model was identified in, α to its region [M6 eq 27]; a temperature or an α that is not a number leaves the last good one.
@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from joint_dynamics.control.arm import ArmModel
+from joint_dynamics.arm import Arm
 from joint_dynamics.control.interface import ControllerParameter
 from joint_dynamics.errors import JointDynamicsError
 
@@ -39,16 +39,18 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
 class FrictionCompensation:
     """Friction torque (n,) of the desired motion of all joints; keeps its own hysteresis state, the last temperature and the last α.
 
-    Raises JointDynamicsError when the arm has no friction of the kind asked for.
+    `remarks`: what is not as asked for or as described, naming field and joint. Where the description has no Maxwell-slip part, `hysteresis`
+    is `static`, which that says. Raises JointDynamicsError when the arm has no friction at all.
     """
 
-    def __init__(self, arm: ArmModel, kind: Kind, *, gain: ArrayLike = 1.0, smoothing: float = 0.0,
+    def __init__(self, arm: Arm, kind: Kind, *, gain: ArrayLike = 1.0, smoothing: float = 0.0,
                  alpha_bounds: tuple[ArrayLike, ArrayLike] = ALPHA_BOUNDS, viscous_share: float = 0.0):
         if kind != 'none' and arm.friction is None:
             raise JointDynamicsError(f'friction: expected a friction model in the dynamics description for {kind!r}, found none')
+        self.remarks: list[str] = []
         if kind == 'hysteresis' and (arm.friction is None or arm.friction.maxwell_slip is None):
-            raise JointDynamicsError('friction: expected a Maxwell-slip part in the dynamics description for hysteresis, found none '
-                                     '(identify it, or set friction to static)')
+            self.remarks.append('friction: hysteresis asked for, static used: no joint has friction.maxwell_slip in the dynamics description')
+            kind = 'static'
         self.kind = kind
         self.gain = np.broadcast_to(np.asarray(gain, dtype=float), (arm.n,)).copy()
         self.smoothing = smoothing
@@ -60,20 +62,33 @@ class FrictionCompensation:
             # The paper's ±0.05 N·m·s/rad is half a percent of the viscous friction of a shoulder.
             viscous = viscous_share * np.abs(arm.friction.static_part.viscous(np.ones(arm.n)))
             self._lower[:, 1], self._upper[:, 1] = np.minimum(self._lower[:, 1], -viscous), np.maximum(self._upper[:, 1], viscous)
-        self._model = None if arm.friction is None else arm.friction.copy()
+        self._arm, self._model, self._terms = arm, arm.friction, arm.terms.friction or None
+        slip = None if arm.friction is None else arm.friction.maxwell_slip
+        self._slip = None if slip is None or kind != 'hysteresis' else slip.copy()
         self._nominal = np.clip(arm.friction_scale, self._lower, self._upper)
-        # Load beyond what the joint is built for is a defect of the reference; infinite where the URDF states no limit.
-        self._load = arm.effort_limit
+        self._remark(arm)
         self.alpha = self._nominal.copy()
         self.temperature = np.zeros(arm.n) if self._model is None else self._model.parameters['T_0'].copy()
         self._low = self._high = self.temperature
+        self._warmth = None if self._model is None else self._model.warmth(self.temperature)
         if self._model is not None:
             self._low, self._high = self._model.parameters['T_min'], self._model.parameters['T_max']
 
+    def _remark(self, arm: Arm) -> None:
+        if self.kind == 'none':
+            if arm.friction is not None or arm.coupled is not None:
+                self.remarks.append('joints.*.friction, inertial.coupling: friction is not compensated (friction is none)')
+            names = arm.terms.friction.names(arm.joint_names)
+            self.remarks += [f'{name}: friction is not compensated (friction is none)' for name in names]
+            return
+        for name, given, bounded in zip(arm.joint_names, arm.friction_scale, self._nominal, strict=True):
+            if not np.array_equal(given, bounded):
+                self.remarks.append(f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {bounded.tolist()} is used')
+
     def reset(self) -> None:
         """Forget the hysteresis; α and temperature stay."""
-        if self.kind == 'hysteresis' and self._model is not None:
-            self._model.reset()
+        if self._slip is not None:
+            self._slip.reset()
 
     def adapt(self, scale: NDArray, excess: NDArray) -> None:
         """Take α of the estimator, (n,) each, into its region; what is not a number leaves the last one."""
@@ -84,17 +99,20 @@ class FrictionCompensation:
     def warm(self, temperature: NDArray) -> None:
         """Take joint temperatures (n,) °C into the model's range; what is not a number leaves the last one."""
         bounded = np.minimum(np.maximum(temperature, self._low), self._high)
-        np.copyto(self.temperature, bounded, where=bounded == bounded)
+        new = (bounded == bounded) & (bounded != self.temperature)
+        if new.any():
+            np.copyto(self.temperature, bounded, where=new)
+            self._warmth = None if self._model is None else self._model.warmth(self.temperature)
 
-    def torque(self, theta: NDArray, omega: NDArray, tau_J: NDArray) -> NDArray:
-        """Return f̂ (n,) N·m at θ_d rad, θ̇_d rad/s and τ_J,d N·m, and advance the hysteresis to θ_d."""
-        model = self._model
-        if self.kind == 'none' or model is None:
+    def torque(self, q: NDArray, theta: NDArray | None, omega: NDArray, tau_J: NDArray) -> NDArray:
+        """Return f̂ (n,) N·m at q_d rad, θ_d rad, θ̇_d rad/s and τ_J,d N·m, and advance the hysteresis to θ_d (not needed without)."""
+        if self.kind == 'none':
             return np.zeros_like(omega)
-        load = np.minimum(np.maximum(tau_J, -self._load), self._load)
-        if self.kind == 'hysteresis' and model.maxwell_slip is not None:
-            H = model.maxwell_slip.step(theta)
+        if self._slip is not None and theta is not None:
+            H = self._slip.step(theta)
         else:
             H = np.tanh(omega / self.smoothing) if self.smoothing > 0 else np.sign(omega)
-        return self.gain * (self.alpha[:, 0] * model.level(load) * H + self.alpha[:, 1] * omega
-                            + model.speed_part(H, omega, self.temperature))
+        found = self._arm.friction_torque(H, omega, tau_J, self.temperature, self.alpha, self._warmth)
+        if self._terms is not None:
+            found = found + self._terms.torque(q, omega, tau_J, H, self.temperature)
+        return self.gain * found

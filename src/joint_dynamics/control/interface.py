@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from joint_dynamics.errors import JointDynamicsError
 
 if TYPE_CHECKING:
-    from joint_dynamics.control.arm import ArmModel
+    from joint_dynamics.arm import Arm
 
 #: State quantities and their units. `effort` is the measured motor torque K_τ i, `torque` that through the transmission.
 STATES: dict[str, str] = {
@@ -121,11 +121,11 @@ class ControllerParameter:
 class ControllerSetup:
     """What a controller is configured with: the arm, and its parameters by name."""
 
-    arm: ArmModel
+    arm: Arm
     parameters: Mapping[str, Any]
 
     @classmethod
-    def of(cls, controller: Controller | type[Controller], arm: ArmModel, **values: Any) -> ControllerSetup:
+    def of(cls, controller: Controller | type[Controller], arm: Arm, **values: Any) -> ControllerSetup:
         """Return a setup with the controller's defaults but for `values`; raises JointDynamicsError for a name it does not have."""
         rows = {row.name: row for row in controller.PARAMETERS}
         unknown = sorted(set(values) - set(rows))

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.control.arm import ArmModel
+from joint_dynamics.arm import Arm, Transmission
 from joint_dynamics.control.friction import FrictionCompensation, friction_parameters
 from joint_dynamics.control.interface import (
     REFERENCES,
@@ -23,8 +23,8 @@ from joint_dynamics.control.interface import (
     ControllerSetup,
     InterfaceConfiguration,
 )
-from joint_dynamics.control.transmission import Transmission
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.elastic_range import check_range
 
 COMMON_PARAMETERS = (
     ControllerParameter('gravity', True, 'whether the command holds gravity; false for a robot that adds it itself'),
@@ -40,22 +40,29 @@ COMMON_PARAMETERS = (
 class TorqueLaw(Controller):
     """A law that turns the desired motion into motor torque by `feedforward`; see the module for what is added to it.
 
-    Attributes: arm; friction, the compensation with its own state; transmission. DERIVATIVES: how many of the desired motion it needs.
+    Attributes: arm; friction, the compensation with its own state; transmission. DERIVATIVES: how many of the desired motion it needs. ADAPTS,
+    USES_DAMPING: whether it takes the estimator's α, and the damping of the transmission.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('none'))
     DERIVATIVES: ClassVar[int] = 2
     ADAPTS: ClassVar[bool] = False
+    USES_DAMPING: ClassVar[bool] = False
 
-    arm: ArmModel
+    arm: Arm
     friction: FrictionCompensation
     transmission: Transmission
 
     def on_configure(self, setup: ControllerSetup) -> None:
         """Take the arm and the parameters; raises JointDynamicsError when the arm lacks what they ask for."""
         self.arm = arm = setup.arm
+        arm.check_drives()
+        if arm.stiffness is not None:
+            # One that bends over beyond what the joint can bear does no harm; one that does before has no deformation for every torque.
+            check_range(arm.stiffness, arm.joint_names, arm.effort_limit)
         self._joint_names = arm.joint_names
-        self.transmission = Transmission(arm)
+        self.transmission = arm.transmission
+        self._springs = arm.terms.position or None
         values = setup.parameters
         self.friction = FrictionCompensation(arm, values['friction'], gain=values['friction_gain'], smoothing=values['friction_smoothing'],
                                              alpha_bounds=(values['alpha_lower'], values['alpha_upper']),
@@ -110,6 +117,23 @@ class TorqueLaw(Controller):
             tau -= self.arm.rigid.gravity(self._motion[0])
         self.command[self._output] = (tau + self.feedback(self._motion, period)) * self._scale
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What of the dynamics description this law does not use, or uses in another way than it stands there; worth saying once."""
+        arm = self.arm
+        found = [*arm.remarks, *self.friction.remarks]
+        unused = {'backlash': [] if arm.backlash is None else arm.joint_names,
+                  'damping': [] if self.USES_DAMPING else [name for name, D in zip(arm.joint_names, arm.damping, strict=True) if D > 0]}
+        return (*found, *(f'joints.({", ".join(names)}).{key}: not used by {type(self).__name__}' for key, names in unused.items() if names))
+
+    def motor_torque(self, q: NDArray, theta: NDArray | None, speed: NDArray, acceleration: NDArray, tau_J: NDArray) -> NDArray:
+        """Return the motor torque (n,) N·m that τ_J, rotors, friction and further terms take: `Arm.motor_torque` with the law's own friction.
+
+        q: link rad; theta: motor encoder rad (None where the friction has no hysteresis); speed, acceleration: of the motor.
+        """
+        total = tau_J + self.arm.rotor_torque(acceleration) + self.friction.torque(q, theta, speed, tau_J)
+        return total if self._springs is None else total + self._springs.torque(q, speed, tau_J)
+
     @abstractmethod
     def feedforward(self, motion: NDArray) -> NDArray:
         """Return the motor torque (n,) N·m of the desired motion (DERIVATIVES + 1, n), gravity and friction included."""
@@ -127,4 +151,4 @@ class TorqueLaw(Controller):
         # Bounded as the acceleration it asks for, so that no time of standing at a stop winds it up.
         self._integral = np.clip(self._integral + self._ki * error * period, -self._integral_limit, self._integral_limit)
         acceleration = -self._kd * rate - self._kp * error - self._integral
-        return self.arm.rigid.mass_matrix(motion[0]) @ acceleration + self.arm.rotor_inertia * acceleration
+        return self.arm.rigid.mass_matrix(motion[0]) @ acceleration + self.arm.rotor_torque(acceleration)

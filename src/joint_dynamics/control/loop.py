@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from joint_dynamics.control.arm import ArmModel
+from joint_dynamics.arm import Arm
 from joint_dynamics.control.inputs import AgedInterfaces, beyond
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
 from joint_dynamics.control.safety import SafetyGate
@@ -58,7 +58,7 @@ class ControlLoop:
 
     """
 
-    def __init__(self, controller: Controller, arm: ArmModel, settings: LoopSettings | None = None, parameters: Mapping[str, Any] | None = None):
+    def __init__(self, controller: Controller, arm: Arm, settings: LoopSettings | None = None, parameters: Mapping[str, Any] | None = None):
         self.controller, self.arm = controller, arm
         self.settings = settings = settings or LoopSettings()
         if settings.safe not in ('gravity', 'zero'):
@@ -92,6 +92,11 @@ class ControlLoop:
         self._still = np.zeros(arm.n)
         self.doubt = 'not active'
         self.warning = ''
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What of the dynamics description is not used, or in another way than it stands there: worth saying once."""
+        return getattr(self.controller, 'remarks', self.arm.remarks)
 
     def _make_gate(self) -> SafetyGate:
         arm, settings = self.arm, self.settings

@@ -15,14 +15,15 @@ import numpy as np
 import pinocchio
 from numpy.typing import NDArray
 
-from joint_dynamics.control import ArmModel, ControlLoop, create
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, create
 from joint_dynamics.demo import motions
 from joint_dynamics.demo.comparison import Comparison, compare_parameters, friction_errors, map_nrmse
 from joint_dynamics.demo.joints import identify_joints
 from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, demo_robot
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import EstimationSettings, JointEstimator, JointModel
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.excitation.plan import Plan, PlanSettings, plan
 from joint_dynamics.identification import IdentificationResult, IdentificationSettings, identify
 from joint_dynamics.recording import Recording
@@ -181,7 +182,7 @@ def _estimator(chain: Chain, description: DynamicsDescription) -> JointEstimator
         'adaptive' if description.friction(chain.robot.joint_names).maxwell_slip is not None else 'coulomb_viscous'
     )
     return JointEstimator(
-        JointModel.from_description(description, chain.model), chain.robot.period, EstimationSettings(friction=friction)
+        Arm.from_description(chain.model, description), chain.robot.period, EstimationSettings(friction=friction)
     )
 
 
@@ -249,7 +250,7 @@ def feed_forward(chain: Chain) -> None:
     Where the identification has found no presliding, the adaptive law scales the map over speed instead of the hysteresis.
     """
     assert chain.description is not None
-    arm = ArmModel.from_description(chain.model, chain.description)
+    arm = Arm.from_description(chain.model, chain.description)
     static = {'friction': 'static', 'friction_smoothing': 0.02}
     hysteresis = arm.friction is not None and arm.friction.maxwell_slip is not None
     loops = {

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from joint_dynamics.description.files import current, write_atomically
 from joint_dynamics.description.identity import check_identity, identity_of
-from joint_dynamics.description.schema import FORMAT, VERSION, validate
+from joint_dynamics.description.schema import FORMAT, VERSION, migrated, validate
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
 
 
 class DynamicsDescription:
@@ -29,7 +29,7 @@ class DynamicsDescription:
 
     Parameters
     ----------
-    document: mapping as in docs/dynamics_description.md (copied). `format` and `version` may be left out.
+    document: mapping as in docs/dynamics_description.md (copied). `format` and `version` may be left out; one of version 1 is brought up to date.
 
     Raises JointDynamicsError with the path of the first field that is wrong.
 
@@ -38,7 +38,7 @@ class DynamicsDescription:
     def __init__(self, document: Mapping[str, Any]):
         if not isinstance(document, Mapping):
             validate(document)
-        self.document: dict[str, Any] = {'format': FORMAT, 'version': VERSION, **copy.deepcopy(dict(document))}
+        self.document: dict[str, Any] = migrated({'format': FORMAT, 'version': VERSION, **copy.deepcopy(dict(document))})
         validate(self.document)
         self._identity: Mapping[str, Any] | None = None
 
@@ -131,10 +131,8 @@ class DynamicsDescription:
         """Return the friction of all joints; raise JointDynamicsError where a joint has none."""
         names = self._names(joint_names)
         documents = [self._part(name, 'friction') for name in names]
-        maps = [[self.joint(name).get(key) for name in names] for key in ('backlash', 'kinematic_error')]
-        backlash, kinematic = (None if all(item is None for item in items) else [_map(item, neutral) for item in items]
-                               for items, neutral in zip(maps, (1e-3, 0.0), strict=True))
-        return FrictionModel.from_dicts(documents, backlash, kinematic)
+        maps = [self.joint(name).get('kinematic_error') for name in names]
+        return FrictionModel.from_dicts(documents, None if all(item is None for item in maps) else [_map(item, 0.0) for item in maps])
 
     def scale(self, joint_names: tuple[str, ...] | list[str] | None = None) -> NDArray:
         """Return the present friction scale α, (n, 2): [1, 0] where nothing was adapted [M6 eq 24]."""
@@ -143,6 +141,10 @@ class DynamicsDescription:
     def stiffness(self, joint_names: tuple[str, ...] | list[str] | None = None) -> TorsionalStiffness:
         """Return the torsional stiffness of all joints; raise JointDynamicsError where a joint has none."""
         return TorsionalStiffness.stack([TorsionalStiffness.from_dict(self._part(name, 'stiffness')) for name in self._names(joint_names)])
+
+    def backlash(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
+        """Return half the lost motion 𝓑(θ) of all joints, rad, zero where none was measured."""
+        return PeriodicMap.stack([_map(self.joint(name).get('backlash'), 0.0) for name in self._names(joint_names)])
 
     def kinematic_error(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
         """Return the kinematic error map θ̃(θ) of all joints, zero where none was identified."""
@@ -164,20 +166,30 @@ class DynamicsDescription:
         if 'inertial' not in self.document:
             raise JointDynamicsError('dynamics description: inertial: expected this field, found nothing')
         self.check_robot(model)
-        standard = np.zeros(len(model.parameter_names))
+        standard = StandardParameters(np.zeros(len(model.parameter_names)), model.n)
         for k, name in enumerate(model.joint_names):
             part = self.joint(name)
-            link = self.document['inertial']['standard'][name]
-            standard[PER_JOINT * k:PER_JOINT * k + 10] = [link[parameter] for parameter in INERTIAL]
-            standard[PER_JOINT * k + 10] = part.get('rotor_inertia', {}).get('value', 0.0)
+            standard.take_link(k, self.document['inertial']['standard'][name])
+            standard.rotor_inertia[k] = part.get('rotor_inertia', {}).get('value', 0.0)
             if friction and 'friction' in part:
                 values = part['friction']['parameters']
-                standard[PER_JOINT * k + 11:PER_JOINT * k + 14] = values.get('F_V1', 0.0), values['F_C0'], values.get('offset', 0.0)
+                standard.viscous[k], standard.coulomb[k], standard.offset[k] = values.get('F_V1', 0.0), values['F_C0'], values.get('offset', 0.0)
         if model.coupling is not None:
             coupled = self.document['inertial'].get('coupling', {})
-            for k, name in enumerate(model.parameter_names[PER_JOINT * model.n:], start=PER_JOINT * model.n):
-                standard[k] = coupled.get(name, 0.0) if friction or name.startswith('Ia') else 0.0
-        return standard
+            standard.coupled[:] = [coupled.get(name, 0.0) if friction or name.startswith('Ia') else 0.0 for name in model.coupling.parameter_names]
+        return standard.values
+
+    def payload(self) -> NDArray:
+        """Return the ten inertial parameters of the payload in the last joint's frame, zeros where none is described; see `payload_attached`."""
+        given = self.document.get('payload')
+        if given is None:
+            return np.zeros(len(INERTIAL))
+        return np.array([*given.get('inertia', (0.0,) * 6), *given['first_moments'], given['mass']['value']], dtype=float)
+
+    @property
+    def payload_attached(self) -> bool:
+        """Whether the described payload hangs on the arm: false where it was only weighed or identified, and taken off again."""
+        return 'payload' in self.document and self.document['payload'].get('attached', True)
 
 
 @cache

@@ -14,34 +14,75 @@ from numpy.typing import NDArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import INERTIAL, RobotModel
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.standard_parameters import INERTIAL, tensor_of
 from joint_dynamics.robot.urdf import parse_urdf, read_source
+
+PAYLOAD = ('merged', 'apart', 'without')
+PAYLOAD_LINK = 'payload'
 
 
 def pseudo_inertia(link: dict[str, float]) -> NDArray:
     """Return the pseudo-inertia (4, 4) of standard parameters; positive definite exactly for a body of positive density [A eq 2.9]."""
-    xx, xy, xz, yy, yz, zz, mx, my, mz, mass = (link[name] for name in INERTIAL)
-    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    body = np.array([link[name] for name in INERTIAL])
+    tensor, moments = tensor_of(body), body[6:9, None]
     sigma = 0.5 * np.trace(tensor) * np.eye(3) - tensor
-    moments = np.array([[mx], [my], [mz]])
-    return np.block([[sigma, moments], [moments.T, np.array([[mass]])]])
+    return np.block([[sigma, moments], [moments.T, body[9:, None]]])
 
 
-def inconsistent_links(description: DynamicsDescription) -> list[str]:
+def exported_links(description: DynamicsDescription, payload: str = 'merged') -> dict[str, NDArray]:
+    """Return the ten inertial parameters of every link as `export_urdf` writes them."""
+    standard = description.document['inertial']['standard']
+    links = {name: np.array([standard[name][parameter] for parameter in INERTIAL]) for name in description.joint_names}
+    if payload == 'merged' and description.payload_attached:
+        links[description.joint_names[-1]] += description.payload()
+    return links
+
+
+def inconsistent_links(description: DynamicsDescription, payload: str = 'merged') -> list[str]:
     """Return the joints whose link is no body: its pseudo-inertia is not positive definite."""
-    return [name for name, link in description.document['inertial']['standard'].items() if np.linalg.eigvalsh(pseudo_inertia(link))[0] <= 0]
+    return [name for name, body in exported_links(description, payload).items()
+            if np.linalg.eigvalsh(pseudo_inertia(dict(zip(INERTIAL, body, strict=True))))[0] <= 0]
 
 
-def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | Path) -> list[str]:
+def not_exported(description: DynamicsDescription, payload: str = 'merged') -> list[str]:
+    """Return what of a description a URDF has no place for, one line per field with its joints: torques computed from the URDF are without it."""
+    lines: dict[str, list[str]] = {}
+    friction = {'parameters': 'all but F_C0, F_V1 (offset, Stribeck, load and temperature parts)',
+                'maxwell_slip': '', 'quadrants': '', 'directions': ''}
+    for name in description.joint_names:
+        part = description.joint(name)
+        for key in ('drive_gain', 'rotor_inertia', 'stiffness', 'damping', 'kinematic_error', 'backlash', 'terms', 'gear_ratio', 'temperature_range'):
+            if key in part:
+                lines.setdefault(key, []).append(name)
+        for key, what in friction.items():
+            given = part.get('friction', {}).get(key, {})
+            if given and (key != 'parameters' or set(given) - {'F_C0', 'F_V1'}):
+                lines.setdefault(f'friction.{key}{f": {what}" if what else ""}', []).append(name)
+    found = [f'joints.({", ".join(names)}).{key}' for key, names in lines.items()]
+    if 'mounting' in description.document:
+        found.append('mounting')
+    if description.document['robot'].get('coupling') is not None or 'coupling' in description.document['inertial']:
+        found.append('robot.coupling, inertial.coupling')
+    if np.any(description.payload()) and (payload == 'without' or not description.payload_attached):
+        found.append('payload')
+    return found
+
+
+def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | Path, payload: str = 'merged') -> list[str]:
     """Write `urdf` with the description's inertials to `out`; return the joints whose link is no body (tools may refuse those).
 
-    Links fixed to a moving one are lumped into it (their own inertials are removed), as the identified link holds them all. Rotor
-    inertia goes to no place of the URDF; friction becomes <dynamics damping friction>. Raises JointDynamicsError where the description
-    has no
-    inertial part, a joint is not in the URDF, or a link has a mass that is not positive, which a URDF cannot hold.
+    payload: a described payload that is on the arm is `merged` into the last link, kept `apart` as a link of its own that is fixed to it, or left
+    out (`without`). Links fixed to a moving one are lumped into it (their own inertials are removed), as the identified link holds them all.
+    Friction at its present scale α becomes <dynamics damping friction>; for what a URDF has no place, see `not_exported`. Raises
+    JointDynamicsError where the description has no inertial part, a joint is not in the URDF, or a link has a mass that is not positive, which a
+    URDF cannot hold.
     """
+    if payload not in PAYLOAD:
+        raise JointDynamicsError(f'export-urdf: expected the payload {", ".join(PAYLOAD)}, found {payload!r}')
     if 'inertial' not in description.document:
         raise JointDynamicsError('export-urdf: expected a description with inertial parameters, found none')
+    bodies = exported_links(description, payload)
     text, name = read_source(urdf)
     root = parse_urdf(text, name)
     joints = {joint.get('name'): joint for joint in root.findall('joint')}
@@ -49,9 +90,8 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
     for joint_name in description.joint_names:
         if joint_name not in joints:
             raise JointDynamicsError(f'export-urdf: expected joint {joint_name!r} in {name}, found {", ".join(map(str, joints))}')
-        standard = description.document['inertial']['standard'][joint_name]
-        if standard['M'] <= 0:
-            raise JointDynamicsError(f'export-urdf: expected a positive mass behind {joint_name}, found {standard["M"]:.4g} kg; '
+        if bodies[joint_name][9] <= 0:
+            raise JointDynamicsError(f'export-urdf: expected a positive mass behind {joint_name}, found {bodies[joint_name][9]:.4g} kg; '
                                      'identify with the URDF (not an MDH table) or with physical consistency')
     robot = description.document['robot']
     description.check_robot(RobotModel.from_urdf(text, joints=description.joint_names, locked=robot.get('locked'),
@@ -60,14 +100,16 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
         element = joints[joint_name]
         child = element.find('child')
         link_name = None if child is None else child.get('link')
-        _write_inertial(links[link_name], description.document['inertial']['standard'][joint_name])
+        _write_inertial(links[link_name], bodies[joint_name])
         for fixed in _fixed_below(link_name, joints, set(description.joint_names)):
             for inertial in links[fixed].findall('inertial'):
                 links[fixed].remove(inertial)
         _write_friction(element, description.joint(joint_name))
+    if payload == 'apart' and description.payload_attached:
+        _write_payload(root, link_name, description.payload())
     ET.indent(root)
     write_atomically(out, '<?xml version="1.0"?>\n' + ET.tostring(root, encoding='unicode') + '\n')
-    return inconsistent_links(description)
+    return inconsistent_links(description, payload)
 
 
 def _fixed_below(link: str | None, joints: dict, moving: set[str]) -> list[str]:
@@ -80,14 +122,23 @@ def _fixed_below(link: str | None, joints: dict, moving: set[str]) -> list[str]:
     return found
 
 
-def _write_inertial(link: ET.Element, standard: dict[str, float]) -> None:
+def _write_payload(root: ET.Element, parent: str | None, body: NDArray) -> None:
+    if body[9] <= 0:
+        raise JointDynamicsError(f'export-urdf: expected a payload of positive mass to keep apart, found {body[9]:.4g} kg')
+    taken = {element.get('name') for element in root}
+    name = next(name for name in (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3))) if name not in taken)
+    link, joint = ET.SubElement(root, 'link', name=name), ET.SubElement(root, 'joint', name=f'{name}_joint', type='fixed')
+    ET.SubElement(joint, 'parent', link=str(parent))
+    ET.SubElement(joint, 'child', link=name)
+    _write_inertial(link, body)
+
+
+def _write_inertial(link: ET.Element, body: NDArray) -> None:
     for old in link.findall('inertial'):
         link.remove(old)
-    mass = standard['M']
-    centre = np.array([standard['MX'], standard['MY'], standard['MZ']]) / mass
-    about_origin = np.array([[standard['XX'], standard['XY'], standard['XZ']], [standard['XY'], standard['YY'], standard['YZ']],
-                             [standard['XZ'], standard['YZ'], standard['ZZ']]])
-    tensor = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    mass = body[9]
+    centre = body[6:9] / mass
+    tensor = tensor_of(body) - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
     inertial = ET.Element('inertial')
     ET.SubElement(inertial, 'origin', xyz=' '.join(repr(float(value)) for value in centre), rpy='0 0 0')
     ET.SubElement(inertial, 'mass', value=repr(float(mass)))
@@ -99,7 +150,8 @@ def _write_inertial(link: ET.Element, standard: dict[str, float]) -> None:
 def _write_friction(joint: ET.Element, part: dict) -> None:
     if 'friction' not in part:
         return
-    values = part['friction']['parameters']
+    values, (first, second) = part['friction']['parameters'], part['friction'].get('scale', (1.0, 0.0))
     for old in joint.findall('dynamics'):
         joint.remove(old)
-    ET.SubElement(joint, 'dynamics', damping=repr(max(0.0, float(values.get('F_V1', 0.0)))), friction=repr(max(0.0, float(values['F_C0']))))
+    ET.SubElement(joint, 'dynamics', damping=repr(max(0.0, float(values.get('F_V1', 0.0)) + second)),
+                  friction=repr(max(0.0, first * float(values['F_C0']))))

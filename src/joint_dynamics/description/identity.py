@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import PER_JOINT, RobotModel
+from joint_dynamics.robot import RobotModel, StandardParameters
 
 VERSION = 1
 DECIMALS = 4
@@ -50,7 +50,7 @@ def nominal_mass(model: RobotModel) -> float | None:
     """Return the mass of all moving links [kg] as the URDF has it, None where it has none."""
     if model.parameters is None:
         return None
-    mass = float(model.parameters[9:PER_JOINT * model.n:PER_JOINT].sum())
+    mass = float(StandardParameters(model.parameters, model.n).links[:, -1].sum())
     return mass if mass > 0 else None
 
 
@@ -61,10 +61,14 @@ def differences(described: Mapping[str, Any], robot: Mapping[str, Any]) -> list[
     ours, theirs = described['joints'], robot['joints']
     found = [f'joint {name} is in the description only' for name in ours if name not in theirs]
     found += [f'joint {name} is of the robot only' for name in theirs if name not in ours]
+    # A URDF has no place for the coupling of drives: a robot that states none takes that of the description.
+    silent = not any('coupling' in joint for joint in theirs.values())
     for name in ours:
         if name not in theirs:
             continue
         for key, words in QUANTITIES.items():
+            if key == 'coupling' and silent:
+                continue
             before, now = ours[name].get(key), theirs[name].get(key)
             if not _same(key, before, now):
                 found.append(f'{words} of {name} is {_text(before)} in the description, {_text(now)} of the robot')

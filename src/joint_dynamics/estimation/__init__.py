@@ -3,7 +3,6 @@ from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth, trend
 from joint_dynamics.estimation.joint_estimator import JointEstimator
-from joint_dynamics.estimation.joint_model import JointModel
 from joint_dynamics.estimation.observers import FrictionObserver, MomentumObserver
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares
@@ -14,5 +13,5 @@ from joint_dynamics.estimation.timeline import Timeline
 from joint_dynamics.estimation.torques import TorqueFusion
 
 __all__ = ['ContactDetector', 'CoulombViscousEstimator', 'EstimationSession', 'EstimationSettings', 'FrictionEstimator',
-           'FrictionObserver', 'HealthMonitor', 'HealthThresholds', 'JointEstimator', 'JointHealth', 'JointModel', 'MomentumObserver',
+           'FrictionObserver', 'HealthMonitor', 'HealthThresholds', 'JointEstimator', 'JointHealth', 'MomentumObserver',
            'PayloadEstimator', 'RecursiveLeastSquares', 'StiffnessEstimator', 'Timeline', 'TorqueFusion', 'trend']

@@ -76,7 +76,7 @@ def _samples(session: EstimationSession) -> Condition:
 def _friction(session: EstimationSession) -> Condition:
     estimator = session.estimator
     assert estimator is not None
-    names, friction = estimator.model.joint_names, estimator.friction
+    names, friction = estimator.arm.joint_names, estimator.friction
     if friction is None:
         return Condition(OK, 'as described, not adapted', {})
     values = _by_joint(names, friction.parameters)
@@ -97,7 +97,7 @@ def _friction(session: EstimationSession) -> Condition:
 def _temperature(session: EstimationSession) -> Condition:
     estimator = session.estimator
     assert estimator is not None
-    names, present, model = estimator.model.joint_names, estimator.temperature, estimator.friction_model
+    names, present, model = estimator.arm.joint_names, estimator.temperature, estimator.friction_model
     values = _by_joint(names, present, '.1f')
     unknown = np.isnan(present)
     if model is None or not session.reads_temperature:
@@ -114,7 +114,7 @@ def _stiffness(session: EstimationSession) -> Condition:
     estimator = session.estimator
     assert estimator is not None
     assert estimator.stiffness is not None
-    names, stiffness = estimator.model.joint_names, estimator.stiffness
+    names, stiffness = estimator.arm.joint_names, estimator.stiffness
     values = _by_joint(names, stiffness.coefficients)
     changed = stiffness.changes > 0
     reasons = {'not excited yet': stiffness.excitation < 1.0, 'torque and deformation do not fit, nothing learnt': ~stiffness.believed &
@@ -126,7 +126,7 @@ def _stiffness(session: EstimationSession) -> Condition:
 def _contact(session: EstimationSession) -> Condition:
     estimator = session.estimator
     assert estimator is not None
-    names, detector = estimator.model.joint_names, estimator.detector
+    names, detector = estimator.arm.joint_names, estimator.detector
     values = _by_joint(names, estimator.external, '.2f')
     if detector.lasting.any():
         return Condition(WARNING, f'a load that the model does not have: {_joints(names, detector.lasting)}', values)
@@ -151,7 +151,7 @@ def _health(session: EstimationSession) -> Condition:
     estimator = session.estimator
     assert estimator is not None
     health = session.health()
-    names = estimator.model.joint_names
+    names = estimator.arm.joint_names
     values = {name: item.reason for name, item in zip(names, health, strict=True)}
     for level in (ERROR, WARNING):
         worn = [name for name, item in zip(names, health, strict=True) if item.status == level]

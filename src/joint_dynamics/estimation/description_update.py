@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.estimation.friction import CoulombViscousEstimator
 from joint_dynamics.estimation.health import JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
+from joint_dynamics.joint import TorsionalStiffness
 
 # Runs that are kept for the trend.
 RUNS = 200
@@ -43,38 +45,46 @@ def goes_on_from(saved: DynamicsDescription, description: DynamicsDescription) -
 
 
 def adapted(description: DynamicsDescription, estimator: JointEstimator, *, base: str, date: str, health: list[JointHealth],
-            history: list[Any]) -> DynamicsDescription:
+            history: list[Any], reference: TorsionalStiffness | None = None) -> DynamicsDescription:
     """Return the adapted copy of `description`.
 
-    base: `fingerprint` of the description that was described, not adapted; date: of the run, ISO 8601; history: the runs before this one.
+    base: `fingerprint` of the description that was described, not adapted; date: of the run, ISO 8601; history: the runs before this one;
+    reference: the stiffness when new, None where it is not known.
     """
     document = copy.deepcopy(description.document)
-    names = estimator.model.joint_names
-    reference: dict[str, Any] = {}
+    names = estimator.arm.joint_names
+    kept: dict[str, Any] = {}
     for j, name in enumerate(names):
         part = document['joints'][name]
         _write_friction(part, estimator, j)
-        known = estimator.model.reference
-        if known is not None:
-            reference[name] = {'stiffness': _plain(np.atleast_2d(known.coefficients)[j])}
+        if reference is not None:
+            kept[name] = {'stiffness': _plain(np.atleast_2d(reference.coefficients)[j])}
         stiffness = estimator.stiffness
         if stiffness is not None and stiffness.believed[j]:
             coefficients = _plain(stiffness.coefficients[j])
             part['stiffness'] = {**part.get('stiffness', {}), 'coefficients': coefficients,
                                  'standard_deviations': _plain(stiffness.standard_deviation[j]), 'method': 'online'}
             # The first stiffness that was learnt is what later ones are compared with.
-            reference.setdefault(name, {'stiffness': coefficients})
+            kept.setdefault(name, {'stiffness': coefficients})
     payload = estimator.payload
     if payload is not None and payload.known:
         deviations = np.sqrt(np.diag(payload.covariance))
         document['payload'] = {'mass': {'value': payload.mass, 'std': float(deviations[0])}, 'first_moments': _plain(payload.first_moments),
-                               'std': _plain(deviations)}
+                               'std': _plain(deviations), 'attached': True}
     run = {'date': date, 'joints': {name: {'stiffness': item.stiffness_ratio, 'friction': item.friction_ratio}
                                     for name, item in zip(names, health, strict=True)}}
     provenance = document.get('provenance')
     document['provenance'] = {**(provenance if isinstance(provenance, Mapping) else {}), 'estimator': {
-        'base': base, 'date': date, 'reference': reference, 'runs': [*history, run][-RUNS:]}}
+        'base': base, 'date': date, 'reference': kept, 'runs': [*history, run][-RUNS:]}}
     return DynamicsDescription(document)
+
+
+def reference_of(description: DynamicsDescription, arm: Arm) -> TorsionalStiffness | None:
+    """Return the stiffness of the joints when new: what an adapted description keeps, else what is described; None where a joint has neither."""
+    kept, names = notes_of(description).get('reference', {}), arm.joint_names
+    if all('stiffness' in kept.get(name, {}) for name in names):
+        return TorsionalStiffness.stack([TorsionalStiffness(kept[name]['stiffness']) for name in names])
+    return arm.stiffness if arm.stiffness_described.all() else None
 
 
 def _write_friction(part: dict[str, Any], estimator: JointEstimator, j: int) -> None:

@@ -203,6 +203,12 @@ class CoulombViscousEstimator:
         """P, (n, 2, 2), per (N·m)² of noise."""
         return self._rls.P.copy()
 
+    def against(self, F_C0: Array, F_V1: Array) -> tuple[Array, Array]:
+        """Return α (n, 2) against a described friction, with F_C = α1 F_C0 and F_V = F_V1 + α2, and its covariance (n, 2, 2)."""
+        unit = np.stack([1.0 / np.maximum(F_C0, 1e-6), np.ones(self.joints)], axis=1)
+        parameters = (self.parameters - np.stack([np.zeros(self.joints), F_V1], axis=1)) * unit
+        return parameters, self.covariance * unit[:, :, None] * unit[:, None, :]
+
     def predict(self, omega: Array) -> Array:
         """F̂ = F_C sgn ω + F_V ω, N·m, (n,)."""
         return self._rls.alpha[:, 0] * np.sign(omega) + self._rls.alpha[:, 1] * omega

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.contact import ContactDetector, Evidence
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
-from joint_dynamics.estimation.joint_model import JointModel
+from joint_dynamics.estimation.known_torque import KnownTorque, gain_of
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.parts import make_friction, make_payload, make_stiffness
 from joint_dynamics.estimation.settings import EstimationSettings
 from joint_dynamics.estimation.torques import TorqueFusion
-from joint_dynamics.joint.temperature import root_speed
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 Array = NDArray[np.float64]
@@ -38,26 +38,31 @@ SLACK, UNSURE = 0.1, 0.3
 class JointEstimator:
     """Estimates of n joints from samples of q, motor torque (or current) and, where there are two encoders, θ.
 
-    model JointModel; period s; settings EstimationSettings; motor_side: whether θ is measured (else θ = q: no stiffness, no spring torque).
+    arm Arm; period s; settings EstimationSettings; motor_side: whether θ is measured (else θ = q: no stiffness, no spring torque); effort:
+    whether `update` is given the motor's `current` (A) or its `torque` (N·m); None: current where the arm has all drive gains.
 
-    After an `update` that returned True, (n,) each, for the time `delay` s before that sample: `q`, `dq`, `ddq` (link, smoothed), `theta`, `omega`
-    (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`, `rotor_torque` (K_τ i − B ω̇),
-    `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three estimates of τ_J), `torque` (fused), `external` τ_ext,
-    `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether α, stiffness and payload adapt.
+    After an `update` that returned True, (n,) each, for the time `delay` s before that sample: `q`, `dq`, `ddq` (link, smoothed), `theta`, `omega`,
+    `rotor_acceleration` (motor side, reflected, kinematic error taken off), `hysteresis` H, `deformation` φ rad (elastic); `motor_torque`,
+    `rotor_torque` (K_τ i − B ω̇ − coupled drives − further terms), `friction_torque` f̂, `torque_link`, `torque_spring`, `torque_motor` (three
+    estimates of τ_J), `torque` (fused), `external` τ_ext, `external_deviation`, N·m; `contact` (n,) bool. `learning` (bool, settable): whether
+    α, stiffness and payload adapt.
 
     The parts: `friction` (FrictionEstimator, CoulombViscousEstimator or None), `stiffness` (StiffnessEstimator or None), `payload`
     (PayloadEstimator or None), `detector`, `filter`, `fusion`.
     """
 
-    def __init__(self, model: JointModel, period: float, settings: EstimationSettings | None = None, *, motor_side: bool = True) -> None:
-        self.model, self.settings = model, settings or EstimationSettings()
-        self.n, self.period, self.motor_side = model.robot.n, float(period), bool(motor_side)
-        use, n = self.settings, self.n
-        self.friction_model = None if use.friction == 'coulomb_viscous' else model.friction
+    def __init__(self, arm: Arm, period: float, settings: EstimationSettings | None = None, *, motor_side: bool = True,
+                 effort: str | None = None) -> None:
+        arm.check_drives()
+        self.arm, self.settings = arm, settings or EstimationSettings()
+        self.n, self.period, self.motor_side = arm.n, float(period), bool(motor_side)
+        use, n, self._gain = self.settings, self.n, gain_of(arm, effort)
+        self.friction_model = None if use.friction == 'coulomb_viscous' else arm.friction
         slip = None if self.friction_model is None else self.friction_model.maxwell_slip
+        self._known = KnownTorque(arm, slip is not None)
         if use.friction == 'adaptive' and slip is None:
             raise JointDynamicsError('friction: the method adaptive needs a friction model with a Maxwell-slip part; take coulomb_viscous')
-        self._kinematic = model.kinematic_error if motor_side else None
+        self._kinematic = arm.kinematic_error if motor_side else None
         self._slip = None if slip is None else slip.copy()
         if self._slip is not None:
             # The kinematic error is taken off before, once for all uses; without θ there is none to take off.
@@ -72,14 +77,15 @@ class JointEstimator:
         self._bind()
         self._stride = max(int(round(TURN / self.period)), 1)
         turn = self._stride * self.period
-        self.body = self._unloaded = model.robot.rigid_body(model.parameters)
-        self.fusion = TorqueFusion(model, use)
-        limit = np.where(np.isfinite(model.robot.limits.effort), model.robot.limits.effort, 100.0)
+        self.body = arm.rigid
+        self._unloaded = arm.carrying(np.zeros_like(arm.payload)).rigid if use.payload and arm.payload.any() else self.body
+        self.fusion = TorqueFusion(arm, use)
+        limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 100.0)
         self.detector = ContactDetector(n, turn, floor=use.contact_share * limit, noise=use.torque_noise * limit, deviations=use.contact_deviations,
                                         memory=use.contact_memory, omega_min=use.omega_min)
-        self.lost_motion = LostMotion(n, model.backlash, use.backlash_load * limit, turn)
-        self.friction = make_friction(model, use, turn)
-        self.stiffness = make_stiffness(model, use, turn) if motor_side else None
+        self.lost_motion = LostMotion(n, arm.backlash, use.backlash_load * limit, turn)
+        self.friction = make_friction(arm, use, turn)
+        self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
         self.payload = make_payload(self._unloaded, use, limit, turn)
         self._turns: tuple[Callable[[], None], ...] = (self._learn_stiffness, self._learn_friction, self._detect, self._weigh)
         if self.payload is not None:
@@ -94,7 +100,7 @@ class JointEstimator:
         """Name the parts of the smoother's output, which are views; a copy needs its own."""
         value, first, second = self.filter.value, self.filter.first, self.filter.second
         self.q, self.dq, self.ddq = (array[self._slot['q']] for array in (value, first, second))
-        self.theta, self.omega, self._domega = (array[self._side] for array in (value, first, second))
+        self.theta, self.omega, self.rotor_acceleration = (array[self._side] for array in (value, first, second))
         self.motor_torque = value[self._slot['tau']]
         self.hysteresis, self._F_v = (value[self._slot[name]] if name in self._slot else np.zeros(self.n) for name in ('H', 'F_v'))
 
@@ -109,16 +115,12 @@ class JointEstimator:
 
     def friction_scale(self) -> tuple[Array, Array]:
         """Return α (n, 2) against the described friction and its covariance (n, 2, 2); [F_C, F_V] and theirs where none is described."""
-        friction, described = self.friction, self.model.friction
+        friction, described = self.friction, self.arm.friction
         if friction is None:
-            return self.model.scale.copy(), np.zeros((self.n, 2, 2))
-        parameters, covariance = friction.parameters, friction.covariance
+            return self.arm.friction_scale.copy(), np.zeros((self.n, 2, 2))
         if isinstance(friction, CoulombViscousEstimator) and described is not None:
-            F_C0 = np.maximum(described.parameters['F_C0'], 1e-6)
-            unit = np.stack([1.0 / F_C0, np.ones(self.n)], axis=1)
-            parameters = (parameters - np.stack([np.zeros(self.n), described.parameters['F_V1']], axis=1)) * unit
-            covariance = covariance * unit[:, :, None] * unit[:, None, :]
-        return parameters, covariance
+            return friction.against(described.parameters['F_C0'], described.parameters['F_V1'])
+        return friction.parameters, friction.covariance
 
     def reset_signals(self) -> None:
         """Forget the signals and the hysteresis (after a gap or a jump of time); what was learnt stays."""
@@ -132,9 +134,8 @@ class JointEstimator:
         self.contact = np.zeros(n, dtype=bool)
         self.deformation, self.rotor_torque, self.friction_torque, self.friction_error = np.zeros((4, n))
         self.torque_link, self.torque_spring, self.torque_motor, self.torque, self.external = np.zeros((5, n))
-        self._level, self._coulomb, self._damping = np.zeros((3, n))
+        self._level, self._coulomb, self._damping, self._spring_weight, self._link_weight = np.zeros((5, n))
         self._fused_deviation = np.ones(n)
-        self._spring_weight, self._link_weight = np.zeros(n), np.zeros(n)
         self.external_deviation = np.full(n, 1e6)
 
     def reset(self) -> None:
@@ -143,7 +144,7 @@ class JointEstimator:
         for part in (self.friction, self.stiffness, self.payload, self.detector):
             if part is not None:
                 part.reset()
-        self.body = self._unloaded
+        self.body = self.arm.rigid
 
     def set_temperature(self, temperature: ArrayLike) -> None:
         """Take new joint temperatures (n,) °C; NaN: the last known stays, or the one in the settings, or that without effect."""
@@ -153,9 +154,8 @@ class JointEstimator:
         if model is None:
             return
         fallback = model.parameters['T_0'] if self.settings.temperature is None else self.settings.temperature
-        warm = model.parameters['F_T0'] + model.temperature.factor(np.where(np.isnan(self._temperature), fallback, self._temperature))
-        # `speed_part` without a temperature has the part at T0 in it; only the rest is added.
-        self._warm = warm - model.parameters['F_T0'] if np.any(warm != model.parameters['F_T0']) else None
+        self._known.temperature = np.where(np.isnan(self._temperature), fallback, self._temperature)
+        self._warm = model.warmth(self._known.temperature)
 
     @property
     def temperature(self) -> Array:
@@ -163,7 +163,7 @@ class JointEstimator:
         return self._temperature.copy()
 
     def update(self, q: Array, effort: Array, theta: Array | None = None) -> bool:
-        """Take one sample (n,): q rad; motor current A (torque N·m where the model has no drive gain); θ rad, reflected.
+        """Take one sample (n,): q rad; motor current A or torque N·m, as `effort` says; θ rad, reflected.
 
         Returns whether the estimates are there: False until the smoother is full. Sample after sample at the period; gaps are the caller's
         business (`timeline`).
@@ -173,7 +173,7 @@ class JointEstimator:
         x = line[newest]
         self._count += 1
         x[slot['q']] = q
-        x[slot['tau']] = effort if self.model.drive_gain is None else effort * self.model.drive_gain
+        x[slot['tau']] = effort if self._gain is None else effort * self._gain
         motor = q
         if self.motor_side:
             if theta is None:
@@ -199,25 +199,24 @@ class JointEstimator:
         line, length = self._line, len(self._line)
         middle = line[(newest - self._lag) % length]
         omega = (line[newest, self._side] - line[(newest + 1) % length, self._side]) * (0.5 / (self._lag * self.period))
-        known = self.friction_model.speed_part(middle[self._slot['H']], omega)
-        if self._warm is not None:
-            known += root_speed(omega) * self._warm
-        middle[self._slot['F_v']] = known
+        middle[self._slot['F_v']] = self.friction_model.speed_part(middle[self._slot['H']], omega, warmth=self._warm)
         return middle
 
     def _torques(self) -> None:
         self.torque_link = link = self.body.inverse_dynamics(self.q, self.dq, self.ddq)
-        self.rotor_torque = self.motor_torque - self.model.rotor_inertia * self._domega
+        self.rotor_torque = self.motor_torque - self.arm.rotor_torque(self.rotor_acceleration)
+        if self._known.further:
+            self.rotor_torque = self.rotor_torque - self._known.further_torque(self.q, self.omega, self.torque, self.hysteresis)
         residual = self.rotor_torque - link
         friction = self.friction
         if isinstance(friction, CoulombViscousEstimator):
             known = friction.predict(self.omega)
         elif self.friction_model is not None and self._slip is not None:
             self._level = self.friction_model.level(self.torque)
-            self._coulomb = self._level * self.hysteresis
-            known = self._F_v + (self._coulomb if friction is None else friction.predict(self._coulomb, self.omega))
+            self._coulomb = self._known.dry(self._level, self.hysteresis, self.omega, self.torque)
+            known = self._F_v + (self._known.scaled(self._coulomb, self.omega) if friction is None else friction.predict(self._coulomb, self.omega))
         else:
-            known = 0.0 * residual if self.friction_model is None else self.friction_model.static(self.omega, self.torque)
+            known = 0.0 * residual if self.friction_model is None else self._known.static(self.omega, self.torque)
         self.friction_torque = known
         self.friction_error = error = residual - known
         # τ_J = K_τ i − B ω̇ − f̂: what of the motor torque neither rotor nor friction takes.
@@ -225,7 +224,7 @@ class JointEstimator:
         measured = self.torque_motor
         if self.stiffness is not None:
             self.deformation = self.theta - self.q - self.lost_motion.motion
-            self._damping = self.model.damping * (self.omega - self.dq)
+            self._damping = self.arm.damping * (self.omega - self.dq)
             self.torque_spring = self.stiffness.torque(self.deformation) + self._damping
             measured = measured + self._spring_weight * (self.torque_spring - measured)
         self.external = measured - link
@@ -241,7 +240,8 @@ class JointEstimator:
         measure = self.torque_motor if source == 'motor' else self.torque_link if source == 'link' else self.torque
         moving = np.abs(self.omega) >= self.settings.omega_min
         phi = self.theta - self.q - self.lost_motion.motion
-        clear = self.lost_motion.unsure <= UNSURE * np.abs(phi)
+        clear = (self.lost_motion.unsure <= UNSURE * np.abs(phi)) & (
+            self.fusion.rotor_doubt * np.abs(self.rotor_acceleration) <= UNSURE * np.abs(measure))
         self.stiffness.update(phi, measure - self._damping, moving & clear & self._undisturbed())
 
     def _learn_friction(self) -> None:
@@ -291,9 +291,4 @@ class JointEstimator:
 
     def _hold(self, payload: Array) -> None:
         """Take the payload [M, MX, MY, MZ] into the link model."""
-        assert self.model.parameters is not None
-        parameters = self.model.parameters.copy()
-        last = 14 * (self.n - 1)
-        parameters[last + 6:last + 9] += payload[1:]
-        parameters[last + 9] += payload[0]
-        self.body = self.model.robot.rigid_body(parameters)
+        self.body = self.arm.carrying(np.array([0.0] * 6 + [*payload[1:], payload[0]])).rigid

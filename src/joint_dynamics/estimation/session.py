@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.conditions import Condition, conditions
-from joint_dynamics.estimation.description_update import adapted, fingerprint, goes_on_from, notes_of
+from joint_dynamics.estimation.description_update import adapted, fingerprint, goes_on_from, notes_of, reference_of
 from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
-from joint_dynamics.estimation.joint_model import JointModel
 from joint_dynamics.estimation.settings import EstimationSettings
 from joint_dynamics.estimation.timeline import NS, Timeline
 from joint_dynamics.recording.motor_side import MotorSide
@@ -58,14 +58,13 @@ class EstimationSession:
         elif saved is not None:
             self.remarks.append('the saved estimates belong to another dynamics description and are not used')
         self.description = description
-        self.model = JointModel.from_description(description, robot)
+        self.arm = Arm.from_description(robot, description)
+        self.remarks += self.arm.remarks
         self.settings = self._fitting(settings or EstimationSettings())
-        effort = next((name for name in EFFORTS if name in offered and (name != 'current' or self.model.drive_gain is not None)), None)
+        effort = next((name for name in EFFORTS if name in offered and (name != 'current' or np.all(np.isfinite(self.arm.drive_gain)))), None)
         if effort is None:
             raise JointDynamicsError('estimator: expected motor torque, or motor current and drive gains in the dynamics description, found '
                                      f'{", ".join(offered) or "no input"}')
-        if effort != 'current':
-            self.model.drive_gain = None
         self.effort = MOTOR.get(effort, effort)
         self._effort_source = effort
         self.two_sides = 'theta' in offered or 'motor_position' in offered
@@ -78,7 +77,7 @@ class EstimationSession:
         self._reflection: dict[tuple[str, ...], tuple[Array, Array]] = {}
         quantities = ('q', self.effort, 'theta') if self.two_sides else ('q', self.effort)
         self.timeline = Timeline(robot.joint_names, quantities, period, max_gap=max_gap)
-        self.monitor = HealthMonitor(self.model.reference, working_range, thresholds or HealthThresholds())
+        self.monitor = HealthMonitor(reference_of(description, self.arm), working_range, thresholds or HealthThresholds())
         self.estimator: JointEstimator | None = None
         self.steps, self.seconds = 0, 0.0
         self._restarts = 0
@@ -86,9 +85,11 @@ class EstimationSession:
         self._learning = True
 
     def _fitting(self, settings: EstimationSettings) -> EstimationSettings:
-        friction = self.model.friction
-        if settings.friction == 'adaptive' and (friction is None or friction.maxwell_slip is None):
-            self.remarks.append('no hysteresis in the dynamics description: friction as Coulomb and viscous')
+        friction = self.arm.friction
+        missing = [name for name, described in zip(self.arm.joint_names, self.arm.friction_described, strict=True) if not described]
+        if settings.friction == 'adaptive' and (friction is None or friction.maxwell_slip is None or missing):
+            what = f'no friction of {", ".join(missing)}' if friction is not None and missing else 'no hysteresis'
+            self.remarks.append(f'{what} in the dynamics description: friction as Coulomb and viscous, begun at the described F_C0 and F_V1')
             return settings.replaced(friction='coulomb_viscous')
         return settings
 
@@ -117,7 +118,8 @@ class EstimationSession:
             self.estimator.stiffness.reset(old.stiffness.coefficients)
 
     def _build(self, period: float) -> None:
-        self.estimator = JointEstimator(self.model, period, self.settings, motor_side=self.two_sides)
+        self.estimator = JointEstimator(self.arm, period, self.settings, motor_side=self.two_sides,
+                                        effort='current' if self._effort_source == 'current' else 'torque')
         self.estimator.learning = self._learning
         self.estimator.set_temperature(self._temperatures)
 
@@ -183,11 +185,9 @@ class EstimationSession:
     def reset(self) -> None:
         """Begin anew from the description as it was identified: nothing that was learnt stays."""
         self.description = self.described
-        self.model = JointModel.from_description(self.described, self.robot)
-        if self.effort != 'current':
-            self.model.drive_gain = None
+        self.arm = Arm.from_description(self.robot, self.described)
         self.history = []
-        self.monitor.reference = self.model.reference
+        self.monitor.reference = reference_of(self.described, self.arm)
         self.timeline.reset()
         if self.estimator is not None:
             self._build(self.estimator.period)
@@ -204,4 +204,5 @@ class EstimationSession:
         """Return the adapted description; `date` of this run, ISO 8601."""
         if self.estimator is None:
             return self.description
-        return adapted(self.description, self.estimator, base=self.base, date=date, health=self.health(), history=self.history)
+        return adapted(self.description, self.estimator, base=self.base, date=date, health=self.health(), history=self.history,
+                       reference=self.monitor.reference)

@@ -11,37 +11,41 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.estimation.joint_model import JointModel
-from joint_dynamics.estimation.parts import largest_backlash
+from joint_dynamics.arm import Arm
 from joint_dynamics.estimation.settings import EstimationSettings
 
 if TYPE_CHECKING:
     from joint_dynamics.estimation.joint_estimator import JointEstimator
 
 Array = NDArray[np.float64]
+#: How far a rotor inertia may be off that was not told apart from its link's, as a share: the URDF's inertials it follows from are good to 30 %.
+ROTOR_OFF = 0.3
 
 
 class TorqueFusion:
     """Inverse-variance weights of the three estimates, for n joints.
 
-    model JointModel; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated deviations need not
+    arm Arm; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated deviations need not
     be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the motor.
 
     `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's torque tells anything.
     """
 
-    def __init__(self, model: JointModel, settings: EstimationSettings) -> None:
-        effort = model.robot.limits.effort
+    def __init__(self, arm: Arm, settings: EstimationSettings) -> None:
+        effort = arm.robot.limits.effort
         self._floor = (settings.torque_noise * np.where(np.isfinite(effort), effort, 100.0)) ** 2
-        self._described = model.stiffness is not None
+        self._described = arm.stiffness_described
         self._friction, self._link = settings.friction_noise, settings.link_noise
         self._per_slip_speed = 0.2 / max(settings.omega_min, 1e-6)
         self._deformation = settings.deformation_noise ** 2
-        # Measured backlash is taken off; the presliding length of a friction model without is a hint at how much there may be.
-        self._known = model.backlash is not None
-        self._backlash = np.maximum(largest_backlash(model), 1e-9)
-        self.motor_deviation = np.full(model.robot.n, 1e6)
-        self.elastic = np.zeros(model.robot.n, dtype=bool)
+        # Measured backlash is taken off; where there is none, the presliding length of the friction hints at how much there may be.
+        self._known = arm.backlash is not None
+        slip = None if arm.friction is None else arm.friction.maxwell_slip
+        self._hint = 1e-9 if slip is None else np.maximum([table.max() for table in slip.presliding.tables], 1e-9)
+        # Where only link and rotor together were identified, the torque between them is known up to what the rotor may be off.
+        self.rotor_doubt = np.where(arm.rotor_identifiable, 0.0, ROTOR_OFF * arm.rotor_inertia)
+        self.motor_deviation = np.full(arm.n, 1e6)
+        self.elastic = np.zeros(arm.n, dtype=bool)
 
     def measured(self, estimate: JointEstimator, level: Array) -> tuple[Array, Array]:
         """Return the weight of the spring beside the motor side (n,), and the deviation of both together, N·m (n,).
@@ -61,16 +65,18 @@ class TorqueFusion:
             play = estimate.lost_motion
             lost = 0.1 * play.slack + play.unsure
         else:
-            lost = self._backlash / (1.0 + (phi / self._backlash) ** 2)
+            lost = self._hint / (1.0 + (phi / self._hint) ** 2)
         # A stiffness that is neither described nor learnt tells nothing.
         self.elastic = self._described | stiffness.believed
         unknown = np.where(self.elastic, 0.0, 1e12)
         spring = unknown + self._floor + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost) + stiffness.variance(phi)
+        # The doubt is in the torque of motor and link alike, so that it is not in the external torque, which is their difference.
+        motor = motor + (self.rotor_doubt * estimate.rotor_acceleration) ** 2
         weight = motor / (motor + spring)
         return weight, np.sqrt(weight * spring)
 
     def link_weight(self, estimate: JointEstimator, deviation: Array) -> Array:
         """Return the weight of the link model beside the measured torque, (n,): none where there is contact."""
         square = deviation ** 2
-        variance = self._floor + (self._link * estimate.torque_link) ** 2
+        variance = self._floor + (self._link * estimate.torque_link) ** 2 + (self.rotor_doubt * estimate.rotor_acceleration) ** 2
         return np.where(estimate.contact, 0.0, square / (square + variance))

@@ -1,7 +1,6 @@
 """Limits as slacks, at least zero where a motion keeps them, in fractions of the limit: gradients, and bounds over all time.
 
-Every bound here is of the form: a value f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| =
-h²/4 sup(|f″|/2!) in between.
+Every bound: f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) in between.
 """
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from joint_dynamics.excitation.motion import Motion, Sensitivity
 from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.excitation.wrench_bounds import point_acceleration, torque_bounds
-from joint_dynamics.robot import PER_JOINT, RobotModel
+from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.signals.extremes import certified_minimum
 from joint_dynamics.signals.polynomial import ROUNDING
 
@@ -149,10 +148,11 @@ class TorqueBound(SmoothConstraint):
         self._parameters = parameters
         self._limit = limit[:, None]
         n = len(limit)
-        coulomb = np.r_[PER_JOINT * np.arange(n) + 12, PER_JOINT * n + 2:len(parameters):3]
-        self._smooth = parameters.copy()
-        self._smooth[coulomb] = 0.0
-        self._coulomb = parameters[coulomb][:, None]
+        own = StandardParameters(parameters, n)
+        self._coulomb = np.append(own.coulomb, own.coupled[2::3])[:, None]
+        smooth = own.copy()
+        smooth.coulomb[:], smooth.coupled[2::3] = 0.0, 0.0
+        self._smooth = smooth.values
 
     def torque(self, motion: Motion) -> NDArray:
         """Return the torque (joints, samples) [N·m]."""
@@ -199,13 +199,13 @@ class TorqueBound(SmoothConstraint):
 
     def _drives(self, model: RobotModel) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Return drive speeds per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets (n, 1)."""
-        own = np.abs(self._parameters[:PER_JOINT * model.n].reshape(model.n, PER_JOINT))
-        matrix, rotor, viscous = np.eye(model.n), own[:, 10], own[:, 11]
+        own = StandardParameters(np.abs(self._parameters), model.n)
+        matrix, rotor, viscous = np.eye(model.n), own.rotor_inertia, own.viscous
         if model.coupling is not None:
-            extra = np.abs(self._parameters[PER_JOINT * model.n:]).reshape(-1, 3)
+            extra = own.coupled.reshape(-1, 3)
             matrix = np.concatenate([matrix, model.coupling.matrix[list(model.coupling.motors)]])
             rotor, viscous = np.append(rotor, extra[:, 0]), np.append(viscous, extra[:, 1])
-        return matrix, rotor[:, None], viscous[:, None], own[:, 13][:, None]
+        return matrix, rotor[:, None], viscous[:, None], own.offset[:, None]
 
 
 class EndEffectorBound(SmoothConstraint):

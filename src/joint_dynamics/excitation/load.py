@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.checks import per_joint
 from joint_dynamics.excitation.settings import LimitSettings
-from joint_dynamics.robot import PER_JOINT, RobotModel
+from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot.standard_parameters import body_of
 
 
 def parent_joint(frame: pinocchio.Frame) -> int:
@@ -33,9 +34,9 @@ def loaded_parameters(model: RobotModel, settings: LimitSettings) -> NDArray | N
     if model.parameters is None:
         return None
     parameters = model.parameters.copy()
-    joint = parameters[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)
-    joint[:, 11] += per_joint(settings.viscous_friction, model.joint_names, 'limits.viscous_friction', least=0)
-    joint[:, 12] += per_joint(settings.coulomb_friction, model.joint_names, 'limits.coulomb_friction', least=0)
+    standard = StandardParameters(parameters, model.n)
+    standard.viscous[:] += per_joint(settings.viscous_friction, model.joint_names, 'limits.viscous_friction', least=0)
+    standard.coulomb[:] += per_joint(settings.coulomb_friction, model.joint_names, 'limits.coulomb_friction', least=0)
     if settings.payload is not None:
         frame = end_effector_frame(model, settings.end_effector)
         if parent_joint(frame) == 0:
@@ -43,6 +44,5 @@ def loaded_parameters(model: RobotModel, settings: LimitSettings) -> NDArray | N
         xx, xy, xz, yy, yz, zz = settings.payload.inertia
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         body = frame.placement.act(pinocchio.Inertia(settings.payload.mass, np.array(settings.payload.com), tensor))
-        mass, mx, my, mz, xx, xy, yy, xz, yz, zz = body.toDynamicParameters()
-        joint[parent_joint(frame) - 1, :10] += xx, xy, xz, yy, yz, zz, mx, my, mz, mass
+        standard.links[parent_joint(frame) - 1] += body_of(body)
     return parameters

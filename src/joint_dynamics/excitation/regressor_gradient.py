@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.link_motion import JointPlacements, LinkMotion, cross, dot, turn, turn_back
+from joint_dynamics.robot.standard_parameters import column, coupled_columns, drive_columns, link_columns
 
 _TENSOR = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
@@ -68,11 +69,11 @@ class RegressorGradient:
             self._fill(i, levers, motion.w[i], motion.dw[i], motion.a[i])
             self._fill_joint(i, dq[i], ddq[i])
         if model.coupling is not None:
-            self.rows[:, PER_JOINT * n:] = model.coupling.regressor_rows(dq, ddq)
+            self.rows[:, coupled_columns(n)] = model.coupling.regressor_rows(dq, ddq)
             if sign_speed:
                 for index, m in enumerate(model.coupling.motors):
                     c = model.coupling.matrix[m]
-                    self.rows[:, PER_JOINT * n + 3 * index + 2] = c[:, None] * np.tanh(c @ dq / sign_speed)
+                    self.rows[:, coupled_columns(n)][:, 3 * index + 2] = c[:, None] * np.tanh(c @ dq / sign_speed)
 
     def _fill(self, i: int, levers: _Levers, w: NDArray, dw: NDArray, a: NDArray) -> None:
         path, z, u = levers
@@ -87,14 +88,11 @@ class RegressorGradient:
         # Kᵀu with K = [ẇ]× + [w]×², as u × ẇ + (u × w) × w
         block[6:9] = cross(a[:, None], z) + cross(u, dw[:, None]) + cross(cross(u, w[:, None]), w[:, None])
         block[9] = dot(u, a[:, None])
-        self.rows[list(path), PER_JOINT * i:PER_JOINT * i + 10] = block.transpose(1, 0, 2)
+        self.rows[list(path), link_columns(i)] = block.transpose(1, 0, 2)
 
     def _fill_joint(self, i: int, dq: NDArray, ddq: NDArray) -> None:
-        row = self.rows[i, PER_JOINT * i:]
-        row[10] = ddq
-        row[11] = dq
-        row[12] = np.tanh(dq / self._sign_speed) if self._sign_speed else np.sign(dq)
-        row[13] = 1.0
+        sign = np.tanh(dq / self._sign_speed) if self._sign_speed else np.sign(dq)
+        self.rows[i, drive_columns(i)] = ddq, dq, sign, np.ones_like(dq)
 
     def pull_back(self, weight: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         """Return the gradients of Σ weight · rows with respect to q, dq and ddq, (joints, samples) each; weight as `rows`."""
@@ -141,15 +139,15 @@ class RegressorGradient:
     def _joint_gradient(self, weight: NDArray, grad_dq: NDArray, grad_ddq: NDArray) -> None:
         n = len(weight)
         for i in range(n):
-            own = weight[i, PER_JOINT * i:]
-            grad_ddq[i] += own[10]
-            grad_dq[i] += own[11]
+            rotor, viscous, coulomb, _ = weight[i, drive_columns(i)]
+            grad_ddq[i] += rotor
+            grad_dq[i] += viscous
             if self._sign_speed:
-                grad_dq[i] += own[12] * (1 - self.rows[i, PER_JOINT * i + 12] ** 2) / self._sign_speed
+                grad_dq[i] += coulomb * (1 - self.rows[i, column('Fc', i)] ** 2) / self._sign_speed
         if self._model.coupling is not None:
             # the columns are linear in dq and ddq, one joint each: their slopes are their values at unit motion
             unit, none = np.eye(n), np.zeros((n, n))
-            extra = weight[:, PER_JOINT * n:]
+            extra = weight[:, coupled_columns(n)]
             by_speed = self._model.coupling.regressor_rows(unit, none)
             by_speed[:, 2::3] = 0.0
             grad_dq += np.einsum('jpk,jps->ks', by_speed, extra)
@@ -164,7 +162,7 @@ class RegressorGradient:
         """Add the gradients of the link's ten columns with respect to w, ẇ, a and to z, u of every joint before it."""
         path, z, u = self._levers[i]
         w, dw, a = self._motion.w[i], self._motion.dw[i], self._motion.a[i]
-        own = weight[list(path), PER_JOINT * i:PER_JOINT * i + 10].transpose(1, 0, 2)
+        own = weight[list(path), link_columns(i)].transpose(1, 0, 2)
         S, m, mu = own[_TENSOR], own[6:9], own[9]
         w, dw, a = w[:, None], dw[:, None], a[:, None]
         Sw = turn_plain(S, w)

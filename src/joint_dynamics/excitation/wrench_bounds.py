@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.excitation.majorants import derivative, product, turning
-from joint_dynamics.robot import PER_JOINT
 from joint_dynamics.robot.chain import Chain
+from joint_dynamics.robot.standard_parameters import link_columns
 
 
 class MotionBounds:
@@ -63,12 +63,11 @@ def torque_bounds(chain: Chain, parameters: NDArray, q: NDArray) -> NDArray:
     n, orders = chain.n, len(q) - 2
     forces, moments = [], []
     for i in range(n):
-        xx, xy, xz, yy, yz, zz, mx, my, mz, mass = np.abs(parameters[PER_JOINT * i : PER_JOINT * i + 10])
-        xx, xy, xz, yy, yz, zz = parameters[PER_JOINT * i : PER_JOINT * i + 6]
+        xx, xy, xz, yy, yz, zz, mx, my, mz, mass = parameters[link_columns(i)]
         tensor = np.abs(np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])).max()
         first = np.sqrt(mx**2 + my**2 + mz**2)
         swing = derivative(motion.w[i]) + product(motion.w[i], motion.w[i])[:orders]
-        forces.append(mass * motion.a[i] + first * swing)
+        forces.append(abs(mass) * motion.a[i] + first * swing)
         moments.append(tensor * swing + first * motion.a[i])
     found = np.empty((orders, n, q.shape[2]))
     for i in reversed(range(n)):

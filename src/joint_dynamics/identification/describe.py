@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joint_dynamics import __version__
+from joint_dynamics.arm import Term
 from joint_dynamics.description import DynamicsDescription, identity_of
-from joint_dynamics.identification.regression.load_friction import FrictionState
+from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.residuals import together
-from joint_dynamics.identification.regression.terms import Term
-from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.joint.friction_model import PARAMETERS
-from joint_dynamics.robot import INERTIAL, PER_JOINT, mounting_rotation
+from joint_dynamics.robot import StandardParameters, mounting_rotation
 
 if TYPE_CHECKING:
     from joint_dynamics.identification.result import IdentificationResult
@@ -27,7 +26,7 @@ FRICTION_NAMES = {'Fc': 'F_C0', 'Fv': 'F_V1', 'off': 'offset'}
 def describe(result: IdentificationResult) -> DynamicsDescription:
     """Return the description: standard set near the URDF's, base set with deviations, linear friction, terms, provenance."""
     model = result.problem.model
-    standard = result.standard_parameters
+    standard = StandardParameters(result.standard_parameters, model.n)
     deviation = dict(zip(result.names, result.deviation, strict=True))
     values = dict(zip(result.names, result.solution.chi, strict=True))
     joints = {name: _joint(k, standard, deviation) for k, name in enumerate(model.joint_names)}
@@ -37,8 +36,7 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
     _complete_hysteresis(joints)
     if result.rotor is not None:
         for k, name in enumerate(names):
-            own = standard[PER_JOINT * k + len(INERTIAL):PER_JOINT * (k + 1)]
-            joints[name] |= result.rotor.document_of(name, dict(zip(('Ia', 'Fv', 'Fc', 'off'), map(float, own), strict=True)))
+            joints[name] |= result.rotor.document_of(name, _drive(standard, k))
     identified, stated = result.extras.get('drive_gains', {}), result.settings.drive_gain_deviation
     for name, gain in (result.settings.drive_gains or {}).items():
         if name in joints:
@@ -47,13 +45,11 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
                 more['std'] = float(share) * float(gain)
             joints[name]['drive_gain'] = {'value': float(gain), **more}
     inertial: dict[str, Any] = {
-        'standard': {name: {parameter: float(standard[PER_JOINT * k + i]) for i, parameter in enumerate(INERTIAL)}
-                     for k, name in enumerate(model.joint_names)},
+        'standard': {name: standard.link_document(k) for k, name in enumerate(model.joint_names)},
         'base': [{'name': name, 'expression': expression, 'value': float(values[name]), 'std': _finite(deviation[name])}
                  for name, expression in zip(result.problem.base.names, result.problem.base.expressions, strict=True)]}
     if model.coupling is not None:
-        inertial['coupling'] = {name: float(value) for name, value in zip(
-            model.parameter_names[PER_JOINT * model.n:], standard[PER_JOINT * model.n:], strict=True)}
+        inertial['coupling'] = {name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)}
     document: dict[str, Any] = {} if 'payload' not in result.extras else {'payload': _payload(result.extras['payload'])}
     return DynamicsDescription(document | {
         'robot': {'name': model.pinocchio.name, 'joint_names': list(model.joint_names), **model.kinematics(),
@@ -67,6 +63,7 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
             'method': result.settings.method,
             'recordings': [fit.name for fit in result.training],
             'residual_percent': _finite(together(result.training)[1]),
+            'moving_residual_percent': _finite(together(result.training, moving=True)[1]),
             'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
             'condition_number': _finite(result.solution.condition_number),
             'believable': not result.reasons,
@@ -77,14 +74,15 @@ def _payload(found: dict[str, Any]) -> dict[str, Any]:
     """Payload in the last joint's frame; std in the order mass, first moments, inertia."""
     mass, first, inertia = ('M',), ('MX', 'MY', 'MZ'), ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
     std = found['M']['std']
-    return {'mass': {'value': found['M']['value']} | ({} if std is None else {'std': std}),
+    # It is not on the arm of this description, which is that of the recordings without it.
+    return {'attached': False, 'mass': {'value': found['M']['value']} | ({} if std is None else {'std': std}),
             'first_moments': [found[name]['value'] for name in first], 'inertia': [found[name]['value'] for name in inertia],
             'std': [found[name]['std'] for name in (*mass, *first, *inertia)]}
 
 
 def _complete_hysteresis(joints: dict[str, dict[str, Any]]) -> None:
     """Every joint needs operators where one has them: those without hysteresis slip at once."""
-    widths = [joint['backlash']['values'][0] for joint in joints.values() if 'maxwell_slip' in joint['friction']]
+    widths = [joint['friction']['maxwell_slip']['presliding'] for joint in joints.values() if 'maxwell_slip' in joint['friction']]
     for joint in joints.values():
         if widths and 'maxwell_slip' not in joint['friction']:
             _add_hysteresis(joint, widths[0], 0.0)
@@ -94,14 +92,22 @@ def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-def _joint(k: int, standard: np.ndarray, deviation: dict[str, float]) -> dict[str, Any]:
-    first = PER_JOINT * k + len(INERTIAL)
-    own = dict(zip(('Ia', 'Fv', 'Fc', 'off'), standard[first:first + 4], strict=True))
+def _drive(standard: StandardParameters, k: int) -> dict[str, float]:
+    return {'Ia': float(standard.rotor_inertia[k]), 'Fv': float(standard.viscous[k]), 'Fc': float(standard.coulomb[k]),
+            'off': float(standard.offset[k])}
+
+
+def _joint(k: int, standard: StandardParameters, deviation: dict[str, float]) -> dict[str, Any]:
+    own = _drive(standard, k)
     deviations = {FRICTION_NAMES[kind]: float(deviation[f'{kind}_{k + 1}']) for kind in FRICTION_NAMES
                   if np.isfinite(deviation.get(f'{kind}_{k + 1}', np.nan))}
+    rotor: dict[str, Any] = {'value': own['Ia'], 'std': _finite(deviation.get(f'Ia_{k + 1}'))}
+    if f'Ia_{k + 1}' not in deviation:
+        # Regrouped into ZZR: only the sum with the link's inertia was identified, and the value follows from where the prior has the rest.
+        rotor = {'value': own['Ia'], 'identifiable': False}
     return {
-        'rotor_inertia': {'value': float(own['Ia']), 'std': _finite(deviation.get(f'Ia_{k + 1}'))},
-        'friction': {'parameters': {FRICTION_NAMES[kind]: float(own[kind]) for kind in ('Fc', 'Fv', 'off')}, 'standard_deviations': deviations,
+        'rotor_inertia': rotor,
+        'friction': {'parameters': {FRICTION_NAMES[kind]: own[kind] for kind in ('Fc', 'Fv', 'off')}, 'standard_deviations': deviations,
                      'method': 'robot identification'}}
 
 
@@ -123,11 +129,15 @@ def _add_term(joint: dict[str, Any], term: Term, values: dict[str, float], devia
         if 'load' in term.needs and state.load_limit is not None:
             friction['parameters']['tau_max'] = float(state.load_limit[j])
     else:
-        joint.setdefault('terms', []).append({'document': dict(document), 'values': [float(values[name]) for name in term.names],
+        bound = {'tau_max': float(state.load_limit[j])} if 'load' in term.needs and state.load_limit is not None else {}
+        joint.setdefault('terms', []).append({'document': {**document, **bound}, 'values': [float(values[name]) for name in term.names],
                                               'std': [_finite(deviation[name]) for name in term.names]})
 
 
 def _add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
-    """Two operators: one that slips at once, and one, with its share of Coulomb friction, after `width`."""
-    joint['friction']['maxwell_slip'] = {'limits': [AT_ONCE, 1.0], 'stiffness': [(1.0 - share) / AT_ONCE, share], 'operators': 2}
-    joint['backlash'] = PeriodicMap.constant(width).to_dict()
+    """Two operators: one that slips at once, and one, with its share of Coulomb friction, after `width`.
+
+    That is a length of the friction: of the joint's backlash this identification knows nothing.
+    """
+    joint['friction']['maxwell_slip'] = {'limits': [AT_ONCE, 1.0], 'stiffness': [(1.0 - share) / AT_ONCE, share], 'operators': 2,
+                                         'presliding': float(width)}

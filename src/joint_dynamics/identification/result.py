@@ -17,6 +17,7 @@ from joint_dynamics.identification.regression.residuals import Fit, together
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.regression.torque import standard_set
 from joint_dynamics.identification.reliability.excitation import doubtful_parameters, relative_deviation_percent
+from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of
 from joint_dynamics.identification.settings import IdentificationSettings
 
 
@@ -41,7 +42,7 @@ class IdentificationResult:
     covariance: NDArray
     training: Sequence[Fit]
     validation: Sequence[Fit]
-    reasons: Sequence[str]
+    reasons: Sequence[Reason]
     seconds: float
     notes: Sequence[str] = ()
     extras: dict[str, Any] = field(default_factory=dict)
@@ -67,6 +68,11 @@ class IdentificationResult:
     def doubtful(self) -> list[str]:
         """Names of the parameters that this motion does not separate from others."""
         return doubtful_parameters(self.names, self.solution)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in one line: reliable within so many percent (moving samples, of validation where there is one), or not, because …."""
+        return headline(self.reasons, together(self.validation or self.training, moving=True)[1])
 
     @property
     def samples(self) -> int:
@@ -97,8 +103,7 @@ class IdentificationResult:
             'base_parameters': self.problem.base.count,
             'columns': len(self.names),
             'condition_number': _finite(self.solution.condition_number),
-            'believable': not self.reasons,
-            'reasons': list(self.reasons),
+            **summary_of(self.reasons, self.verdict),
             'doubtful_parameters': self.doubtful,
             'seconds': self.seconds,
             'filters': {name: _finite(getattr(self.plan, name)) for name in ('f_dyn', 'position_cutoff', 'parallel_cutoff', 'decimation', 'trim')},

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arm import Term, terms_from_config
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.terms import Term, terms_from_config
 
 METHODS = ('ols', 'wls', 'irls', 'i-irls', 'tls')
 
@@ -26,7 +26,7 @@ class IdentificationSettings:
     its cut-off).
     drive_gains: {joint: N·m/A} for recordings with currents.
     drive_gain_deviation: their relative standard deviation, a number or {joint: number} (the data sheet's ± 5 %: 0.03); it goes into those of
-    the parameters.
+    the parameters. None: `gain_deviation.ASSUMED` where currents are turned into torques by `drive_gains`.
     terms: additional regressor columns, see `terms_from_config`.
     condition_limit: above it (columns scaled to norm 1) the recordings do not excite the robot enough. proceed: go on all the same.
     period: recordings that repeat a motion every so many s are averaged over its periods (found by itself; 0: they are not).
@@ -47,7 +47,7 @@ class IdentificationSettings:
     decimation: int | None = None
     trim: float | None = None
     drive_gains: Mapping[str, float] | None = None
-    drive_gain_deviation: float | Mapping[str, float] = 0.0
+    drive_gain_deviation: float | Mapping[str, float] | None = None
     terms: tuple[Term, ...] = ()
     condition_limit: float = 300.0
     proceed: bool = False
@@ -72,7 +72,7 @@ class IdentificationSettings:
                 raise JointDynamicsError(f'{name}: expected a number of 0 or more, found {value!r}')
             if value == 0 and name not in ('trim', 'period', 'moving_speed', 'rest_speed'):
                 raise JointDynamicsError(f'{name}: expected a number above 0, found 0')
-        stated = self.drive_gain_deviation
+        stated = 0.0 if self.drive_gain_deviation is None else self.drive_gain_deviation
         for share in stated.values() if isinstance(stated, Mapping) else (stated,):
             if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
                 raise JointDynamicsError(f'drive_gain_deviation: expected a relative deviation within [0, 1), found {share!r}')

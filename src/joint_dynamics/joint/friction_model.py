@@ -5,6 +5,11 @@
 
 [M6 eq 11] gives the Stribeck term sgn ω and so keeps a jump 2(F_S − F(0)) at ω = 0; it is multiplied by H here, so that nothing jumps. In
 steady slip H = ±1 = sgn ω, and the model is the static map [M3 eq 14] with the load and temperature parts added.
+
+A joint with `quadrants` has Hamon's dry friction in the place of F(τ_J) H, the Stribeck term, F_V1 ω, F_V2, F_V3 and the offset [H eq 30]: with
+P⁺ = (1 + H sgn τ_J)/2 and P⁻ = 1 − P⁺, which in steady slip are the quadrants of the motor and the generator, and do not jump at a reversal,
+
+    f = (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H + F_V ω + tau_off + temperature part
 """
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.load import CoulombLevel
+from joint_dynamics.joint.load import QUADRANT_PARAMETERS, CoulombLevel, QuadrantFriction
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
 from joint_dynamics.joint.static_friction import StaticFriction, direction
@@ -32,9 +37,11 @@ class FrictionModel:
 
     parameters    names of `PARAMETERS`, each a number or (n,); F_C0 is needed, the rest has defaults that switch its term off.
     maxwell_slip  the hysteresis; None for a model that is only given H, or evaluated as a static map.
+    quadrants     Hamon's friction of all joints, NaN for joints that have none of it; None: no joint has.
     """
 
-    def __init__(self, parameters: Mapping[str, ArrayLike], maxwell_slip: MaxwellSlip | None = None, *, joints: int | None = None) -> None:
+    def __init__(self, parameters: Mapping[str, ArrayLike], maxwell_slip: MaxwellSlip | None = None, *, joints: int | None = None,
+                 quadrants: Mapping[str, ArrayLike] | None = None) -> None:
         _check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
         sizes = {np.size(value) for value in parameters.values()} | ({joints} if joints else set())
         if maxwell_slip is not None:
@@ -51,21 +58,51 @@ class FrictionModel:
         self.static_part = StaticFriction(p['F_C0'], p['F_S'], p['V_S'], p['mu'], p['F_V1'], p['F_V2'], p['F_V3'], p['offset'])
         self.temperature = TemperatureFriction(p['F_T1'], p['F_T2'], p['T_0'], p['T_min'], p['T_max'])
         self.maxwell_slip = maxwell_slip
+        self._take_quadrants(quadrants)
+
+    def _take_quadrants(self, given: Mapping[str, ArrayLike] | None) -> None:
+        self.quadrants = None if given is None else {name: np.broadcast_to(np.asarray(value, float), (self.joints,)) for name, value in given.items()}
+        if self.quadrants is None:
+            return
+        self._dry = ~np.isnan(self.quadrants['dq_s'])
+        neutral = {'a_m': 1.0, 'a_g': 1.0, 'dq_s': 1.0}
+        self._hamon = QuadrantFriction(**{name: np.where(self._dry, value, neutral.get(name, 0.0)) for name, value in self.quadrants.items()})
 
     def level(self, tau_J: ArrayLike = 0.0) -> NDArray:
         """Coulomb level F(τ_J), N·m, (…, n)."""
         return self.coulomb.level(tau_J)
 
-    def speed_part(self, H: ArrayLike, omega: ArrayLike, temperature: ArrayLike | None = None) -> NDArray:
-        """F_v(ω, T) with its Stribeck term on H, N·m, (…, n); without a temperature the joint is taken to be at T0."""
+    def dry(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> NDArray:
+        """Dry friction F(τ_J) H, or Hamon's where the joint has `quadrants`, N·m, (…, n): what α₁ of the adaptive law scales."""
+        found = self.level(tau_J) * H
+        if self.quadrants is None:
+            return found
+        h, load = self._hamon, np.asarray(tau_J, dtype=float)
+        fade = np.exp(-np.abs(np.asarray(omega, dtype=float)) / h.dq_s)
+        motor = 0.5 * (1.0 + np.asarray(H) * np.sign(load))
+        generator = 1.0 - motor
+        gain = motor * (h.a_m + h.b_m * fade) + generator * (h.a_g - h.b_g * fade) - 1.0
+        return np.where(self._dry, gain * load + (motor * (h.c_m + h.d_m * fade) + generator * (h.c_g + h.d_g * fade)) * H, found)
+
+    def warmth(self, temperature: ArrayLike | None = None) -> NDArray:
+        """Return the factor of sgn(ω)√|ω| at a temperature (°C), N·m·√(s/rad); without one the joint is taken to be at T0."""
+        rise = 0.0 if temperature is None else self.temperature.factor(temperature)
+        return self.parameters['F_T0'] + rise
+
+    def speed_part(self, H: ArrayLike, omega: ArrayLike, temperature: ArrayLike | None = None,
+                   warmth: NDArray | None = None) -> NDArray:
+        """F_v(ω, T) with its Stribeck term on H, N·m, (…, n); without a temperature the joint is taken to be at T0.
+
+        warmth: what `warmth` gives for the temperature, where it is known already.
+        """
         omega = np.asarray(omega, dtype=float)
-        root = self.parameters['F_T0'] + (0.0 if temperature is None else self.temperature.factor(temperature))
-        smooth = self.static_part.viscous(omega) + root_speed(omega) * root + self.parameters['offset']
-        return np.asarray(H) * self.static_part.stribeck(omega) + smooth
+        warm = root_speed(omega) * (self.warmth(temperature) if warmth is None else warmth)
+        found = np.asarray(H, dtype=float) * self.static_part.stribeck(omega) + self.static_part.viscous(omega) + warm + self.parameters['offset']
+        return found if self.quadrants is None else np.where(self._dry, self._hamon.F_V * omega + self._hamon.tau_off + warm, found)
 
     def torque(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None) -> NDArray:
         """Friction torque f, N·m, (…, n), for a given hysteresis H, speed ω, transmission torque τ_J and temperature T."""
-        return self.level(tau_J) * np.asarray(H) + self.speed_part(H, omega, temperature)
+        return self.dry(H, omega, tau_J) + self.speed_part(H, omega, temperature)
 
     def static(self, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None, smoothing: float = 0.0) -> NDArray:
         """Return the static map: the model in steady slip, H = sgn ω (or tanh(ω/smoothing), smoothing in rad/s); N·m."""
@@ -73,7 +110,7 @@ class FrictionModel:
 
     def regressor(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> NDArray:
         """Y = [F(τ_J) H, ω] of the adaptive law, nominal α = [1, 0], shape (…, n, 2) [M6 eq 24; H carries 𝓑⁻¹, missing in print]."""
-        first, second = np.broadcast_arrays(self.level(tau_J) * np.asarray(H), np.asarray(omega, dtype=float))
+        first, second = np.broadcast_arrays(self.dry(H, omega, tau_J), np.asarray(omega, dtype=float))
         return np.stack([first, second], axis=-1)
 
     def _slip(self) -> MaxwellSlip:
@@ -93,9 +130,14 @@ class FrictionModel:
         """Forget the hysteresis, see `MaxwellSlip.reset`."""
         self._slip().reset(theta, direction)
 
+    def bounded(self, load: ArrayLike) -> FrictionModel:
+        """Return the same friction whose level takes no more than |τ_J| = load (n,) N·m; the hysteresis is shared."""
+        return FrictionModel({**self.parameters, 'tau_max': load}, self.maxwell_slip, joints=self.joints, quadrants=self.quadrants)
+
     def copy(self) -> FrictionModel:
         """Return an independent twin with its own hysteresis state."""
-        return FrictionModel(self.parameters, None if self.maxwell_slip is None else self.maxwell_slip.copy(), joints=self.joints)
+        slip = None if self.maxwell_slip is None else self.maxwell_slip.copy()
+        return FrictionModel(self.parameters, slip, joints=self.joints, quadrants=self.quadrants)
 
     def to_dict(self, joint: int = 0) -> dict:
         """Document of one joint: `{parameters: {name: value}, maxwell_slip: {…}}`; infinite bounds are left out."""
@@ -103,14 +145,15 @@ class FrictionModel:
         document: dict = {'parameters': values}
         if self.maxwell_slip is not None:
             document['maxwell_slip'] = self.maxwell_slip.to_dict(joint)
+        if self.quadrants is not None and self._dry[joint]:
+            document['quadrants'] = {name: float(value[joint]) for name, value in self.quadrants.items()}
         return document
 
     @classmethod
-    def from_dicts(cls, documents: Sequence[Mapping], backlash: Sequence[Mapping | PeriodicMap] | None = None,
-                   kinematic_error: Sequence[Mapping | PeriodicMap] | None = None) -> FrictionModel:
-        """Build n joints from their friction documents and, where they have a Maxwell-slip part, their backlash (and kinematic error) maps.
+    def from_dicts(cls, documents: Sequence[Mapping], kinematic_error: Sequence[Mapping | PeriodicMap] | None = None) -> FrictionModel:
+        """Build n joints from their friction documents and, for the Maxwell-slip part, their kinematic error maps.
 
-        Fields as in docs/joint_models.md. Raises when a document has a Maxwell-slip part but no backlash map is given.
+        Fields as in docs/joint_models.md. Raises when one joint has a Maxwell-slip part and another has none.
         """
         for document in documents:
             _check_fields(document, DOCUMENT_FIELDS, needed='parameters', what='field')
@@ -123,17 +166,27 @@ class FrictionModel:
         slips = [document.get('maxwell_slip') for document in documents]
         slip = None
         if any(item is not None for item in slips):
-            if backlash is None or any(item is None for item in slips):
-                raise JointDynamicsError('friction: a Maxwell-slip part needs a backlash map, and every joint needs both')
-            slip = MaxwellSlip.from_dicts([item for item in slips if item is not None], _maps(backlash),
-                                          None if kinematic_error is None else _maps(kinematic_error))
-        return cls(columns, slip, joints=len(documents))
+            if any(item is None for item in slips):
+                raise JointDynamicsError('friction: expected a Maxwell-slip part of every joint or of none, found one of some')
+            slip = MaxwellSlip.from_dicts([item for item in slips if item is not None], None if kinematic_error is None else _maps(kinematic_error))
+        return cls(columns, slip, joints=len(documents), quadrants=_quadrants([document.get('quadrants') for document in documents]))
 
     @classmethod
-    def from_dict(cls, document: Mapping, backlash: Mapping | PeriodicMap | None = None,
-                  kinematic_error: Mapping | PeriodicMap | None = None) -> FrictionModel:
+    def from_dict(cls, document: Mapping, kinematic_error: Mapping | PeriodicMap | None = None) -> FrictionModel:
         """Build one joint from its documents, see `from_dicts`."""
-        return cls.from_dicts([document], None if backlash is None else [backlash], None if kinematic_error is None else [kinematic_error])
+        return cls.from_dicts([document], None if kinematic_error is None else [kinematic_error])
+
+
+def _quadrants(documents: Sequence[Mapping | None]) -> dict[str, NDArray] | None:
+    if all(document is None for document in documents):
+        return None
+    absent = dict.fromkeys((*QUADRANT_PARAMETERS, 'dq_s'), np.nan)
+    rows = []
+    for document in documents:
+        if document is not None:
+            _check_fields(document, set(absent), needed='dq_s', what='quadrant parameter')
+        rows.append(absent if document is None else {name: getattr(QuadrantFriction(**document), name) for name in absent})
+    return {name: np.array([float(row[name]) for row in rows]) for name in absent}
 
 
 def _check_fields(given: Mapping, known: set[str], *, needed: str, what: str) -> None:

@@ -35,7 +35,8 @@ class MaxwellSlip:
     """M Maxwell-slip operators per joint; input the motor angle, output the normalised hysteresis H in [−1, 1].
 
     joints           n, number of joints.
-    backlash         𝓑(θ) > 0, half the backlash, rad: a number, (n,), or a PeriodicMap (stacked for n joints).
+    presliding       𝓑(θ) > 0, rad: deformation at which the last operator slips: a number, (n,), or a PeriodicMap (stacked for n joints). [M6]
+                     takes half the backlash of the joint for it; it is a length of the friction, and need not be that of the play.
     operators        M ≥ 1; r_Delta, r_k: exponents of the polynomial laws [M6 eq 17-18], defaults of the paper.
     limits           Δ, (M,) or (n, M), 0 < Δ_1 < … < Δ_M: given instead of the law for Δ.
     stiffness        k, (M,) or (n, M), k_i ≥ 0 and Σ k_i Δ_i = 1: given instead of the law for k.
@@ -45,7 +46,7 @@ class MaxwellSlip:
     For n = 1 a scalar and (N,) are taken too. The first sample after `reset` sets the angle from which deformation counts.
     """
 
-    def __init__(self, joints: int = 1, backlash: float | ArrayLike | PeriodicMap = 1e-3, *, operators: int = 4, r_Delta: float = 4.0,
+    def __init__(self, joints: int = 1, presliding: float | ArrayLike | PeriodicMap = 1e-3, *, operators: int = 4, r_Delta: float = 4.0,
                  r_k: float = 2.0, limits: ArrayLike | None = None, stiffness: ArrayLike | None = None,
                  kinematic_error: PeriodicMap | None = None) -> None:
         if joints < 1 or operators < 1:
@@ -62,10 +63,10 @@ class MaxwellSlip:
         else:
             self.stiffness = np.broadcast_to(np.array(stiffness, dtype=float), self.limits.shape).copy()
         self._normalise_stiffness()
-        self.backlash = self._as_map(backlash)
+        self.presliding = self._as_map(presliding)
         self.kinematic_error = None if kinematic_error is None else self._as_map(kinematic_error)
-        if not self.backlash.minimum > 0:
-            raise JointDynamicsError(f'MaxwellSlip: expected a backlash > 0 everywhere, found {self.backlash.minimum}')
+        if not self.presliding.minimum > 0:
+            raise JointDynamicsError(f'MaxwellSlip: expected a presliding length > 0 everywhere, found {self.presliding.minimum}')
         self._slider: NDArray | None = None
         self._output = np.zeros(self.joints)
 
@@ -126,7 +127,7 @@ class MaxwellSlip:
     def _input(self, theta: NDArray) -> tuple[NDArray, NDArray]:
         """Corrected angle θ − θ̃(θ), (…, n), and the limits 𝓑(θ)Δ_i, (…, n, M)."""
         angle = theta if self.kinematic_error is None else theta - self.kinematic_error(theta)
-        return angle, self.backlash(theta)[..., None] * self.limits
+        return angle, self.presliding(theta)[..., None] * self.limits
 
     def _hysteresis(self, relative: NDArray) -> NDArray:
         """H = 𝓑⁻¹ Σ k_i δ_i = Σ (k_i Δ_i) δ_i / (𝓑 Δ_i): exactly ±1 in slip, whatever 𝓑 [M6 proposition 1]."""
@@ -181,23 +182,23 @@ class MaxwellSlip:
             yield slice(start, start + len(angle)), relative
 
     def to_dict(self, joint: int = 0) -> dict:
-        """Plain document of one joint: operators and exponents of the laws, or the limits and stiffness themselves."""
+        """Plain document of one joint: operators and exponents of the laws, or the limits and stiffness themselves, and the presliding length."""
         document: dict = {'operators': self.operators, **self._laws}
         if 'r_Delta' not in self._laws:
             document['limits'] = self.limits[joint].tolist()
         if 'r_k' not in self._laws:
             document['stiffness'] = self.stiffness[joint].tolist()
-        return document
+        return document | {'presliding': self.presliding.to_dict(joint)}
 
     @classmethod
-    def from_dicts(cls, documents: Sequence[Mapping], backlash: Sequence[PeriodicMap],
-                   kinematic_error: Sequence[PeriodicMap] | None = None) -> MaxwellSlip:
-        """Build all joints from one document and one backlash map per joint; every joint needs the same number of operators."""
-        limits, stiffness = [], []
+    def from_dicts(cls, documents: Sequence[Mapping], kinematic_error: Sequence[PeriodicMap] | None = None) -> MaxwellSlip:
+        """Build all joints from one document per joint, its presliding length (a number or a map) among them; all with as many operators."""
+        limits, stiffness, presliding = [], [], []
         for document in documents:
-            unknown = set(document) - {'operators', 'r_Delta', 'r_k', 'limits', 'stiffness'}
+            unknown = set(document) - {'operators', 'r_Delta', 'r_k', 'limits', 'stiffness', 'presliding'}
             if unknown:
                 raise JointDynamicsError(f'maxwell_slip: unknown field {sorted(unknown)[0]!r}')
+            presliding.append(_presliding(document))
             given = document.get('limits')
             law = document.get('stiffness')
             operators, r_Delta = int(document.get('operators', 4)), document.get('r_Delta', 4.0)
@@ -206,12 +207,19 @@ class MaxwellSlip:
             stiffness.append(polynomial_stiffness(row, document.get('r_k', 2.0)) if law is None else np.asarray(law, float))
         if len({row.size for row in limits}) != 1 or any(k.shape != row.shape for k, row in zip(stiffness, limits, strict=True)):
             raise JointDynamicsError('maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike')
-        slip = cls(len(documents), PeriodicMap.stack(list(backlash)), limits=np.stack(limits), stiffness=np.stack(stiffness),
+        slip = cls(len(documents), PeriodicMap.stack(presliding), limits=np.stack(limits), stiffness=np.stack(stiffness),
                    kinematic_error=None if kinematic_error is None else PeriodicMap.stack(list(kinematic_error)))
         laws = [{key: document[key] for key in ('r_Delta', 'r_k') if key in document} for document in documents]
         if all(law == laws[0] for law in laws) and not any('limits' in d or 'stiffness' in d for d in documents):
             slip._laws = {'r_Delta': float(laws[0].get('r_Delta', 4.0)), 'r_k': float(laws[0].get('r_k', 2.0))}
         return slip
+
+
+def _presliding(document: Mapping) -> PeriodicMap:
+    if 'presliding' not in document:
+        raise JointDynamicsError('maxwell_slip.presliding: expected the presliding length, a number [rad] or a map over the angle, found nothing')
+    given = document['presliding']
+    return PeriodicMap.from_dict(given) if isinstance(given, Mapping) else PeriodicMap.constant(given)
 
 
 def _clip_scan(start: NDArray, low: NDArray, high: NDArray) -> NDArray:

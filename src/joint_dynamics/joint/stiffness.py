@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.elastic_range import ElasticInverse
 
 
 class TorsionalStiffness:
@@ -61,31 +62,27 @@ class TorsionalStiffness:
             total = total * square + (2 * p + 1) * self.coefficients[..., p]
         return total
 
+    def curvature(self, phi: ArrayLike) -> NDArray:
+        """Return dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3}, N·m/rad², same shape as φ."""
+        phi = self._check(phi)
+        if self.order == 1:
+            return np.zeros_like(phi)
+        total = (2 * self.order - 1) * (2 * self.order - 2) * self.coefficients[..., -1]
+        for p in range(self.order - 2, 0, -1):
+            total = total * (phi * phi) + (2 * p + 1) * (2 * p) * self.coefficients[..., p]
+        return total * phi
+
     def deformation(self, torque: ArrayLike) -> NDArray:
         """Deformation φ with τ_E(φ) = torque (N·m): the one real root, rad, same shape as the torque.
 
-        Needs α_p ≥ 0 with one above zero, so that τ_E is monotone; raises otherwise. Newton from outside, where the polynomial is convex,
-        so every step stays on its side of the root and none overshoots.
+        Needs α_p ≥ 0 with one above zero, so that τ_E is monotone; raises otherwise. See `ElasticInverse` for joints that soften.
         """
         torque = self._check(torque)
         alpha = self.coefficients
         if np.any(alpha < 0) or not np.all(np.any(alpha > 0, axis=-1)):
             raise JointDynamicsError('TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint (monotone), '
                                      f'found {alpha.tolist()}')
-        target = np.abs(torque)
-        phi = np.full(target.shape, np.inf)
-        # Every term alone bounds the root from above: α_p φ^{2p−1} ≤ |τ|.
-        for p in range(self.order):
-            with np.errstate(divide='ignore', invalid='ignore'):
-                bound = np.where(alpha[..., p] > 0, (target / alpha[..., p]) ** (1.0 / (2 * p + 1)), np.inf)
-            phi = np.minimum(phi, bound)
-        for _ in range(100):
-            slope = self.stiffness(phi)
-            step = np.where(slope > 0, (self.torque(phi) - target) / np.where(slope > 0, slope, 1.0), 0.0)
-            phi = np.maximum(phi - step, 0.0)
-            if np.all(np.abs(step) <= 4e-16 * phi):
-                break
-        return np.copysign(phi, torque)
+        return ElasticInverse(self)(torque)
 
     def to_dict(self, joint: int = 0) -> dict:
         """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}."""

@@ -1,6 +1,7 @@
 """What is wrong with a node, and why, on /diagnostics: every second, and at once when it changes."""
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -8,6 +9,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
+from joint_dynamics.nodes.console import Console
 from joint_dynamics.nodes.topics import STATE
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
@@ -20,7 +22,9 @@ class Diagnostics:
     def __init__(self, node: Node, hardware_id: str = ''):
         self._node = node
         self.hardware_id = hardware_id
+        self._console = Console(node)
         self._statuses: dict[str, DiagnosticStatus] = {}
+        self._ends: dict[str, float] = {}
         self._changed = False
         self._ticks = 0
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', STATE)
@@ -30,6 +34,11 @@ class Diagnostics:
 
     def set(self, name: str, level: bytes, message: str, **values: Any) -> None:
         """Set one condition; `level` is OK, WARN, ERROR or STALE, `values` are shown beside the message."""
+        self._ends.pop(name, None)
+        if name == 'state':
+            self._console.state(level, message, autostart=bool(self._node.get_parameter('autostart').value))
+        elif name == 'inputs':
+            self._console.inputs(level, message)
         pairs = [KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value)) for key, value in values.items()]
         before = self._statuses.get(name)
         if before is None or before.level != level or before.message != message:
@@ -37,8 +46,14 @@ class Diagnostics:
         self._statuses[name] = DiagnosticStatus(level=level, name=f'{self._node.get_fully_qualified_name()}: {name}',
                                                 message=message, hardware_id=self.hardware_id, values=pairs)
 
+    def happened(self, name: str, level: bytes, message: str, lasting: float = 10.0) -> None:
+        """Set a condition that is over already, to be forgotten after `lasting` s of the wall."""
+        self.set(name, level, message)
+        self._ends[name] = time.monotonic() + lasting
+
     def clear(self, name: str) -> None:
         """Forget one condition."""
+        self._ends.pop(name, None)
         if self._statuses.pop(name, None) is not None:
             self._changed = True
 
@@ -60,6 +75,8 @@ class Diagnostics:
         self._publisher.publish(array)
 
     def _tick(self) -> None:
+        for name in [name for name, end in self._ends.items() if time.monotonic() > end]:
+            self.clear(name)
         self._ticks += 1
         if self._changed or self._ticks >= _EVERY:
             self.publish()

@@ -41,7 +41,7 @@ class Playing:
     began: float
 
 
-class Excitation(DynamicsNode):
+class ExcitationNode(DynamicsNode):
     """See the module. Nothing moves until `~/start` is called while the node is active."""
 
     NAME = 'excitation'
@@ -292,7 +292,7 @@ class Excitation(DynamicsNode):
 
 def main() -> int:
     """Run the node; return the exit status."""
-    return run(Excitation)
+    return run(ExcitationNode)
 
 
 if __name__ == '__main__':

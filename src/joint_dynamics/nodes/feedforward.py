@@ -13,7 +13,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.control import ArmModel, ControlLoop, Follower, LoopSettings, check_motion, fill_effort, load
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, Follower, LoopSettings, check_motion, fill_effort, load
 from joint_dynamics.control.preflight import run_away
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
@@ -65,7 +66,7 @@ class FeedforwardNode(DynamicsNode):
         values = self.parameters
         self._declare_law()
         values.declare_joints(self.robot.joint_names)
-        arm = ArmModel(self.robot) if self.description is None else ArmModel.from_description(self.robot, self.description)
+        arm = Arm(self.robot) if self.description is None else Arm.from_description(self.robot, self.description)
         if values['payload_mass'] > 0:
             arm = arm.with_payload(values['payload_mass'], values['payload_center'])
         kind = load(values['law'])
@@ -74,6 +75,8 @@ class FeedforwardNode(DynamicsNode):
         if not self._streaming and not kind.OPEN_LOOP:
             raise JointDynamicsError(f'mode: expected streaming for the law {values["law"]}, which has to measure, found trajectory')
         self._loop = ControlLoop(kind(), arm, self._settings(arm, bool(chosen.get('gravity', True))), chosen)
+        for remark in self._loop.remarks:
+            self.get_logger().info(remark)
         self._follower = Follower(arm.joint_names, smooth=values['interpolation'] == 'smooth', near=values['start_tolerance'])
         self._names = tuple(values['command_joints'] or arm.joint_names)
         # Where each joint of the command is in the robot's order; the command may leave joints out, but not have others.
@@ -86,7 +89,7 @@ class FeedforwardNode(DynamicsNode):
         self._inputs_settings = recording_settings(values, arm.joint_names)
         self._connect(kind.__name__)
 
-    def _settings(self, arm: ArmModel, gravity: bool) -> LoopSettings:
+    def _settings(self, arm: Arm, gravity: bool) -> LoopSettings:
         values = self.parameters
         limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
         limit = np.where(limit > 0, limit, arm.effort_limit)

@@ -16,7 +16,7 @@ from joint_dynamics.nodes.topics import TopicRow
 from joint_dynamics.simulation.motor_side import MotorSideModel
 
 
-class GazeboModel(DynamicsNode):
+class GazeboModelNode(DynamicsNode):
     """See the module; the model itself is `simulation.motor_side`."""
 
     NAME = 'gazebo_model'
@@ -46,7 +46,12 @@ class GazeboModel(DynamicsNode):
         self._thermometers = [self.advertise(Temperature, f'{joint}/temperature', row='<joint>/temperature') for joint in self._joints]
         self.subscribe(JointState, 'joint_states', self._take)
         self.every(1.0 / self.parameters['temperature_rate'], self._publish_temperature)
-        self.diagnostics.set('inputs', STALE, 'nothing yet on joint_states')
+        self.every(0.5, self._await_first, steady=True)
+        self._await_first()
+
+    def _await_first(self) -> None:
+        if self._stamp is None and self.diagnostics.level('inputs') != ERROR:
+            self.diagnostics.set('inputs', STALE, 'nothing yet on joint_states')
 
     def on_time_jump(self, delta: float) -> None:
         """Start anew: the simulation was reset."""
@@ -88,7 +93,7 @@ class GazeboModel(DynamicsNode):
 
 def main() -> int:
     """Run the node; return the exit status."""
-    return run(GazeboModel)
+    return run(GazeboModelNode)
 
 
 if __name__ == '__main__':

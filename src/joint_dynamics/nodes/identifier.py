@@ -32,7 +32,7 @@ HEARD_EVERY = 20
 _FROM_DATA = '; 0: from the data'
 
 
-class Identifier(DynamicsNode):
+class IdentifierNode(DynamicsNode):
     """See the module; the work itself is `identify_worker.work`, in a process of its own."""
 
     NAME = 'identifier'
@@ -54,8 +54,9 @@ class Identifier(DynamicsNode):
         ParameterRow('payload_mass', 0.0, 'weighed mass of that payload; 0: not known', 'kg', 0, 1000, applies='at once'),
         ParameterRow('drive_gain', 0.0, 'torque per current on the joint side of the gear; 0: not known', 'N·m/A', 0, 10000, per_joint=True,
                      applies='at once'),
-        ParameterRow('drive_gain_deviation', 0.0, 'relative standard deviation of that (± 5 % of a data sheet: 0.03), '
-                     'it goes into those of the parameters', '', 0, 0.99, per_joint=True, applies='at once'),
+        ParameterRow('drive_gain_deviation', 0.0, 'relative standard deviation of that (± 5 % of a data sheet: 0.03; '
+                     '0 for all joints: 0.058 is assumed), it goes into those of the parameters', '', 0, 0.99,
+                     per_joint=True, applies='at once'),
         ParameterRow('average_periods', True, 'a recording that repeats its motion is averaged over its periods', applies='at once'),
         ParameterRow('condition_limit', 300.0, 'above this condition number a recording does not excite the robot enough', '', 1, 1e12,
                      applies='at once'),
@@ -286,7 +287,7 @@ class Identifier(DynamicsNode):
 
 def main() -> int:
     """Run the node; return the exit status."""
-    return run(Identifier)
+    return run(IdentifierNode)
 
 
 if __name__ == '__main__':

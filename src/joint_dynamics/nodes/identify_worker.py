@@ -88,11 +88,10 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
                            ('on validation', 'validation_overall_percent')):
         if summary[key] is not None:
             words.append(f'{words_for} {summary[key]:.3g}' + ' %' * key.endswith('percent'))
-    line = f'{", ".join(words)}; results in {folder}'
+    further = [str(reason) for reason in result.reasons[1:]]
+    line = '; '.join([result.verdict, *further, ', '.join(words), f'results in {folder}'])
     if left_out:
         line += '; left out: ' + '; '.join(f'{name} ({reason})' for name, reason in left_out.items())
-    if result.reasons:
-        line = f'{"; ".join(result.reasons)}; {line}'
     return {'line': line, 'believable': believable, 'yaml': description.to_yaml() if believable else ''}
 
 

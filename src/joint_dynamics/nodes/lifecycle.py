@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes import common
+from joint_dynamics.nodes.console import clock_jump
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from joint_dynamics.nodes.documents import LatchedText
 from joint_dynamics.nodes.mounting import mounting_from_tf
@@ -285,7 +286,7 @@ class DynamicsNode(Node):
     def _time_jump(self, jump: TimeJump) -> None:
         delta = jump.delta.nanoseconds * 1e-9
         if delta < 0 and self._owned:
-            self.get_logger().warning(f'time went back by {-delta:.3f} s')
+            clock_jump(self, -delta)
             self.on_time_jump(delta)
 
     def _parameters_changed(self, changed: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ EPOCH = 10**9
 FASTEST = 1e-4
 
 
-class Simulator(DynamicsNode):
+class SimulatorNode(DynamicsNode):
     """See the module. Time flows while the node is active; parameters with effect `at once` are the commands to the plant itself."""
 
     NAME = 'simulator'
@@ -267,7 +267,7 @@ class Simulator(DynamicsNode):
 
 def main() -> int:
     """Run the node and end the process with its exit status."""
-    status = run(Simulator)
+    status = run(SimulatorNode)
     leave(status)
     return status
 

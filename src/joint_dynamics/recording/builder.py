@@ -159,7 +159,8 @@ class RecordingBuilder:
         if missing:
             where = ', '.join(dict.fromkeys(table.source for table in positions))
             raise JointDynamicsError(f'{name}: expected joints {", ".join(self.joint_names or ())}; not found: {", ".join(missing)}; '
-                                     f'{where} has {", ".join(found)} (named differently? recording.names: {{theirs: ours}})')
+                                     f'{where} has {", ".join(found)} (named differently? recording.names: {{theirs: ours}}; '
+                                     "no part of the arm, as a gripper? list the arm's in robot.joints)")
         return self.joint_names or found
 
     def _merge(self, tables: list[Table], joints: Sequence[str], name: str) -> list[Table]:

@@ -62,15 +62,16 @@ class Report:
         top = f'<caption>{html.escape(caption)}</caption>' if caption else ''
         self._parts.append(f'<div class="wide"><table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>')
 
-    def add_figure(self, figure: Any, caption: str = '') -> None:
-        """Add a matplotlib figure (it is closed)."""
+    def add_figure(self, figure: Any, caption: str = '', folded: str = '') -> None:
+        """Add a matplotlib figure (it is closed); `folded`: what to click on to see it."""
         buffer = io.BytesIO()
         figure.savefig(buffer, format='png', dpi=110, bbox_inches='tight')
         from matplotlib import pyplot
         pyplot.close(figure)
         data = base64.b64encode(buffer.getvalue()).decode('ascii')
         text = html.escape(caption)
-        self._parts.append(f'<figure><img src="data:image/png;base64,{data}" alt="{text}"><figcaption>{text}</figcaption></figure>')
+        drawn = f'<figure><img src="data:image/png;base64,{data}" alt="{text}"><figcaption>{text}</figcaption></figure>'
+        self._parts.append(f'<details><summary>{html.escape(folded)}</summary>{drawn}</details>' if folded else drawn)
 
     def to_html(self) -> str:
         """Return the whole page."""

@@ -48,6 +48,8 @@ def _payload(report: Report, entry: dict[str, Any]) -> None:
     parameters = {name: value for name, value in entry.items() if isinstance(value, dict)}
     rows = [[name, value['value'], value['std'], 'known' if value['known'] else 'identified'] for name, value in parameters.items()]
     report.add_table(['parameter', 'value', 'std', ''], rows, "In the last joint's frame, inertia about its origin; kg·m², kg·m, kg")
+    if entry.get('moved_to_a_body'):
+        report.add_text('The estimate was no body (inertia that does not go with mass and centre): this is the nearest one, by the deviations.')
     if 'center_of_mass' in entry:
         report.add_text('Centre of mass: ' + ', '.join(f'{value:.4g}' for value in entry['center_of_mass']) + ' m')
 

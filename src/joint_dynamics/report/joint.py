@@ -41,7 +41,7 @@ def joint_report(result: TestResult, recordings: list[str]) -> Report:
     report = Report(f'{result.joint}: {result.test}', ', '.join(recordings))
     report.add_section('Can this be believed?')
     for reason in result.reasons:
-        report.add_text(reason, warning=True)
+        report.add_text(str(reason), warning=True)
     if not result.reasons:
         report.add_text('Nothing in the data speaks against the values below.')
     for warning in result.warnings:

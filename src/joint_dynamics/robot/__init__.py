@@ -6,10 +6,10 @@ from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.robot.mdh import MdhTable, load_mdh
 from joint_dynamics.robot.model import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY, gravity_in_base, mounting_rotation
-from joint_dynamics.robot.regressor import INERTIAL, JOINT, PER_JOINT
 from joint_dynamics.robot.rigid_body import RigidBody
+from joint_dynamics.robot.standard_parameters import INERTIAL, JOINT, PER_JOINT, StandardParameters
 
 __all__ = [
     'GRAVITY', 'INERTIAL', 'JOINT', 'PER_JOINT', 'BaseParameters', 'DriveCoupling', 'JointLimits', 'MdhTable', 'RigidBody', 'RobotModel',
-    'closed_form_base_parameters', 'gravity_in_base', 'load_mdh', 'mounting_rotation',
+    'StandardParameters', 'closed_form_base_parameters', 'gravity_in_base', 'load_mdh', 'mounting_rotation',
 ]

@@ -68,10 +68,16 @@ class BaseParameters:
         """Return the base values (b,) of a standard parameter vector (p,)."""
         return self.matrix @ np.asarray(standard, dtype=float)
 
-    def lift(self, base: NDArray, prior: NDArray | None = None) -> NDArray:
-        """Return the standard vector (p,) nearest to `prior` (default: zero) that has these base values (b,)."""
+    def lift(self, base: NDArray, prior: NDArray | None = None, spread: NDArray | None = None) -> NDArray:
+        """Return the standard vector (p,) nearest to `prior` (default: zero) that has these base values (b,).
+
+        spread: (p,) > 0, by which distances from the prior are measured (default: 1), as deviations of what the prior states.
+        """
         prior = np.zeros(len(self.standard_names)) if prior is None else np.asarray(prior, dtype=float)
-        return prior + np.linalg.pinv(self.matrix) @ (np.asarray(base, dtype=float) - self.matrix @ prior)
+        missing = np.asarray(base, dtype=float) - self.matrix @ prior
+        if spread is None:
+            return prior + np.linalg.pinv(self.matrix) @ missing
+        return prior + spread * (np.linalg.pinv(self.matrix * spread) @ missing)
 
 
 def _preference(name: str) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.robot.base_parameters import BaseParameters
 from joint_dynamics.robot.mdh import MdhTable
-from joint_dynamics.robot.regressor import INERTIAL
+from joint_dynamics.robot.standard_parameters import INERTIAL
 
 _TENSOR = {(0, 0): 0, (0, 1): 1, (0, 2): 2, (1, 1): 3, (1, 2): 4, (2, 2): 5}
 PARALLEL = 1e-9
@@ -84,7 +84,7 @@ def _without_effect(table: MdhTable, gravity: NDArray) -> set[tuple[int, str]]:
 
 
 def closed_form_base_parameters(table: MdhTable, gravity: NDArray) -> BaseParameters:
-    """Return the base parameters of the ten inertial parameters per link (names as in `regressor.INERTIAL`, no joint columns).
+    """Return the base parameters of the ten inertial parameters per link (names as in `INERTIAL`, no joint columns).
 
     gravity: (3,) [m/s²] in the base frame. Chains whose first joints are revolute are covered completely; where a prismatic joint
     comes before the second revolute direction the rules stop early (Khalil's special case) and the set may hold more than the minimum.

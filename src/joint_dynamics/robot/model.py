@@ -16,8 +16,9 @@ from joint_dynamics.robot.coupling import DriveCoupling
 from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.robot.mdh import MdhTable, build_from_mdh, load_mdh
 from joint_dynamics.robot.mounting import gravity_in_base
-from joint_dynamics.robot.regressor import INERTIAL, JOINT, PER_JOINT, parameter_names, regressor_rows
+from joint_dynamics.robot.regressor import regressor_rows
 from joint_dynamics.robot.rigid_body import RigidBody
+from joint_dynamics.robot.standard_parameters import INERTIAL, JOINT, StandardParameters, parameter_names
 from joint_dynamics.robot.urdf import build_from_urdf, read_source, stripped_urdf
 
 # Samples per block: large enough to hide the interpreter, small enough to stay in the processor's cache.
@@ -27,9 +28,7 @@ BLOCK = 2048
 class RobotModel:
     """A robot of n one-axis joints; build it with `from_urdf`, `from_mdh` or `load`.
 
-    Standard parameters, 14 per joint k = 1…n: inertia XX XY XZ YY YZ ZZ about the origin of joint frame k [kg·m²], first moments
-    MX MY MZ [kg·m], mass M [kg], in frame k; rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb
-    Fc [N·m] friction, offset off [N·m]; then three per coupled motor (see `DriveCoupling`). Torques act on the joint, in the
+    Standard parameters are those of `StandardParameters`, 14 per joint and three per coupled motor. Torques act on the joint, in the
     direction of q, and are what the drive has to give: tau = M(q) q̈ + C q̇ + g(q) + friction [M2 eq 2.23-2.24].
 
     Attributes
@@ -92,11 +91,15 @@ class RobotModel:
         return cls.from_mdh(source, **options)
 
     def _urdf_parameters(self) -> NDArray:
-        values = np.zeros(len(self.parameter_names))
-        for k in range(self.n):
-            mass, mx, my, mz, xx, xy, yy, xz, yz, zz = self.pinocchio.inertias[k + 1].toDynamicParameters()
-            values[PER_JOINT * k:PER_JOINT * k + 10] = xx, xy, xz, yy, yz, zz, mx, my, mz, mass
-        return values
+        coupled = len(self.coupling.parameter_names) if self.coupling else 0
+        return StandardParameters.of_inertias(list(self.pinocchio.inertias)[1:], coupled).values
+
+    def standing(self, mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
+        """Return the same arm with another mounting (see `mounting_rotation`) or another coupling of its drives; None: as it is."""
+        mounting = self.mounting if mounting is None else mounting
+        coupling = (self.coupling.matrix if self.coupling else None) if coupling is None else coupling
+        return RobotModel(self.pinocchio.copy(), self.limits, mounting=mounting, coupling=coupling, has_inertials=self.parameters is not None,
+                          urdf=self.urdf, locked=self.locked, mdh=self.mdh)
 
     def kinematics(self) -> dict[str, Any]:
         """Return what a document needs to build this robot again, beside joint names and mounting: `urdf` (stripped of pictures) or `mdh`."""
@@ -163,7 +166,7 @@ class RobotModel:
 
     def rigid_body(self, parameters: ArrayLike | None = None) -> RigidBody:
         """Return the rigid-body functions (inverse dynamics, mass matrix, gravity) of single states, in compiled code."""
-        return RigidBody(self.pinocchio, self._parameters(parameters)[:PER_JOINT * self.n], self.base_parameters(INERTIAL))
+        return RigidBody(self.pinocchio, self._parameters(parameters), self.base_parameters(INERTIAL))
 
     def gravity(self, q: ArrayLike, parameters: ArrayLike | None = None) -> NDArray:
         """Return the gravity torque g(q) [N·m], shaped as q (samples, joints) or (joints,)."""

@@ -21,15 +21,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.link_motion import LinkMotion
-
-INERTIAL = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'MX', 'MY', 'MZ', 'M')
-JOINT = ('Ia', 'Fv', 'Fc', 'off')
-PER_JOINT = len(INERTIAL) + len(JOINT)
-
-
-def parameter_names(n: int) -> list[str]:
-    """Return the names of the standard parameters of n joints, in the order of the regressor's columns."""
-    return [f'{name}_{k}' for k in range(1, n + 1) for name in (*INERTIAL, *JOINT)]
+from joint_dynamics.robot.standard_parameters import drive_columns, link_columns, parameter_names
 
 
 def _cross(a, b):
@@ -43,10 +35,10 @@ def _add(a, b):
 def regressor_rows(chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArray:
     """Return the regressor of one block of samples, component-major.
 
-    q, dq, ddq: (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), `PER_JOINT` columns per joint.
+    q, dq, ddq: (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), columns as `StandardParameters`.
     """
     n, samples = q.shape
-    rows = np.zeros((n, PER_JOINT * n, samples))
+    rows = np.zeros((n, len(parameter_names(n)), samples))
     motion = LinkMotion(chain, q, dq, ddq)
     levers: list[dict[int, tuple]] = []
     for i in range(n):
@@ -56,23 +48,20 @@ def regressor_rows(chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArr
         before = {} if parent < 0 else {
             j: (motion.into(i, z), motion.into(i, _add(u, _cross(z, motion.position[i])))) for j, (z, u) in levers[parent].items()}
         levers.append({**before, i: own})
-        _link_rows(rows, PER_JOINT * i, levers[i], motion.w[i], motion.dw[i], motion.a[i])
-        rows[i, PER_JOINT * i + 10] = ddq[i]
-        rows[i, PER_JOINT * i + 11] = dq[i]
-        rows[i, PER_JOINT * i + 12] = np.sign(dq[i])
-        rows[i, PER_JOINT * i + 13] = 1.0
+        _link_rows(rows[:, link_columns(i)], levers[i], motion.w[i], motion.dw[i], motion.a[i])
+        rows[i, drive_columns(i)] = ddq[i], dq[i], np.sign(dq[i]), np.ones(samples)
     return rows
 
 
-def _link_rows(rows: NDArray, first: int, levers: dict[int, tuple], w: NDArray, dw: NDArray, a: NDArray) -> None:
-    """Fill the ten inertial columns of one link, from column `first` on, in the rows of the joints in `levers`."""
+def _link_rows(rows: NDArray, levers: dict[int, tuple], w: NDArray, dw: NDArray, a: NDArray) -> None:
+    """Fill the ten inertial columns (joints, 10, samples) of one link in the rows of the joints in `levers`."""
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     K = ((-yy - zz, xy - dw[2], xz + dw[1]),
          (xy + dw[2], -xx - zz, yz - dw[0]),
          (xz - dw[1], yz + dw[0], -xx - yy))
     for j, (z, u) in levers.items():
-        row = rows[j, first:first + 10]
+        row = rows[j]
         if not all(isinstance(component, float) and component == 0.0 for component in z):
             v = _cross(z, w)
             row[0] = dw[0] * z[0] + w[0] * v[0]

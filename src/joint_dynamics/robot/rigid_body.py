@@ -6,7 +6,7 @@ import pinocchio
 from numpy.typing import NDArray
 
 from joint_dynamics.robot.base_parameters import BaseParameters
-from joint_dynamics.robot.regressor import INERTIAL, PER_JOINT
+from joint_dynamics.robot.standard_parameters import INERTIAL, StandardParameters, inertia_of
 
 
 class RigidBody:
@@ -17,7 +17,7 @@ class RigidBody:
 
     Parameters
     ----------
-    model: pinocchio model (copied). standard: (14 n,) standard parameters, friction and rotor inertia without effect here.
+    model: pinocchio model (copied). standard: (14 n + …,) standard parameters, friction and rotor inertia without effect here.
     base: base parameters of the inertial ones, whose null space is what may be moved along.
 
     """
@@ -25,15 +25,14 @@ class RigidBody:
     def __init__(self, model: pinocchio.Model, standard: NDArray, base: BaseParameters):
         self.model = model.copy()
         self.n = model.nv
-        inertial = standard.reshape(self.n, PER_JOINT)[:, :len(INERTIAL)].copy()
+        inertial = StandardParameters(standard, self.n).links.copy()
         if np.any(inertial[:, 9] < 1e-3):
             prior = inertial.copy()
             prior[:, 9] = np.maximum(prior[:, 9], 1.0)
             inertial = base.lift(base.regroup(inertial.ravel()), prior.ravel()).reshape(self.n, len(INERTIAL))
             inertial[np.abs(inertial[:, 9]) < 1e-6, 9] = 1e-6
-        for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(inertial):
-            # takes a tensor that is not positive, which identified sets can have; the constructor of Inertia does not
-            self.model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
+        for k, body in enumerate(inertial):
+            self.model.inertias[k + 1] = inertia_of(body)
         self._data = self.model.createData()
 
     def inverse_dynamics(self, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArray:

@@ -81,11 +81,12 @@ class ParallelDecimator:
 
     Attributes
     ----------
-    kept: (K,) indices of the kept samples; half: reach of the kernel to either side.
+    kept: (K,) indices of the kept samples; cutoff [Hz]; half: reach of the kernel to either side.
 
     """
 
     def __init__(self, samples: int, cutoff: float, rate: float, factor: int):
+        self.cutoff = cutoff
         self.kernel = zero_phase_kernel(cutoff, rate)
         self.half = len(self.kernel) // 2
         self.samples = samples

@@ -23,7 +23,7 @@ from joint_dynamics.simulation.inertials import Payload
 from joint_dynamics.simulation.laws import Laws
 from joint_dynamics.simulation.pace import Pace
 from joint_dynamics.simulation.playback import play, record, recording_of
-from joint_dynamics.simulation.robot import ENGINES, FlexibleJointRobot
+from joint_dynamics.simulation.robot import ENGINES, FlexibleJointRobot, initial_posture
 from joint_dynamics.simulation.samples import Command, Samples
 from joint_dynamics.simulation.settings import ModelErrors, Sensors
 from joint_dynamics.simulation.trajectory import Reference, Trajectory
@@ -33,5 +33,5 @@ from joint_dynamics.simulation.ur5e import ur5e_description, ur5e_urdf
 __all__ = [
     'CONTROLLERS', 'ENGINES', 'Command', 'Controllers', 'Drives', 'Energy', 'FlexibleJointRobot', 'Laws', 'ModelErrors',
     'Pace', 'Payload', 'Reference', 'Samples',
-    'Sensors', 'Trajectory', 'Truth', 'plausible_drives', 'play', 'record', 'recording_of', 'ur5e_description', 'ur5e_urdf',
+    'Sensors', 'Trajectory', 'Truth', 'initial_posture', 'plausible_drives', 'play', 'record', 'recording_of', 'ur5e_description', 'ur5e_urdf',
 ]

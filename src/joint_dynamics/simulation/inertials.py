@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import PER_JOINT
+from joint_dynamics.robot import StandardParameters
 from joint_dynamics.simulation.rigid_body import Links
 
 
@@ -58,11 +58,10 @@ def with_payload(links: Links, payload: Payload | None) -> Links:
 
 def standard_parameters(links: Links, rotor_inertia: NDArray, viscous: NDArray, coulomb: NDArray) -> NDArray:
     """Return the (14 n,) standard parameters in the order of `RobotModel.parameter_names`; offsets are zero."""
-    values = np.zeros(PER_JOINT * links.mass.size)
+    standard = StandardParameters.zeros(links.mass.size)
     for k in range(links.mass.size):
         mass, com = links.mass[k], links.com[k]
         about = links.inertia[k] + _steiner(mass, com)
-        values[PER_JOINT * k:PER_JOINT * (k + 1)] = (
-            about[0, 0], about[0, 1], about[0, 2], about[1, 1], about[1, 2], about[2, 2], *(mass * com), mass,
-            rotor_inertia[k], viscous[k], coulomb[k], 0.0)
-    return values
+        standard.links[k] = about[0, 0], about[0, 1], about[0, 2], about[1, 1], about[1, 2], about[2, 2], *(mass * com), mass
+    standard.rotor_inertia[:], standard.viscous[:], standard.coulomb[:] = rotor_inertia, viscous, coulomb
+    return standard.values

@@ -50,6 +50,8 @@ class MotorSideModel:
             raise JointDynamicsError(f'motor side: expected a cubic stiffness > 0 of every joint, found {self.drives.stiffness_cubic}')
         self.ambient = float(temperature)
         self.heat_speed = heat_speed
+        # One state at a time, at the rate of a controller: compiled recursion, not the regressor of whole recordings.
+        self._bodies = None if model.parameters is None else model.rigid_body()
         self._lag = 1.0 / (2 * np.pi * bandwidth)
         # The presliding range: half of the backlash, averaged over the turn.
         self._range = self.drives.backlash[:, :, 0].mean(axis=1)
@@ -78,9 +80,9 @@ class MotorSideModel:
             share = dt / (dt + self._lag)
             self._ddq = self._ddq + share * ((dq - self._dq) / dt - self._ddq)
         if torque is None:
-            if self.model.parameters is None:
+            if self._bodies is None:
                 raise JointDynamicsError('motor side: expected a robot with inertials, or measured torques; found neither')
-            load = self.model.inverse_dynamics(q, dq, self._ddq, self.model.parameters)
+            load = self._bodies.inverse_dynamics(q, dq, self._ddq)
         else:
             load = np.asarray(torque, dtype=float)
         theta = q + self.deformation(load)

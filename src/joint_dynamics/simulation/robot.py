@@ -31,6 +31,13 @@ HOME = (0.0, -1.2, 1.4, -1.7, -1.5, 0.3)
 ENGINES = ('own', 'mujoco')
 
 
+def initial_posture(model: RobotModel) -> NDArray:
+    """Return the posture (n,) [rad] a simulation begins at: a UR's home; others at 0 or the limit next to it."""
+    if model.n == 6 and all(name.endswith(ur) for name, ur in zip(model.joint_names, UR_JOINTS, strict=True)):
+        return np.array(HOME)
+    return np.clip(np.zeros(model.n), model.limits.lower, model.limits.upper)
+
+
 class FlexibleJointRobot:
     """A robot of n flexible joints with known truth; deterministic for a seed.
 
@@ -93,9 +100,7 @@ class FlexibleJointRobot:
         self._audit = EnergyAudit()
         self._plant = pack(self.drives)
         self._state = rest(self.n, self.drives.radius.size, float(temperature))
-        is_ur = self.n == 6 and all(name.endswith(ur) for name, ur in zip(self.joint_names, UR_JOINTS, strict=True))
-        default = HOME if is_ur else np.clip(np.zeros(self.n), self.limits.lower, self.limits.upper)
-        self.place(default if position is None else position)
+        self.place(initial_posture(self.model) if position is None else position)
 
     def _controller(self, gains: dict[str, ArrayLike], motor_side: bool) -> engine.Control:
         unknown = set(gains) - {'kp', 'ki', 'kd'}

@@ -117,3 +117,48 @@ def test_bad_input(true_robot):
         identify_payload(problem, true_robot.base, [observation], dict.fromkeys(INERTIAL, 0.1))
     with pytest.raises(JointDynamicsError, match=r'payload\.MX: expected a finite number'):
         known_payload({'MX': float('nan')})
+
+
+def test_two_different_payloads_are_told(true_robot, carrying):
+    """The same payload twice is accepted, with and without it is not, and the masses are in the text."""
+    from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
+    problem = Problem(true_robot.model, [observed(true_robot, 1)])
+    with_it, again, without = observed(carrying, 2), observed(carrying, 3), observed(true_robot, 4)
+    assert payload_differences(problem, true_robot.base, [with_it]) == []
+    assert payload_differences(problem, true_robot.base, [with_it, again]) == []
+    (reason,) = payload_differences(problem, true_robot.base, [with_it, again, without])
+    assert reason.code == 'payload_mixed'
+    assert without.name in reason.text and '2.3' in reason.text
+
+
+def test_the_payload_is_moved_to_a_body_only_where_it_is_none(true_robot, carrying):
+    """A body stays as it is; an impossible one is moved, what is known of it stays."""
+    pytest.importorskip('cvxpy')
+    from dataclasses import replace
+
+    from joint_dynamics.identification.physical.payload_body import payload_body
+    from joint_dynamics.identification.physical.semidefinite import pseudo_inertias
+    found = identify_payload(Problem(true_robot.model, [observed(true_robot, 1)]), true_robot.base, [observed(carrying, 5)], {'M': 2.3})
+    assert payload_body(found) is found
+    values = found.values.copy()
+    values[[0, 3, 5]] = 0.02, 0.025, -0.01
+    body = payload_body(replace(found, values=values))
+    assert body.body and body.mass == 2.3
+    standard = np.concatenate([body.values, np.zeros(4)])
+    assert np.linalg.eigvalsh(pseudo_inertias(standard, 1)[0])[0] > 0
+
+
+def test_doubt_about_drive_gains_is_in_the_payload(true_robot, carrying):
+    """Every gain off by the same share scales the payload by it, robot and payload alike: the deviation is that share of every parameter."""
+    from joint_dynamics.identification.drive_gains.gain_deviation import GainDoubt, gain_sensitivity
+    from joint_dynamics.identification.regression.methods import least_squares
+    problem = Problem(true_robot.model, [observed(true_robot, 1)])
+    solution = least_squares(problem, 'wls')
+    loaded = [observed(carrying, 6)]
+    n = true_robot.model.n
+    sensitivity = gain_sensitivity(problem.blocks(), solution, np.eye(n))
+    doubt = GainDoubt(0.05**2 * np.ones((n, n)), sensitivity, np.eye(n))
+    exact = identify_payload(problem, solution.chi, loaded)
+    spread = identify_payload(problem, solution.chi, loaded, gains=doubt)
+    assert np.array_equal(exact.values, spread.values)
+    assert np.sqrt(spread.deviation**2 - exact.deviation**2) == pytest.approx(0.05 * np.abs(exact.values), rel=1e-3, abs=1e-6)

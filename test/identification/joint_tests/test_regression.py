@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError, NotBelievableError
-from joint_dynamics.identification.joint_tests.regression import _autocovariance_sum, correlation_length, least_squares
+from joint_dynamics.identification.joint_tests.regression import least_squares
 
 
 def test_solves_and_scales_its_columns():
@@ -12,15 +12,6 @@ def test_solves_and_scales_its_columns():
     fit = least_squares(W, W @ [1, 2e9, 3e-6], ('a', 'b', 'c'))
     assert np.allclose(fit.values, [1, 2e9, 3e-6])
     assert fit.condition < 2
-
-
-def test_long_run_sum_is_the_sum_over_lags():
-    scores = np.random.default_rng(1).standard_normal((50, 2))
-    expected = scores.T @ scores
-    for lag in range(1, 8):
-        gamma = scores[lag:].T @ scores[:-lag]
-        expected = expected + (1 - lag / 8) * (gamma + gamma.T)
-    assert np.allclose(_autocovariance_sum(scores, 7), expected)
 
 
 @pytest.mark.parametrize('correlation', [0.0, 0.95])
@@ -37,12 +28,6 @@ def test_deviations_match_the_spread_over_seeds(correlation):
         stated.append(fit.std)
     ratio = np.sqrt(np.mean(np.square(errors), axis=0)) / np.sqrt(np.mean(np.square(stated), axis=0))
     assert np.all((ratio > 0.7) & (ratio < 1.35))
-
-
-def test_correlation_length():
-    assert correlation_length(np.random.default_rng(0).standard_normal(5000)) <= 2
-    assert 20 < correlation_length(np.convolve(np.random.default_rng(0).standard_normal(5000), np.ones(40))) < 60
-    assert correlation_length(np.zeros(10)) == 0
 
 
 def test_what_cannot_be_told_apart_is_named():

@@ -68,7 +68,7 @@ def test_results_merge_and_keep_what_was_known():
     assert first.document['joints']['a']['friction']['parameters'] == {'F_C0': 5.0, 'F_V1': 1.0}
     slip = TestResult('hysteresis', 'a')
     for limits in ([0.5, 1.0], [0.1, 0.5, 1.0]):
-        slip.document = {'friction': {'parameters': {}, 'maxwell_slip': {'operators': len(limits), 'limits': limits}}, 'backlash': {'values': [1e-3]}}
+        slip.document = {'friction': {'parameters': {}, 'maxwell_slip': {'operators': len(limits), 'limits': limits, 'presliding': 1e-3}}}
         second = merged_description(('a', 'b'), slip, second)
     assert second.document['joints']['a']['friction']['maxwell_slip']['operators'] == 3
     orphan = friction_result(F_C1=0.01)

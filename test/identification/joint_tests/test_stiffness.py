@@ -55,7 +55,7 @@ def moving(make_joint, motions):
 
 def test_from_motion_on_the_link_side_within_two_percent(moving):
     joint, data, part = moving
-    friction = FrictionModel.from_dict(part['friction'], part['backlash'], part['kinematic_error'])
+    friction = FrictionModel.from_dict(part['friction'], part['kinematic_error'])
     error = PeriodicMap.from_dict(part['kinematic_error'])
     result = identify_stiffness([data], base=friction, kinematic_error=error)
     assert result.quality['source'] == 'link'
@@ -71,7 +71,7 @@ def test_from_motion_on_the_motor_side(moving):
     joint, data, part = moving
     values = {'F_C0': joint.F_C, 'F_C1': joint.F_C1, 'F_S': joint.F_S, 'V_S': joint.V_S, 'mu': joint.mu, 'F_V1': joint.F_V1,
               'F_V2': joint.F_V2, 'F_V3': joint.F_V3, 'T_0': joint.T_0}
-    friction = FrictionModel.from_dict({**part['friction'], 'parameters': values}, part['backlash'], part['kinematic_error'])
+    friction = FrictionModel.from_dict({**part['friction'], 'parameters': values}, part['kinematic_error'])
     result = identify_stiffness([replace(data, tau_J=None)], StiffnessSettings(source='motor', rotor_inertia=joint.B), friction,
                                 PeriodicMap.from_dict(part['kinematic_error']))
     for k in (0, 1):

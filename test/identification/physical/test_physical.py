@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio
 import pytest
 
+from joint_dynamics.arm import friction_term
 from joint_dynamics.description import export_urdf
 from joint_dynamics.description.export_urdf import inconsistent_links
 from joint_dynamics.description.export_urdf import pseudo_inertia as exported_pseudo_inertia
@@ -15,7 +16,6 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.physical.semidefinite import PhysicalOptions, information_root, physical, pseudo_inertias
 from joint_dynamics.identification.regression.residuals import fits, together
-from joint_dynamics.identification.regression.terms import friction_term
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 from joint_dynamics.robot.urdf_text import urdf_text

@@ -3,17 +3,16 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
+from joint_dynamics.arm import slip_of, terms_from_config
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
 from joint_dynamics.identification.preparation.rest import find_rest
-from joint_dynamics.identification.regression.load_friction import slip_of
-from joint_dynamics.identification.regression.terms import terms_from_config
-from joint_dynamics.identification.regression.torque import inertial_only, rigid_torque
 from joint_dynamics.identification.reliability.diagnostics import autocorrelation
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import PER_JOINT
+from joint_dynamics.robot import StandardParameters
+from joint_dynamics.robot.newton_euler import rigid_torque
 
 PLAIN = IdentificationSettings(selection=False)
 AS_IT_IS = FilterPlan(10.0, 1e9, 1e9, 1, 0.0)
@@ -22,10 +21,10 @@ AS_IT_IS = FilterPlan(10.0, 1e9, 1e9, 1, 0.0)
 def test_rigid_torque_is_that_of_the_regressor(ur):
     rng = np.random.default_rng(2)
     q, dq, ddq = ur.random_states(5000, rng)
-    standard = np.zeros(len(ur.parameter_names))
-    standard[:PER_JOINT * ur.n].reshape(ur.n, PER_JOINT)[:, :10] = rng.normal(size=(ur.n, 10))
-    expected = ur.inverse_dynamics(q, dq, ddq, standard)
-    assert np.allclose(rigid_torque(ur, q.T, dq.T, ddq.T, inertial_only(ur, standard)).T, expected, atol=1e-11)
+    standard = StandardParameters.zeros(ur.n)
+    standard.links[:] = rng.normal(size=(ur.n, 10))
+    expected = ur.inverse_dynamics(q, dq, ddq, standard.values)
+    assert np.allclose(rigid_torque(ur.chain, q.T, dq.T, ddq.T, standard.links).T, expected, atol=1e-11)
 
 
 @pytest.mark.parametrize('position', [0.3, -1.2345, 2.7])

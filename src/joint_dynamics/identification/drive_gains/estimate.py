@@ -22,6 +22,7 @@ from joint_dynamics.identification.preparation.rest import find_rest
 from joint_dynamics.identification.regression.fixed_point import without_state
 from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.problem import Block, Problem
+from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.recording.recording import per_joint
 from joint_dynamics.robot import RobotModel
@@ -95,10 +96,10 @@ def motor_currents(model: RobotModel, recording: Recording, prior: NDArray | Non
     return motor if prior is None else motor / prior
 
 
-def doubtful_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return why gains cannot be believed, one line each, from `DriveGains.summary`."""
-    return [f'the loaded recording does not show the drive gain of {name}: deviation '
-            + ('infinite' if gain['std'] is None else f'{100 * gain["std"] / abs(gain["value"]):.3g} %') + f', expected at most {DOUBTFUL:g} %'
+def doubtful_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
+    """Return why gains cannot be believed, one Reason each, from `DriveGains.summary`."""
+    return [Reason('drive_gain_deviation', f'the loaded recording does not show the drive gain of {name}: deviation '
+            + ('infinite' if gain['std'] is None else f'{100 * gain["std"] / abs(gain["value"]):.3g} %') + f', expected at most {DOUBTFUL:g} %')
             for name, gain in summary.items() if gain['std'] is None or 100 * gain['std'] > DOUBTFUL * abs(gain['value'])]
 
 
@@ -180,7 +181,8 @@ def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loa
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
     x_total, spread_total = total_least_squares(triangles, start)
-    regression = mixed(triangles, system.blocks, system.optional, start)
+    samples = [*system.robot.samples, *system.loaded.samples]
+    regression = mixed(triangles, system.blocks, system.optional, start, samples)
     n, b = model.n, robot.columns
     best = regression
     if way == 'wls':
@@ -190,6 +192,8 @@ def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loa
     std = np.where(np.isfinite(best.inflation), np.sqrt(np.maximum(np.diag(best.covariance), 0.0)), np.inf)
     values, payload_std = system.values.copy(), np.zeros(COUNT)
     values[~system.known], payload_std[~system.known] = best.x[n + b:], std[n + b:]
+    spread = np.zeros((COUNT, COUNT))
+    spread[np.ix_(~system.known, ~system.known)] = best.covariance[n + b:, n + b:]
     ways = dict(zip(WAYS, (regression.x[:n], x_total[:n], start.chi[:n]), strict=True))
     return DriveGains(model.joint_names, best.x[:n], std[:n], before, best.x[n:n + b], best.covariance[n:n + b, n:n + b],
-                      Payload(values, payload_std, system.known), best, ways, way)
+                      Payload(values, payload_std, system.known, spread), best, ways, way)

@@ -9,13 +9,34 @@ R the covariance of δ. No noise in the recordings shows this error, and no long
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Block
+from joint_dynamics.recording import Recording
 from joint_dynamics.recording.recording import per_joint
+
+ASSUMED = 0.10 / 3**0.5
+"""Relative standard deviation of gains whose own is not stated: a manufacturer's are uncertain by about 10 % [G
+II.E], as a uniform distribution."""
+
+
+def stated_or_assumed(stated: float | Mapping[str, float] | None, gains: Mapping[str, float] | None,
+                      recordings: Sequence[Recording]) -> tuple[float | Mapping[str, float], str | None]:
+    """Return the relative deviation of drive gains and, where it is `ASSUMED`, a note that says so.
+
+    It is assumed where nothing is stated and currents are turned into torques by `gains`; torques as recorded have
+    none. Stated 0 is 0.
+    """
+    if stated is not None:
+        return stated, None
+    if not gains or all(recording.current is None for recording in recordings):
+        return 0.0, None
+    return ASSUMED, (f'drive_gain_deviation was not stated: deviations hold for drive gains off by '
+                     f'{100 * ASSUMED:.2g} % (standard deviation; ± 10 % of a data sheet)')
 
 
 def gain_covariance(deviation: float | Mapping[str, float], joint_names: Sequence[str]) -> NDArray:
@@ -24,17 +45,33 @@ def gain_covariance(deviation: float | Mapping[str, float], joint_names: Sequenc
     return np.diag(per_joint(shares, joint_names, 'drive_gain_deviation') ** 2)
 
 
-def gain_spread(blocks: Iterable[Block], solution: Solution, relative: NDArray, coupling: NDArray) -> NDArray:
-    """Return ΔC (b, b), symmetric and positive semidefinite.
+@dataclass(frozen=True)
+class GainDoubt:
+    """relative: R (n, n), covariance of the gains' relative errors; sensitivity: S (b, n) of the robot's parameters; coupling: C (n, n)."""
 
-    blocks: those `solution` was computed from, `tau` in N·m; relative: R (n, n), by motor; coupling: C (n, n), joint torques = Cᵀ · motor torques.
+    relative: NDArray
+    sensitivity: NDArray
+    coupling: NDArray
+
+    @property
+    def spread(self) -> NDArray:
+        """What the doubt adds to the covariance of the robot's parameters, (b, b), symmetric and positive semidefinite."""
+        spread = self.sensitivity @ self.relative @ self.sensitivity.T
+        return 0.5 * (spread + spread.T)
+
+
+def motor_part(tau: NDArray, coupling: NDArray) -> NDArray:
+    """Return what each motor gives to the torques (joints, samples): (joints, motors, samples)."""
+    return coupling.T[:, :, None] * np.linalg.solve(coupling.T, tau)[None]
+
+
+def gain_sensitivity(blocks: Iterable[Block], solution: Solution, coupling: NDArray) -> NDArray:
+    """Return S (b, n), the change of each parameter per share that each motor's gain is off.
+
+    blocks: those `solution` was computed from, `tau` in N·m; coupling: C (n, n), joint torques = Cᵀ · motor torques.
     """
-    n = len(coupling)
-    moment = np.zeros((len(solution.chi), n))
+    moment = np.zeros((len(solution.chi), len(coupling)))
     for block in blocks:
         weighted = block.rows * solution.row_factors(block)[:, None] ** 2
-        motor = np.linalg.solve(coupling.T, block.tau)
-        moment += np.einsum('jbs,mj,ms->bm', weighted, coupling, motor, optimize=True)
-    sensitivity = solution.inverse @ moment
-    spread = sensitivity @ relative @ sensitivity.T
-    return 0.5 * (spread + spread.T)
+        moment += np.einsum('jbs,jms->bm', weighted, motor_part(block.tau, coupling), optimize=True)
+    return solution.inverse @ moment

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.drive_gains.gain_deviation import GainDoubt, motor_part
 from joint_dynamics.identification.drive_gains.payload_runs import COUNT, Payload, both, known_payload, loaded_problem, split
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.covariance import correlation_length, sandwich
+from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
 from joint_dynamics.identification.regression.problem import Block, Problem
-from joint_dynamics.identification.regression.residuals import weighted_residuals
 
 
 def _deviation(solution: Solution, covariance: NDArray) -> NDArray:
@@ -21,19 +21,21 @@ def _deviation(solution: Solution, covariance: NDArray) -> NDArray:
     return np.where(np.isfinite(solution.inflation), found, np.inf)
 
 
-def _payload(values: NDArray, mask: NDArray, found: NDArray, deviation: NDArray) -> Payload:
-    whole, std = values.copy(), np.zeros(COUNT)
+def _payload(values: NDArray, mask: NDArray, found: NDArray, deviation: NDArray, spread: NDArray) -> Payload:
+    whole, std, covariance = values.copy(), np.zeros(COUNT), np.zeros((COUNT, COUNT))
     whole[~mask], std[~mask] = found, deviation
-    return Payload(whole, std, mask)
+    covariance[np.ix_(~mask, ~mask)] = spread
+    return Payload(whole, std, mask, covariance)
 
 
 def identify_payload(problem: Problem, chi: NDArray, loaded: Sequence[Observation], known: Mapping[str, float] | None = None,
-                     covariance: NDArray | None = None) -> Payload:
+                     covariance: NDArray | None = None, gains: GainDoubt | None = None) -> Payload:
     """Return the payload of observations of a known robot: W_uL χ_uL = Y − W χ − W_kL χ_kL by WLS, rows weighted per joint.
 
     problem: the robot's (columns, terms and their state); chi (b,): its parameters; loaded: observations with torques in N·m; known:
     {parameter: value} such as {'M': 4.59}. covariance (b, b) of chi: what the robot's own uncertainty adds to the deviations (else
-    chi counts as exact). Deviations hold under correlation in time. Raises JointDynamicsError without observations, or when nothing is unknown.
+    chi counts as exact). gains: doubt about the drive gains of robot and payload alike, left out of `covariance`. Deviations hold under
+    correlation in time. Raises JointDynamicsError without observations, or when nothing is unknown.
     """
     values, mask = known_payload(known)
     if not loaded:
@@ -49,7 +51,7 @@ def identify_payload(problem: Problem, chi: NDArray, loaded: Sequence[Observatio
 
     triangles = triangulate(blocks())
     solution = wls(triangles)
-    spread = sandwich(blocks(), solution, correlation_length(weighted_residuals(blocks(), solution)), triangles.rows)
+    spread = scatter_covariance(blocks(), solution, system.samples)
     if covariance is not None:
         pull = np.zeros((int((~mask).sum()), len(chi)))
         for block, W, W_L in split(system):
@@ -57,7 +59,15 @@ def identify_payload(problem: Problem, chi: NDArray, loaded: Sequence[Observatio
             pull += np.einsum('jps,jbs,js->pb', W_L[:, ~mask], W, factor, optimize=True)
         sensitivity = solution.inverse @ pull
         spread = spread + sensitivity @ covariance @ sensitivity.T
-    return _payload(values, mask, solution.chi, _deviation(solution, spread))
+    if gains is not None:
+        moment = np.zeros((int((~mask).sum()), len(gains.relative)))
+        for block, W, W_L in split(system):
+            # a gain that is off scales the torque of the loaded robot and, through its parameters, what is taken off it
+            change = motor_part(block.tau, gains.coupling) - np.einsum('jbs,bm->jms', W, gains.sensitivity, optimize=True)
+            moment += np.einsum('jps,js,jms->pm', W_L[:, ~mask], solution.row_factors(block)**2, change, optimize=True)
+        found = solution.inverse @ moment
+        spread = spread + found @ gains.relative @ found.T
+    return _payload(values, mask, solution.chi, _deviation(solution, spread), spread)
 
 
 def identify_together(problem: Problem, loaded: Sequence[Observation], known: Mapping[str, float] | None = None) -> tuple[Solution, NDArray, Payload]:
@@ -69,7 +79,6 @@ def identify_together(problem: Problem, loaded: Sequence[Observation], known: Ma
     system = loaded_problem(problem, loaded)
     triangles = triangulate(both(problem, system, known))
     solution = wls(triangles, np.concatenate([problem.optional, np.zeros(int((~mask).sum()))]))
-    lags = correlation_length(weighted_residuals(both(problem, system, known), solution))
-    covariance = sandwich(both(problem, system, known), solution, lags, triangles.rows)
+    covariance = scatter_covariance(both(problem, system, known), solution, [*problem.samples, *system.samples])
     b = problem.columns
-    return solution, covariance, _payload(values, mask, solution.chi[b:], _deviation(solution, covariance)[b:])
+    return solution, covariance, _payload(values, mask, solution.chi[b:], _deviation(solution, covariance)[b:], covariance[b:, b:])

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import BaseRows, Block, Problem
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.base_parameters import BaseParameters
+from joint_dynamics.robot.standard_parameters import link_columns
 
 COUNT = len(INERTIAL)
 
@@ -26,12 +27,14 @@ class Payload:
     """Parameters of a payload in the frame of the last joint, inertia about its origin.
 
     values (10,) in the order XX XY XZ YY YZ ZZ MX MY MZ M [kg·m², kg·m, kg]; deviation (10,): standard deviations, 0 for a known one,
-    infinite for one that no sample shows; known (10,) bool.
+    infinite for one that no sample shows; known (10,) bool; covariance (10, 10), zero where known; body: moved to the nearest one that is a body.
     """
 
     values: NDArray
     deviation: NDArray
     known: NDArray
+    covariance: NDArray | None = None
+    body: bool = False
 
     @property
     def mass(self) -> float:
@@ -49,6 +52,7 @@ class Payload:
                                  for name, value, std, known in zip(INERTIAL, self.values, self.deviation, self.known, strict=True)}
         if self.mass > 0:
             found['center_of_mass'] = (self.first_moments / self.mass).tolist()
+            found['moved_to_a_body'] = self.body
         return found
 
 
@@ -70,7 +74,7 @@ class LoadedRows(BaseRows):
     def __init__(self, model: RobotModel, observations: Sequence[Observation]):
         super().__init__(model, observations)
         own = self.base
-        columns = PER_JOINT * (model.n - 1) + np.arange(COUNT)
+        columns = np.arange(len(own.standard_names))[link_columns(model.n - 1)]
         payload = np.eye(len(own.standard_names))[columns]
         self.base = BaseParameters(own.standard_names, np.concatenate([own.independent, columns]), np.concatenate([own.matrix, payload]))
 

@@ -6,15 +6,16 @@ turned into motor rows first (τ_motor = C⁻ᵀ τ_joint, C the drives' couplin
 - `wls`: least squares of that system [G eq 15-16]. Currents are regressors there, and their noise attenuates the gains.
 - `tls`: total least squares as published [G eq 17-23], the noise taken alike in all columns (of norm 1, so that no unit matters).
 - `mixed`: mixed LS-TLS. Only the currents are noisy, each by its own; the closed form is the smallest eigenvalue of what remains of
-  the current columns after projection on the exact ones against their noise. It starts a Gauss-Newton iteration that also uses that a row
-  holds no other joint's noise: min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² / s_m², s_m the deviation of current m from its own
-  residual. That is ordinary regression of the currents, unbiased whatever weights are used, and its deviations are the sandwich's.
+  the current columns after projection on the exact ones against their noise. It starts a Gauss-Newton iteration that
+  also uses that a row holds no other joint's noise: min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² / s_m², s_m
+  the deviation of current m from its own residual. That is ordinary regression of the currents, unbiased whatever
+  weights are used, and its deviations are those of `covariance`.
 
 All work is done on the triangles, one per motor, of [i_m, −W, −W_uL | W_kL χ_kL].
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,10 +23,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.covariance import correlation_length, sandwich
+from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.least_squares import RANK, Solution, Triangles, solve, wls
 from joint_dynamics.identification.regression.problem import Block
-from joint_dynamics.identification.regression.residuals import weighted_residuals
 
 WAYS = ('mixed', 'tls', 'wls')
 ITERATIONS = 50
@@ -192,11 +192,12 @@ def mixed_start(triangles: Triangles, start: Solution) -> NDArray:
     return np.concatenate([g, z[:-1]]) / -z[-1]
 
 
-def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional: NDArray, start: Solution) -> GainSolution:
+def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional: NDArray, start: Solution,
+          samples: Sequence[int]) -> GainSolution:
     """Return the mixed LS-TLS solution with deviations that hold under correlation in time.
 
-    triangles: of `blocks`, rows per motor (n, 1 + b + u, samples) [i_m, −W, −W_uL], right side W_kL χ_kL. Raises JointDynamicsError where the
-    iteration does not converge.
+    triangles: of `blocks`, rows per motor (n, 1 + b + u, samples) [i_m, −W, −W_uL], right side W_kL χ_kL; samples:
+    kept ones of each observation. Raises JointDynamicsError where the iteration does not converge.
     """
     n = len(triangles.counts)
     x = mixed_start(triangles, start)
@@ -209,13 +210,12 @@ def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional:
         share = min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
         x = x + share * (solution.chi - x)
         if np.abs(step).max() < CONVERGED:
-            return _with_deviations(triangles, blocks, x, solution, iteration)
+            return _with_deviations(n, blocks, x, solution, samples, iteration)
     raise JointDynamicsError(f'drive gains: no convergence after {ITERATIONS} iterations; the motions do not tell gains and payload apart')
 
 
-def _with_deviations(triangles: Triangles, blocks: Callable[[], Iterable[Block]], x: NDArray, solution: Solution, iterations: int) -> GainSolution:
-    n = len(triangles.counts)
+def _with_deviations(n: int, blocks: Callable[[], Iterable[Block]], x: NDArray, solution: Solution,
+                     samples: Sequence[int], iterations: int) -> GainSolution:
     solution = replace(solution, chi=x)
-    lags = correlation_length(weighted_residuals(linearised_blocks(blocks(), x, n), solution))
-    covariance = sandwich(linearised_blocks(blocks(), x, n), solution, lags, triangles.rows)
+    covariance = scatter_covariance(linearised_blocks(blocks(), x, n), solution, samples)
     return GainSolution(x, covariance, solution.sigma * np.abs(x[:n]), solution.condition_number, solution.inflation, solution.inverse, iterations)

@@ -152,6 +152,8 @@ def _identify_slip(recordings: Sequence[JointData], settings: HysteresisSettings
     document: dict[str, Any] = {'operators': int(best.limits.size), 'limits': best.limits.tolist(), 'stiffness': best.stiffness.tolist()}
     if best.method == 'law':
         document = {'operators': settings.operators, 'r_Delta': settings.r_Delta, 'r_k': settings.r_k}
+    # The operators were fitted with the play for their length [M6 eq 15].
+    document['presliding'] = {key: value for key, value in result.document['backlash'].items() if key not in ('standard_deviations', 'coverage')}
     # A level from a test made for it stays; that of slow reversals only serves where there is none.
     level = {'F_C0': best.F_C} if base is None else {}
     result.document['friction'] = {'parameters': level, 'standard_deviations': {'F_C0': best.F_C_std} if level else {}, 'maxwell_slip': document}

@@ -98,7 +98,8 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
     if not plateaus:
         names = ', '.join(data.name for data in recordings)
         raise NotBelievableError(f'{names}: {recordings[0].joint} has no stretch of constant speed of at least {settings.min_duration:g} s above '
-                                 f'{settings.min_speed:g} rad/s: no plateau to read friction from')
+                                 f'{settings.min_speed:g} rad/s: no plateau to read friction from; take all of the motion '
+                                 'instead (joint.friction.method: motion)')
     return plateaus
 
 

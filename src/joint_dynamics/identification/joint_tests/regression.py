@@ -1,4 +1,4 @@
-"""Linear least squares whose deviations can be believed: QR, and a covariance that knows residuals are correlated in time."""
+"""Linear least squares by QR, with deviations that hold although residuals are correlated in time."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
 
 RANK_TOLERANCE = 1e-9
 
@@ -35,36 +36,11 @@ class LinearFit:
         return float(self.std[self.names.index(name)])
 
 
-def _autocovariance_sum(scores: NDArray, lag: int) -> NDArray:
-    """Bartlett-weighted long-run sum Σ_l (1 − |l|/(L+1)) Γ_l of the scores (N, p).
-
-    It is the mean square of their sums over windows of L + 1 samples, zeros beyond the ends, so that no lag has to be gone through by itself.
-    """
-    window = lag + 1
-    padded = np.concatenate([np.zeros((window, scores.shape[1])), scores, np.zeros((lag, scores.shape[1]))])
-    running = np.cumsum(padded, axis=0)
-    sums = running[window:] - running[:-window]
-    return sums.T @ sums / window
-
-
-def correlation_length(residual: NDArray, longest: int | None = None) -> int:
-    """Samples until the autocorrelation of the residual first falls below 0.05, at most N/5."""
-    centred = residual - residual.mean()
-    size = centred.size
-    power = np.fft.rfft(centred, 2 * size)
-    correlation = np.fft.irfft(power * np.conj(power))[:size]
-    if correlation[0] <= 0:
-        return 0
-    bound = min(size // 5, longest if longest is not None else size)
-    below = np.nonzero(correlation[:bound + 1] / correlation[0] < 0.05)[0]
-    return int(below[0]) if below.size else bound
-
-
 def least_squares(W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: ArrayLike | None = None, in_time: bool = True) -> LinearFit:
     """Least squares W (N, p) χ = y (N,) by QR.
 
-    weights  (N,), 1/σ per row; in_time: the rows are samples in time order, so the covariance is the larger of the classical one and the one
-    that sums the residuals' autocorrelation (Newey and West, twice the correlation length); parameter by parameter, correlations kept.
+    weights  (N,), 1/σ per row; in_time: the rows are samples in time order, so deviations are the larger of the
+    classical ones and those of the scatter between blocks of time (`regression.covariance`).
     Raises JointDynamicsError for too few rows, NotBelievableError naming the columns that cannot be told apart.
     """
     W, y = np.asarray(W, dtype=float), np.asarray(y, dtype=float)
@@ -85,9 +61,9 @@ def least_squares(W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: 
     inverse = (Vt.T / s**2) @ Vt / np.outer(norms, norms)
     covariance = inverse * float(residual @ residual) / (rows - columns)
     if in_time:
-        lag = min(2 * correlation_length(residual), rows // 3)
-        meat = _autocovariance_sum(A * residual[:, None], lag)
-        robust = inverse @ meat @ inverse * rows / (rows - columns)
-        growth = np.sqrt(np.maximum(1.0, np.diag(robust) / np.diag(covariance)))
+        label = np.concatenate(blocks_of_time([rows]))
+        both = np.column_stack([A, residual])
+        triangles = [np.asarray(np.linalg.qr(both[label == g], mode='r')) for g in range(label[-1] + 1)]
+        growth = np.sqrt(np.maximum(1.0, np.diag(scatter(triangles, inverse)) / np.diag(covariance)))
         covariance = covariance * np.outer(growth, growth)
     return LinearFit(tuple(names), values, covariance, y - W @ values, float(s[0] / s[-1]))

@@ -64,7 +64,8 @@ def run_test(test: str, recordings: Sequence[JointData], settings: Any, part: Ma
     if test == 'stiffness':
         if settings.rotor_inertia is None and rotor is not None:
             settings = replace(settings, rotor_inertia=rotor)
-        return identify_stiffness(recordings, settings, base, error)
+        backlash = None if 'backlash' not in part else PeriodicMap.from_dict(part['backlash'])
+        return identify_stiffness(recordings, settings, base, error, backlash)
     if test == 'damping':
         if settings.inertia is None and rotor is not None:
             settings = replace(settings, inertia=rotor)
@@ -80,10 +81,7 @@ test_settings.__test__ = False  # type: ignore[attr-defined]  # not a test case 
 def _friction(part: Mapping[str, Any]) -> FrictionModel | None:
     if 'friction' not in part:
         return None
-    document = dict(part['friction'])
-    if 'backlash' not in part:
-        document.pop('maxwell_slip', None)
-    return FrictionModel.from_dict(document, part.get('backlash'), part.get('kinematic_error') if 'backlash' in part else None)
+    return FrictionModel.from_dict(part['friction'], part.get('kinematic_error'))
 
 
 def merged_description(joint_names: Sequence[str], result: TestResult, description: DynamicsDescription | None) -> DynamicsDescription:

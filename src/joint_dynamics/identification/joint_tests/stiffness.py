@@ -43,11 +43,12 @@ class _Rows:
 
 
 def identify_stiffness(recordings: Sequence[JointData], settings: StiffnessSettings | None = None, base: FrictionModel | None = None,
-                       kinematic_error: PeriodicMap | None = None) -> TestResult:
+                       kinematic_error: PeriodicMap | None = None, backlash: PeriodicMap | None = None) -> TestResult:
     """Fit τ_E = Σ α_p φ^{2p−1} (+ D φ̇ when moving) to deformation and torque; φ = θ − q − θ̃(θ).
 
     Where the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is taken off the deformation, with its share c fitted too
-    (1: all of it, 0: none): without it the backlash shows as an offset that changes sign with the direction.
+    (1: all of it, 0: none): without it the backlash shows as an offset that changes sign with the direction. 𝓑: `backlash`, where none was
+    measured the presliding length of `base`, which then is but the unit of c.
     Flagged, not believed: a coefficient within two deviations of zero, a negative stiffness within the range, load in one direction only.
     """
     settings = settings or StiffnessSettings()
@@ -58,7 +59,7 @@ def identify_stiffness(recordings: Sequence[JointData], settings: StiffnessSetti
         data.need('theta')
     moving = any(np.ptp(data.q) > settings.still for data in recordings)
     source = _source(recordings, settings, moving)
-    parts = [_rows(data, settings, source, base, kinematic_error, moving) for data in recordings]
+    parts = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
     rows = _Rows(*(np.concatenate([getattr(item, name) for item in parts]) for name in ('phi', 'dphi', 'tau', 'lash')))
     dphi, tau = rows.dphi, rows.tau
     fit, shift, reach = _fit(rows, settings, moving)
@@ -111,7 +112,7 @@ def _source(recordings: Sequence[JointData], settings: StiffnessSettings, moving
 
 
 def _rows(data: JointData, settings: StiffnessSettings, source: str, base: FrictionModel | None, kinematic_error: PeriodicMap | None,
-          moving: bool) -> _Rows:
+          backlash: PeriodicMap | None, moving: bool) -> _Rows:
     """Deformation, its rate and the elastic torque, filtered alike and thinned to what the bandwidth needs."""
     rate = data.rate
     theta, q = (zero_phase_lowpass(x, 5 * settings.f_dyn, rate) for x in (data.theta, data.q))
@@ -120,7 +121,8 @@ def _rows(data: JointData, settings: StiffnessSettings, source: str, base: Frict
     if moving and base is not None and base.maxwell_slip is not None:
         slip = base.maxwell_slip.copy()
         slip.reset()
-        lash = slip.backlash(theta[:, None])[:, 0] * slip.run(theta[:, None])[:, 0]
+        length = slip.presliding if backlash is None else PeriodicMap.stack([backlash])
+        lash = length(theta[:, None])[:, 0] * slip.run(theta[:, None])[:, 0]
     if source in ('load', 'link'):
         data.need('tau_J')
         assert data.tau_J is not None

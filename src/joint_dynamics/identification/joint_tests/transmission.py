@@ -21,8 +21,8 @@ from scipy.optimize import lsq_linear
 
 from joint_dynamics.errors import JointDynamicsError, NotBelievableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.regression import correlation_length
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
+from joint_dynamics.identification.regression.covariance import correlation_length
 from joint_dynamics.joint import FourierSeries, TorsionalStiffness
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 

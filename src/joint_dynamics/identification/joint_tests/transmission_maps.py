@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import NotBelievableError
 from joint_dynamics.identification.joint_tests.data import JointData
-from joint_dynamics.identification.joint_tests.regression import correlation_length
+from joint_dynamics.identification.regression.covariance import correlation_length
 from joint_dynamics.joint import PeriodicMap, TorsionalStiffness
 
 TURN = 2 * np.pi

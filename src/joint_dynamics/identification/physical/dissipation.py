@@ -1,38 +1,39 @@
-"""What it takes for identified friction to dissipate: f(ω, τ_J, T) sgn ω ≥ 0 wherever the recordings have been, as linear inequalities."""
+"""What it takes for identified friction to dissipate: f(ω, τ_J, T) sgn ω ≥ 0, as linear inequalities.
+
+At every load and temperature that the recordings have seen, and every speed up to the joint's limit, or `REACH` times
+the fastest seen where that is less or there is none: beyond, readers of a description hold friction at what was seen.
+"""
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.identification.regression.load_friction import Motion
+from joint_dynamics.arm import Motion, Term
+from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term
-from joint_dynamics.robot import PER_JOINT
+from joint_dynamics.identification.regression.torque import standard_set
+from joint_dynamics.robot.standard_parameters import column
 
 SPEEDS = 16
-DISSIPATIVE = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
+REACH = 2.0
+UNLIMITED = 1e3
+"""Speed limits above it [rad/s] are none."""
+LEAST = 0.05
+"""Friction below this share of its mean over the range counts as fallen to zero."""
+GROWING = ('F_Cl', 'F_C1')
+"""Terms that only physics with a positive parameter knows: friction grows with load."""
 
 
 @dataclass(frozen=True)
 class Dissipation:
     """rows_standard @ standard[standard] + rows_extra @ extra ≥ 0 for one joint; standard: indices of Fv and Fc."""
 
+    joint: str
     standard: tuple[int, ...]
     rows_standard: NDArray
     rows_extra: NDArray
-
-
-def is_friction(term: Term) -> bool:
-    """Whether a term is friction that opposes motion, a function of speed, load and temperature."""
-    kind, value = next((kind, value) for kind, value in term.document.items() if kind != 'T_0')
-    if kind == 'friction':
-        return value in DISSIPATIVE
-    if kind == 'function':
-        return re.search(r'\bq\b', value) is None and 'dq' in value
-    return kind == 'stribeck'
 
 
 def dissipation_rows(problem: Problem) -> list[Dissipation]:
@@ -42,7 +43,7 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
     for j, name in enumerate(model.joint_names):
         first, chosen = 0, []
         for term in problem.terms:
-            if term.joint == name and is_friction(term):
+            if term.joint == name and term.opposes_motion:
                 chosen.append((first, term))
             first += len(term.names)
         if not chosen:
@@ -50,16 +51,43 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
         speed, load, temperature = (grid.ravel() for grid in np.meshgrid(*_ranges(problem, j), indexing='ij'))
         rows = np.zeros((len(speed), columns))
         motion = Motion(np.zeros_like(speed), speed, load=load, temperature=temperature)
-        for column, term in chosen:
-            rows[:, column:column + len(term.names)] = term.of(motion).T
-        viscous = PER_JOINT * j + 11
-        found.append(Dissipation((viscous, viscous + 1), np.column_stack([speed, np.ones_like(speed)]), rows))
+        for start, term in chosen:
+            rows[:, start:start + len(term.names)] = term.of(motion).T
+        viscous = column('Fv', j)
+        found.append(Dissipation(name, (viscous, column('Fc', j)), np.column_stack([speed, np.ones_like(speed)]), rows))
+    return found
+
+
+def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
+    """Return the chosen terms that no friction has.
+
+    These are load terms below zero, and of each joint whose friction somewhere drives or vanishes, the term that
+    takes most from it there.
+    """
+    extra = solution.chi[problem.base.count:]
+    values = dict(zip(problem.names, solution.chi, strict=True))
+    chosen = [term for term in problem.terms if term.selected]
+    found = [term for term in chosen if term.document.get('friction') in GROWING and values[term.names[0]] < 0]
+    standard = standard_set(problem.base, solution.chi[:problem.base.count], None)
+    for dissipation in dissipation_rows(problem):
+        plain = dissipation.rows_standard @ standard[list(dissipation.standard)]
+        friction = plain + dissipation.rows_extra @ extra
+        worst = int(np.argmin(friction))
+        own = [term for term in chosen if term.joint == dissipation.joint and term.opposes_motion and term not in found]
+        if not own or plain.min() <= 0 or friction[worst] > LEAST * friction.mean():
+            continue
+        first = problem.base.count
+        share = [dissipation.rows_extra[worst, problem.names.index(term.names[0]) - first] * values[term.names[0]]
+                 for term in own]
+        found.append(own[int(np.argmin(share))])
     return found
 
 
 def _ranges(problem: Problem, j: int) -> tuple[NDArray, NDArray, NDArray]:
-    fastest = max(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations)
-    speeds = max(fastest, 1e-3) * (np.arange(1, SPEEDS + 1) / SPEEDS)**2
+    fastest = max(1e-3, *(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations))
+    allowed = float(problem.model.pinocchio.velocityLimit[j])
+    top = max(fastest, min(allowed, REACH * fastest) if 0 < allowed < UNLIMITED else REACH * fastest)
+    speeds = top * (np.arange(1, SPEEDS + 1) / SPEEDS)**2
     limit = problem.state.load_limit
     loads = np.linspace(0.0, 1.0 if limit is None else float(limit[j]), 3)
     measured = [part.temperature[:, j] for part in problem.observations if part.temperature is not None]

@@ -25,7 +25,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
+from joint_dynamics.robot.standard_parameters import is_inertial, link_columns
 
 LENGTH = 0.1
 """Lengths [m] in which the pseudo-inertias are scaled, so that their eigenvalues are all masses."""
@@ -81,7 +82,7 @@ class PhysicalEstimate:
 
 def pseudo_inertias(standard: NDArray, n: int) -> NDArray:
     """Return the pseudo-inertias (n, 4, 4) of a standard set (14 n + …,)."""
-    return np.einsum('kp,prc->krc', np.asarray(standard)[:PER_JOINT * n].reshape(n, PER_JOINT)[:, :len(INERTIAL)], _BASIS)
+    return np.einsum('kp,prc->krc', StandardParameters(standard, n).links, _BASIS)
 
 
 def _basis() -> NDArray:
@@ -111,7 +112,7 @@ def prior_bodies(model: RobotModel, solution_base: NDArray, prior: NDArray | Non
     Without a prior the mass of all links together is that whose weight at a quarter of the reach gives the largest first moment found.
     """
     n = model.n
-    if prior is not None and np.any(np.asarray(prior)[:PER_JOINT * n] != 0):
+    if prior is not None and np.any(StandardParameters(prior, n).links != 0):
         bodies = _SCALE @ pseudo_inertias(prior, n) @ _SCALE
         masses = np.maximum(bodies[:, 3, 3], 10 * MARGIN)
         found = []
@@ -152,13 +153,13 @@ def physical(problem: Problem, solution: Solution, options: PhysicalOptions | No
     # each body in the coordinates of its prior, in which that is the identity: P = F Z Fᵀ
     factors = np.linalg.inv(_SCALE) @ np.linalg.cholesky(bodies)
     Z = [cp.Variable((4, 4), symmetric=True) for _ in range(n)]
-    others = [k for k in range(p) if k >= PER_JOINT * n or k % PER_JOINT >= len(INERTIAL)]
+    others = [k for k in range(p) if not is_inertial(k, n)]
     drive = cp.Variable(len(others))
     extra = cp.Variable(problem.columns - base.count) if problem.columns > base.count else None
     read = np.linalg.pinv(_BASIS.reshape(len(INERTIAL), 16).T)
     chi = base.matrix[:, others] @ drive
     for k in range(n):
-        columns = slice(PER_JOINT * k, PER_JOINT * k + len(INERTIAL))
+        columns = link_columns(k)
         chi = chi + base.matrix[:, columns] @ read @ np.kron(factors[k], factors[k]) @ cp.vec(Z[k], order='F')
     chi = chi if extra is None else cp.hstack([chi, extra])
     rows = max(solution.rows, 1.0)
@@ -176,10 +177,11 @@ def physical(problem: Problem, solution: Solution, options: PhysicalOptions | No
         total = sum(factor[3] @ body @ factor[3] for factor, body in zip(factors, Z, strict=True))
         constraints += [total >= options.mass[0], total <= options.mass[1]]
     divergence = sum(cp.trace(body) - cp.log_det(body) for body in Z)
-    _solve(cp, cp.Problem(cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints), options)
+    programme = cp.Problem(cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints)
+    _solve(cp, programme, 'a physical robot' + ('' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'))
     standard = np.zeros(p)
     for k in range(n):
-        standard[PER_JOINT * k:PER_JOINT * k + len(INERTIAL)] = read @ (factors[k] @ Z[k].value @ factors[k].T).ravel()
+        standard[link_columns(k)] = read @ (factors[k] @ Z[k].value @ factors[k].T).ravel()
     values = np.array(drive.value)
     values[positive] = np.maximum(values[positive], 0.0)
     standard[others] = values
@@ -207,15 +209,14 @@ def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, e
     return found if extra is None or not len(hidden) else [*found, extra[hidden] == solution.chi[base.count:][hidden]]
 
 
-def _solve(cp: Any, programme: Any, options: PhysicalOptions) -> None:
+def _solve(cp: Any, programme: Any, what: str) -> None:
     """Solve; raise JointDynamicsError where there is no solution."""
     try:
         programme.solve(solver=cp.CLARABEL)
     except cp.error.SolverError as error:
         raise JointDynamicsError(f'physical: expected the semidefinite programme to be solved, found: {error}') from None
     if programme.status not in ('optimal', 'optimal_inaccurate'):
-        bounds = '' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'
-        raise JointDynamicsError(f'physical: expected a physical robot near the estimate, found the programme {programme.status}{bounds}')
+        raise JointDynamicsError(f'physical: expected {what} near the estimate, found the programme {programme.status}')
 
 
 def _cvxpy() -> Any:

@@ -10,11 +10,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.arm import Term
+from joint_dynamics.identification.physical.dissipation import impossible_terms
+from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.load_friction import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term
-from joint_dynamics.identification.regression.torque import inertial_only, load_torque, standard_set
+from joint_dynamics.identification.regression.torque import load_torque, standard_set
+from joint_dynamics.robot import StandardParameters
 
 Solver = Callable[[Problem], Solution]
 SWEEPS = 20
@@ -25,7 +27,7 @@ TOLERANCE = 1e-3
 def state_from(problem: Problem, solution: Solution, prior: NDArray | None) -> FrictionState:
     """Return load parameters, load limits and hysteresis shares as a solution has them; prior: standard set to lift to (the URDF's)."""
     model, chi = problem.model, solution.chi
-    links = inertial_only(model, standard_set(problem.base, chi[:problem.base.count], prior))
+    links = StandardParameters(standard_set(problem.base, chi[:problem.base.count], prior), model.n).links
     limit = np.max([np.abs(load_torque(model, part, links)).max(axis=1) for part in problem.observations], axis=0)
     known = dict(zip(problem.names, chi, strict=True))
     width, share = np.zeros(model.n), np.zeros(model.n)
@@ -65,6 +67,12 @@ def _within_coulomb(problem: Problem, solution: Solution) -> list[Term]:
     return kept
 
 
+def _possible(problem: Problem, terms: list[Term], solution: Solution) -> list[Term]:
+    """Return the terms without those that make friction drive or vanish, see `impossible_terms`."""
+    names = {term.names for term in impossible_terms(problem, solution)}
+    return [term for term in terms if term.names not in names]
+
+
 def settled(problem: Problem, terms: Sequence[Term], solver: Solver, first: Solution, prior: NDArray | None,
             start: Problem | None = None) -> tuple[Problem, Solution]:
     """Return the problem with `terms` added, in the state that its solution has, and that solution.
@@ -72,14 +80,14 @@ def settled(problem: Problem, terms: Sequence[Term], solver: Solver, first: Solu
     first: a solution of `start`, a problem with fewer terms (default: `problem`).
     """
     terms = [*problem.terms, *terms]
-    if not any('load' in term.needs or term.width is not None for term in terms):
+    if not any(term.selected or 'load' in term.needs or term.width is not None for term in terms):
         found = problem if len(terms) == len(problem.terms) else problem.with_terms(terms)
         return found, first if found is (start or problem) else solver(found)
     state = state_from(start or problem, first, prior)
     for _ in range(SWEEPS):
         trial = problem.with_terms(terms, state)
         solution = solver(trial)
-        kept = _within_coulomb(trial, solution)
+        kept = _possible(trial, _within_coulomb(trial, solution), solution)
         after = state_from(trial, solution, prior)
         if kept != terms:
             terms = kept

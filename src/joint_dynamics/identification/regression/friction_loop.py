@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
+from joint_dynamics.arm import Term, function_term
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term, function_term
 
 EXPONENTS = (0.2, 2.0)
 """Bounds of α."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.arm import Term, friction_term
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.fixed_point import state_from
 from joint_dynamics.identification.regression.friction_loop import EXPONENTS, SIGNED, PowerColumns, fit_friction, gather, power_term
@@ -25,7 +26,6 @@ from joint_dynamics.identification.regression.irls import THRESHOLD, Weighted, c
 from joint_dynamics.identification.regression.least_squares import Solution, solve, triangulate
 from joint_dynamics.identification.regression.outliers import cleaned
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term, friction_term
 from joint_dynamics.identification.selection.candidate_terms import WARMING, temperature_range
 
 OUTER, INNER = 15, 15

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from joint_dynamics.identification.regression.covariance import correlation_length, sandwich
+from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve, triangulate
 from joint_dynamics.identification.regression.outliers import MAD, cleaned
 from joint_dynamics.identification.regression.problem import Block, Problem
-from joint_dynamics.identification.regression.residuals import predict, weighted_residuals
+from joint_dynamics.identification.regression.residuals import predict
 
 THRESHOLD = 4.0
 """Hard threshold T on the normalised residual; normal residuals exceed it once in 16000."""
@@ -97,7 +97,7 @@ class Weighted:
         plain = replace(self.solution, sigma=np.ones_like(self.solution.sigma), rest_sigma=None)
         blocks = list(whitened(self.problem.blocks(), self.noise))
         kept = [replace(block, rows=block.rows * weight[:, None], tau=block.tau * weight) for block, weight in zip(blocks, self.weights, strict=True)]
-        return sandwich(kept, plain, correlation_length(weighted_residuals(kept, plain)), self.solution.rows)
+        return covariance(kept, plain, self.problem.samples)
 
 
 def _residuals(problem: Problem, chi: NDArray) -> tuple[list[NDArray], list[NDArray]]:

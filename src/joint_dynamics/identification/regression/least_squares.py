@@ -17,8 +17,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from joint_dynamics.arm import RELUCTANCE
 from joint_dynamics.identification.regression.problem import Block
-from joint_dynamics.identification.regression.terms import RELUCTANCE
 
 RANK = 1e-10
 """Singular values of the scaled system below this fraction of the largest belong to directions no sample shows."""

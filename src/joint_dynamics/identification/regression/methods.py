@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.covariance import correlation_length, sandwich
+from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.fixed_point import settled, without_state
 from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import weighted_residuals
 from joint_dynamics.identification.selection.candidate_terms import choose, summary_of
+from joint_dynamics.identification.selection.doubt import Selected
 from joint_dynamics.identification.settings import IdentificationSettings
 
 Progress = Callable[[str], None]
@@ -40,8 +40,9 @@ def least_squares(problem: Problem, method: str) -> Solution:
     return ols(triangles, problem.optional) if method == 'ols' else wls(triangles, problem.optional, problem.selected)
 
 
-def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> tuple[Problem, Solution, dict[str, Any]]:
-    """Solve by least squares, with the further terms that held-out data ask for; return problem, solution and summary entries."""
+def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float,
+           say: Progress) -> tuple[Problem, Solution, Selected]:
+    """Return problem and solution by least squares, with the further terms that held-out data ask for."""
     prior = problem.model.parameters
 
     def solver(trial: Problem) -> Solution:
@@ -50,12 +51,15 @@ def linear(problem: Problem, settings: IdentificationSettings, f_dyn: float, say
     plain = without_state(problem)
     problem, solution = settled(problem, [], solver, solver(plain), prior, plain)
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
-        return problem, solution, {}
+        return problem, solution, Selected()
     say('trying further terms on held-out data')
-    terms, choice = choose(problem, solution, f_dyn, prior)
+    terms, choice, doubt = choose(problem, solution, f_dyn, prior)
     if terms:
         problem, solution = settled(problem, terms, solver, solution, prior)
-    return problem, solution, {'selection': summary_of(choice)}
+    kept = {name for term in problem.terms for name in term.names}
+    impossible = [name for term in terms for name in term.names if name not in kept]
+    entry = {**summary_of(choice, problem.model.joint_names), 'impossible': impossible}
+    return problem, solution, Selected({'selection': entry}, doubt)
 
 
 def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> Solved:
@@ -65,10 +69,10 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: f
         from joint_dynamics.identification.regression.robust import robust_estimate
         problem, solution, covariance, extras = robust_estimate(problem, settings, lambda trial: linear(trial, settings, f_dyn, say))
     else:
-        problem, solution, extras = linear(problem, settings, f_dyn, say)
+        problem, solution, selected = linear(problem, settings, f_dyn, say)
         say('estimating deviations')
-        lags = correlation_length(weighted_residuals(problem.blocks(), solution))
-        covariance = sandwich(problem.blocks(), solution, lags, solution.rows)
+        covariance = scatter_covariance(problem.blocks(), solution, problem.samples) + selected.spread(problem.names)
+        extras = selected.extras
     return _afterwards(Solved(problem, solution, np.asarray(covariance), extras), settings, say)
 
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.arm import Motion, Term, slip_of
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.preparation.rest import Rest, find_rest
-from joint_dynamics.identification.regression.load_friction import FrictionState, Motion, slip_of
-from joint_dynamics.identification.regression.terms import Term
+from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.torque import load_torque
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.regressor import regressor_rows
+from joint_dynamics.robot.standard_parameters import drive_columns
 
 BLOCK = 2048
 CACHE = 64 * 2**20
@@ -54,8 +55,7 @@ class BaseRows:
         full = regressor_rows(self.model.chain, q, dq, ddq)
         if observation.dtheta is not observation.dq:
             for j in range(self.model.n):
-                first = PER_JOINT * j + len(INERTIAL)
-                full[j, first:first + 3] = ddtheta[j], dtheta[j], np.sign(dtheta[j])
+                full[j, drive_columns(j)][:3] = ddtheta[j], dtheta[j], np.sign(dtheta[j])
         if self.model.coupling is not None:
             full = np.concatenate([full, self.model.coupling.regressor_rows(dtheta, ddtheta)], axis=1)
         return full[:, self.base.independent]
@@ -136,6 +136,11 @@ class Problem:
     def columns(self) -> int:
         """Number of parameters b."""
         return len(self.names)
+
+    @property
+    def samples(self) -> list[int]:
+        """Kept samples of every observation."""
+        return [len(observation.kept) for observation in self.observations]
 
     @property
     def optional(self) -> NDArray:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import BLOCK, Block, Problem
-from joint_dynamics.identification.regression.torque import inertial_only, rigid_torque
-from joint_dynamics.robot import INERTIAL, PER_JOINT
+from joint_dynamics.robot import StandardParameters
+from joint_dynamics.robot.newton_euler import rigid_torque
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,7 @@ class Fit:
     """Measured and predicted torque of one recording on the filtered, decimated samples.
 
     time (K,) [s]; tau, predicted (K, joints) [N·m]; dq (K, joints) [rad/s]; raw_residual_percent: the same prediction against the
-    unfiltered
-    torque, per joint (joints,) and overall (float).
+    unfiltered torque, per joint (joints,) and overall (float). band: of the filtered samples [Hz]; full: the same at the recording's rate.
     """
 
     name: str
@@ -32,6 +32,13 @@ class Fit:
     dq: NDArray
     moving_speed: float
     raw: tuple[NDArray, float]
+    full: FullRate
+    band: float | None = None
+
+    @property
+    def short_name(self) -> str:
+        """What tables show: the last component of the recording's path, with its window."""
+        return self.name.rstrip('/').rpartition('/')[2] or self.name
 
     @property
     def residual(self) -> NDArray:
@@ -51,9 +58,19 @@ class Fit:
         """Root mean square of the residual per joint, (joints,) [N·m]."""
         return np.sqrt(np.mean(self.residual**2, axis=0))
 
+    def fixed_band(self) -> dict[str, Any]:
+        """Return the residual in the band that is the same for every robot: {band_hz, residual_percent, moving_residual_percent, rmse [N·m]}."""
+        residual, tau = self.full.in_band()
+        moving = np.abs(self.full.dq) > self.moving_speed
+        return {'band_hz': self.full.band, 'residual_percent': self._by_joint(*relative(residual, tau)),
+                'moving_residual_percent': self._by_joint(*relative(np.where(moving, residual, 0.0), np.where(moving, tau, 0.0))),
+                'rmse': {name: float(value) for name, value in zip(self.joint_names, np.sqrt(np.mean(residual**2, axis=0)), strict=True)}}
+
     def summary(self) -> dict[str, Any]:
         """Return the entry of summary.json for this recording (design.md's keys; NaN as None)."""
         return {
+            'band_hz': self.band,
+            'fixed_band': self.fixed_band(),
             'recording': self.name,
             'residual_percent': self._by_joint(*self.residual_percent()),
             'moving_residual_percent': self._by_joint(*self.residual_percent(moving=True)),
@@ -87,27 +104,21 @@ def predict(block: Block, chi: NDArray) -> NDArray:
 def full_rate_torque(problem: Problem, observation: Observation, chi: NDArray) -> NDArray:
     """Return the torque (samples, joints) that parameters chi (b,) predict for every sample of an observation, before any filter."""
     model, base = problem.model, problem.base
-    standard = base.lift(chi[:base.count])
-    links = inertial_only(model, standard)
-    Ia, Fv, Fc, offset = standard[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)[:, len(INERTIAL):].T[:, :, None]
+    standard = StandardParameters(base.lift(chi[:base.count]), model.n)
+    Ia, Fv, Fc, offset = (values[:, None] for values in (standard.rotor_inertia, standard.viscous, standard.coulomb, standard.offset))
     slips, where, extra = problem.slips(observation), problem.joints_of_extra, chi[base.count:]
     out = np.empty_like(observation.tau)
     for start in range(0, len(out), BLOCK):
         part = slice(start, min(start + BLOCK, len(out)))
         q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (
             observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta))
-        tau = rigid_torque(model, q, dq, ddq, links) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta) + offset
+        tau = rigid_torque(model.chain, q, dq, ddq, standard.links) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta) + offset
         if model.coupling is not None:
-            tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard[PER_JOINT * model.n:])
+            tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard.coupled)
         if where:
             np.add.at(tau, where, extra[:, None] * problem.extra_columns(observation, part, slips))
         out[part] = tau.T
     return out
-
-
-def raw_residuals(problem: Problem, chi: NDArray) -> list[tuple[NDArray, float]]:
-    """Return per observation (joints,) and overall 100 ‖τ − τ̂‖/‖τ‖ of the unfiltered torque."""
-    return [relative(observation.tau - full_rate_torque(problem, observation, chi), observation.tau) for observation in problem.observations]
 
 
 def fits(problem: Problem, chi: NDArray, moving_speed: float) -> list[Fit]:
@@ -116,10 +127,17 @@ def fits(problem: Problem, chi: NDArray, moving_speed: float) -> list[Fit]:
     for block in problem.blocks():
         series[block.observation].append((block.tau.T, predict(block, chi).T, block.dq.T))
     found = []
-    for observation, parts, raw in zip(problem.observations, series, raw_residuals(problem, chi), strict=True):
+    for observation, parts in zip(problem.observations, series, strict=True):
+        full = FullRate(observation.time, observation.tau, full_rate_torque(problem, observation, chi), observation.dq)
         tau, predicted, dq = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        found.append(Fit(observation.name, problem.model.joint_names, observation.time[observation.kept], tau, predicted, dq, moving_speed, raw))
+        found.append(Fit(observation.name, problem.model.joint_names, observation.time[observation.kept], tau, predicted, dq, moving_speed,
+                         relative(full.tau - full.predicted, full.tau), full, band_of(observation)))
     return found
+
+
+def band_of(observation: Observation) -> float | None:
+    """Return the band of an observation's kept samples [Hz], None where they are not filtered."""
+    return None if observation.decimator is None else float(observation.decimator.cutoff)
 
 
 def together(parts: Sequence[Fit], moving: bool = False) -> tuple[NDArray, float]:

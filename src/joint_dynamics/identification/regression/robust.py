@@ -12,11 +12,12 @@ from joint_dynamics.identification.regression.iirls import FrictionOptions, iirl
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.selection.doubt import Selected
 from joint_dynamics.identification.settings import IdentificationSettings
 
 ROBUST = ('irls', 'i-irls')
 
-Select = Callable[[Problem], tuple[Problem, Solution, dict[str, Any]]]
+Select = Callable[[Problem], tuple[Problem, Solution, Selected]]
 
 
 def robust_estimate(problem: Problem, settings: IdentificationSettings, select: Select) -> tuple[Problem, Solution, NDArray, dict[str, Any]]:
@@ -28,14 +29,16 @@ def robust_estimate(problem: Problem, settings: IdentificationSettings, select: 
     plain = without_state(problem)
     first = wls(triangulate(plain.blocks()), plain.optional, plain.selected)
     extras: dict[str, Any] = {}
+    selected: Selected | None = None
     if settings.method == 'i-irls':
         if plain is not problem:
             raise JointDynamicsError('terms: expected none of load or hysteresis with i-irls, which has load terms of its own')
         found, course = iirls(plain, first, options)
         extras['i_irls'] = course
     else:
-        chosen, solution, extras = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
+        chosen, solution, selected = select(irls(plain, first, options.threshold).problem.with_terms(problem.terms))
         found = irls(chosen, solution, options.threshold)
-        extras = {**extras, 'irls': {'loops': found.trace}}
+        extras = {**selected.extras, 'irls': {'loops': found.trace}}
     measured = found.problem.with_torque([observation.tau for observation in problem.observations])
-    return measured, found.solution, found.covariance(), {**extras, 'rejected_rows_percent': found.rejected_percent}
+    covariance = found.covariance() if selected is None else found.covariance() + selected.spread(measured.names)
+    return measured, found.solution, covariance, {**extras, 'rejected_rows_percent': found.rejected_percent}

@@ -12,25 +12,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
+from joint_dynamics.arm import Arm, DescribedTerms
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.torque import inertial_only, load_torque
-from joint_dynamics.joint import FrictionModel
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot import RobotModel, StandardParameters
 
 
 @dataclass(frozen=True)
 class RotorSide:
-    """What is known of the joints: B (n,) [kg·m²], their friction, and the inertial parameters (n, 10) that give the load torque."""
+    """What is known of the joints, as an arm, and their parts of the description; remarks: what of it was not used."""
 
-    model: RobotModel
-    B: NDArray
-    friction: FrictionModel
-    links: NDArray
+    arm: Arm
     document: dict[str, Any]
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, source: str | Path | DynamicsDescription, model: RobotModel) -> RotorSide:
@@ -39,31 +34,33 @@ class RotorSide:
         missing = [name for name in model.joint_names if not {'rotor_inertia', 'friction'} <= set(description.joint(name))]
         if missing:
             raise JointDynamicsError(f'rotor: expected rotor_inertia and friction of every joint, missing for {", ".join(missing)}')
-        links = inertial_only(model, description.standard_parameters(model, friction=False))
-        return cls(model, description.values('rotor_inertia', model.joint_names), description.friction(model.joint_names), links,
-                   {name: description.joint(name) for name in model.joint_names})
-
-    def torque(self, observation: Observation) -> NDArray:
-        """Return B θ̈ + f̂(ω, τ_J, T), (samples, n) [N·m], hysteresis undeformed at the first sample."""
-        load = load_torque(self.model, observation, self.links).T
-        friction = self.friction.copy()
-        if friction.maxwell_slip is None:
-            found = friction.static(observation.dtheta, load, observation.temperature)
-        else:
-            friction.reset()
-            found = friction.run(observation.theta, observation.dtheta, load, observation.temperature)
-        return self.B * observation.ddtheta + found
+        if 'inertial' not in description.document:
+            raise JointDynamicsError('rotor: dynamics description: inertial: expected this field, found nothing')
+        arm = Arm.from_description(model, description)
+        # Coupled motors and further terms are columns of the regression, and are found there.
+        links = StandardParameters(arm.parameters, arm.n).links_only().values
+        remarks = (*arm.remarks, *(f'{name}: not taken off before, found anew' for name in arm.terms.names(arm.joint_names)))
+        if arm.coupled is not None:
+            remarks += ('inertial.coupling: not taken off before, found anew',)
+        return cls(replace(arm, terms=DescribedTerms(), parameters=links), {name: description.joint(name) for name in model.joint_names},
+                   tuple(f'rotor: {remark}' for remark in remarks))
 
     def compensate(self, observation: Observation) -> Observation:
-        """Return an observation with the transmission torque τ_J in the place of the motor torque."""
-        return replace(observation, tau=observation.tau - self.torque(observation))
+        """Return an observation with the transmission torque τ_J in the place of the motor torque, hysteresis undeformed at the first sample."""
+        two_sides = observation.theta is not observation.q
+        tau = self.arm.transmission_torque(
+            observation.tau, observation.q, observation.dq, observation.ddq, theta=observation.theta if two_sides else None,
+            dtheta=observation.dtheta, ddtheta=observation.ddtheta, temperature=observation.temperature)
+        return replace(observation, tau=tau)
 
     def document_of(self, name: str, found: dict[str, float]) -> dict[str, Any]:
         """Return rotor inertia, friction and maps of one joint with what was found on top of them: Ia, Fv, Fc, off."""
         part = copy.deepcopy(self.document[name])
         part['rotor_inertia'] = {'value': float(part['rotor_inertia']['value'] + found['Ia'])}
         values = part['friction']['parameters']
-        level, rise = float(values['F_C0']), float(found['Fc'])
+        # What was found is beside the friction at its present scale, of which the description keeps both.
+        scale = part['friction'].get('scale', [1.0, 0.0])[0]
+        level, rise = float(values['F_C0']), float(found['Fc']) / (scale if scale > 0 else 1.0)
         values.update(F_C0=level + rise, F_V1=values.get('F_V1', 0.0) + found['Fv'], offset=values.get('offset', 0.0) + found['off'])
         if 'F_S' in values:
             values['F_S'] += rise

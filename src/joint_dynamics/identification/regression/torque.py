@@ -1,23 +1,34 @@
-"""Torque of a tree of rigid bodies for whole recordings at once: Newton-Euler with samples last, without a regressor in between."""
+"""The full standard set that a solution of the base parameters stands for, and the load torque of an observation under it."""
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.robot import INERTIAL, PER_JOINT, BaseParameters, RobotModel
-from joint_dynamics.robot.regressor import LinkMotion
+from joint_dynamics.robot import BaseParameters, RobotModel, StandardParameters
+from joint_dynamics.robot.newton_euler import rigid_torque
 
-BLOCK = 4096
-
-
-def inertial_only(model: RobotModel, standard: NDArray) -> NDArray:
-    """Return the standard parameters (n, 10) of the links, without rotors, friction and offsets."""
-    return np.asarray(standard, dtype=float)[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)[:, :len(INERTIAL)]
+LINKS_OFF = 0.3
+"""How far a URDF's inertials may be off, as a share of themselves: what weighs one parameter of a base combination against another."""
+UNKNOWN = 100.0
+"""Spread of a rotor inertia, of which a URDF says nothing, in units of the largest spread of a link's inertia."""
 
 
 def standard_set(base: BaseParameters, chi: NDArray, prior: NDArray | None) -> NDArray:
-    """Return a full standard set (p,) with base values chi (b,), as near as possible to `prior` (p,), the URDF's; without one, all else zero."""
+    """Return a full standard set (p,) with base values chi (b,), as near as possible to `prior` (p,), the URDF's; without one, all else zero.
+
+    Near is meant in what a URDF may be off by: where motion shows only the sum of a link's inertia and its rotor's (ZZR), the link's stays
+    with the URDF's and the rotor, of which that says nothing, takes the rest, but never less than nothing.
+    """
+    if prior is not None and np.any(prior):
+        spread = _spread(base, prior)
+        rotors = np.array([name.startswith('Ia_') for name in base.standard_names]) & ~_alone(base)
+        while True:
+            found = base.lift(chi, prior, spread)
+            below = rotors & (found < 0)
+            if not below.any():
+                return found
+            prior, spread = np.where(below, 0.0, prior), np.where(below, 0.0, spread)
     if prior is not None:
         return base.lift(chi, prior)
     standard = np.zeros(len(base.standard_names))
@@ -25,58 +36,26 @@ def standard_set(base: BaseParameters, chi: NDArray, prior: NDArray | None) -> N
     return standard
 
 
-def rigid_torque(model: RobotModel, q: NDArray, dq: NDArray, ddq: NDArray, links: NDArray) -> NDArray:
-    """Return M q̈ + C q̇ + g of the links alone, (joints, samples) [N·m], for motion of that shape [rad, rad/s, rad/s²].
-
-    links: (n, 10) inertial standard parameters. This is the torque τ_J through the transmissions, the load of the drives.
-    """
-    out = np.empty_like(q)
-    for start in range(0, q.shape[1], BLOCK):
-        part = slice(start, min(start + BLOCK, q.shape[1]))
-        out[:, part] = _block(model, np.ascontiguousarray(q[:, part]), np.ascontiguousarray(dq[:, part]), np.ascontiguousarray(ddq[:, part]), links)
-    return out
+def _alone(base: BaseParameters) -> NDArray:
+    """Which standard parameters (p,) are a base parameter by themselves: no prior can change them."""
+    alone = np.zeros(len(base.standard_names), dtype=bool)
+    alone[base.independent[np.count_nonzero(base.matrix, axis=1) == 1]] = True
+    return alone
 
 
-def _cross(a, b):
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
-
-
-def _wrench(motion: LinkMotion, i: int, link: NDArray) -> tuple[list, list]:
-    """Force and moment about the origin of frame i that link i's motion takes."""
-    xx, xy, xz, yy, yz, zz, mx, my, mz, mass = link
-    w, dw, a = motion.w[i], motion.dw[i], motion.a[i]
-    first = (mx, my, mz)
-    swing, turn = _cross(dw, first), _cross(w, _cross(w, first))
-    force = [swing[k] + turn[k] + mass * a[k] for k in range(3)]
-    tensor = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    spin = tuple(sum(tensor[r][c] * w[c] for c in range(3)) for r in range(3))
-    gyro, lever = _cross(w, spin), _cross(first, a)
-    moment = [sum(tensor[r][c] * dw[c] for c in range(3)) + gyro[r] + lever[r] for r in range(3)]
-    return force, moment
-
-
-def _block(model: RobotModel, q: NDArray, dq: NDArray, ddq: NDArray, links: NDArray) -> NDArray:
-    chain = model.chain
-    motion = LinkMotion(chain, q, dq, ddq)
-    wrenches = [_wrench(motion, i, links[i]) for i in range(chain.n)]
-    tau = np.empty_like(q)
-    for i in reversed(range(chain.n)):
-        force, moment = wrenches[i]
-        along = force if chain.prismatic[i] else moment
-        tau[i] = sum(chain.axis[i][k] * along[k] for k in range(3))
-        parent = chain.parent[i]
-        if parent < 0:
-            continue
-        R, p = motion.rotation[i], motion.position[i]
-        turned = [sum(R[r][c] * force[c] for c in range(3)) for r in range(3)]
-        lever = _cross(p, turned)
-        for r in range(3):
-            wrenches[parent][0][r] = wrenches[parent][0][r] + turned[r]
-            wrenches[parent][1][r] = wrenches[parent][1][r] + lever[r] + sum(R[r][c] * moment[c] for c in range(3))
-    return tau
+def _spread(base: BaseParameters, prior: NDArray) -> NDArray:
+    """Return how far each parameter may be from the prior, (p,): a link's by `LINKS_OFF` of its mass, radius of gyration and inertia."""
+    n = sum(name.startswith('M_') for name in base.standard_names)
+    links = StandardParameters(prior, n).links
+    mass, inertia = np.maximum(links[:, 9], 1e-3), np.maximum(0.5 * np.abs(links[:, [0, 3, 5]]).sum(axis=1), 1e-6)
+    standard = StandardParameters(np.ones(len(prior)), n)
+    standard.links[:, :6], standard.links[:, 6:9], standard.links[:, 9] = inertia[:, None], np.sqrt(mass * inertia)[:, None], mass
+    standard.links[:] *= LINKS_OFF
+    standard.rotor_inertia[:] = UNKNOWN * LINKS_OFF * inertia.max()
+    return standard.values
 
 
 def load_torque(model: RobotModel, observation: Observation, links: NDArray, part: slice = slice(None)) -> NDArray:
-    """Return `rigid_torque` of (a part of) an observation, (joints, samples)."""
+    """Return the torque τ_J of the links alone, (joints, samples) [N·m], of (a part of) an observation; links: (n, 10) inertial parameters."""
     q, dq, ddq = (np.ascontiguousarray(array[part].T) for array in (observation.q, observation.dq, observation.ddq))
-    return rigid_torque(model, q, dq, ddq, links)
+    return rigid_torque(model.chain, q, dq, ddq, links)

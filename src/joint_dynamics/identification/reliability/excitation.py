@@ -5,10 +5,13 @@ column says which parameters it grows for: √VIF_k = ‖w_k‖ √((WᵀW)⁻¹
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.identification.regression.least_squares import Solution
+from joint_dynamics.identification.reliability.verdict import Reason
 
 INFLATION_LIMIT = 30.0
 """A deviation that grows by more than this because columns resemble each other: the parameter cannot be told from others."""
@@ -20,14 +23,16 @@ def doubtful_parameters(names: list[str], solution: Solution, limit: float = INF
     return [names[k] for k in order if solution.inflation[k] > limit]
 
 
-def reasons_for_doubt(names: list[str], solution: Solution, condition_limit: float) -> list[str]:
-    """Return why the result cannot be believed, one line each; empty where it can."""
+def reasons_for_doubt(names: list[str], solution: Solution, condition_limit: float, still: Sequence[str] = ()) -> list[Reason]:
+    """Return why the result cannot be believed, one Reason each; none where it can. still: joints that never move."""
     reasons = []
     if not solution.condition_number <= condition_limit:
         doubtful = doubtful_parameters(names, solution)
         number = f'{solution.condition_number:.3g}' if np.isfinite(solution.condition_number) else 'infinite'
         listed = f'; not to be believed: {", ".join(doubtful)}' if doubtful else ''
-        reasons.append(f'the recordings do not excite the robot enough: condition number {number}, expected at most {condition_limit:g}{listed}')
+        unmoved = '' if not still else f'; {", ".join(still)} never move{"s" if len(still) == 1 else ""}'
+        reasons.append(Reason('excitation', f'the recordings do not excite the robot enough: condition number {number}, expected at most '
+                                            f'{condition_limit:g}{unmoved}{listed}; record a motion planned with `joint-dynamics excite`'))
     return reasons
 
 

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.fixed_point import state_from
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.terms import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
-from joint_dynamics.identification.selection.held_out import Candidate, Choice, HeldOut, Rows, Step, select
+from joint_dynamics.identification.selection.doubt import ChoiceDoubt, choice_doubt
+from joint_dynamics.identification.selection.held_out import HeldOut, Rows
+from joint_dynamics.identification.selection.stepwise import Candidate, Choice, Step, select
 
 STRIBECK_SPEEDS = (0.4,)
 """Speeds V_S [rad/s] at which the Stribeck term is tried; narrower ones are moulded to how the training data stop and start."""
@@ -36,28 +38,30 @@ MOST_ROWS = 6000
 
 @dataclass(frozen=True)
 class Ingredient:
-    """Terms that are tried together under one name."""
+    """Terms that are tried together under one name; physical: of a form that physics expects, tried first."""
 
     name: str
     terms: tuple[Term, ...]
     kind: str = ''
     single: bool = False
+    physical: bool = True
 
 
 def menu(model_joints: Sequence[str], temperature: NDArray | None) -> list[Ingredient]:
     """Return what is tried; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured."""
-    def everywhere(name: str, make: Callable[[str], Term], kind: str = '') -> Ingredient:
-        return Ingredient(name, tuple(make(joint) for joint in model_joints), kind)
+    def everywhere(name: str, make: Callable[[str], Term], kind: str = '', physical: bool = True) -> Ingredient:
+        return Ingredient(name, tuple(make(joint) for joint in model_joints), kind, physical=physical)
 
     def friction(name: str) -> Callable[[str], Term]:
         return lambda joint: friction_term(joint, name)
 
-    found = [everywhere('square root of speed (F_T0)', friction('F_T0')), everywhere('square of speed (F_V2)', friction('F_V2')),
-             everywhere('cube of speed (F_V3)', friction('F_V3'))]
+    found = [everywhere('square root of speed (F_T0)', friction('F_T0')),
+             everywhere('square of speed (F_V2)', friction('F_V2'), physical=False),
+             everywhere('cube of speed (F_V3)', friction('F_V3'), physical=False)]
     found += [everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck') for V_S in STRIBECK_SPEEDS]
     quadrants = tuple(friction_term(joint, name) for joint in model_joints for name in ('load_gain', 'load_sign'))
     found += [everywhere('load, linear (F_Cl)', friction('F_Cl')), everywhere('load, quadratic (F_C1)', friction('F_C1')),
-              Ingredient('motor and generator quadrants', quadrants)]
+              Ingredient('motor and generator quadrants', quadrants, physical=False)]
     found += [everywhere(f'hysteresis of {width:g} rad (Maxwell-slip)', partial(hysteresis_term, width=width), 'hysteresis') for width in WIDTHS]
     if temperature is not None and (temperature[:, 1] - temperature[:, 0]).max() > WARMING:
         middle = [float(np.round(np.clip(value, 10.0, 70.0), 1)) for value in temperature.mean(axis=1)]
@@ -80,7 +84,7 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
     b = problem.columns
     total = sum(len(observation.kept) for observation in problem.observations)
     every = -(-total // MOST_ROWS)
-    parts: list[tuple[NDArray, NDArray, NDArray]] = []
+    parts: list[tuple[NDArray, ...]] = []
     started: dict[int, tuple[int, int]] = {}
     count = 0
     for block in candidates.blocks():
@@ -95,35 +99,45 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
         number = first + np.arange(len(observation.kept))[block.kept] * blocks // len(observation.kept)
         use = number % every == 0
         factor = solution.row_factors(block)[:, use]
-        parts.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, number[use]))
-    W, tau, labels = (np.concatenate([part[k] for part in parts], axis=-1) for k in range(3))
-    return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1])
+        speed = np.abs(block.dq[:, use])
+        if block.resting is not None:
+            speed = np.where(block.resting[:, use], 0.0, speed)
+        parts.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, number[use], speed,
+                      np.full(int(use.sum()), block.observation)))
+    W, tau, labels, speeds, recordings = (np.concatenate([part[k] for part in parts], axis=-1) for k in range(5))
+    return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings)
 
 
-def choose(problem: Problem, solution: Solution, f_dyn: float, prior: NDArray | None) -> tuple[list[Term], Choice]:
-    """Return the terms that lower the held-out residual of the training data, with their ridges, and the record of the decisions."""
+def choose(problem: Problem, solution: Solution, f_dyn: float,
+           prior: NDArray | None) -> tuple[list[Term], Choice, ChoiceDoubt]:
+    """Return the terms that lower the held-out residual, with their ridges, the decisions, and their doubt."""
     tried = menu(problem.model.joint_names, temperature_range(problem.observations))
     terms = [term for ingredient in tried for term in ingredient.terms]
     candidates = problem.with_terms([*problem.terms, *terms], state_from(problem, solution, prior))
-    held_out = HeldOut(gather(problem, solution, candidates, f_dyn))
+    rows = gather(problem, solution, candidates, f_dyn)
+    held_out = HeldOut(rows)
     groups, column = [], 0
     for ingredient in tried:
-        size = sum(len(term.names) for term in ingredient.terms)
+        joints = tuple(problem.model.joint_names.index(term.joint) for term in ingredient.terms for _ in term.names)
         times, least = (SURE, MUCH) if ingredient.single else (None, None)
-        groups.append(Candidate(ingredient.name, tuple(range(column, column + size)), ingredient.kind, times, least))
-        column += size
+        columns = tuple(range(column, column + len(joints)))
+        groups.append(Candidate(ingredient.name, columns, ingredient.kind, times, least,
+                                None if ingredient.single else joints, ingredient.physical))
+        column += len(joints)
     choice = select(held_out, groups)
     found, column = [], 0
     for term in terms:
         if column in choice.ridges:
             found.append(replace(term, ridge=choice.ridges[column], selected=True))
         column += len(term.names)
-    return found, choice
+    return found, choice, choice_doubt(rows, choice, candidates.names)
 
 
-def summary_of(choice: Choice) -> dict[str, Any]:
+def summary_of(choice: Choice, joint_names: Sequence[str]) -> dict[str, Any]:
     """Return the entry `selection` of summary.json."""
     def entry(step: Step) -> dict[str, Any]:
-        return {'term': step.name, 'gain_percent': step.gain_percent, 'standard_errors': step.errors, 'ridge': step.ridge}
+        found = {'term': step.name, 'gain_percent': step.gain_percent, 'standard_errors': step.errors,
+                 'ridge': step.ridge}
+        return found if step.joints is None else {**found, 'joints': [joint_names[j] for j in step.joints]}
     return {'chosen': [entry(step) for step in choice.steps if step.chosen], 'left_out': [entry(step) for step in choice.steps if not step.chosen],
             'held_out_loss': {'without': choice.loss_before, 'with': choice.loss_after}}

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from joint_dynamics.arm.formula import FUNCTIONS, Formula
+from joint_dynamics.arm.terms import function_term, terms_from_config
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings
-from joint_dynamics.identification.regression.formula import FUNCTIONS, Formula
-from joint_dynamics.identification.regression.terms import function_term, terms_from_config
 
 Q, DQ = np.linspace(-2, 2, 50), np.linspace(1, -1.5, 50)
 

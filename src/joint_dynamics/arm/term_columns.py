@@ -12,7 +12,7 @@ s is sgn ω, or with a hysteresis the same mixture for all of them: s = sgn ω +
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,10 @@ class Motion:
     def s(self) -> NDArray:
         """Direction of slip, in [−1, 1]."""
         return np.sign(self.dq) if self.sign is None else self.sign
+
+    def with_load_within(self, bound: float) -> Motion:
+        """Return the same with the size of the load bounded [N·m]."""
+        return self if self.load is None else replace(self, load=np.minimum(np.maximum(self.load, -bound), bound))
 
     def need(self, name: str) -> NDArray:
         """Return a field that may be missing; raise JointDynamicsError where it is."""
@@ -97,17 +101,3 @@ def needs_of(name: str) -> frozenset[str]:
 def slip_of(theta: NDArray, width: float) -> NDArray:
     """Return H (samples, n) in [−1, 1] of one operator per joint that slips after `width` [rad], from no deformation at the first sample."""
     return MaxwellSlip(theta.shape[1], width, limits=[1.0], stiffness=[1.0]).run(theta)
-
-
-@dataclass(frozen=True)
-class FrictionState:
-    """What the columns of friction take from the solution before: they are linear only with these fixed, so both are found in turn.
-
-    links: (n, 10) inertial parameters that the load torque is computed from; load_limit: (n,) bound of |τ_J| [N·m], so that a law is not
-    stretched beyond what was seen; width, share: (n,) of the hysteresis, zero where there is none.
-    """
-
-    links: NDArray | None = None
-    load_limit: NDArray | None = None
-    width: NDArray | None = None
-    share: NDArray | None = None

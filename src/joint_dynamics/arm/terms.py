@@ -5,6 +5,7 @@ temperature and the hysteresis of its transmission. Friction terms carry the nam
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,18 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.arm.formula import Formula
+from joint_dynamics.arm.term_columns import FRICTION, Motion, needs_of
+from joint_dynamics.arm.term_columns import hysteresis as hysteresis_column
+from joint_dynamics.arm.term_columns import stribeck as stribeck_column
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.regression.formula import Formula
-from joint_dynamics.identification.regression.load_friction import FRICTION, Motion, needs_of
-from joint_dynamics.identification.regression.load_friction import hysteresis as hysteresis_column
-from joint_dynamics.identification.regression.load_friction import stribeck as stribeck_column
 
 Column = Callable[[Motion], NDArray]
 RELUCTANCE = 0.1
 """Share of an additional column's norm that has to be its own before it counts as much as the others."""
+OPPOSING = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
+"""Those of `FRICTION` that oppose motion; the load's own sign and gain do not."""
 KINDS = ('fourier', 'function', 'friction', 'stribeck', 'hysteresis')
 MAX_HARMONICS, MAX_HARMONIC = 50, 1000
 """Number of harmonics of a term, and the highest."""
+MORE = ('T_0', 'tau_max')
+"""What may stand beside the kind of a term."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,26 @@ class Term:
     selected: bool = False
     needs: frozenset[str] = field(default=frozenset())
     width: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """One of `KINDS`."""
+        return next(kind for kind in self.document if kind not in MORE)
+
+    @property
+    def opposes_motion(self) -> bool:
+        """Whether it is friction that opposes motion, a function of speed, load and temperature."""
+        value = self.document[self.kind]
+        if self.kind == 'friction':
+            return value in OPPOSING
+        if self.kind == 'function':
+            return re.search(r'\bq\b', value) is None and 'dq' in value
+        return self.kind == 'stribeck'
+
+    @property
+    def is_friction(self) -> bool:
+        """Whether it belongs to the friction: all but what depends on the position alone (springs, counterbalances, cables)."""
+        return self.kind != 'fourier' and not (self.kind == 'function' and 'dq' not in self.document['function'])
 
     def values(self, q: NDArray, dq: NDArray, **known: Any) -> NDArray:
         """Return (columns, samples) for q, dq (samples,) [rad, rad/s]; `known`: the other fields of `Motion`."""
@@ -76,8 +101,8 @@ def function_term(joint: str, expression: str) -> Term:
     return Term(joint, (f'{expression}_{joint}',), (column,), {'function': str(expression)})
 
 
-def friction_term(joint: str, name: str, T_0: float | None = None, **options: Any) -> Term:
-    """Return one of the `FRICTION` terms for a joint; T_0 [°C]: where those of temperature vanish."""
+def friction_term(joint: str, name: str, T_0: float | None = None, tau_max: float | None = None, **options: Any) -> Term:
+    """Return one of the `FRICTION` terms for a joint; T_0 [°C]: where those of temperature vanish; tau_max [N·m]: bound of the load's size."""
     document: dict[str, Any] = {'friction': name}
     column = FRICTION[name]
     needs = needs_of(name)
@@ -85,6 +110,9 @@ def friction_term(joint: str, name: str, T_0: float | None = None, **options: An
         T_0 = 25.0 if T_0 is None else float(T_0)
         document['T_0'] = T_0
         return Term(joint, (f'{name}_{joint}',), (lambda motion: column(motion, T_0),), document, needs=needs, **options)
+    if 'load' in needs and tau_max is not None:
+        document['tau_max'] = float(tau_max)
+        return Term(joint, (f'{name}_{joint}',), (lambda motion: column(motion.with_load_within(tau_max)),), document, needs=needs, **options)
     return Term(joint, (f'{name}_{joint}',), (column,), document, needs=needs, **options)
 
 
@@ -129,10 +157,10 @@ def _term(joint: str, kind: str, value: Any, more: Mapping[str, Any]) -> Term:
         return hysteresis_term(joint, _positive(value, where, 'a width [rad]'))
     if not isinstance(value, str) or value not in FRICTION:
         raise JointDynamicsError(f'{where}: expected one of {", ".join(FRICTION)}, found {value!r}')
-    T_0 = more.get('T_0')
+    T_0, tau_max = more.get('T_0'), more.get('tau_max')
     if T_0 is not None and (isinstance(T_0, bool) or not isinstance(T_0, (int, float)) or not abs(T_0) < 1e4):
         raise JointDynamicsError(f'terms.{joint}.T_0: expected a temperature [°C], found {T_0!r}')
-    return friction_term(joint, value, T_0)
+    return friction_term(joint, value, T_0, None if tau_max is None else _positive(tau_max, f'{where}.tau_max', 'a torque [N·m]'))
 
 
 def terms_from_config(config: Any) -> tuple[Term, ...]:
@@ -147,7 +175,7 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
         if not isinstance(joint, str):
             raise JointDynamicsError(f'terms: expected names of joints as text, found {joint!r}')
         for entry in entries if isinstance(entries, list) else [entries]:
-            kinds = [kind for kind in entry if kind != 'T_0'] if isinstance(entry, Mapping) else []
+            kinds = [kind for kind in entry if kind not in MORE] if isinstance(entry, Mapping) else []
             if len(kinds) != 1:
                 raise JointDynamicsError(f'terms.{joint}: expected one of {", ".join(KINDS)} with its value, found {entry!r}')
             if kinds[0] not in KINDS:

@@ -1,0 +1,217 @@
+"""What each field of a dynamics description means for the arm; nothing is dropped without a word.
+
+A field is honoured, or refused, or there is a remark that names it and the joint. What belongs to the document alone
+(provenance, deviations,
+ranges that data covered) is in `DOCUMENTATION`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.arm.described_terms import DescribedTerms
+from joint_dynamics.arm.terms import terms_from_config
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import FrictionModel, TorsionalStiffness
+from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
+
+if TYPE_CHECKING:
+    from joint_dynamics.description import DynamicsDescription
+
+#: N·m/rad of a joint whose transmission is not known: its deformation vanishes against every other quantity.
+RIGID = 1e15
+#: rad, presliding length of a joint without hysteresis beside joints that have one: it slips at once.
+AT_ONCE = 1e-9
+#: Fields that say where a number comes from or how good it is: no torque depends on them.
+DOCUMENTATION = frozenset(
+    {
+        'format',
+        'version',
+        'provenance',
+        'robot.name',
+        'inertial.base',
+        'payload.std',
+        'joints.friction.standard_deviations',
+        'joints.friction.range',
+        'joints.friction.method',
+        'joints.stiffness.standard_deviations',
+        'joints.stiffness.range',
+        'joints.stiffness.method',
+        'joints.terms.std',
+    }
+)
+
+
+def read(robot: RobotModel | None, description: DynamicsDescription, payload: bool | None) -> dict[str, Any]:
+    """Return the fields of an `Arm`; see `Arm.from_description`."""
+    remarks: list[str] = []
+    robot = _standing(robot, description, remarks)
+    names = robot.joint_names
+    for name in names:
+        description.joint(name)
+    parameters = _parameters(robot, description, remarks)
+    default = np.zeros(robot.n) if parameters is None else StandardParameters(parameters, robot.n).rotor_inertia
+    rotors = np.array(
+        [description.joint(name).get('rotor_inertia', {}).get('value', default[k]) for k, name in enumerate(names)]
+    )
+    stiff = np.array(['stiffness' in description.joint(name) for name in names])
+    friction, rubs = _friction(description, names, remarks)
+    for name in names:
+        if 'directions' in description.joint(name).get('friction', {}):
+            remarks.append(
+                f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions together'
+            )
+        for field, why in (
+            ('gear_ratio', 'motor signals are reflected by the input settings'),
+            ('temperature_range', "the friction's T_min and T_max bound the temperature"),
+        ):
+            if field in description.joint(name):
+                remarks.append(f'joints.{name}.{field}: not used, {why}')
+    return {
+        'robot': robot,
+        'parameters': parameters,
+        'rotor_inertia': rotors,
+        'drive_gain': description.values('drive_gain', names, np.nan),
+        'friction': friction,
+        'friction_scale': description.scale(names),
+        'friction_described': rubs,
+        'stiffness': _stiffness(description, names, stiff, remarks),
+        'stiffness_described': stiff,
+        'damping': description.values('damping', names, 0.0),
+        'kinematic_error': description.kinematic_error(names) if _any(description, names, 'kinematic_error') else None,
+        'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
+        'terms': _terms(description, names),
+        'payload': _payload(description, names, payload, remarks),
+        'rotor_identifiable': [
+            description.joint(name).get('rotor_inertia', {}).get('identifiable', True) for name in names
+        ],
+        'remarks': tuple(remarks),
+    }
+
+
+def _any(description: DynamicsDescription, names: tuple[str, ...], key: str) -> bool:
+    return any(key in description.joint(name) for name in names)
+
+
+def _standing(robot: RobotModel | None, description: DynamicsDescription, remarks: list[str]) -> RobotModel:
+    """Return the robot as it is mounted and its drives are coupled; raise JointDynamicsError where it is not the description's robot."""
+    document = description.document
+    if robot is None:
+        return description.robot_model()
+    extra = [name for name in description.joint_names if name not in robot.joint_names]
+    if extra:
+        remarks.append(f'robot.joint_names: {", ".join(extra)} not used, the robot has no such joint')
+    if {'urdf', 'mdh'} & set(document['robot']) and 'inertial' in document:
+        description.check_robot(robot)
+    mounting, coupling = document.get('mounting'), document['robot'].get('coupling')
+    if robot.mounting is not None and mounting is not None:
+        if not np.allclose(mounting_rotation(robot.mounting), mounting_rotation(mounting), atol=1e-9):
+            remarks.append('mounting: not used, the robot states another one')
+        mounting = None
+    if coupling is not None:
+        if extra or list(description.joint_names) != list(robot.joint_names):
+            raise JointDynamicsError(
+                'arm: robot.coupling: expected the joints in the order of the description '
+                f'({", ".join(description.joint_names)}), found {", ".join(robot.joint_names)}'
+            )
+        own = None if robot.coupling is None else robot.coupling.matrix
+        if own is not None and not np.allclose(own, np.asarray(coupling) / np.diag(coupling)[:, None], atol=1e-9):
+            raise JointDynamicsError(
+                "arm: robot.coupling: expected the robot's coupling of its drives, found another one in the description"
+            )
+        coupling = None if own is not None else coupling
+    turned = mounting is not None and not np.allclose(
+        mounting_rotation(mounting), mounting_rotation(robot.mounting), atol=1e-12
+    )
+    return robot.standing(mounting if turned else None, coupling) if turned or coupling is not None else robot
+
+
+def _parameters(robot: RobotModel, description: DynamicsDescription, remarks: list[str]) -> NDArray | None:
+    if 'inertial' not in description.document:
+        return robot.parameters
+    values = description.standard_parameters(robot, friction=False)
+    given = description.document['inertial'].get('coupling', {})
+    known = [] if robot.coupling is None else robot.coupling.parameter_names
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise JointDynamicsError(
+            f'arm: inertial.coupling.{unknown[0]}: expected a coupled motor of robot.coupling '
+            f'({", ".join(known) or "there is none"}), found another one'
+        )
+    StandardParameters(values, robot.n).coupled[:] = [given.get(name, 0.0) for name in known]
+    return values
+
+
+def _friction(
+    description: DynamicsDescription, names: tuple[str, ...], remarks: list[str]
+) -> tuple[FrictionModel | None, NDArray]:
+    parts = [description.joint(name).get('friction') for name in names]
+    rubs = np.array([part is not None for part in parts])
+    if not rubs.any():
+        return None, rubs
+    slip = next((part['maxwell_slip'] for part in parts if part is not None and 'maxwell_slip' in part), None)
+    documents = []
+    for name, part in zip(names, parts, strict=True):
+        if part is None:
+            remarks.append(f'joints.{name}.friction: none described, taken for none')
+        document = {'parameters': {'F_C0': 0.0}} if part is None else dict(part)
+        if slip is not None and 'maxwell_slip' not in document:
+            if part is not None:
+                remarks.append(f'joints.{name}.friction.maxwell_slip: none described, slips at once')
+            document['maxwell_slip'] = {**slip, 'presliding': AT_ONCE}
+        documents.append(document)
+    maps = None
+    if _any(description, names, 'kinematic_error'):
+        error = description.kinematic_error(names)
+        maps = [error.for_joint(j) for j in range(len(names))]
+    return FrictionModel.from_dicts(documents, maps), rubs
+
+
+def _stiffness(
+    description: DynamicsDescription, names: tuple[str, ...], stiff: NDArray, remarks: list[str]
+) -> TorsionalStiffness | None:
+    if not stiff.any():
+        return None
+    for name, known in zip(names, stiff, strict=True):
+        if not known:
+            remarks.append(f'joints.{name}.stiffness: none described, taken for rigid')
+    return TorsionalStiffness.stack(
+        [
+            TorsionalStiffness.from_dict(description.joint(name).get('stiffness', {'coefficients': [RIGID]}))
+            for name in names
+        ]
+    )
+
+
+def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> DescribedTerms:
+    found = []
+    for j, name in enumerate(names):
+        for index, entry in enumerate(description.joint(name).get('terms', ())):
+            where = f'joints.{name}.terms[{index}]'
+            if 'hysteresis' in entry['document']:
+                raise JointDynamicsError(
+                    f'arm: {where}: expected a hysteresis as friction.maxwell_slip, found it among the terms'
+                )
+            (term,) = terms_from_config({name: [entry['document']]})
+            values = np.array(entry['values'], dtype=float)
+            if values.shape != (len(term.names),):
+                raise JointDynamicsError(f'arm: {where}.values: expected {len(term.names)}, found {len(values)}')
+            found.append((j, term, values))
+    return DescribedTerms(tuple(found))
+
+
+def _payload(
+    description: DynamicsDescription, names: tuple[str, ...], wanted: bool | None, remarks: list[str]
+) -> NDArray:
+    attached = description.payload_attached if wanted is None else wanted
+    body = description.payload()
+    if attached and names[-1] != description.joint_names[-1] and np.any(body):
+        raise JointDynamicsError(
+            f'arm: payload: expected {description.joint_names[-1]} for the last joint, which it hangs on, found {names[-1]}'
+        )
+    if not attached and np.any(body):
+        remarks.append(f'payload: {body[-1]:.3g} kg described, not on the arm')
+    return body if attached else np.zeros_like(body)

@@ -1,0 +1,261 @@
+r"""Torque of joints at rest: an interval for every sample, and a prediction where the encoder resolves presliding.
+
+A joint at rest holds any friction within its level F, from the level F_C of slip (Coulomb, Stribeck and load friction
+as ω → 0):
+
+    τ ∈ τ_0 + F [H_low, H_high] ± z √(σ_j² + wᵀ C w),    −1 ≤ H_low ≤ H_high ≤ 1
+
+F = ρ F_C: friction before it slips is larger than in slip, by a ratio ρ ≥ 1 that only samples at rest show. It is the
+one that all but 2.5 % of the training stays of all joints need, of few stays the largest (another stay exceeds the
+largest of m with probability 1/(m + 1)).
+
+τ_0 is the prediction without friction that depends on direction, σ_j the deviation of the residuals of moving rows,
+wᵀ C w that of the prediction, z = 1.96. H is the Maxwell-slip hysteresis [M6 eq 12-18], a monotone map of its initial
+state: run from full slip one way and the other, it encloses what any state at the first sample would give, and both
+ends meet once a joint has slipped by its backlash, which corrects the state at every slip. Where the encoder does not
+resolve the presliding, or no hysteresis is known, the ends are ± 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from joint_dynamics.arm import Motion, Term
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import predict, relative_of_squares
+from joint_dynamics.identification.regression.torque import load_torque
+from joint_dynamics.joint import MaxwellSlip
+
+LEVEL = 0.975
+DIRECTED = ('F_Cl', 'F_C1')
+"""Friction terms that keep their size as ω → 0, with the sign of the motion."""
+
+
+@dataclass(frozen=True)
+class Presliding:
+    """H of joints that start from an unknown state: low, high (N, n) enclose it, expected (N, n) is the best guess."""
+
+    low: NDArray
+    high: NDArray
+    expected: NDArray
+
+
+def presliding(
+    theta: ArrayLike, slip: MaxwellSlip, resolution: ArrayLike = 0.0, first: ArrayLike | None = None
+) -> Presliding:
+    """Drive the hysteresis by a recorded motion from a state that is estimated, not assumed.
+
+    theta: (N, n) [rad], motor side; slip: hysteresis of the n joints, left as it is; resolution: step of the encoder
+    [rad], a number or (n,); first: H (n,) measured at the first sample, friction over its level, None: not known, the
+    expected path is the middle of the bounds.
+
+    A reading is wrong by up to half a step, a deformation (since some slip) by a step, which moves operator i by at
+    most k_i/𝓑 times that and no further than from one end to the other. Raises JointDynamicsError for other shapes.
+    """
+    theta = np.asarray(theta, dtype=float)
+    if theta.ndim != 2 or theta.shape[1] != slip.joints or not len(theta):
+        raise JointDynamicsError(f'presliding: expected theta of shape (N, {slip.joints}), found {theta.shape}')
+    step = np.broadcast_to(np.asarray(resolution, dtype=float), (slip.joints,))
+    if not np.isfinite(step).all() or (step < 0).any():
+        raise JointDynamicsError(f'presliding: expected a resolution of 0 rad or more, found {resolution!r}')
+
+    def path(direction: ArrayLike) -> NDArray:
+        twin = slip.copy()
+        # a deformation of every operator by the same share of its limit has that share as H
+        twin.reset(theta[0], direction)
+        return twin.run(theta)
+
+    share = slip.stiffness * slip.limits
+    slack = np.minimum(share * (step / slip.presliding(theta))[..., None] / slip.limits, 2.0 * share).sum(axis=-1)
+    below, above = path(-1.0), path(1.0)
+    low, high = np.clip(below - slack, -1.0, 1.0), np.clip(above + slack, -1.0, 1.0)
+    expected = 0.5 * (below + above) if first is None else path(np.clip(np.asarray(first, dtype=float), -1.0, 1.0))
+    return Presliding(low, high, np.clip(expected, low, high))
+
+
+@dataclass(frozen=True)
+class Resting:
+    """Torque of the joints at rest at the kept samples of one recording.
+
+    resting (n, K) bool; tau, expected (n, K) [N·m]: measured, and predicted in the middle; level (n, K) F_C [N·m];
+    low, high (n, K): H; doubt (n, K) z √(…) [N·m]; ratio ρ. All but `resting` hold where that does.
+    """
+
+    name: str
+    resting: NDArray
+    tau: NDArray
+    expected: NDArray
+    base: NDArray
+    level: NDArray
+    low: NDArray
+    high: NDArray
+    doubt: NDArray
+    ratio: float = 1.0
+
+    @property
+    def lower(self) -> NDArray:
+        """Lower end of the interval (n, K) [N·m]."""
+        return self.base + self.ratio * self.level * self.low - self.doubt
+
+    @property
+    def upper(self) -> NDArray:
+        """Upper end of the interval (n, K) [N·m]."""
+        return self.base + self.ratio * self.level * self.high + self.doubt
+
+    @property
+    def within(self) -> NDArray:
+        """Which samples at rest are inside the interval, (n, K) bool."""
+        return self.resting & (self.lower <= self.tau) & (self.tau <= self.upper)
+
+
+def friction_level(problem: Problem, chi: NDArray, observation: Observation) -> NDArray:
+    """Return the largest friction at rest F (n, K) ≥ 0 [N·m] at the kept samples."""
+    values = dict(zip(problem.names, chi, strict=True))
+    kept = observation.kept
+    n = problem.model.n
+    level = np.array([np.full(len(kept), values.get(f'Fc_{j + 1}', 0.0)) for j in range(n)])
+    directed = [term for term in problem.terms if is_directed(term)]
+    load = None
+    if any('load' in term.needs for term in directed) and problem.state.links is not None:
+        load = load_torque(problem.model, observation, problem.state.links)[:, kept]
+        if problem.state.load_limit is not None:
+            load = np.clip(load, -problem.state.load_limit[:, None], problem.state.load_limit[:, None])
+    for term in directed:
+        j = problem.model.joint_names.index(term.joint)
+        slow = Motion(
+            observation.q[kept, j], np.zeros(len(kept)), np.ones(len(kept)), None if load is None else load[j]
+        )
+        level[j] += np.array([values[name] for name in term.names]) @ term.of(slow)
+    return np.maximum(level, 0.0)
+
+
+def is_directed(term: Term) -> bool:
+    """Whether a term is friction that keeps its size as ω → 0."""
+    return 'stribeck' in term.document or term.document.get('friction') in DIRECTED
+
+
+def resting_torque(
+    problem: Problem,
+    chi: NDArray,
+    covariance: NDArray,
+    sigma: NDArray,
+    *,
+    slip: MaxwellSlip | None = None,
+    resolution: ArrayLike = 0.0,
+    ratio: float = 1.0,
+) -> list[Resting]:
+    """Return the torque of every observation of a problem at rest (`rest_speed` > 0), with its interval.
+
+    chi (b,), covariance (b, b); sigma (n,) deviation of the residuals of moving rows [N·m]; slip: hysteresis of all
+    joints that Coulomb friction goes through, None: not known; resolution: step of the encoders on the motor side
+    [rad]; ratio: ρ, of the training recordings.
+    """
+    free = chi.copy()
+    names = list(problem.names)
+    for name in [
+        *(f'Fc_{j + 1}' for j in range(problem.model.n)),
+        *(name for term in problem.terms if is_directed(term) or term.width is not None for name in term.names),
+    ]:
+        if name in names:
+            free[names.index(name)] = 0.0
+    parts: list[list[tuple[NDArray, ...]]] = [[] for _ in problem.observations]
+    for block in problem.blocks():
+        if block.resting is None:
+            raise JointDynamicsError(
+                'resting torque: expected a problem that looks at rest (rest_speed above 0), found none'
+            )
+        spread = np.zeros(block.tau.shape)
+        for j, rows in enumerate(block.rows):
+            still = rows[:, block.resting[j]]
+            spread[j, block.resting[j]] = np.einsum('bs,bs->s', still, covariance @ still)
+        parts[block.observation].append((block.resting, block.tau, predict(block, free), spread))
+    found = []
+    for observation, part in zip(problem.observations, parts, strict=True):
+        resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*part, strict=True))
+        level = friction_level(problem, chi, observation)
+        doubt = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
+        low, high, middle = _bounds(observation, slip, resolution)
+        found.append(
+            Resting(observation.name, resting, tau, base + level * middle, base, level, low, high, doubt, ratio)
+        )
+    return found
+
+
+def breakaway_ratio(parts: Sequence[Resting]) -> float:
+    """Return ρ ≥ 1 of training recordings at rest, 1 without any stay."""
+    needed = []
+    for part in parts:
+        for j, row in enumerate(part.resting):
+            edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
+            for start, end in edges.reshape(-1, 2):
+                stay = slice(start, end)
+                level = part.level[j, stay].mean()
+                if level > 0:
+                    # a stay counts by what 95 % of its samples need
+                    excess = np.abs(part.tau[j, stay] - part.base[j, stay]) - part.doubt[j, stay]
+                    needed.append(float(np.quantile(excess, 2 * LEVEL - 1)) / level)
+    return max(1.0, float(np.quantile(needed, LEVEL, method='higher'))) if needed else 1.0
+
+
+def _bounds(
+    observation: Observation, slip: MaxwellSlip | None, resolution: ArrayLike
+) -> tuple[NDArray, NDArray, NDArray]:
+    shape = (observation.q.shape[1], len(observation.kept))
+    if slip is None:
+        return -np.ones(shape), np.ones(shape), np.zeros(shape)
+    found = presliding(observation.theta, slip, resolution)
+    decimator = observation.decimator
+    low, high, middle = (
+        values.T if decimator is None else np.asarray(decimator.apply(values)).T
+        for values in (found.low, found.high, found.expected)
+    )
+    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), np.clip(middle, -1.0, 1.0)
+
+
+def resting_summary(parts: Sequence[Resting], joint_names: Sequence[str]) -> dict[str, Any]:
+    """Return samples at rest, the share within their interval, its mean half width, ρ and the residual."""
+    count = sum(part.resting.sum(axis=1) for part in parts)
+    within = sum(part.within.sum(axis=1) for part in parts)
+    width = sum((0.5 * (part.upper - part.lower) * part.resting).sum(axis=1) for part in parts)
+    error = sum((((part.tau - part.expected) * part.resting) ** 2).sum(axis=1) for part in parts)
+    size = sum(((part.tau * part.resting) ** 2).sum(axis=1) for part in parts)
+    if not parts or not np.sum(count):
+        return {'samples': 0}
+    percent, overall = relative_of_squares(error, size)
+
+    def by_joint(values: NDArray, whole: float | None = None) -> dict[str, float | None]:
+        named = {
+            name: float(value) if moved and np.isfinite(value) else None
+            for name, value, moved in zip(joint_names, values, count > 0, strict=True)
+        }
+        return named if whole is None else {**named, 'overall': float(whole)}
+
+    each = np.maximum(count, 1)
+    return {
+        'samples': int(count.sum()),
+        'within_percent': by_joint(100 * within / each, 100 * within.sum() / count.sum()),
+        'half_width': by_joint(width / each),
+        'residual_percent': by_joint(percent, overall),
+        'breakaway_ratio': parts[0].ratio,
+    }
+
+
+def resting_entry(
+    training: Problem, unseen: Problem | None, chi: NDArray, covariance: NDArray, sigma: NDArray
+) -> dict[str, Any]:
+    """Return the entry `resting` of summary.json: training and, with its ρ, validation recordings."""
+    names = training.model.joint_names
+    parts = resting_torque(training, chi, covariance, sigma)
+    ratio = breakaway_ratio(parts)
+    found = {'training': resting_summary([replace(part, ratio=ratio) for part in parts], names)}
+    if unseen is not None:
+        found['validation'] = resting_summary(resting_torque(unseen, chi, covariance, sigma, ratio=ratio), names)
+    return found

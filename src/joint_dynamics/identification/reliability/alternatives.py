@@ -1,0 +1,258 @@
+"""The alternatives: other ways in which motion and torque could belong together, each with what it would mean.
+
+Every alternative is a change of the samples (or of gravity) that is linear in positions and torques, so that it may
+be made behind the filters.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.identification.reliability.evidence import (
+    Explained,
+    Normal,
+    Samples,
+    columns_of,
+    gain,
+    normal_of,
+    worth,
+)
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.mounting import GRAVITY
+
+CLEAR = 20.0
+"""Log-likelihood [nats] that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what remains of them
+after a few hundred
+alternatives, a prior that trusts the user a thousandfold, and residuals that are no noise but a model's own."""
+SCALES = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
+"""Factors tried on one joint's torque."""
+APART = (1e-6, 1e6)
+"""Factors that take one joint's torque out of the common system."""
+BEYOND = 3.0
+"""Log-likelihood [nats] by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
+SURE = 1.5
+"""A scale is no yes or no: a model that is somewhat wrong is helped by one of many, which therefore has to gain so
+many times `CLEAR`."""
+TIMES = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
+"""Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
+UP = {
+    'up along +x': (-1, 0, 0),
+    'up along −x': (1, 0, 0),
+    'up along +y': (0, -1, 0),
+    'up along −y': (0, 1, 0),
+    'up along +z': (0, 0, -1),
+    'up along −z': (0, 0, 1),
+}
+TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One other explanation: code, what it says, its fit, and the log-likelihood it gains over the given one [nats]."""
+
+    code: str
+    text: str
+    fitted: Explained
+    gain: float
+
+
+def _back(found: Explained, order: NDArray) -> Explained:
+    """Put what is unexplained of each torque back to the column it came from."""
+    unexplained = np.empty_like(found.unexplained)
+    unexplained[order] = found.unexplained
+    return replace(found, unexplained=unexplained)
+
+
+class Alternatives:
+    """All alternatives of one set of samples."""
+
+    def __init__(self, model: RobotModel, samples: Samples):
+        self.model, self.samples = model, samples
+        self.names = model.joint_names
+        self.normal = normal_of(samples, model)
+        self.rows = columns_of(samples, model)
+        self.given = self.normal.fit(samples.tau)
+        self.count = worth(self.normal.residuals(samples.tau, self.given.chi), samples.weight, samples.part)
+
+    def fitted(
+        self, code: str, text: str, normal: Normal, target: NDArray, order: NDArray | None = None
+    ) -> Alternative:
+        """Return one alternative: columns `normal` explain `target`; order: the recording's column of each target."""
+
+        def back(found: Explained) -> Explained:
+            return found if order is None else _back(found, order)
+
+        found = normal.fit(target, lambda free: gain(self.given, back(free), self.count) > 0)
+        count = self.count
+        if gain(self.given, back(found), count) > 0:
+            # residuals of a wrong explanation hold signal, which makes samples look worth less than they are
+            own = worth(normal.residuals(target, found.chi), normal.weight, self.samples.part)
+            if order is not None:
+                own[order] = own.copy()
+            count = np.maximum(count, own)
+        return Alternative(code, text, back(found), gain(self.given, back(found), count))
+
+    def clear(self) -> list[Alternative]:
+        """Return the alternatives that explain the torques clearly better than the given data, the best first."""
+        return sorted((found for found in self.all() if found.gain > CLEAR), key=lambda found: -found.gain)
+
+    def all(self) -> Iterator[Alternative]:
+        """Yield every alternative, fitted."""
+        yield from self.torques()
+        yield from self.motions()
+        yield from self.orders()
+        yield from self.times()
+        yield from self.mountings()
+
+    def torques(self) -> Iterator[Alternative]:
+        """Yield signs and scales of torques.
+
+        A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is
+        somewhat wrong gains as well, so
+        that a sign or a scale has to gain more.
+        """
+        tau = self.samples.tau
+        yield self.fitted('torque_sign', 'the torques of all joints have the opposite sign', self.normal, -tau)
+        for j, name in enumerate(self.names):
+            apart = max(self._scaled(j, factor, '', '').gain for factor in APART)
+            for factor in (-1.0, *SCALES):
+                code, text = (
+                    ('torque_sign', f'the torque of {name} has the opposite sign')
+                    if factor < 0
+                    else ('drive_gain', f'the torque of {name} is about {1 / factor:g} times what it should be')
+                )
+                found = self._scaled(j, factor, code, text)
+                if found.gain > apart + BEYOND and (factor < 0 or found.gain > SURE * CLEAR):
+                    yield found
+
+    def _scaled(self, j: int, factor: float, code: str, text: str) -> Alternative:
+        target = self.samples.tau.copy()
+        target[j] *= factor
+        return self.fitted(code, text, self.normal, target)
+
+    def motions(self) -> Iterator[Alternative]:
+        """Yield signs, zeros and units of positions."""
+        n, tau = self.model.n, self.samples.tau
+        same, ones = np.arange(n), np.ones(n)
+        for j, name in enumerate(self.names):
+            factor = ones.copy()
+            factor[j] = -1.0
+            normal = normal_of(self.samples.moved(same, factor), self.model)
+            yield self.fitted('position_sign', f'the position of {name} has the opposite sign', normal, tau)
+            yield self.fitted(
+                'axis_sign',
+                f'position and torque of {name} both have the opposite sign: its axis points the other way',
+                normal,
+                tau * factor[:, None],
+            )
+            if self.model.chain.prismatic[j]:
+                continue
+            for turn, angle in TURNS.items():
+                shift = np.zeros((n, 1))
+                shift[j] = angle
+                yield self.fitted(
+                    'position_offset',
+                    f'the zero position of {name} is off by about {turn}',
+                    normal_of(replace(self.samples, q=self.samples.q + shift), self.model),
+                    tau,
+                )
+        for factor, text in (
+            (np.pi / 180, 'the positions are in degrees, not in rad'),
+            (180 / np.pi, 'the positions were converted from degrees twice'),
+        ):
+            yield self.fitted('degrees', text, normal_of(self.samples.moved(same, ones * factor), self.model), tau)
+        yield self.fitted(
+            'time_reversed',
+            'the recordings run backwards in time',
+            normal_of(reversed_time(self.samples), self.model),
+            tau,
+        )
+        yield self.fitted(
+            'time_reversed',
+            'torques and positions run in opposite directions of time',
+            self.normal,
+            mirrored(self.samples),
+        )
+
+    def orders(self) -> Iterator[Alternative]:
+        """Yield columns swapped or in reverse, of torques, of positions, of both."""
+        n, tau = self.model.n, self.samples.tau
+        ones, names = np.ones(n), self.names
+        orders: list[tuple[str, NDArray]] = [('in reverse order', np.arange(n)[::-1])] if n > 2 else []
+        for i, k in itertools.combinations(range(n), 2):
+            order = np.arange(n)
+            order[[i, k]] = k, i
+            orders.append((f'of {names[i]} and {names[k]} swapped', order))
+        for text, order in orders:
+            moved = self.samples.moved(order, ones)
+            normal = normal_of(moved, self.model)
+            yield self.fitted(
+                'torque_order',
+                f'the torques are {text}' if 'reverse' in text else f'the torques {text}',
+                self.normal,
+                tau[order],
+                order,
+            )
+            yield self.fitted(
+                'position_order',
+                f'the positions are {text}' if 'reverse' in text else f'the positions {text}',
+                normal_of(replace(moved, weight=self.samples.weight), self.model),
+                tau,
+            )
+            yield self.fitted(
+                'joint_order',
+                f'the joints are {text}' if 'reverse' in text else f'the columns {text}',
+                normal,
+                tau[order],
+                order,
+            )
+
+    def times(self) -> Iterator[Alternative]:
+        """Yield other units of time."""
+        for factor in TIMES:
+            scaled = {
+                name: getattr(self.samples, name) * factor**power
+                for name, power in (('dq', 1), ('dtheta', 1), ('ddq', 2), ('ddtheta', 2))
+            }
+            yield self.fitted(
+                'time_scale',
+                f'time runs {1 / factor:g} times as fast as the stamps say'
+                if factor < 1
+                else f'the time stamps are {factor:g} times too far apart',
+                normal_of(replace(self.samples, **scaled), self.model),
+                self.samples.tau,
+            )
+
+    def mountings(self) -> Iterator[Alternative]:
+        """Yield the base standing otherwise against gravity."""
+        every = np.arange(len(self.model.parameter_names))
+        chain = self.model.chain
+        for text, direction in UP.items():
+            gravity = GRAVITY * np.array(direction, dtype=float)
+            if np.allclose(gravity, chain.gravity, atol=0.1 * GRAVITY):
+                continue
+            yield self.fitted(
+                'mounting',
+                f'the base stands otherwise: with {text} of its own frame',
+                normal_of(self.samples, self.model, replace(chain, gravity=gravity), every),
+                self.samples.tau,
+            )
+
+
+def reversed_time(samples: Samples) -> Samples:
+    """Return the samples with time running the other way: speeds change sign, accelerations do not."""
+    return replace(samples, dq=-samples.dq, dtheta=-samples.dtheta, sign=-samples.sign)
+
+
+def mirrored(samples: Samples) -> NDArray:
+    """Return the torques of each recording in the opposite order of time."""
+    tau = samples.tau.copy()
+    for index in np.unique(samples.part):
+        where = samples.part == index
+        tau[:, where] = tau[:, where][:, ::-1]
+    return tau

@@ -1,0 +1,112 @@
+"""The delay between torque and motion, by the likelihood of the torques moved in time [s]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.signal import oaconvolve
+
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.evidence import Explained, gain, worth
+
+LONGEST = 0.4
+"""Delays up to this are looked for [s]."""
+STEP = 0.1
+"""First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
+MATTERS = 0.05
+"""Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Delay of the torques against the motion.
+
+    seconds: the torques come so much after the motion they belong to; deviation [s]; gain: of moving them there [nats];
+    cost: share of the torque (rms) that the delay leaves unexplained; fitted: without it.
+    """
+
+    seconds: float
+    deviation: float
+    gain: float
+    cost: float
+    fitted: Explained
+
+    def summary(self) -> dict[str, float | None]:
+        """Return the entry `delay` of summary.json."""
+        return {
+            'seconds': self.seconds,
+            'std': self.deviation if np.isfinite(self.deviation) else None,
+            'cost_percent': 100 * self.cost,
+        }
+
+
+def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Delay:
+    """Return the delay, one for all joints and recordings, to which the likelihood points.
+
+    The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held.
+    """
+    smooth = [_smooth(observation) for observation in observations]
+    normal = alternatives.normal
+    bandwidth = min(_bandwidth(observation) for observation in observations)
+    longest = min(LONGEST, 0.1 * min(observation.time[-1] - observation.time[0] for observation in observations))
+
+    def target(seconds: float) -> NDArray:
+        return np.concatenate(
+            [_read(observation, values, seconds) for observation, values in zip(observations, smooth, strict=True)],
+            axis=1,
+        )
+
+    start = normal.fit(target(0.0))
+
+    def better(seconds: float) -> float:
+        return gain(start, normal.fit(target(seconds)), alternatives.count)
+
+    half = max(2, int(np.ceil(longest * bandwidth / STEP)))
+    grid = np.linspace(-longest, longest, 2 * half + 1)
+    best = int(np.argmax([better(seconds) for seconds in grid]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 2 * half)]
+    seconds = float(
+        minimize_scalar(lambda x: -better(x), bounds=(low, high), method='bounded', options={'xatol': 1e-4}).x
+    )
+    found = normal.fit(target(seconds))
+    count = np.maximum(
+        alternatives.count,
+        worth(normal.residuals(target(seconds), found.chi), normal.weight, alternatives.samples.part),
+    )
+    size = ((alternatives.samples.tau * normal.weight) ** 2).sum(axis=1)
+    cost = float(size @ (start.unexplained - found.unexplained) / size.sum())
+    # the likelihood is a parabola near its maximum: its curvature is the information
+    width = 0.02 / bandwidth
+    curvature = (
+        -(
+            gain(start, normal.fit(target(seconds + width)), count)
+            + gain(start, normal.fit(target(seconds - width)), count)
+            - 2 * gain(start, found, count)
+        )
+        / width**2
+    )
+    deviation = 1 / np.sqrt(curvature) if curvature > 0 else np.inf
+    return Delay(seconds, float(deviation), gain(start, found, count), float(np.sqrt(max(cost, 0.0))), found)
+
+
+def _bandwidth(observation: Observation) -> float:
+    kept = observation.time[observation.kept]
+    return 0.4 * (len(kept) - 1) / (kept[-1] - kept[0])
+
+
+def _smooth(observation: Observation) -> NDArray:
+    if observation.decimator is None:
+        return observation.tau
+    kernel, half = observation.decimator.kernel, observation.decimator.half
+    padded = np.pad(observation.tau, ((half, half), (0, 0)), mode='edge')
+    return oaconvolve(padded, kernel[:, None], mode='valid', axes=0)
+
+
+def _read(observation: Observation, smooth: NDArray, seconds: float) -> NDArray:
+    at = observation.time[observation.kept] + seconds
+    return np.array([np.interp(at, observation.time, column) for column in smooth.T])

@@ -1,0 +1,263 @@
+r"""How well one explanation of the recordings does against another, by the likelihood of one and the same torque.
+
+An explanation says which motion belongs to which torque: as given, or with the sign of a joint turned, two columns
+swapped, a delay. Each is
+fitted to the samples and leaves residuals ρ_j of the torque of joint j, with deviations found along (maximum
+likelihood). With N_j samples that are
+worth as many as independent ones, what explanation A gains over the given one G is
+
+    ΔL = Σ_j N_j/2 · ln( (s_j,G + s_0²) / (s_j,A + s_0²) ),   s_j = ‖ρ_j‖²/‖Y_j‖²,
+
+the log-likelihood ratio of models with as many parameters each (a difference in number costs ½ ln N per parameter, as
+in BIC). s_0, the share no
+measurement resolves, keeps data without noise from proving anything. Rows at rest count once per stay, with a
+deviation three times as large.
+
+Motion and torque are low-pass filtered alike and taken at the kept samples; the columns are formed from the filtered
+motion, those of Coulomb
+friction filtered as columns. So an explanation costs milliseconds; the estimate itself is untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.chain import Chain
+from joint_dynamics.robot.regressor import regressor_rows
+from joint_dynamics.robot.standard_parameters import drive_columns
+
+RESOLVED = 0.005
+"""Share of a torque (rms) below which no recording tells one explanation from another: drives, encoders and clocks
+are not that good."""
+PASSES = 3
+"""Passes of weighting rows by their residuals; the likelihood no longer changes after that."""
+RANK = 1e-9
+"""Eigenvalues of the scaled normal equations below this share of the largest are directions no sample shows."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Filtered samples of all recordings, end to end; arrays (joints, samples).
+
+    q, dq, ddq: link side; dtheta, ddtheta: motor side; sign: of the motor speed, filtered; tau [N·m]; weight: of each
+    row, 1 in motion, less at
+    rest; part (samples,): index of the recording; extra: (joint, (samples,)) columns of further terms.
+    """
+
+    q: NDArray
+    dq: NDArray
+    ddq: NDArray
+    dtheta: NDArray
+    ddtheta: NDArray
+    sign: NDArray
+    tau: NDArray
+    weight: NDArray
+    part: NDArray
+    extra: Sequence[tuple[int, NDArray]] = ()
+
+    def moved(self, source: NDArray, factor: NDArray) -> Samples:
+        """Return the samples with the motion of joint `source[j]` times `factor[j]` at joint j; torques stay."""
+        scaled = {
+            name: getattr(self, name)[source] * factor[:, None] for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
+        }
+        return replace(self, **scaled, sign=self.sign[source] * np.sign(factor)[:, None], weight=self.weight[source])
+
+
+def samples_of(problem: Problem) -> Samples:
+    """Return the kept samples of a problem's observations."""
+    signed = ('q', 'dq', 'ddq', 'dtheta', 'ddtheta', 'tau', 'sign')
+    arrays: dict[str, list[NDArray]] = {name: [] for name in (*signed, 'weight')}
+    part = []
+    for index, observation in enumerate(problem.observations):
+        whole = np.concatenate(
+            [*(getattr(observation, name) for name in signed[:-1]), np.sign(observation.dtheta)], axis=1
+        )
+        for name, values in zip(signed, np.split(kept(observation, whole), len(signed)), strict=True):
+            arrays[name].append(values)
+        arrays['weight'].append(row_weights(problem, index))
+        part.append(np.full(len(observation.kept), index))
+    joined = {name: np.concatenate(values, axis=1) for name, values in arrays.items()}
+    extra: list[tuple[int, NDArray]] = []
+    if problem.joints_of_extra:
+        columns = np.concatenate([problem.extra(index) for index in range(len(problem.observations))], axis=1)
+        extra = list(zip(problem.joints_of_extra, columns, strict=True))
+    return Samples(**joined, part=np.concatenate(part), extra=extra)
+
+
+def kept(observation: Observation, array: NDArray) -> NDArray:
+    """Return an array (samples, joints) at the full rate, filtered at the kept samples, (joints, kept)."""
+    return (array if observation.decimator is None else observation.decimator.apply(array)).T
+
+
+def row_weights(problem: Problem, index: int) -> NDArray:
+    """Return the weight of each row of one observation, (joints, kept)."""
+    if problem.rest_speed <= 0:
+        return np.ones((problem.model.n, len(problem.observations[index].kept)))
+    rest = problem.rest(index)
+    return np.where(rest.resting, rest.scale / PRIOR_RATIO, 1.0)
+
+
+def columns_of(
+    samples: Samples, model: RobotModel, chain: Chain | None = None, independent: NDArray | None = None
+) -> NDArray:
+    """Return the regressor (joints, columns, samples), base parameters and further terms.
+
+    chain, independent: other than the model's own.
+    """
+    rows = regressor_rows(chain or model.chain, samples.q, samples.dq, samples.ddq)
+    for j in range(model.n):
+        rows[j, drive_columns(j)] = samples.ddtheta[j], samples.dtheta[j], samples.sign[j], np.ones_like(samples.sign[j])
+    if model.coupling is not None:
+        rows = np.concatenate([rows, model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)], axis=1)
+    rows = rows[:, model.base_parameters().independent if independent is None else independent]
+    if not samples.extra:
+        return rows
+    extra = np.zeros((model.n, len(samples.extra), samples.q.shape[1]))
+    for column, (j, values) in enumerate(samples.extra):
+        extra[j, column] = values
+    return np.concatenate([rows, extra], axis=1)
+
+
+class Normal:
+    """Normal equations of one explanation, per joint: fits of any torque cost no further pass over the samples.
+
+    rows (joints, columns, samples), weight (joints, samples). Friction has to dissipate: friction (n,) holds the
+    columns of each joint's friction,
+    and where their mean power comes out negative, they are left out; likewise rotor inertias below zero. That is what
+    tells a torque of
+    the wrong sign from a right one at a joint that no other joint feels.
+    """
+
+    def __init__(
+        self,
+        rows: NDArray,
+        weight: NDArray,
+        friction: Sequence[NDArray] = (),
+        power: NDArray | None = None,
+        positive: NDArray | None = None,
+    ):
+        self.weight = weight
+        self.rows = rows * weight[:, None]
+        self.matrix = self.rows @ self.rows.transpose(0, 2, 1)
+        self.friction = friction
+        self.power = np.zeros((len(rows), rows.shape[1])) if power is None else power
+        self.positive = np.zeros(0, dtype=int) if positive is None else positive
+
+    def fit(self, target: NDArray, worthwhile: Callable[[Explained], bool] | None = None) -> Explained:
+        """Return the maximum-likelihood fit of a torque (joints, samples).
+
+        worthwhile: says of the fit without constraints whether it is any good; where it is not, that fit comes back:
+        a constrained one is worse.
+        """
+        y = target * self.weight
+        vector = np.matmul(self.rows, y[:, :, None])[:, :, 0]
+        size = np.maximum((y**2).sum(axis=1), np.finfo(float).tiny)
+        use = np.ones(self.matrix.shape[1], dtype=bool)
+        found = self._fit(vector, size, use)
+        if worthwhile is not None and not worthwhile(found):
+            return found
+        while True:
+            wrong = [
+                columns
+                for j, columns in enumerate(self.friction)
+                if use[columns].all() and self.power[j] @ found.chi < 0
+            ]
+            wrong += [np.array([k]) for k in self.positive if use[k] and found.chi[k] < 0]
+            if not wrong:
+                return found
+            use[np.concatenate(wrong)] = False
+            found = self._fit(vector, size, use)
+
+    def free(self, target: NDArray) -> Explained:
+        """Return the fit without constraints."""
+        return self.fit(target, lambda found: False)
+
+    def _fit(self, vector: NDArray, size: NDArray, use: NDArray) -> Explained:
+        columns = np.flatnonzero(use)
+        matrix, vector = self.matrix[:, columns[:, None], columns], vector[:, columns]
+        n, b = vector.shape
+        flat, sigma2 = matrix.reshape(n, b * b), size.copy()
+        for _ in range(PASSES):
+            part, rank = _solve(((1 / sigma2) @ flat).reshape(b, b), vector.T @ (1 / sigma2))
+            error = np.maximum(size - 2 * vector @ part + (matrix @ part) @ part, 0.0)
+            sigma2 = error + RESOLVED**2 * size
+        chi = np.zeros(len(use))
+        chi[columns] = part
+        return Explained(chi, error / size, rank)
+
+    def residuals(self, target: NDArray, chi: NDArray) -> NDArray:
+        """Return the weighted residuals (joints, samples)."""
+        return target * self.weight - np.einsum('jbs,b->js', self.rows, chi, optimize=True)
+
+
+def normal_of(
+    samples: Samples, model: RobotModel, chain: Chain | None = None, independent: NDArray | None = None
+) -> Normal:
+    """Return the normal equations of samples; chain, independent: other than the model's own."""
+    rows = columns_of(samples, model, chain, independent)
+    kinds = [
+        model.parameter_names[k] for k in (model.base_parameters().independent if independent is None else independent)
+    ]
+    friction, power = [], np.zeros((model.n, rows.shape[1]))
+    for j in range(model.n):
+        columns = np.array([kinds.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in kinds], dtype=int)
+        friction.append(columns)
+        power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j] ** 2).sum(axis=1)
+    positive = np.array([k for k, name in enumerate(kinds) if name.startswith('Ia_')], dtype=int)
+    return Normal(rows, samples.weight, friction, power, positive)
+
+
+def _solve(matrix: NDArray, vector: NDArray) -> tuple[NDArray, int]:
+    """Solve scaled normal equations; return the solution and its rank. Directions that no sample shows stay at zero."""
+    scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    scaled = matrix / scale[:, None] / scale
+    factor, failed = scipy.linalg.lapack.dpotrf(scaled, lower=0)
+    if failed == 0 and np.diag(factor).min() ** 2 > RANK * len(scaled):
+        return scipy.linalg.lapack.dpotrs(factor, vector / scale, lower=0)[0] / scale, len(scaled)
+    values, vectors = np.linalg.eigh(scaled)
+    good = values > RANK * max(values[-1], np.finfo(float).tiny)
+    inverse = np.where(good, 1.0 / np.where(good, values, 1.0), 0.0)
+    return (vectors * inverse) @ (vectors.T @ (vector / scale)) / scale, int(good.sum())
+
+
+@dataclass(frozen=True)
+class Explained:
+    """chi (b,); unexplained: share of each torque left over, ‖ρ_j‖²/‖Y_j‖², (n,); rank: parameters shown."""
+
+    chi: NDArray
+    unexplained: NDArray
+    rank: int
+
+
+def worth(residuals: NDArray, weight: NDArray, part: NDArray) -> NDArray:
+    """Return the independent samples each joint's are worth, (n,): Σ w² over 1 + 2 Σ ρ_l, ρ_l while positive."""
+    found = np.empty(len(residuals))
+    for j, row in enumerate(residuals):
+        power = float(row @ row)
+        length = 1.0
+        if power > 0:
+            for lag in range(1, max(2, len(row) // 4)):
+                same = part[lag:] == part[:-lag]
+                correlation = float((row[lag:] * row[:-lag])[same].sum()) / power
+                if correlation <= 0:
+                    break
+                length += 2 * correlation
+        found[j] = (weight[j] ** 2).sum() / length
+    return np.maximum(found, 1.0)
+
+
+def gain(given: Explained, other: Explained, count: NDArray) -> float:
+    """Return ΔL of `other` over `given` [nats]; count (n,): see `worth`."""
+    floor = RESOLVED**2
+    ratio = np.log((given.unexplained + floor) / (other.unexplained + floor))
+    return float(0.5 * count @ ratio - 0.5 * (other.rank - given.rank) * np.log(max(count.sum(), 2.0)))

@@ -1,0 +1,174 @@
+r"""Whether a prediction of torque holds: what is left over, and whether a simple change of the torques explains it.
+
+With measured torques Y_c and predicted ones P_j of the same recordings, what is left of Y_c taken as joint j's at a
+scale s follows from products,
+‖s Y_c − P_j‖² = s²‖Y_c‖² − 2 s ⟨Y_c, P_j⟩ + ‖P_j‖²: signs, scales and orders cost nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joint_dynamics.identification.regression.residuals import Fit, together
+from joint_dynamics.identification.reliability.delay import LONGEST, MATTERS
+from joint_dynamics.identification.reliability.verdict import Reason
+
+WORSE = 3.0
+"""Another motion may leave this many times the training's share of torque over; beyond, more is wrong than that it is
+another motion."""
+AS_GOOD = 1.5
+"""Up to this many times the training's share a prediction is as good as the training and needs no explanation."""
+POOR = 15.0
+"""Share of the torque [%] below which a prediction is not held against the description unless a change of the torques
+explains what is left."""
+UNRELATED = 0.7
+"""Share of a joint's variation (rms) left over from which its torque has nothing to do with the motion: less than
+half of its power is explained."""
+BETTER = 0.5
+"""A change of the torques has to leave less than this share of the residual (rms)."""
+SCALE = 1.5
+"""Factors between 1/SCALE and SCALE may be wrong drive gains or another robot of the series, not another unit."""
+
+
+Change = tuple[float, str, str]
+"""What is left over of the torque, Σ (N·m)², with a change of the torques; its code; what it says."""
+
+
+def judge_prediction(
+    fits: Sequence[Fit], training_percent: float | None = None, others: Sequence[Change] = ()
+) -> list[Reason]:
+    """Return why predictions cannot be relied on.
+
+    training_percent: left over in training (moving), where known; others: further changes that would explain the torques.
+    """
+    tau = np.concatenate([fit.tau for fit in fits])
+    predicted = np.concatenate([fit.predicted for fit in fits])
+    moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
+    overall = together(fits, moving=True)[1]
+    if not overall > max(100 * MATTERS, 0.0 if training_percent is None else AS_GOOD * training_percent):
+        return []
+    names = fits[0].joint_names
+    tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
+    left = float(np.sum((tau - predicted) ** 2))
+    # a change with parameters of its own takes up what friction leaves over on a poor motion: it has to be about more
+    many = [] if overall < 200 * MATTERS else list(others)
+    found = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
+    delayed = _delay(fits)
+    if delayed is not None:
+        found = sorted([*found, delayed], key=lambda change: change[0])
+    reasons = []
+    if found and found[0][0] < min(BETTER**2 * left, left - MATTERS**2 * np.sum(tau**2)):
+        rest, code, text = found[0]
+        share = 100 * np.sqrt(rest / np.sum(tau**2))
+        reasons.append(
+            Reason(
+                code,
+                f'{text}: so corrected, {share:.3g} % of the torque is left over instead of {overall:.3g} %; correct '
+                f'the recording, or take the '
+                'description that belongs to it',
+            )
+        )
+    if not overall > max(POOR, 0.0 if training_percent is None else WORSE * training_percent):
+        return reasons
+    unrelated = [name for j, name in enumerate(names) if _unrelated(tau[:, j], predicted[:, j], moving[:, j])]
+    if unrelated and not reasons:
+        reasons.append(
+            Reason(
+                'torque_unrelated',
+                f'the torque of {", ".join(unrelated)} has nothing to do with its prediction: look whether it was '
+                f'measured, and '
+                'whether robot, joints and mounting are those of the description',
+            )
+        )
+    against = '' if training_percent is None else f', {training_percent:.3g} % in training'
+    reasons.append(
+        Reason(
+            'validation',
+            f'{overall:.3g} % of the torque in motion is left over{against}: look whether robot, payload, mounting '
+            f'and units are those of '
+            'the training, or train on motions more like this one',
+        )
+    )
+    return reasons
+
+
+def _unrelated(tau: NDArray, predicted: NDArray, moving: NDArray) -> bool:
+    if moving.sum() < 20:
+        return False
+    y, residual = tau[moving], (tau - predicted)[moving]
+    return bool(
+        np.sqrt(np.mean(residual**2)) > UNRELATED * max(y.std(), 1e-12) and residual.std() > UNRELATED * y.std()
+    )
+
+
+def _changes(tau: NDArray, predicted: NDArray, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
+    """Yield (what is left over of the measured torques as they came, code, text)."""
+    product, size, expected = tau.T @ predicted, (tau**2).sum(axis=0), (predicted**2).sum(axis=0)
+    own = size - 2 * np.diag(product) + expected
+    total = own.sum()
+    n = len(names)
+    yield (
+        float((size + 2 * np.diag(product) + expected).sum()),
+        'torque_sign',
+        'the torques of all joints have the opposite sign',
+    )
+    with np.errstate(divide='ignore', invalid='ignore'):
+        scale = np.where(expected > 0, np.diag(product) / expected, 1.0)
+    fitted = size - np.where(expected > 0, np.diag(product) ** 2 / np.where(expected > 0, expected, 1.0), 0.0)
+    off = (scale > 0) & ((scale > SCALE) | (scale < 1 / SCALE)) & (fitted < 0.25 * size)
+    if off.sum() > max(1, n // 2):
+        factors = ', '.join(f'{name} {factor:.3g}' for name, factor in zip(names, scale, strict=True))
+        yield (
+            float(fitted.sum()),
+            'current',
+            f'the torques are these many times the predicted ones: {factors}: currents in A, or another unit than N·m',
+        )
+    for j, name in enumerate(names):
+        yield (
+            float(total - own[j] + size[j] + 2 * product[j, j] + expected[j]),
+            'torque_sign',
+            f'the torque of {name} has the opposite sign',
+        )
+        if off[j]:
+            yield (
+                float(total - own[j] + fitted[j]),
+                'drive_gain',
+                f'the torque of {name} is {scale[j]:.3g} times the predicted one',
+            )
+    for i, k in itertools.combinations(range(n), 2):
+        swapped = size[i] + size[k] - 2 * product[i, k] - 2 * product[k, i] + expected[i] + expected[k]
+        yield (
+            float(total - own[i] - own[k] + swapped),
+            'torque_order',
+            f'the torques of {names[i]} and {names[k]} are swapped',
+        )
+    yield (
+        float((size - 2 * np.diag(product[::-1]) + expected[::-1]).sum()),
+        'torque_order',
+        'the torques are in reverse order',
+    )
+
+
+def _delay(fits: Sequence[Fit]) -> tuple[float, str, str] | None:
+    """Return what a delay leaves over, where it matters."""
+    best: tuple[float, float] | None = None
+    here = 0.0
+    for seconds in np.linspace(-LONGEST, LONGEST, 81):
+        left = 0.0
+        for fit in fits:
+            moving = np.abs(fit.dq) > fit.moving_speed
+            late = np.array([np.interp(fit.time + seconds, fit.time, column) for column in fit.tau.T]).T
+            left += float(np.sum(np.where(moving, late - fit.predicted, 0.0) ** 2))
+        if abs(seconds) < 1e-9:
+            here = left
+        if best is None or left < best[0]:
+            best = left, float(seconds)
+    assert best is not None
+    size = sum(float(np.sum(np.where(np.abs(fit.dq) > fit.moving_speed, fit.tau, 0.0) ** 2)) for fit in fits)
+    if here - best[0] < MATTERS**2 * size:
+        return None
+    return best[0], 'delay', f'the torques come {1000 * best[1]:.3g} ms after the motion they belong to'

@@ -1,0 +1,261 @@
+"""Faults that a recording shows by itself: missing samples, stuck, clipped and spiky signals, impossible speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import median_filter
+
+from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.recording import Recording
+
+SLOWEST, FASTEST = 0.01, 60.0
+"""Speeds [rad/s]: a recording whose every joint stays below the one shows no dynamics; no arm's joint reaches the
+other (573 rpm)."""
+SHARE = 0.02
+"""Share of the samples of a recording from which a fault counts."""
+JUMP = 3.0
+"""A step is a jump when this many times as long as those around it: two samples are missing, or more."""
+SPIKE = 10.0
+"""A sample is a spike when it is this many times as far from the median of its neighbours as samples are otherwise
+(99.9 %)."""
+SPIKE_POWER = 0.01
+"""Share of a signal's power that its spikes have to hold: 10 % of its rms, of which the filters leave a few percent."""
+ABRUPT = 0.2
+"""A position is stuck when it stops from, or starts with, this share of the joint's rms speed within one sample."""
+
+
+SAME = 0.95
+"""Correlation from which measured speed and derivative of the position are the same thing at some scale."""
+OFF = 1.25
+"""Factor from which that scale is not one."""
+
+
+def faults(recording: Recording) -> list[Reason]:
+    """Return the faults of one recording, signal by signal."""
+    return [
+        *_speeds(recording),
+        *_measured_speeds(recording),
+        *_missing(recording),
+        *_stuck_positions(recording),
+        *_efforts(recording),
+        *_position_spikes(recording),
+    ]
+
+
+def _speed(recording: Recording) -> NDArray:
+    return np.gradient(recording.q, recording.period, axis=0)
+
+
+def _speeds(recording: Recording) -> Iterator[Reason]:
+    rms = np.sqrt(np.mean(np.diff(recording.q[:: max(1, recording.samples // 400)], axis=0) ** 2, axis=0)) / (
+        recording.period * max(1, recording.samples // 400)
+    )
+    fastest = float(rms.max())
+    name = recording.joint_names[int(np.argmax(rms))]
+    if fastest < SLOWEST:
+        yield Reason(
+            'time_scale',
+            f'{recording.name}: no joint moves faster than {fastest:.2g} rad/s (rms, {name}); expected a motion of '
+            f'more than '
+            f'{SLOWEST:g} rad/s: look at the unit of the time stamps',
+        )
+    elif fastest > FASTEST:
+        spans = np.ptp(recording.q, axis=0).max()
+        code = 'degrees' if spans > 6 * np.pi else 'time_scale'
+        what = 'positions are in degrees' if code == 'degrees' else 'time stamps are in another unit than s'
+        yield Reason(
+            code,
+            f'{recording.name}: {name} moves at {fastest:.3g} rad/s (rms), which no arm reaches: look whether {what}',
+        )
+
+
+def _measured_speeds(recording: Recording) -> Iterator[Reason]:
+    """Compare measured speeds with the positions' derivatives, both averaged over a hundredth of the recording."""
+    if recording.dq is None:
+        return
+    length = max(2, recording.samples // 100)
+    ends = np.arange(0, recording.samples, length)
+    derived = np.diff(recording.q[ends], axis=0) / (length * recording.period)
+    sums = np.concatenate([np.zeros((1, recording.n)), np.cumsum(0.5 * (recording.dq[1:] + recording.dq[:-1]), axis=0)])
+    measured = np.diff(sums[ends], axis=0) / length
+    size = np.sqrt(np.mean(measured**2, axis=0))
+    found = {}
+    for j, name in enumerate(recording.joint_names):
+        if size[j] < SLOWEST or not derived[:, j].any():
+            continue
+        correlation = float(
+            derived[:, j] @ measured[:, j] / np.linalg.norm(derived[:, j]) / np.linalg.norm(measured[:, j])
+        )
+        if abs(correlation) > SAME:
+            found[name] = float(derived[:, j] @ measured[:, j] / (measured[:, j] @ measured[:, j]))
+    factors = np.array(list(found.values()))
+    off = {name: factor for name, factor in found.items() if not 1 / OFF < factor < OFF}
+    if not off:
+        return
+    common = float(np.median(factors))
+    together = len(factors) > 1 and np.all(np.abs(factors - common) < 0.2 * abs(common))
+    listed = ', '.join(f'{name} {factor:.3g}' for name, factor in off.items())
+    if together and common > 0:
+        degrees = abs(np.log(common * np.pi / 180)) < 0.2
+        yield Reason(
+            'degrees' if degrees else 'time_scale',
+            f'{recording.name}: the positions change {common:.3g} times as fast as the measured speeds say: '
+            + ('positions are in degrees' if degrees else 'look at the unit and the rate of the time stamps'),
+        )
+    elif together:
+        yield Reason(
+            'time_reversed',
+            f'{recording.name}: the positions change {common:.3g} times as fast as the measured speeds say: time '
+            f'runs backwards',
+        )
+    else:
+        yield Reason(
+            'speed_mismatch',
+            f'{recording.name}: the positions change so many times as fast as the measured speeds say: {listed}: '
+            f'look at signs, units '
+            'and order of positions and speeds',
+        )
+
+
+def _missing(recording: Recording) -> Iterator[Reason]:
+    steps = np.abs(np.diff(recording.q, axis=0))
+    size = np.sqrt(np.mean(steps**2, axis=0))
+    moving = size > 0
+    if not moving.any():
+        return
+    path = (steps[:, moving] / size[moving]).sum(axis=1)
+    quantum = sum(
+        float(np.min(column[column > 0])) / scale
+        for column, scale in zip(steps[:, moving].T, size[moving], strict=True)
+    )
+    around = median_filter(path, size=21, mode='nearest')
+    # noise and coarse encoders make steps that differ by nature; a jump is beyond those as well
+    ordinary = np.maximum(around, np.quantile(np.abs(path - around), 0.9)) + quantum
+    jumps = path > JUMP * ordinary
+    # a spike goes there and back: its two jumps are next to each other
+    single = jumps & ~np.roll(jumps, 1) & ~np.roll(jumps, -1)
+    lost = float(np.sum(path[single] / np.maximum(ordinary[single], 1e-12) - 1))
+    if lost > SHARE * recording.samples:
+        yield Reason(
+            'missing_samples',
+            f'{recording.name}: the positions jump {int(single.sum())} times, as if about '
+            f'{100 * lost / recording.samples:.2g} % '
+            'of the samples were missing: record again, or use windows between the gaps',
+        )
+
+
+def _runs(mask: NDArray) -> NDArray:
+    """Return (start, end) of each run of true values, (runs, 2)."""
+    return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int))).reshape(-1, 2)
+
+
+def _stuck_positions(recording: Recording) -> Iterator[Reason]:
+    steps = np.diff(recording.q, axis=0)
+    least = max(5, int(SHARE * recording.samples))
+    for j, name in enumerate(recording.joint_names):
+        rms = float(np.sqrt(np.mean(steps[:, j] ** 2)))
+        if rms == 0:
+            continue
+        for start, end in _runs(steps[:, j] == 0):
+            if end - start < least:
+                continue
+            before, after = steps[max(start - 5, 0) : start, j], steps[end : end + 5, j]
+            if any(
+                len(near) == 5 and np.abs(near.mean()) > ABRUPT * rms and np.abs(near).min() > 0
+                for near in (before, after)
+            ):
+                yield Reason(
+                    'stuck',
+                    f'{recording.name}: the position of {name} stands still from {recording.time[start]:.3g} to '
+                    f'{recording.time[end]:.3g} s and '
+                    'stops or starts there within one sample: check its encoder, leave that stretch out',
+                )
+                break
+
+
+def _efforts(recording: Recording) -> Iterator[Reason]:
+    speed = np.abs(_speed(recording))
+    moving = speed > np.maximum(0.1 * np.sqrt(np.mean(speed**2, axis=0)), SLOWEST)
+    for quantity in ('tau', 'current'):
+        values = getattr(recording, quantity)
+        if values is None:
+            continue
+        for j, name in enumerate(recording.joint_names):
+            x, where = values[:, j], moving[:, j]
+            if where.sum() < 20 or np.ptp(x) == 0:
+                continue
+            yield from _effort(recording, f'{quantity} of {name}', x, where)
+
+
+def _effort(recording: Recording, what: str, x: NDArray, moving: NDArray) -> Iterator[Reason]:
+    runs = _runs(np.diff(x) == 0)
+    long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * SHARE * len(x))]
+    long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
+    middle, extreme = np.median(x), (x.max(), x.min())
+    at_bound = [bool(len(long)) and any(x[start] == bound for start, _ in long) for bound in extreme]
+    stuck = [(start, end) for start, end in long if x[start] not in extreme]
+    if stuck:
+        start, end = max(stuck, key=lambda run: run[1] - run[0])
+        yield Reason(
+            'stuck',
+            f'{recording.name}: {what} keeps {x[start]:.4g} from {recording.time[start]:.3g} to '
+            f'{recording.time[end]:.3g} s although the joint '
+            'moves: leave that stretch out',
+        )
+    found = [
+        (bound, share)
+        for bound, flat in zip(extreme, at_bound, strict=True)
+        for share in [_pile(x, moving, bound, middle)]
+        if share > SHARE or flat
+    ]
+    if found:
+        bounds = ' and '.join(f'{bound:.4g}' for bound, _ in found)
+        yield Reason(
+            'saturated',
+            f'{recording.name}: {what} stays at {bounds} for {100 * sum(share for _, share in found):.2g} % of the '
+            f'moving samples: it is cut '
+            'off there; record a gentler motion',
+        )
+    deviation = np.abs(x - median_filter(x, size=5, mode='nearest'))
+    spikes = deviation > SPIKE * max(float(np.quantile(deviation, 0.99)), 1e-12)
+    if (
+        spikes.any()
+        and np.mean(spikes) < SHARE
+        and (deviation[spikes] ** 2).sum() > SPIKE_POWER * ((x - middle) ** 2).sum()
+    ):
+        yield Reason(
+            'spikes',
+            f'{recording.name}: {what} has {int(spikes.sum())} samples far off their neighbours (up to '
+            f'{deviation.max():.3g}): use method irls, '
+            'which replaces them, or clean the recording',
+        )
+
+
+def _pile(x: NDArray, moving: NDArray, bound: float, middle: float) -> float:
+    """Return the share of the moving samples that lie at a bound, 0 where no more do than just below it."""
+    depth = np.abs(x - bound)[moving]
+    span = abs(bound - middle)
+    at = depth <= 1e-9 * span
+    levels = np.unique(depth)
+    quantum = float(np.median(np.diff(levels[:50]))) if len(levels) > 2 else span
+    below = ~at & (depth <= max(0.03 * span, 3.5 * quantum))
+    return float(at.mean()) if at.sum() > 3 * below.sum() else 0.0
+
+
+def _position_spikes(recording: Recording) -> Iterator[Reason]:
+    steps = np.abs(np.diff(recording.q, axis=0))
+    for j, name in enumerate(recording.joint_names):
+        x = recording.q[:, j]
+        deviation = np.abs(x - median_filter(x, size=5, mode='nearest'))
+        usual = max(float(np.quantile(deviation, 0.99)), 3 * float(np.quantile(steps[:, j], 0.95)))
+        spikes = deviation > SPIKE * max(usual, 1e-9)
+        if spikes.any() and np.mean(spikes) < SHARE and deviation.max() > 1e-3:
+            yield Reason(
+                'spikes',
+                f'{recording.name}: the position of {name} has {int(spikes.sum())} samples far off their neighbours '
+                f'(up to {deviation.max():.3g}): '
+                'clean the recording',
+            )

@@ -1,0 +1,81 @@
+"""Whether effort is in N·m: the torques against the robot file's inertials and effort limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joint_dynamics.identification.reliability.alternatives import CLEAR, Alternatives
+from joint_dynamics.identification.reliability.evidence import columns_of
+from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.robot.standard_parameters import is_inertial
+
+OFF = 3.0
+"""Factor by which torques and the robot file's inertials have to disagree: tools and cables weigh less than that,
+ampere and N·m differ by more."""
+HARDLY = 0.03
+"""Share of the effort limits below which all torques lie when they are currents; the weight of an arm's own links
+alone takes more."""
+SAID = 0.5
+"""Share of a torque's power beyond friction that the robot file has to explain before its scale says anything."""
+
+
+def check_units(alternatives: Alternatives) -> list[Reason]:
+    """Return a reason where most torques are a fraction of what inertials and limits let expect."""
+    model, samples = alternatives.model, alternatives.samples
+    limits = np.asarray(model.limits.effort, dtype=float)
+    largest = np.quantile(np.abs(samples.tau), 0.99, axis=1)
+    known = np.isfinite(limits) & (limits > 0)
+    if known.all() and np.all(largest < HARDLY * limits):
+        return [
+            Reason(
+                'current',
+                f'no effort reaches {100 * HARDLY:g} % of its limit in the robot file (largest: '
+                f'{100 * float((largest / limits).max()):.2g} %): '
+                'look whether it is a current (then give drive gains), or in another unit than N·m',
+            )
+        ]
+    if model.parameters is None or not np.any(model.parameters):
+        return []
+    factors = _factors(alternatives)
+    seen = factors[np.isfinite(factors)]
+    # far above them says nothing: many robot files hold a mass of 1 kg for every link
+    if len(seen) >= 2 and np.median(seen) < 1 / OFF:
+        listed = ', '.join(
+            f'{name} {factor:.3g}'
+            for name, factor in zip(alternatives.names, factors, strict=True)
+            if np.isfinite(factor)
+        )
+        return [
+            Reason(
+                'current',
+                f'the efforts are these many times what the inertials of the robot file let expect: {listed}; look '
+                f'whether they are currents (then '
+                'give drive gains), or in another unit than N·m',
+            )
+        ]
+    return []
+
+
+def _factors(alternatives: Alternatives) -> np.ndarray:
+    """Return s_j (n,) of τ_j ≈ s_j τ_file,j + friction + offset, NaN where the file's torque is not clearly in it."""
+    model, samples = alternatives.model, alternatives.samples
+    parameters = model.parameters
+    assert parameters is not None
+    inertial = np.array([k for k in range(len(model.parameter_names)) if is_inertial(k, model.n)])
+    stated = np.einsum(
+        'jps,p->js', columns_of(samples, model, independent=inertial)[:, : len(inertial)], parameters[inertial]
+    )
+    found = np.full(model.n, np.nan)
+    for j in range(model.n):
+        w = samples.weight[j]
+        own = np.column_stack([samples.ddtheta[j], samples.dtheta[j], samples.sign[j], np.ones_like(w)]) * w[:, None]
+        y, x = samples.tau[j] * w, stated[j] * w
+        basis = np.linalg.qr(own)[0]
+        y, x = y - basis @ (basis.T @ y), x - basis @ (basis.T @ x)
+        power = float(x @ x)
+        if power <= 0 or y @ y <= 0:
+            continue
+        share = float(x @ y) ** 2 / power / float(y @ y)
+        if share > SAID and x @ y > 0 and -0.5 * alternatives.count[j] * np.log(1 - min(share, 1 - 1e-9)) > CLEAR:
+            found[j] = float(x @ y) / power
+    return found

@@ -1,0 +1,85 @@
+"""The verdict on a result: reliable or not, and the reasons, each with a code that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+CODES = {
+    'excitation': 'the motion does not excite the robot enough',
+    'missing_samples': 'samples are missing inside a recording',
+    'stuck': 'a signal keeps its value while the robot moves',
+    'saturated': 'a torque is cut off at a bound',
+    'spikes': 'a signal has single samples far off',
+    'speed_mismatch': 'measured speeds are not the derivative of the positions',
+    'time_scale': 'time stamps have another unit or rate than stated',
+    'time_reversed': 'motion or torque runs backwards in time',
+    'degrees': 'positions are not in rad',
+    'torque_sign': 'the sign of a torque is turned',
+    'torque_order': 'torques belong to other joints',
+    'position_sign': 'the sign of a position is turned',
+    'position_order': 'positions belong to other joints',
+    'position_offset': 'the zero of a position is off',
+    'axis_sign': 'an axis points the other way',
+    'joint_order': 'joints are in another order',
+    'mounting': 'the base stands otherwise against gravity',
+    'delay': 'torque and motion are apart in time',
+    'drive_gain': 'the scale of one torque is off',
+    'drive_gain_deviation': 'the loaded recordings do not show a drive gain',
+    'current': 'effort is a current, or in another unit than N·m',
+    'torque_unrelated': 'a torque has nothing to do with the motion',
+    'residual': 'more torque is left over than friction can explain',
+    'payload_mixed': 'recordings with and without, or with different payloads',
+    'recordings_differ': 'recordings differ in friction, offset or sign',
+    'friction_sign': 'friction drives instead of braking',
+    'negative_inertia': 'inertias no body has',
+    'validation': 'another motion is predicted much worse than the training motion',
+    'coverage': 'the other motion leaves what the training motion shows',
+}
+"""Every code, with what it stands for."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a result cannot be relied on. code: one of `CODES`; text: what was found, and what to do."""
+
+    code: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f'reason: expected one of {", ".join(CODES)}, found {self.code!r}')
+
+    def __str__(self) -> str:
+        return self.text
+
+    def summary(self) -> dict[str, str]:
+        """Return {code, text}."""
+        return {'code': self.code, 'text': self.text}
+
+
+def headline(reasons: Sequence[Reason], percent: float | None = None) -> str:
+    """Return the verdict in one line; percent: residual of validation (else of training), what it is reliable within."""
+    if reasons:
+        more = f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''
+        return f'not reliable, because {reasons[0].text}{more}'
+    return 'reliable' if percent is None or percent != percent else f'reliable within {percent:.2g} % of the torque'
+
+
+def summary_of(reasons: Sequence[Reason], line: str) -> dict[str, Any]:
+    """Return the entries of summary.json that the verdict consists of."""
+    return {
+        'verdict': 'not reliable' if reasons else 'reliable',
+        'verdict_line': line,
+        'believable': not reasons,
+        'reasons': [reason.summary() for reason in reasons],
+    }
+
+
+def once(reasons: Iterable[Reason]) -> list[Reason]:
+    """Return the reasons without repetitions, in their order."""
+    found: dict[tuple[str, str], Reason] = {}
+    for reason in reasons:
+        found.setdefault((reason.code, reason.text), reason)
+    return list(found.values())

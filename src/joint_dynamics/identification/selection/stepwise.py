@@ -1,0 +1,220 @@
+r"""Which further terms the torque really needs: forward selection by the loss of held-out training data.
+
+Candidates are groups of columns, such as √|ω| friction in every joint. A group enters, the best one first, when the
+loss of held-out blocks of time falls
+
+- by more than `TIMES` standard errors of its mean over blocks (a group that changes nothing does so by chance once in
+  fifty), and
+- by at least `LEAST` of the loss,
+
+at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance.
+Ranges left out (low speeds, high speeds, each recording) refute it in a joint where they miss that joint's rows by
+more, by `LEAST` of the range's loss. It enters in those joints only whose rows in blocks of time are predicted better
+and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more than `REFUTED`
+of its joints refute it, nor if some range as a whole is then predicted worse by `LEAST`. What physics expects
+(`physical`) is tried first; other groups only explain what is then left. Validation recordings are never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from joint_dynamics.identification.selection.held_out import HeldOut, Loss
+
+TIMES = 2.0
+LEAST = 0.03
+RIDGES = (0.03, 0.1, 0.3)
+REFUTED = 1.0 / 3.0
+"""Share of the joints in which ranges left out refute a law, above which it is none of this arm."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A group of columns that enters as one: its name and the indices of its columns among the candidates.
+
+    joints: joint of each column, None: the group enters whole; kind: of one kind only one group is chosen ('': of any
+    number); times, least: what it has to reach (`TIMES`, `LEAST`); physical: preferred to those that are not.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    kind: str = ''
+    times: float | None = None
+    least: float | None = None
+    joints: tuple[int, ...] | None = None
+    physical: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decision.
+
+    name, ridge; gain_percent: by how much the held-out loss falls, in percent of the loss before; errors: the same in
+    standard errors; chosen; joints: indices of those it entered in, None: all of its own.
+    """
+
+    name: str
+    ridge: float
+    gain_percent: float
+    errors: float
+    chosen: bool
+    joints: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A choice that other data of the same robot would have led to with this probability: {column: ridge}."""
+
+    ridges: dict[int, float]
+    probability: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a selection found.
+
+    Chosen columns with their ridges, the steps in order (those left out last), held-out loss per row before and
+    after; alternatives: the choices that differ from it by one group.
+    """
+
+    ridges: dict[int, float]
+    steps: list[Step]
+    loss_before: float
+    loss_after: float
+    alternatives: list[Alternative]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    candidate: Candidate
+    columns: tuple[int, ...]
+    joints: tuple[int, ...] | None
+    ridge: float
+    loss: Loss
+    total: float
+    fraction: float
+    errors: float
+    worth: bool
+    chance: float
+    """Probability that blocks of time alone would let it in, ranges not asked."""
+
+
+def _gain(before: Loss, after: Loss) -> tuple[float, float, float]:
+    """Return by how much a loss falls in blocks of time: in all, as a fraction, in standard errors."""
+    gain = (before.time - after.time).sum(axis=1)
+    total = float(gain.sum(axis=1).mean())
+    error = float((gain.std(axis=1, ddof=1) * np.sqrt(gain.shape[1])).mean())
+    return total, total / before.mean, total / error if error > 0 else 0.0
+
+
+def _best_ridge(
+    held_out: HeldOut, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
+) -> tuple[float, Loss]:
+    """Return the largest ridge that is not worse than the best by a standard error, and its loss."""
+    losses = {ridge: held_out.loss({**chosen, **dict.fromkeys(candidate.columns, ridge)}) for ridge in ridges}
+    best = min(losses.values(), key=lambda loss: loss.mean)
+    ridge = next(ridge for ridge in sorted(ridges, reverse=True) if _gain(losses[ridge], best)[2] <= 1.0)
+    return ridge, losses[ridge]
+
+
+def _try(
+    held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
+) -> _Trial:
+    ridge, after = _best_ridge(held_out, chosen, candidate, ridges)
+    columns, joints, chance = candidate.columns, None, _chance(candidate, current, after)
+    total, fraction, errors = _gain(current, after)
+    if candidate.joints is not None:
+        own = set(candidate.joints)
+        refuted = (after.ranges - current.ranges > LEAST * current.ranges.sum(axis=1, keepdims=True)).any(axis=0)
+        better = (current.time - after.time).sum(axis=2).mean(axis=0) > 0
+        stands = {j for j in own if not refuted[j]} if sum(refuted[j] for j in own) <= REFUTED * len(own) else set()
+        for kept in (stands, {j for j in stands if better[j]}):
+            if len(kept) < len(own):
+                columns, joints = (
+                    tuple(c for c, j in zip(candidate.columns, candidate.joints, strict=True) if j in kept),
+                    tuple(sorted(kept)),
+                )
+                after = held_out.loss({**chosen, **dict.fromkeys(columns, ridge)})
+            if kept is stands:
+                # judged before joints without a gain are left out: picking those with one makes any term look good
+                total, fraction, errors = _gain(current, after)
+    worth = (
+        bool(columns)
+        and errors >= (candidate.times or TIMES)
+        and fraction >= (candidate.least or LEAST)
+        and bool((after.ranges.sum(axis=1) <= (1 + LEAST) * current.ranges.sum(axis=1)).all())
+    )
+    return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, chance)
+
+
+def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[float] = RIDGES) -> Choice:
+    """Choose groups of columns, physical ones first and of these the best one first, until none is worth it."""
+    chosen: dict[int, float] = {}
+    current = held_out.loss(chosen)
+    first = current.mean
+    left = list(candidates)
+    tried: dict[str, _Trial] = {}
+    taken: list[_Trial] = []
+    for physical in (True, False):
+        while any(candidate.physical == physical for candidate in left):
+            trials = [
+                _try(held_out, current, chosen, candidate, ridges)
+                for candidate in left
+                if candidate.physical == physical
+            ]
+            for trial in trials:
+                tried[trial.candidate.name] = trial
+            worth = [trial for trial in trials if trial.worth]
+            if not worth:
+                break
+            best = max(worth, key=lambda trial: trial.total)
+            current = best.loss
+            chosen.update(dict.fromkeys(best.columns, best.ridge))
+            kind = best.candidate.kind
+            left = [other for other in left if other is not best.candidate and not (kind and other.kind == kind)]
+            taken.append(best)
+    refused = [tried[candidate.name] for candidate in left if candidate.name in tried]
+    steps = [_step(trial, True) for trial in taken] + [_step(trial, False) for trial in refused]
+    return Choice(
+        chosen,
+        steps,
+        first / held_out.rows,
+        current.mean / held_out.rows,
+        _alternatives(held_out, current, chosen, taken, refused),
+    )
+
+
+def _alternatives(
+    held_out: HeldOut, current: Loss, chosen: dict[int, float], taken: Sequence[_Trial], refused: Sequence[_Trial]
+) -> list[Alternative]:
+    """Return the choices without one group taken, and with one refused.
+
+    What ranges left out refuted counts by its gain in blocks of time: the two disagree about it.
+    """
+    found = []
+    for trial in taken:
+        without = {column: ridge for column, ridge in chosen.items() if column not in trial.columns}
+        found.append(Alternative(without, 1.0 - _chance(trial.candidate, held_out.loss(without), current)))
+    for trial in refused:
+        ridges = {**chosen, **dict.fromkeys(trial.candidate.columns, trial.ridge)}
+        found.append(Alternative(ridges, trial.chance))
+    return found
+
+
+def _chance(candidate: Candidate, before: Loss, after: Loss) -> float:
+    """Return the probability that a group enters in other blocks: its gain is normal about the one found."""
+    total, _, errors = _gain(before, after)
+    if errors == 0:
+        return 0.0
+    error = total / errors
+    return float(
+        norm.cdf((total - max((candidate.times or TIMES) * error, (candidate.least or LEAST) * before.mean)) / error)
+    )
+
+
+def _step(trial: _Trial, chosen: bool) -> Step:
+    return Step(trial.candidate.name, trial.ridge, 100 * trial.fraction, trial.errors, chosen, trial.joints)

@@ -1,0 +1,154 @@
+"""The standard parameters of an arm, by name: ten of every link, four of every drive, three of every coupled motor.
+
+Per joint k = 1…n: inertia XX XY XZ YY YZ ZZ about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m],
+mass M [kg], all in frame
+k; then rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc [N·m] friction, and an
+offset off [N·m]. Behind the
+joints, per coupled motor m: Ia_m, Fv_m, Fs_m (see `DriveCoupling`). Where a number stands in the vector is known here
+and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pinocchio
+from numpy.typing import ArrayLike, NDArray
+
+from joint_dynamics.errors import JointDynamicsError
+
+INERTIAL = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'MX', 'MY', 'MZ', 'M')
+JOINT = ('Ia', 'Fv', 'Fc', 'off')
+PER_JOINT = len(INERTIAL) + len(JOINT)
+_KINDS = (*INERTIAL, *JOINT)
+# Where pinocchio's dynamic parameters (mass, first moments, xx xy yy xz yz zz) stand among ours, and ours among
+# pinocchio's.
+_FROM_PINOCCHIO = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]
+_TO_PINOCCHIO = [9, 6, 7, 8, 0, 1, 3, 2, 4, 5]
+
+
+def parameter_names(n: int) -> list[str]:
+    """Return the names of the standard parameters of n joints, in the order of the regressor's columns."""
+    return [f'{name}_{k}' for k in range(1, n + 1) for name in _KINDS]
+
+
+def column(kind: str, joint: int) -> int:
+    """Return the index of one parameter (`XX` … `M`, `Ia`, `Fv`, `Fc`, `off`) of joint `joint` (from 0)."""
+    return PER_JOINT * joint + _KINDS.index(kind)
+
+
+def link_columns(joint: int) -> slice:
+    """Return where the ten inertial parameters of link `joint` (from 0) stand."""
+    return slice(PER_JOINT * joint, PER_JOINT * joint + len(INERTIAL))
+
+
+def drive_columns(joint: int) -> slice:
+    """Return where Ia, Fv, Fc, off of joint `joint` (from 0) stand."""
+    return slice(PER_JOINT * joint + len(INERTIAL), PER_JOINT * (joint + 1))
+
+
+def coupled_columns(n: int) -> slice:
+    """Return where the parameters of coupled motors stand: behind those of n joints."""
+    return slice(PER_JOINT * n, None)
+
+
+def is_inertial(index: int, n: int) -> bool:
+    """Whether a parameter is one of a link: not of a drive, nor of a coupled motor."""
+    return index < PER_JOINT * n and index % PER_JOINT < len(INERTIAL)
+
+
+def body_of(inertia: pinocchio.Inertia) -> NDArray:
+    """Return a pinocchio inertia as ten inertial parameters, in the order of `INERTIAL`."""
+    return np.asarray(inertia.toDynamicParameters())[_FROM_PINOCCHIO]
+
+
+def inertia_of(body: ArrayLike) -> pinocchio.Inertia:
+    """Return ten inertial parameters as a pinocchio inertia.
+
+    A tensor that is not positive, which identified sets can have, is taken; a first moment without a mass is not (see
+    `RigidBody`).
+    """
+    return pinocchio.Inertia.FromDynamicParameters(np.asarray(body, dtype=float)[_TO_PINOCCHIO])
+
+
+def tensor_of(body: ArrayLike) -> NDArray:
+    """Return the inertia tensor (3, 3) [kg·m²] about the frame's origin of ten inertial parameters."""
+    xx, xy, xz, yy, yz, zz = np.asarray(body, dtype=float)[:6]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def point_mass(mass: float, position: ArrayLike) -> NDArray:
+    """Return the ten inertial parameters of a point mass [kg] at `position` (3,) [m]."""
+    x, y, z = np.asarray(position, dtype=float)
+    return mass * np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y, x, y, z, 1.0])
+
+
+class StandardParameters:
+    """A standard parameter vector with views by meaning; writing into a view changes `values`.
+
+    Parameters
+    ----------
+    values: (14 n + c,), taken as it is (not copied). n: number of joints.
+
+    Attributes
+    ----------
+    values: (14 n + c,). links: (n, 10) view, columns `INERTIAL`. rotor_inertia, viscous, coulomb, offset: (n,) views.
+    coupled: (c,) view.
+
+    Raises JointDynamicsError where there are fewer than 14 n values.
+
+    """
+
+    def __init__(self, values: ArrayLike, n: int):
+        self.values: NDArray = np.asarray(values, dtype=float)
+        self.n = n
+        if self.values.ndim != 1 or len(self.values) < PER_JOINT * n:
+            raise JointDynamicsError(
+                f'standard parameters: expected {PER_JOINT * n} numbers or more for {n} joints, found shape {self.values.shape}'
+            )
+        per_joint = self.values[: PER_JOINT * n].reshape(n, PER_JOINT)
+        self.links = per_joint[:, : len(INERTIAL)]
+        self.rotor_inertia, self.viscous, self.coulomb, self.offset = per_joint[:, len(INERTIAL) :].T
+        self.coupled = self.values[coupled_columns(n)]
+
+    @classmethod
+    def zeros(cls, n: int, coupled: int = 0) -> StandardParameters:
+        """Return parameters that are all zero; coupled: how many of coupled motors there are."""
+        return cls(np.zeros(PER_JOINT * n + coupled), n)
+
+    @classmethod
+    def of_inertias(cls, inertias: Sequence[pinocchio.Inertia], coupled: int = 0) -> StandardParameters:
+        """Return the parameters of pinocchio inertias (n,), each in its joint's frame; those of the drives are zero."""
+        found = cls.zeros(len(inertias), coupled)
+        for k, inertia in enumerate(inertias):
+            found.links[k] = body_of(inertia)
+        return found
+
+    def inertias(self) -> list[pinocchio.Inertia]:
+        """Return the links as pinocchio inertias, see `inertia_of`."""
+        return [inertia_of(body) for body in self.links]
+
+    def copy(self) -> StandardParameters:
+        """Return an independent copy."""
+        return StandardParameters(self.values.copy(), self.n)
+
+    def with_payload(self, body: ArrayLike) -> StandardParameters:
+        """Return a copy with ten inertial parameters, in the frame of the last joint, added to the last link."""
+        loaded = self.copy()
+        loaded.links[-1] += np.asarray(body, dtype=float)
+        return loaded
+
+    def links_only(self) -> StandardParameters:
+        """Return a copy whose drives are zero: no rotors, friction, offsets, coupled motors."""
+        found = StandardParameters.zeros(self.n, len(self.coupled))
+        found.links[:] = self.links
+        return found
+
+    def link_document(self, joint: int) -> dict[str, float]:
+        """Return the inertial parameters of one link as {name: value}."""
+        return {name: float(value) for name, value in zip(INERTIAL, self.links[joint], strict=True)}
+
+    def take_link(self, joint: int, document: Mapping[str, float]) -> None:
+        """Set the inertial parameters of one link from {name: value}; those not named become zero."""
+        self.links[joint] = [document.get(name, 0.0) for name in INERTIAL]

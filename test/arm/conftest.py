@@ -1,0 +1,126 @@
+"""Robots of any number of joints, a description of them in which every field is set, and motions."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, Path, create
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.robot import RobotModel, StandardParameters
+
+LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback')
+
+
+def chain_urdf(n, prismatic=()):
+    """A chain of n joints with inertials and limits, axes and offsets drawn; `prismatic`: indices of those that slide."""
+    rng = np.random.default_rng(40 + n)
+    parts = ['<robot name="chain"><link name="link0"/>']
+    for k in range(n):
+        kind = 'prismatic' if k in prismatic else 'revolute'
+        axis = np.eye(3)[rng.integers(3)]
+        xyz, rpy = rng.uniform(-0.3, 0.3, 3), rng.uniform(-1, 1, 3)
+        com, mass = rng.uniform(-0.1, 0.1, 3), rng.uniform(0.5, 3)
+        ixx, iyy, izz = mass * rng.uniform(0.008, 0.012, 3)
+        parts.append(
+            f'<joint name="j{k + 1}" type="{kind}"><parent link="link{k}"/><child link="link{k + 1}"/><axis xyz="{axis[0]} {axis[1]} {axis[2]}"/>'
+            f'<origin xyz="{xyz[0]} {xyz[1]} {xyz[2]}" rpy="{rpy[0]} {rpy[1]} {rpy[2]}"/>'
+            '<limit lower="-3" upper="3" velocity="3" effort="400"/></joint>'
+            f'<link name="link{k + 1}"><inertial><origin xyz="{com[0]} {com[1]} {com[2]}"/><mass value="{mass}"/>'
+            f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0.0003" ixz="-0.0002" iyz="0.0001"/></inertial></link>'
+        )
+    return ''.join([*parts, '</robot>'])
+
+
+def described(robot, kinematics=True):
+    """The document of an arm with rotors, friction with hysteresis, stiffness, maps, gains: what every field is set large in."""
+    standard = StandardParameters(robot.parameters, robot.n)
+    joints = {}
+    for k, name in enumerate(robot.joint_names):
+        joints[name] = {
+            'drive_gain': {'value': 9.0 + k},
+            'rotor_inertia': {'value': 0.4 + 0.05 * k},
+            'damping': {'value': 3.0},
+            'friction': {
+                'parameters': {'F_C0': 3.0 + 0.1 * k, 'F_V1': 4.0, 'F_S': 4.0, 'V_S': 0.1, 'T_0': 30.0},
+                'maxwell_slip': {'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0, 'presliding': 5e-4},
+            },
+            'stiffness': {'coefficients': [2e4, 1e8]},
+            'kinematic_error': {'values': (1e-4 * np.sin(np.arange(24) * 2 * np.pi / 24 + k)).tolist()},
+            'backlash': {'values': [4e-4]},
+        }
+    return {
+        'robot': {'joint_names': list(robot.joint_names), **(robot.kinematics() if kinematics else {})},
+        'joints': joints,
+        'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
+    }
+
+
+def motion_of(robot, period=1.3e-2):
+    """Rest to rest through three points, q … q⁗ of shape (N, 5, n), and temperatures (N, n)."""
+    rng = np.random.default_rng(7)
+    points = np.cumsum(rng.uniform(-0.35, 0.35, (3, robot.n)), axis=0)
+    zero = np.zeros_like(points)
+    path = Path([0.0, 0.8, 1.6], points, zero, zero)
+    motion = path.sample(np.arange(0.0, path.end, period))
+    return motion, 30.0 + 8.0 * np.sin(np.arange(len(motion))[:, None] * 0.01 + np.arange(robot.n))
+
+
+class Bench:
+    """The consumers of one description along one motion."""
+
+    def __init__(self, robot, document):
+        self.robot, self.description = robot, DynamicsDescription(document)
+        self.arm = Arm.from_description(robot, self.description)
+        self.motion, self.temperature = motion_of(robot)
+
+    def batch(self, **motor):
+        q, dq, ddq = (np.ascontiguousarray(self.motion[:, k]) for k in range(3))
+        return self.arm.motor_torque(q, dq, ddq, temperature=self.temperature, **motor)
+
+    def loop(self, law, **parameters):
+        """A law as the node builds it."""
+        arm = Arm.from_description(self.robot, self.description)
+        return ControlLoop(create(law), arm, parameters={'friction': 'hysteresis', **parameters})
+
+    def law(self, law, **parameters):
+        """The law's torque along the motion, and the motor-side motion it plays (None where it takes the link's)."""
+        loop = self.loop(law, **parameters)
+        controller = loop.controller
+        controller.on_activate()
+        torque, motor = [], []
+        for k, instant in enumerate(self.motion):
+            loop.state.write('temperature', self.temperature[k], 0.0)
+            if controller.OPEN_LOOP:
+                torque.append(loop.law_along(instant, 0.0, 4e-3))
+            else:
+                controller.friction.warm(self.temperature[k])
+                torque.append(controller.feedforward(instant))
+            if law in ('flexible_joint', 'joint_torque_feedback'):
+                motor.append(controller.motor_reference(instant))
+        sides = (
+            dict(zip(('theta', 'dtheta', 'ddtheta'), np.array(motor).transpose(1, 0, 2), strict=True)) if motor else {}
+        )
+        return np.array(torque), sides, loop
+
+
+@pytest.fixture(scope='session')
+def tools():
+    class Tools:
+        chain_urdf, described, motion_of, Bench, LAWS = (
+            staticmethod(chain_urdf),
+            staticmethod(described),
+            staticmethod(motion_of),
+            Bench,
+            LAWS,
+        )
+        copy = staticmethod(copy.deepcopy)
+
+    return Tools
+
+
+@pytest.fixture(scope='session')
+def arm3():
+    """Three joints, the second one slides."""
+    return RobotModel.from_urdf(chain_urdf(3, (1,)))

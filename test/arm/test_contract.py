@@ -1,0 +1,491 @@
+"""One description, one torque: every field of the schema, set to something large, means the same to all who read it, or is named by who cannot.
+
+RULES: of every field of the schema a large value, and what has to come of it:
+torque: the motor torque changes, everywhere alike. transmission: the motion of the motor changes, or what the estimator
+makes of both sides.
+electric: currents. said: no torque changes, and a remark names the field. words: it documents, and nothing changes.
+refused: by name.
+"""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import Arm, MotorTorque
+from joint_dynamics.arm.reading import DOCUMENTATION
+from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
+from joint_dynamics.description.schema import DOCUMENT, ListOf, MappingOf, Record
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.joint.friction_model import PARAMETERS
+from joint_dynamics.joint.load import QUADRANT_PARAMETERS
+from joint_dynamics.robot import RobotModel
+
+#: What stands below a field that the schema itself only knows as a tree.
+BELOW = {
+    'joints.friction.parameters': tuple(PARAMETERS),
+    'joints.friction.quadrants': (*QUADRANT_PARAMETERS, 'dq_s'),
+    'joints.friction.maxwell_slip': ('operators', 'r_Delta', 'r_k', 'limits', 'stiffness', 'presliding'),
+    'joints.terms.document': ('fourier', 'function', 'friction', 'stribeck', 'hysteresis', 'T_0', 'tau_max'),
+}
+
+
+def fields(check=DOCUMENT, path=''):
+    """Every leaf of the schema; names of joints and parameters' names of mappings are left out of the path."""
+    if path in BELOW:
+        return [f'{path}.{name}' for name in BELOW[path]]
+    if isinstance(check, Record):
+        prefix = f'{path}.' if path else ''
+        return [leaf for name, item in check.fields.items() for leaf in fields(item, prefix + name)]
+    if isinstance(check, (MappingOf, ListOf)) and not isinstance(check.item, ListOf):
+        return fields(check.item, path)
+    return [path]
+
+
+def joint(document, k=-1):
+    return document['joints'][document['robot']['joint_names'][k]]
+
+
+def put(*path, value):
+    """Set a field of the last joint."""
+
+    def change(document):
+        part = joint(document)
+        for key in path[:-1]:
+            part = part.setdefault(key, {})
+        part[path[-1]] = value
+
+    return change
+
+
+def parameter(name, value):
+    return put('friction', 'parameters', name, value=value)
+
+
+def quadrant(name, value):
+    neutral = {
+        'a_m': 1.1,
+        'b_m': 0.05,
+        'a_g': 0.9,
+        'b_g': 0.05,
+        'c_m': 3.0,
+        'd_m': 1.0,
+        'c_g': 2.0,
+        'd_g': 0.5,
+        'F_V': 4.0,
+        'tau_off': 0.0,
+        'dq_s': 0.05,
+    }
+    return put('friction', 'quadrants', value={**neutral, name: value})
+
+
+def slip(**changes):
+    def change(document):
+        given = joint(document)['friction']['maxwell_slip']
+        for key, value in changes.items():
+            given[key] = value
+        if 'limits' in changes or 'stiffness' in changes:
+            for key in ('r_Delta', 'r_k'):
+                given.pop(key, None)
+
+    return change
+
+
+def operators(document):
+    for k in range(len(document['robot']['joint_names'])):
+        joint(document, k)['friction']['maxwell_slip']['operators'] = 7
+
+
+def term(values, **document):
+    return put('terms', value=[{'document': document, 'values': values}])
+
+
+def top(*path, value):
+    def change(document):
+        part = document
+        for key in path[:-1]:
+            part = part.setdefault(key, {})
+        part[path[-1]] = value
+
+    return change
+
+
+def link(name, value):
+    def change(document):
+        names = document['robot']['joint_names']
+        document['inertial']['standard'][names[-1]][name] += value
+
+    return change
+
+
+def coupled(document):
+    n = len(document['robot']['joint_names'])
+    matrix = np.eye(n)
+    matrix[-1, -2] = 1.0
+    document['robot']['coupling'] = matrix.tolist()
+    document['inertial']['coupling'] = {f'Ia_m{n}': 0.3, f'Fv_m{n}': 5.0, f'Fs_m{n}': 4.0}
+
+
+def weighs(**more):
+    return top('payload', value={'mass': {'value': 4.0}, 'first_moments': [0.3, -0.2, 0.4], **more})
+
+
+def deviation(*path):
+    return put(*path, value=0.7)
+
+
+WALL = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
+SLIP_LIMITS = {'operators': 4, 'limits': [0.1, 0.3, 0.6, 1.0], 'stiffness': [4.0, 1.0, 0.25, 0.15]}
+
+RULES = {
+    'format': ('words', None),
+    'version': ('words', None),
+    'robot.joint_names': ('words', None),
+    'robot.name': ('words', top('robot', 'name', value='another')),
+    'robot.urdf': ('kinematics', None),
+    'robot.mdh': ('kinematics', None),
+    'robot.locked': ('kinematics', None),
+    **{f'robot.identity.{name}': ('kinematics', None) for name in ('version', 'hash', 'mass')},
+    **{
+        f'robot.identity.joints.{name}': ('kinematics', None)
+        for name in ('type', 'parent', 'offset', 'rotation', 'axis', 'coupling')
+    },
+    'robot.coupling': ('torque', coupled),
+    'inertial.coupling': ('torque', coupled),
+    **{
+        f'inertial.standard.{name}': ('torque', link(name, value))
+        for name, value in (
+            ('XX', 0.4),
+            ('XY', 0.1),
+            ('XZ', 0.1),
+            ('YY', 0.4),
+            ('YZ', 0.1),
+            ('ZZ', 0.4),
+            ('MX', 0.8),
+            ('MY', 0.8),
+            ('MZ', 0.8),
+            ('M', 6.0),
+        )
+    },
+    **{
+        f'inertial.base.{name}': (
+            'words',
+            top('inertial', 'base', value=[{'name': 'ZZR_1', 'expression': 'ZZ_1', 'value': 9.0, 'std': 3.0}]),
+        )
+        for name in ('name', 'expression', 'value', 'std')
+    },
+    'mounting': ('torque', top('mounting', value=WALL)),
+    'payload.mass.value': ('torque', weighs()),
+    'payload.first_moments': ('torque', weighs()),
+    'payload.inertia': ('torque', weighs(inertia=[0.5, 0.1, 0.0, 0.6, 0.0, 0.7])),
+    'payload.attached': ('said', weighs(attached=False)),
+    **{
+        f'payload.mass.{name}': (
+            'words',
+            top('payload', value={'mass': {'value': 0.0, name: value}, 'first_moments': [0.0] * 3}),
+        )
+        for name, value in (('std', 0.7), ('prior', 0.7), ('unit', 'kg'), ('method', 'x'))
+    },
+    'payload.std': (
+        'words',
+        top('payload', value={'mass': {'value': 0.0}, 'first_moments': [0.0] * 3, 'std': [0.7] * 4}),
+    ),
+    'provenance': ('words', top('provenance', value={'method': 'wls'})),
+    **{
+        f'joints.{key}.{name}': ('words', put(key, name, value=value))
+        for key in ('drive_gain', 'rotor_inertia', 'damping')
+        for name, value in (('std', 0.7), ('prior', 0.7), ('unit', 'x'), ('method', 'x'))
+    },
+    **{
+        f'joints.gear_ratio.{name}': ('said', put('gear_ratio', value={'value': 101.0, **more}))
+        for name, more in (
+            ('value', {}),
+            ('std', {'std': 0.7}),
+            ('prior', {'prior': 0.7}),
+            ('unit', {'unit': '1'}),
+            ('method', {'method': 'x'}),
+        )
+    },
+    'joints.temperature_range': ('said', put('temperature_range', value=[10.0, 20.0])),
+    'joints.drive_gain.value': ('electric', put('drive_gain', 'value', value=90.0)),
+    'joints.rotor_inertia.value': ('torque', put('rotor_inertia', 'value', value=5.0)),
+    'joints.rotor_inertia.identifiable': ('transmission', put('rotor_inertia', 'identifiable', value=False)),
+    'joints.damping.value': ('transmission', put('damping', 'value', value=900.0)),
+    'joints.stiffness.coefficients': ('transmission', put('stiffness', 'coefficients', value=[3e3, 1e9])),
+    'joints.stiffness.standard_deviations': ('words', put('stiffness', 'standard_deviations', value=[1.0, 1.0])),
+    'joints.stiffness.range': ('words', put('stiffness', 'range', value=[0.0, 1.0])),
+    'joints.stiffness.method': ('words', put('stiffness', 'method', value='x')),
+    'joints.kinematic_error': (
+        'transmission',
+        put('kinematic_error', value={'values': (1e-3 * np.cos(np.arange(24))).tolist()}),
+    ),
+    'joints.backlash': ('transmission', put('backlash', value={'values': [4e-3]})),
+    **{
+        f'joints.friction.parameters.{name}': ('torque', parameter(name, value))
+        for name, value in (
+            ('F_C0', 9.0),
+            ('F_Cl', 0.4),
+            ('F_C1', 0.02),
+            ('F_S', 12.0),
+            ('F_V1', 20.0),
+            ('F_V2', 5.0),
+            ('F_V3', 5.0),
+            ('F_T0', 3.0),
+            ('F_T1', 0.8),
+            ('F_T2', 4e4),
+            ('offset', 6.0),
+            ('V_S', 0.9),
+            ('mu', 3.0),
+        )
+    },
+    'joints.friction.parameters.tau_max': (
+        'torque',
+        put('friction', 'parameters', value={'F_C0': 3.0, 'F_Cl': 0.6, 'tau_max': 0.5}),
+    ),
+    **{
+        f'joints.friction.parameters.{name}': (
+            'torque',
+            put('friction', 'parameters', value={'F_C0': 3.0, 'F_T1': 0.8, 'T_0': 30.0, name: value}),
+        )
+        for name, value in (('T_0', 20.0), ('T_min', 29.9), ('T_max', 30.1))
+    },
+    'joints.friction.standard_deviations': ('words', put('friction', 'standard_deviations', value={'F_C0': 1.0})),
+    'joints.friction.range': ('words', put('friction', 'range', value={'speed': [0.0, 1.0]})),
+    'joints.friction.method': ('words', put('friction', 'method', value='x')),
+    'joints.friction.directions': (
+        'said',
+        put('friction', 'directions', value={'positive': {'F_C': 9.0, 'F_S': 9.0, 'F_V1': 9.0}}),
+    ),
+    'joints.friction.scale': ('torque', put('friction', 'scale', value=[2.0, 1.5])),
+    **{
+        f'joints.friction.quadrants.{name}': ('torque', quadrant(name, value))
+        for name, value in (
+            ('a_m', 1.5),
+            ('b_m', 0.8),
+            ('a_g', 0.5),
+            ('b_g', 0.8),
+            ('c_m', 12.0),
+            ('d_m', 9.0),
+            ('c_g', 12.0),
+            ('d_g', 9.0),
+            ('F_V', 30.0),
+            ('tau_off', 9.0),
+            ('dq_s', 0.9),
+        )
+    },
+    'joints.friction.maxwell_slip.operators': ('torque', operators),
+    'joints.friction.maxwell_slip.r_Delta': ('torque', slip(r_Delta=1.0)),
+    'joints.friction.maxwell_slip.r_k': ('torque', slip(r_k=0.5)),
+    'joints.friction.maxwell_slip.limits': ('torque', slip(**SLIP_LIMITS)),
+    'joints.friction.maxwell_slip.stiffness': ('torque', slip(**SLIP_LIMITS)),
+    'joints.friction.maxwell_slip.presliding': ('torque', slip(presliding=0.02)),
+    'joints.terms.values': ('torque', term([5.0, -4.0], fourier=[1])),
+    'joints.terms.std': (
+        'words',
+        put('terms', value=[{'document': {'fourier': [1]}, 'values': [0.0, 0.0], 'std': [1.0, 1.0]}]),
+    ),
+    'joints.terms.document.fourier': ('torque', term([5.0, -4.0], fourier=[2])),
+    'joints.terms.document.function': ('torque', term([3.0], function='sign(dq) * abs(dq)**0.7')),
+    'joints.terms.document.friction': ('torque', term([0.3], friction='load_gain')),
+    'joints.terms.document.stribeck': ('torque', term([5.0], stribeck={'V_S': 0.4, 'mu': 1.0})),
+    'joints.terms.document.hysteresis': ('refused', term([3.0], hysteresis=1e-3)),
+    'joints.terms.document.T_0': ('torque', term([0.9], friction='F_T1', T_0=20.0)),
+    'joints.terms.document.tau_max': ('torque', term([0.9], friction='load_gain', tau_max=0.5)),
+}
+
+EXACT = 1e-9
+"""N·m. Torques are below 1e3 N·m and go through some hundred operations: what rounding leaves is a thousand times less."""
+
+
+def by_kind(*kinds):
+    return [name for name, (kind, _) in RULES.items() if kind in kinds]
+
+
+def changed(tools, robot, name):
+    document = tools.described(robot)
+    RULES[name][1](document)
+    return document
+
+
+def check_agreement(tools, bench):
+    """Batch, stream and the four laws."""
+    rigid = bench.batch()
+    stream = MotorTorque(bench.arm)
+    one_by_one = np.array(
+        [stream.step(*state[:3], temperature=T) for state, T in zip(bench.motion, bench.temperature, strict=True)]
+    )
+    np.testing.assert_allclose(one_by_one, rigid, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(
+        rigid
+        - bench.arm.transmission_torque(rigid, *bench.motion[:, :3].transpose(1, 0, 2), temperature=bench.temperature),
+        rigid - bench.arm.link_torque(*bench.motion[:, :3].transpose(1, 0, 2)),
+        rtol=0,
+        atol=EXACT,
+    )
+    for law in tools.LAWS:
+        torque, motor, _ = bench.law(law)
+        expected = bench.batch(**motor) if motor else rigid
+        np.testing.assert_allclose(torque, expected, rtol=0, atol=EXACT, err_msg=law)
+
+
+def check_estimator(bench):
+    """The estimator's link, rotor, friction and further torques on its own signals are the arm's: at constant speed its smoothing changes nothing."""
+    arm, period = bench.arm, 2e-3
+    speed = np.resize([0.31, -0.23, 0.17, -0.4], arm.n)
+    estimator = JointEstimator(arm, period, EstimationSettings(friction='none', window=0.02), effort='torque')
+    estimator.set_temperature(bench.temperature[5])
+    t = np.arange(120)[:, None] * period
+    q = 0.1 + speed * t
+    theta = q + 1e-3
+    for _ in range(50):
+        theta = q + 1e-3 + (0.0 if arm.kinematic_error is None else arm.kinematic_error(theta))
+    effort = np.full(arm.n, 7.0)
+    for k in range(len(q)):
+        load = estimator.torque.copy()
+        ready = estimator.update(q[k], effort, theta[k])
+    assert ready
+    known = effort - estimator.rotor_torque + estimator.friction_torque
+    expected = arm.drive_torque(
+        estimator.hysteresis, estimator.q, estimator.omega, estimator.rotor_acceleration, load, bench.temperature[5]
+    )
+    np.testing.assert_allclose(known, expected, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(
+        estimator.torque_link, arm.link_torque(estimator.q, estimator.dq, estimator.ddq), rtol=0, atol=EXACT
+    )
+    return estimator
+
+
+def check_export(bench, tmp_path, payload):
+    """Torque of the exported URDF's rigid bodies, mounted as described, is the arm's."""
+    out = tmp_path / 'out.urdf'
+    export_urdf(bench.description, bench.robot.urdf, out, payload)
+    exported = RobotModel.from_urdf(
+        out, joints=bench.robot.joint_names, mounting=bench.description.document.get('mounting')
+    )
+    states = [np.ascontiguousarray(bench.motion[::12, k]) for k in range(3)]
+    np.testing.assert_allclose(exported.inverse_dynamics(*states), bench.arm.link_torque(*states), rtol=0, atol=EXACT)
+    return exported
+
+
+def test_every_field_has_a_rule():
+    wanted = set()
+    for name in fields():
+        wanted.add(name)
+    known = {('inertial.standard' if name.startswith('inertial.standard.') else name) for name in RULES}
+    wanted = {('inertial.standard' if name.startswith('inertial.standard') else name) for name in wanted}
+    assert wanted == known
+
+
+@pytest.mark.parametrize('name', by_kind('torque', 'transmission', 'said', 'words', 'electric'))
+def test_all_read_a_field_alike(tools, arm3, tmp_path, name):
+    kind, change = RULES[name]
+    plain = tools.Bench(arm3, tools.described(arm3))
+    if change is None:
+        return
+    bench = tools.Bench(arm3, changed(tools, arm3, name))
+    difference = np.abs(bench.batch() - plain.batch()).max()
+    if kind == 'torque':
+        assert difference > 1e-2
+    elif kind in ('words', 'said', 'electric'):
+        assert difference == 0.0
+    if kind == 'words':
+        assert any(name.startswith(entry) for entry in DOCUMENTATION) or name.rpartition('.')[2] in (
+            'std',
+            'prior',
+            'unit',
+            'method',
+        )
+        assert bench.arm.remarks == plain.arm.remarks
+    if kind == 'said':
+        key = (
+            name.removeprefix('joints.').split('.')[0]
+            if not name.startswith('joints.friction')
+            else name.rpartition('.')[2]
+        )
+        assert any(key in remark for remark in bench.arm.remarks)
+        if name.startswith('joints.'):
+            assert any(arm3.joint_names[-1] in remark for remark in bench.arm.remarks)
+    check_agreement(tools, bench)
+    check_estimator(bench)
+    for payload in ('merged', 'apart'):
+        if payload == 'merged' or (bench.description.payload_attached and bench.description.payload()[-1] > 0):
+            check_export(bench, tmp_path, payload)
+    if kind in ('torque', 'transmission', 'electric') and not name.startswith(
+        ('inertial.standard', 'payload', 'mounting', 'joints.friction.scale')
+    ):
+        leaf = name.removeprefix('joints.').split('.')
+        known = {'F_C0', 'F_V1'}
+        assert leaf[-1] in known or any(
+            leaf[1 if leaf[0] == 'friction' else 0] in line for line in not_exported(bench.description)
+        )
+
+
+@pytest.mark.parametrize('name', by_kind('refused'))
+def test_what_cannot_be_honoured_is_refused_by_name(tools, arm3, name):
+    with pytest.raises(JointDynamicsError, match=name.rpartition('.')[2]):
+        Arm.from_description(arm3, DynamicsDescription(changed(tools, arm3, name)))
+
+
+def test_another_robots_frames_are_refused(tools, arm3):
+    document = tools.described(arm3)
+    moved = RobotModel.from_urdf(tools.chain_urdf(3, (1,)).replace('xyz="0', 'xyz="1', 1))
+    with pytest.raises(JointDynamicsError, match='found one of another: axis of j1'):
+        Arm.from_description(moved, DynamicsDescription(document))
+    with pytest.raises(JointDynamicsError, match=r'coupling\.Ia_m9'):
+        Arm.from_description(
+            arm3, DynamicsDescription({**document, 'inertial': {**document['inertial'], 'coupling': {'Ia_m9': 1.0}}})
+        )
+
+
+def test_damping_and_stiffness_reach_the_laws_and_the_estimator(tools, arm3):
+    plain = tools.Bench(arm3, tools.described(arm3))
+    for name in ('joints.damping.value', 'joints.stiffness.coefficients', 'joints.kinematic_error'):
+        bench = tools.Bench(arm3, changed(tools, arm3, name))
+        _, before, _ = plain.law('flexible_joint')
+        _, after, _ = bench.law('flexible_joint')
+        assert np.abs(after['theta'] - before['theta']).max() > 1e-6
+    assert check_estimator(
+        tools.Bench(arm3, changed(tools, arm3, 'joints.stiffness.coefficients'))
+    ).stiffness.coefficients[-1, 0] == pytest.approx(3e3)
+    _, _, loop = plain.law('computed_torque')
+    for key in ('damping', 'backlash'):
+        assert any(key in remark for remark in loop.remarks)
+    lash = tools.Bench(arm3, changed(tools, arm3, 'joints.backlash'))
+    assert check_estimator(lash).lost_motion._backlash(np.zeros(3))[-1] == 4e-3
+
+
+def test_currents_go_by_the_drive_gain(tools, arm3):
+    bench = tools.Bench(arm3, changed(tools, arm3, 'joints.drive_gain.value'))
+    current, _, _ = bench.law('computed_torque', output='current')
+    np.testing.assert_allclose(current * bench.arm.drive_gain, bench.batch(), rtol=0, atol=EXACT)
+    estimator = JointEstimator(bench.arm, 2e-3)
+    assert estimator._gain[-1] == 90.0
+
+
+def test_alpha_beyond_its_bounds_is_said(tools, arm3):
+    document = tools.described(arm3)
+    document['joints']['j2']['friction']['scale'] = [9.0, 0.0]
+    _, _, loop = tools.Bench(arm3, document).law('adaptive_friction')
+    assert any('joints.j2.friction.scale' in remark for remark in loop.remarks)
+
+
+@pytest.mark.parametrize('n', range(1, 15))
+def test_one_to_fourteen_joints_some_sliding_all_at_once(tools, tmp_path, n):
+    """Coupling, wall, payload, terms, quadrants, α and hysteresis together."""
+    robot = RobotModel.from_urdf(tools.chain_urdf(n, tuple(range(1, n, 3))))
+    document = tools.described(robot)
+    for name in (
+        'mounting',
+        'payload.inertia',
+        'joints.friction.scale',
+        'joints.friction.quadrants.c_m',
+        'joints.terms.document.friction',
+        'joints.friction.parameters.F_T1',
+        'joints.kinematic_error',
+        *(('robot.coupling',) if n > 1 else ()),
+    ):
+        RULES[name][1](document)
+    bench = tools.Bench(robot, document)
+    check_agreement(tools, bench)
+    check_estimator(bench)
+    for payload in ('merged', 'apart'):
+        check_export(bench, tmp_path, payload)

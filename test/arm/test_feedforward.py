@@ -1,0 +1,138 @@
+"""What identification found is what the feedforward plays: along a recorded motion the laws give the torque that `validate` predicts."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import Arm, terms_from_config
+from joint_dynamics.control import ControlLoop, LoopSettings, create
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.preparation.observations import FilterPlan, observe
+from joint_dynamics.identification.validate import predicted_torque
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+EXACT = 1e-9
+"""N·m, beside torques up to 1e4 N·m: rounding is a thousand times less."""
+
+
+def played(robot, description, observation):
+    """Torque of computed_torque, built as the node does, along the motion of an observation; the loop."""
+    loop = ControlLoop(
+        create('adaptive_friction'),
+        Arm.from_description(robot, description),
+        LoopSettings(effort_limit=1e5),
+        {'viscous_share': 1.0},
+    )
+    loop.controller.on_activate()
+    torque = []
+    zero = np.zeros(robot.n)
+    for k in range(len(observation.q)):
+        if observation.temperature is not None:
+            loop.state.write('temperature', observation.temperature[k], 0.0)
+        torque.append(
+            loop.law_along(np.array([observation.q[k], observation.dq[k], observation.ddq[k], zero, zero]), 0.0, 2e-3)
+        )
+    return np.array(torque), loop
+
+
+def check(robot, description, observation):
+    predicted = predicted_torque(Arm.from_description(None, description), observation)
+    torque, loop = played(robot, description, observation)
+    np.testing.assert_allclose(torque, predicted, rtol=0, atol=EXACT)
+    return predicted, loop
+
+
+def observation_of(result, recording, gains=None):
+    return observe(recording.select(result.problem.model.joint_names), result.plan, gains)
+
+
+def test_tx40_with_its_coupling(data):
+    model = RobotModel.load(data / 'tx40' / 'mdh.yaml')
+    recording = Recording.load(data / 'tx40' / 'exciting_traj')
+    result = identify(model, [recording])
+    description = DynamicsDescription.from_yaml(result.description.to_yaml())
+    predicted, loop = check(RobotModel.load(data / 'tx40' / 'mdh.yaml'), description, observation_of(result, recording))
+    assert loop.arm.coupled is not None
+    document = description.document
+    without = DynamicsDescription(
+        {**document, 'inertial': {key: value for key, value in document['inertial'].items() if key != 'coupling'}}
+    )
+    missing = predicted - predicted_torque(Arm.from_description(None, without), observation_of(result, recording))
+    rms = np.sqrt((missing**2).mean(axis=0))
+    assert rms[4] > 1.0
+    assert rms[5] > 1.0
+
+
+def test_kr300_with_its_counterbalance(data):
+    model = RobotModel.load(data / 'kr300' / 'kr300.urdf')
+    runs = [Recording.load(data / 'kr300' / name) for name in ('FF_A', 'FF_B')]
+    result = identify(
+        model, runs, settings=IdentificationSettings(terms=terms_from_config({'joint_2': [{'fourier': 2}]}))
+    )
+    description = DynamicsDescription.from_yaml(result.description.to_yaml())
+    _, loop = check(RobotModel.load(data / 'kr300' / 'kr300.urdf'), description, observation_of(result, runs[0]))
+    assert loop.arm.terms
+
+
+def test_seven_joints_with_springs_coupling_and_load_friction(tools):
+    """Identified from a torque that is computed here, joint by joint, and played: the same torque, and near the true one."""
+    coupling = np.eye(7)
+    coupling[6, 5] = 1.0
+    urdf = tools.chain_urdf(7)
+    robot = RobotModel.from_urdf(urdf, coupling=coupling)
+    t = np.arange(0.0, 30.0, 4e-3)
+    k = 2 * np.pi * 0.1 * np.arange(1, 6)[:, None]
+    a, b = np.random.default_rng(11).normal(size=(2, 5, 7)) * 0.9
+    sine, cosine = np.sin(t[:, None] * k.T), np.cos(t[:, None] * k.T)
+    q, dq, ddq = sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
+    load = robot.rigid_body(robot.parameters).inverse_dynamics
+    tau_J = np.array([load(*state) for state in zip(q, dq, ddq, strict=True)])
+    motor = dq[:, 5] + dq[:, 6]
+    tau = tau_J + 0.3 * ddq + 4.0 * dq + np.sign(dq) * (3.0 + 0.25 * np.abs(tau_J)) + 0.5
+    tau[:, 1] += 12.0 * np.sin(q[:, 1]) - 5.0 * np.cos(q[:, 1])
+    tau[:, [5, 6]] += 4.0 * np.sign(motor)[:, None]
+    recording = Recording(
+        robot.joint_names, t, q, tau=tau + np.random.default_rng(12).normal(scale=0.05, size=tau.shape), name='seven'
+    )
+    terms = terms_from_config(
+        {f'j{j}': [{'friction': 'F_Cl'}, *([{'fourier': 1}] if j == 2 else [])] for j in range(1, 8)}
+    )
+    result = identify(robot, [recording], settings=IdentificationSettings(terms=terms, selection=False))
+    description = result.description
+    observation = observe(recording, FilterPlan(5.0, 25.0, 10.0, 4, 0.1))
+    predicted, loop = check(RobotModel.from_urdf(urdf), description, observation)
+    assert loop.arm.coupled is not None
+    assert loop.arm.terms
+    # What is left is the noise, and the position filter's error where friction steps.
+    assert np.sqrt(((predicted - observation.tau) ** 2).mean()) < 0.05 * np.sqrt((observation.tau**2).mean())
+
+
+def test_a_wall_mounting_of_the_description_reaches_the_law(tools):
+    robot = RobotModel.from_urdf(tools.chain_urdf(3))
+    document = tools.described(robot)
+    document['mounting'] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
+    description = DynamicsDescription(document)
+    arm = Arm.from_description(robot, description)
+    np.testing.assert_allclose(arm.robot.pinocchio.gravity.linear, [9.81, 0.0, 0.0], atol=1e-12)
+    # A robot that states its own mounting keeps it, which is said.
+    stated = Arm.from_description(RobotModel.from_urdf(tools.chain_urdf(3), mounting=[0.0, 0.0, 0.0]), description)
+    assert any('mounting' in remark for remark in stated.remarks)
+    np.testing.assert_allclose(stated.robot.pinocchio.gravity.linear, [0.0, 0.0, -9.81], atol=1e-12)
+
+
+@pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction'])
+def test_friction_none_leaves_out_friction_alone_and_says_so(tools, law):
+    robot = RobotModel.from_urdf(tools.chain_urdf(3))
+    document = tools.described(robot)
+    document['joints']['j3']['terms'] = [
+        {'document': {'fourier': [1]}, 'values': [5.0, 1.0]},
+        {'document': {'friction': 'load_gain'}, 'values': [0.2]},
+    ]
+    bench = tools.Bench(robot, document)
+    torque, _, loop = bench.law(law, friction='none')
+    q, dq, ddq = (np.ascontiguousarray(bench.motion[:, k]) for k in range(3))
+    expected = bench.arm.link_torque(q, dq, ddq) + bench.arm.rotor_torque(ddq)
+    expected[:, 2] += 5.0 * np.sin(q[:, 2]) + np.cos(q[:, 2])
+    np.testing.assert_allclose(torque, expected, rtol=0, atol=EXACT)
+    assert any('joints.j3.terms: friction load_gain' in remark for remark in loop.remarks)

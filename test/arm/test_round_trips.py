@@ -1,0 +1,95 @@
+"""What is written is read back as the same arm: as a URDF, and as the estimator's adapted copy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.description import DynamicsDescription, export_urdf
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import EstimationSettings, JointEstimator, JointHealth
+from joint_dynamics.estimation.description_update import adapted
+from joint_dynamics.robot import RobotModel, StandardParameters
+
+PAYLOAD = {'mass': {'value': 4.0}, 'first_moments': [0.1, -0.2, 0.4], 'inertia': [0.5, 0.02, 0.01, 0.6, 0.03, 0.7]}
+
+
+@pytest.mark.parametrize('payload', ['merged', 'apart', 'without'])
+def test_inertials_of_the_urdf_are_those_of_the_description(tools, tmp_path, payload):
+    robot = RobotModel.from_urdf(tools.chain_urdf(4, (2,)))
+    document = tools.described(robot)
+    for part in document['inertial']['standard'].values():
+        part['XX'] *= 1.1
+        part['MX'] += 0.07
+    description = DynamicsDescription({**document, 'payload': PAYLOAD})
+    export_urdf(description, robot.urdf, tmp_path / 'out.urdf', payload)
+    exported = StandardParameters(RobotModel.from_urdf(tmp_path / 'out.urdf').parameters, 4)
+    expected = StandardParameters(description.standard_parameters(robot, friction=False), 4)
+    if payload != 'without':
+        expected = expected.with_payload(description.payload())
+    np.testing.assert_allclose(exported.links, expected.links, rtol=0, atol=1e-6)
+    assert ('name="payload"' in (tmp_path / 'out.urdf').read_text()) == (payload == 'apart')
+    with pytest.raises(JointDynamicsError, match='merged, apart, without'):
+        export_urdf(description, robot.urdf, tmp_path / 'out.urdf', 'with')
+
+
+def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
+    """α, stiffness and payload as learnt, written, read: the same torque."""
+    document = tools.described(arm3)
+    description = DynamicsDescription(document)
+    arm = Arm.from_description(arm3, description)
+    estimator = JointEstimator(arm, 2e-3, EstimationSettings(payload=True), effort='torque')
+    estimator.friction.reset(np.array([[1.3, 0.4], [0.8, -0.2], [1.1, 0.1]]))
+    estimator.payload.known = True
+    estimator.payload._solved = (np.array([2.5, 0.1, -0.05, 0.2, *np.zeros(6)]), 1e-4 * np.eye(10))
+    estimator.stiffness.reset(np.array([[1.5e4, 2e8]] * 3))
+    estimator.stiffness.excitation[:] = 5.0
+    estimator.stiffness._usual[:], estimator.stiffness._long[:] = 1.0, 0.01
+    assert estimator.stiffness.believed.all()
+    health = [JointHealth('ok', '') for _ in arm3.joint_names]
+    saved = adapted(description, estimator, base='x', date='2024-05-01T12:00:00+00:00', health=health, history=[])
+    loaded = Arm.from_description(arm3, DynamicsDescription.from_yaml(saved.to_yaml()))
+    M, *moments = estimator.payload.parameters
+    known = replace(
+        arm,
+        friction_scale=estimator.friction.parameters,
+        payload=np.array([0.0] * 6 + [*moments, M]),
+        stiffness=type(arm.stiffness)(estimator.stiffness.coefficients),
+    )
+    motion, temperature = tools.motion_of(arm3)
+    q, dq, ddq = (np.ascontiguousarray(motion[:, k]) for k in range(3))
+    torque = loaded.motor_torque(q, dq, ddq, temperature=temperature)
+    np.testing.assert_allclose(torque, known.motor_torque(q, dq, ddq, temperature=temperature), rtol=0, atol=1e-9)
+    assert np.abs(torque - arm.motor_torque(q, dq, ddq, temperature=temperature)).max() > 1.0
+    again = JointEstimator(loaded, 2e-3, EstimationSettings(payload=True), effort='torque')
+    np.testing.assert_allclose(again.torque_link, estimator.torque_link)
+    np.testing.assert_allclose(again.body.gravity(q[9]), known.rigid.gravity(q[9]), atol=1e-9)
+    np.testing.assert_allclose(again._unloaded.gravity(q[9]), arm.rigid.gravity(q[9]), atol=1e-9)
+
+
+def test_a_payload_that_was_taken_off_is_not_carried(tools, arm3):
+    document = tools.described(arm3)
+    plain, off, on = (
+        Arm.from_description(arm3, DynamicsDescription({**document, **more}))
+        for more in ({}, {'payload': {**PAYLOAD, 'attached': False}}, {'payload': PAYLOAD})
+    )
+    q = np.array([0.3, 0.1, -0.4])
+    np.testing.assert_array_equal(off.rigid.gravity(q), plain.rigid.gravity(q))
+    assert np.abs(on.rigid.gravity(q) - plain.rigid.gravity(q)).max() > 1.0
+    assert any('payload' in remark for remark in off.remarks)
+    asked = Arm.from_description(
+        arm3, DynamicsDescription({**document, 'payload': {**PAYLOAD, 'attached': False}}), payload=True
+    )
+    np.testing.assert_array_equal(asked.rigid.gravity(q), on.rigid.gravity(q))
+
+
+def test_conversion_to_inertias_and_back(arm3):
+    standard = StandardParameters(arm3.parameters, 3)
+    back = StandardParameters.of_inertias(standard.inertias())
+    np.testing.assert_allclose(back.links, standard.links, rtol=0, atol=1e-12)
+    loaded = standard.with_payload(np.arange(10.0))
+    np.testing.assert_allclose(loaded.links[-1] - standard.links[-1], np.arange(10.0), atol=1e-12)
+    assert [f'XX_{1}', 'off_3'] == [arm3.parameter_names[0], arm3.parameter_names[-1]]
+    with pytest.raises(JointDynamicsError, match='expected 42 numbers'):
+        StandardParameters(np.zeros(41), 3)

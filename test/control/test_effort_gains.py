@@ -1,0 +1,121 @@
+"""Gains from the model are stable in every posture, sampled and late by a period; those of a shoulder at a wrist are not."""
+import numpy as np
+import pytest
+import yaml
+
+from joint_dynamics.cli.main import main
+from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+PERIOD = 0.002
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return RobotModel.load(ur5e_urdf())
+
+
+@pytest.fixture(scope='module')
+def gains(robot):
+    return effort_gains(robot, PERIOD)
+
+
+def spectral_radius(mass, p, d, period, late):
+    """Of the sampled loop about rest, M q̈ = −P q − D q̇, the torque held over a period and `late` by one or not."""
+    n = len(mass)
+    inverse, eye, none = np.linalg.inv(mass), np.eye(n), np.zeros((n, n))
+    # exact for a held torque: q⁺ = q + T q̇ + T²/2 M⁻¹ u, q̇⁺ = q̇ + T M⁻¹ u
+    A = np.block([[eye, period * eye], [none, eye]])
+    B = np.vstack([period**2 / 2 * inverse, period * inverse])
+    K = -np.hstack([np.diag(p), np.diag(d)])
+    closed = np.block([[A, B], [K, none]]) if late else A + B @ K
+    return np.abs(np.linalg.eigvals(closed)).max()
+
+
+@pytest.mark.parametrize('late', [False, True])
+def test_the_sampled_loop_is_stable_in_every_posture(robot, gains, late):
+    # Other postures than those the gains were taken from.
+    body, rng = robot.rigid_body(), np.random.default_rng(7)
+    for q in rng.uniform(-np.pi, np.pi, (300, 6)):
+        assert spectral_radius(body.mass_matrix(q), gains.p, gains.d, PERIOD, late) < 1.0
+
+
+def test_what_stood_in_the_configuration_before_was_not_stable(robot):
+    p, d = np.array([2000.0, 2000, 1200, 200, 150, 60]), np.array([120.0, 120, 60, 8, 6, 2])
+    body, rng = robot.rigid_body(), np.random.default_rng(7)
+    for q in rng.uniform(-np.pi, np.pi, (20, 6)):
+        assert spectral_radius(body.mass_matrix(q), p, d, PERIOD, False) > 1.0
+
+
+def test_ratio_and_damping_are_as_asked(gains):
+    assert (gains.ratio <= 0.4 + 1e-12).all()
+    np.testing.assert_allclose(gains.damping, 0.5)
+    assert (gains.smallest <= gains.largest).all()
+
+
+def test_one_joint_by_hand(tmp_path):
+    """A point mass on a rod, I = m l²: d = 0.4 I / T, p = d² / (4 ζ² I)."""
+    text = ('<robot name="rod"><link name="base"/><link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>'
+            '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            '<joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>'
+            '<limit lower="-1" upper="1" effort="10" velocity="1"/></joint></robot>')
+    gains = effort_gains(RobotModel.from_urdf(text), 0.01, damping=1.0)
+    np.testing.assert_allclose([gains.d[0], gains.p[0]], [0.4 * 0.5 / 0.01, 20.0**2 / (4 * 0.5)])
+    with_rotor = effort_gains(RobotModel.from_urdf(text), 0.01, damping=1.0, rotor_inertia=[0.5])
+    np.testing.assert_allclose(with_rotor.d, 2 * gains.d)
+
+
+def test_twice_the_rate_allows_twice_the_damping(robot, gains):
+    faster = effort_gains(robot, PERIOD / 2)
+    np.testing.assert_allclose(faster.d, 2 * gains.d)
+    np.testing.assert_allclose(faster.p, 4 * gains.p)
+
+
+@pytest.mark.parametrize('wrong', [{'period': 0.0}, {'period': float('nan')}, {'ratio': 1.5}, {'damping': 0.0}])
+def test_what_cannot_be_is_refused(robot, wrong):
+    with pytest.raises(JointDynamicsError, match='expected'):
+        effort_gains(robot, **{'period': PERIOD, **wrong})
+
+
+def test_a_robot_without_inertia_is_refused():
+    text = ('<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute">'
+            '<parent link="a"/><child link="b"/>'
+            '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>')
+    with pytest.raises(JointDynamicsError, match='expected a robot with inertials'):
+        effort_gains(RobotModel.from_urdf(text), PERIOD)
+
+
+def test_the_command_prints_and_writes_them(gains, tmp_path, capsys):
+    path = tmp_path / 'controllers.yaml'
+    assert main(['gains', '--robot', str(ur5e_urdf()), '--out', str(path)]) == 0
+    assert 'wrist_3_joint' in capsys.readouterr().out
+    document = yaml.safe_load(path.read_text())
+    assert document == controller_parameters(gains)
+    section = document['/**']
+    assert section['controller_manager']['ros__parameters']['update_rate'] == 500
+    written = section['effort_trajectory_controller']['ros__parameters']['gains']
+    assert list(written) == list(gains.joint_names)
+    for k, name in enumerate(gains.joint_names):
+        assert written[name]['i'] == 0.0
+        assert written[name]['d'] == pytest.approx(gains.d[k], rel=1e-3)
+
+
+def test_the_command_refuses_a_rate_that_cannot_be(capsys):
+    assert main(['gains', '--robot', str(ur5e_urdf()), '--rate', '0']) == 2
+    assert 'expected' in capsys.readouterr().err
+
+
+def test_the_command_takes_an_identified_arm(tmp_path, robot):
+    from joint_dynamics.description import DynamicsDescription
+    from joint_dynamics.robot import INERTIAL, PER_JOINT
+    standard = {name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
+                for k, name in enumerate(robot.joint_names)}
+    path, out = tmp_path / 'dynamics.yaml', tmp_path / 'controllers.yaml'
+    DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard},
+                         'joints': {name: {'rotor_inertia': {'value': 0.8}} for name in robot.joint_names}}).save(path)
+    assert main(['gains', '--robot', str(ur5e_urdf()), '--description', str(path), '--out', str(out)]) == 0
+    written = yaml.safe_load(out.read_text())['/**']['effort_trajectory_controller']['ros__parameters']['gains']
+    expected = effort_gains(robot, PERIOD, rotor_inertia=np.full(6, 0.8))
+    assert [written[name]['p'] for name in robot.joint_names] == pytest.approx(expected.p, rel=1e-3)

@@ -1,0 +1,98 @@
+"""From identification to estimation, with the description as it was written and nothing in between."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.estimation.torques import ROTOR_OFF
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.recording import Recording
+from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, Trajectory, play
+from joint_dynamics.simulation.drives import plausible_drives
+
+REACH = np.array([1.5e-3] * 3 + [1e-3] * 3)
+"""rad, deformation over which the maps are compared: what a torque of a fifth to a tenth of the limit gives."""
+
+
+def robot():
+    """A flexible arm with a tool, whose transmissions have next to no play and no kinematic error: nothing that `identify` does not know of."""
+    drives = plausible_drives(FlexibleJointRobot(seed=1).limits.effort, 1, ModelErrors.none())
+    drives = drives.with_backlash(0.02 * drives.backlash)._replace(kinematic_error=0.02 * drives.kinematic_error)
+    found = FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0, errors=ModelErrors.none(), drives=drives)
+    found.attach_payload(Payload(5.0, (0.06, 0.0, 0.08)))
+    return found
+
+
+@pytest.fixture(scope='module')
+def identified():
+    """Description, as identification of a 40 s recording gives it."""
+    arm = robot()
+    t = np.arange(0.0, 40.0, 0.004)
+    k = 2 * np.pi * 0.1 * np.arange(1, 6)
+    amplitude = np.random.default_rng(1).normal(size=(5, arm.n)) * 0.68 / k[:, None]
+    swing = (np.sin(np.outer(t, k)) @ amplitude) * np.minimum(t / 3, 1)[:, None] ** 2 * np.array([1, 0.7, 1, 1, 1, 1])
+    q = arm.truth.position + swing
+    samples = play(arm, Trajectory(t, q, np.gradient(q, t, axis=0)))
+    recording = Recording(
+        arm.joint_names,
+        samples.time - samples.time[0],
+        samples.q,
+        current=samples.current,
+        theta=samples.theta,
+        temperature=samples.temperature,
+        name='excitation',
+    )
+    gains = dict(zip(arm.joint_names, arm.drives.nominal_gain, strict=True))
+    return identify(arm.model, [recording], settings=IdentificationSettings(drive_gains=gains)).description
+
+
+def test_stiffness_is_learnt_from_what_identify_wrote(identified, tools, nrmse):
+    parts = [identified.joint(name) for name in identified.joint_names]
+    assert all(
+        'maxwell_slip' in part['friction'] and 'backlash' not in part and 'stiffness' not in part for part in parts
+    )
+    arm = robot()
+    estimator = JointEstimator(Arm.from_description(arm.model, identified), arm.period)
+    time, q = tools.waypoint_motion(2)
+    samples = play(arm, Trajectory(time, q, np.gradient(q, time, axis=0)))
+    for k in range(len(samples.q)):
+        if k % 200 == 0:
+            estimator.set_temperature(samples.temperature[k])
+        estimator.update(samples.q[k], samples.current[k], samples.theta[k])
+    assert estimator.stiffness.believed.all()
+    for j in range(arm.n):
+        assert nrmse(estimator.stiffness.coefficients[j], arm.truth.stiffness[j], REACH[j]) >= 95.0
+
+
+def test_a_rotor_that_is_not_identifiable_is_said_and_not_trusted(identified):
+    """Of the first two joints the regressor shows ZZR alone; the sum is right, and the rotor near the truth by the URDF's inertials."""
+    model = robot().model
+    rotors = [identified.joint(name)['rotor_inertia'] for name in identified.joint_names]
+    shown = [f'Ia_{k + 1}' in model.base_parameters().names for k in range(model.n)]
+    assert [part.get('identifiable', True) for part in rotors] == shown
+    assert [part.get('std') is not None for part in rotors] == shown
+    assert shown == [False, False, True, True, True, True]
+    arm = Arm.from_description(model, identified)
+    truth = robot().truth
+    # The tool weighs as much as the forearm, and the URDF knows nothing of it.
+    np.testing.assert_allclose(arm.rotor_inertia, truth.rotor_inertia, rtol=ROTOR_OFF)
+    np.testing.assert_array_equal(arm.rotor_identifiable, shown)
+    known = replace(arm, rotor_identifiable=np.ones(model.n, dtype=bool))
+    doubts, none = (JointEstimator(one, 2e-3, EstimationSettings()).fusion.rotor_doubt for one in (arm, known))
+    np.testing.assert_allclose(doubts, np.where(shown, 0.0, ROTOR_OFF * arm.rotor_inertia))
+    assert not none.any()
+
+
+def test_the_split_of_link_and_rotor_changes_no_rigid_torque(identified):
+    """What is identifiable is used: with any other split of ZZR the motor torque without load friction and compliance is the same."""
+    model = robot().model
+    arm = Arm.from_description(model, identified)
+    plain = replace(arm, friction=None, stiffness=None)
+    other = plain.standard.copy()
+    other.links[0, 5] += 0.3
+    shifted = replace(plain, parameters=other.values, rotor_inertia=plain.rotor_inertia - np.eye(model.n)[0] * 0.3)
+    q, dq, ddq = model.random_states(50, np.random.default_rng(3))
+    np.testing.assert_allclose(shifted.motor_torque(q, dq, ddq), plain.motor_torque(q, dq, ddq), rtol=0, atol=1e-9)

@@ -1,0 +1,155 @@
+"""Deviations from the scatter between blocks: their mean, degrees of freedom and coverage, against what statistics
+say they are."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from joint_dynamics.identification.regression.covariance import (
+    BLOCKS,
+    MOST,
+    blocks_of_time,
+    correlation_length,
+    covariance,
+    scatter,
+)
+from joint_dynamics.identification.regression.least_squares import triangulate, wls
+from joint_dynamics.identification.regression.problem import Block
+
+ROWS, COLUMNS = 200, 12
+
+
+def factors_of(A, residual, label):
+    both = np.column_stack([A, residual])
+    return [np.linalg.qr(both[label == g], mode='r') for g in range(label[-1] + 1)]
+
+
+def intervals(A, noise, label):
+    """z-scores (columns,) of the error of a fit to `noise` alone."""
+    inverse = np.linalg.inv(A.T @ A)
+    error = inverse @ (A.T @ noise)
+    return error / np.sqrt(np.diag(scatter(factors_of(A, noise - A @ error, label), inverse)))
+
+
+def correlated(rng, rows, memory):
+    noise = rng.standard_normal(rows)
+    for k in range(1, rows):
+        noise[k] = memory * noise[k - 1] + np.sqrt(1 - memory**2) * noise[k]
+    return noise
+
+
+@pytest.mark.parametrize('memory', [0.0, 0.8])
+def test_intervals_cover_nineteen_in_twenty(memory):
+    """White noise or correlated over several rows, regressors smooth: 95 % lie within 1.96 deviations, as nearly as
+    so many trials can tell."""
+    rng = np.random.default_rng(11)
+    label = np.concatenate(blocks_of_time([ROWS]))
+    inside = total = 0
+    for _ in range(150):
+        A = np.column_stack([correlated(rng, ROWS, 0.6) for _ in range(COLUMNS)])
+        z = intervals(A, correlated(rng, ROWS, memory), label)
+        inside, total = inside + np.count_nonzero(np.abs(z) < 1.96), total + COLUMNS
+    # parameters of one trial are not independent: as many as there are trials are
+    low, high = binom.interval(0.999, 150, 0.95)
+    assert low / 150 <= inside / total <= min(1.0, high / 150)
+
+
+def test_without_small_sample_correction_they_would_not():
+    """The plain sum over blocks of the same trials covers too little: it is the correction that the first test is
+    about."""
+    rng = np.random.default_rng(11)
+    label = np.concatenate(blocks_of_time([ROWS]))
+    inside = []
+    for _ in range(60):
+        A = np.column_stack([correlated(rng, ROWS, 0.6) for _ in range(COLUMNS)])
+        noise = correlated(rng, ROWS, 0.0)
+        inverse = np.linalg.inv(A.T @ A)
+        error = inverse @ (A.T @ noise)
+        residual = noise - A @ error
+        scores = np.array([inverse @ (A[label == g].T @ residual[label == g]) for g in range(BLOCKS)])
+        inside.append(np.mean(np.abs(error) < 1.96 * np.sqrt((scores**2).sum(axis=0))))
+    assert np.mean(inside) < 0.9
+
+
+def test_mean_of_the_variance_is_that_of_independent_rows():
+    """Balanced design, G blocks with the same rows: CR2 is unbiased and the degrees of freedom are G − 1."""
+    from scipy.stats import norm, t
+
+    rng = np.random.default_rng(3)
+    A = np.tile(rng.standard_normal((30, 4)), (BLOCKS, 1))
+    label = np.repeat(np.arange(BLOCKS), 30)
+    inverse = np.linalg.inv(A.T @ A)
+    found = []
+    for _ in range(600):
+        noise = rng.standard_normal(len(A))
+        found.append(np.diag(scatter(factors_of(A, noise - A @ (inverse @ (A.T @ noise)), label), inverse)))
+    stretch = t.ppf(0.975, BLOCKS - 1) / norm.ppf(0.975)
+    # the variance has G − 1 degrees of freedom: relative deviation of the mean of 600
+    assert np.mean(found, axis=0) / np.diag(inverse) / stretch**2 == pytest.approx(
+        1.0, abs=4 * np.sqrt(2 / (BLOCKS - 1) / 600)
+    )
+
+
+def test_what_one_block_alone_shows_keeps_the_typical_deviation():
+    """A column of one block only leaves no scatter: it gets that of independent rows, grown as the other parameters'
+    are."""
+    rng = np.random.default_rng(5)
+    label = np.concatenate(blocks_of_time([ROWS]))
+    A = rng.standard_normal((ROWS, 4))
+    A[label != 2, 3] = 0.0
+    inverse = np.linalg.inv(A.T @ A)
+    noise = 3.0 * rng.standard_normal(ROWS)
+    deviation = np.sqrt(np.diag(scatter(factors_of(A, noise - A @ (inverse @ (A.T @ noise)), label), inverse)))
+    assert 0.5 < deviation[3] / (3.0 * np.sqrt(inverse[3, 3])) < 2.0
+
+
+def test_covariance_is_positive_definite_with_fewer_blocks_than_parameters():
+    rng = np.random.default_rng(2)
+    A = rng.standard_normal((ROWS, 25))
+    inverse = np.linalg.inv(A.T @ A)
+    noise = rng.standard_normal(ROWS)
+    found = scatter(
+        factors_of(A, noise - A @ (inverse @ (A.T @ noise)), np.concatenate(blocks_of_time([ROWS]))), inverse
+    )
+    assert np.array_equal(found, found.T)
+    assert np.linalg.eigvalsh(found / np.sqrt(np.outer(np.diag(found), np.diag(found)))).min() > 0
+
+
+def test_pieces_of_a_stream_give_the_same():
+    """However the samples come in pieces, the covariance is the same; so it is when torque and parameters change
+    their units."""
+    rng = np.random.default_rng(8)
+    rows, tau = rng.standard_normal((2, 5, 300)), rng.standard_normal((2, 300))
+
+    def pieces(size, scale=1.0):
+        for observation, first in ((0, 0), (1, 200)):
+            last = 200 if observation == 0 else 300
+            for start in range(first, last, size):
+                part = slice(start, min(start + size, last))
+                yield Block(
+                    rows[:, :, part],
+                    scale * tau[:, part],
+                    tau[:, part],
+                    observation,
+                    slice(part.start - first, part.stop - first),
+                )
+
+    found = [
+        covariance(pieces(size, scale), wls(triangulate(pieces(size, scale))), [200, 100])
+        for size, scale in ((300, 1.0), (17, 1.0), (17, 1e3))
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12 * np.abs(found[0]).max())
+    np.testing.assert_allclose(found[2], 1e6 * found[1], rtol=1e-9, atol=1e-6 * np.abs(found[1]).max())
+
+
+def test_blocks_of_time_never_cross_recordings():
+    labels = blocks_of_time([700, 5, 295])
+    assert [len(np.unique(label)) for label in labels] == [7, 1, 3]
+    assert len(np.unique(np.concatenate(labels))) == 11
+    assert np.concatenate(blocks_of_time([10] * 200)).max() == MOST - 1
+
+
+def test_correlation_length():
+    assert correlation_length(np.random.default_rng(0).standard_normal(5000)) <= 2
+    assert 20 < correlation_length(np.convolve(np.random.default_rng(0).standard_normal(5000), np.ones(40))) < 60
+    assert correlation_length(np.zeros(10)) == 0

@@ -1,0 +1,158 @@
+"""Torque of joints at rest: bounds that enclose what the physics allows, from any state at the first sample."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.regression.stiction import (
+    breakaway_ratio,
+    presliding,
+    resting_summary,
+    resting_torque,
+)
+from joint_dynamics.joint import MaxwellSlip
+from joint_dynamics.recording import Recording
+
+WIDTH, OPERATORS = 2e-3, 4
+
+
+def operators():
+    return MaxwellSlip(2, WIDTH, operators=OPERATORS)
+
+
+def point_to_point(rng, samples=4000, stays=8):
+    """Angles (N, 2) that go from place to place, and creep within the presliding in between."""
+    theta = np.zeros((samples, 2))
+    length = samples // stays
+    for k in range(stays):
+        here = slice(k * length, (k + 1) * length)
+        start = theta[max(k * length - 1, 0)]
+        goal = start + rng.uniform(-0.2, 0.2, 2)
+        s = np.minimum(np.linspace(0, 2, length), 1.0)[:, None]
+        creep = 0.4 * WIDTH * np.sin(np.linspace(0, 6, length))[:, None] * (s == 1.0)
+        theta[here] = start + (goal - start) * s**2 * (3 - 2 * s) + creep
+    return theta
+
+
+def true_hysteresis(theta, delta, slip):
+    """H sample by sample from deformations delta (2, M): the definition, written down here."""
+    width = WIDTH * slip.limits
+    H = np.empty_like(theta)
+    for k in range(len(theta)):
+        delta = np.clip(delta + (theta[k] - theta[max(k - 1, 0)])[:, None], -width, width)
+        H[k] = (slip.stiffness * delta).sum(axis=1) / WIDTH
+    return H
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_bounds_enclose_every_first_state_and_meet_after_a_slip(seed):
+    rng = np.random.default_rng(seed)
+    theta, slip = point_to_point(rng), operators()
+    found = presliding(theta, slip)
+    for _ in range(5):
+        H = true_hysteresis(theta, rng.uniform(-1, 1, (2, OPERATORS)) * WIDTH * slip.limits, slip)
+        assert (found.low <= H + 1e-9).all()
+        assert (found.high + 1e-9 >= H).all()
+    assert found.high[0] == pytest.approx(1.0) and found.low[0] == pytest.approx(-1.0)
+    slipped = np.maximum.accumulate(np.abs(theta - theta[0])) > 2 * WIDTH
+    assert np.allclose(found.low[slipped], found.high[slipped], atol=1e-9)
+
+
+@pytest.mark.parametrize(('steps', 'left'), [(1000, 0.04), (100, 0.25)])
+def test_rest_is_predicted_where_the_encoder_resolves_presliding(steps, left):
+    """The recorded motion alone predicts the friction of a creeping joint, of which the sign of its speed says
+    nothing."""
+    rng = np.random.default_rng(3)
+    theta, slip = point_to_point(rng), operators()
+    H = true_hysteresis(theta, rng.uniform(-1, 1, (2, OPERATORS)) * WIDTH * slip.limits, slip)
+    # the first operator slips after WIDTH / 256: a hundredth of WIDTH does not resolve it, a thousandth does
+    step = WIDTH / steps
+    found = presliding(np.round(theta / step) * step, slip, step)
+    speed = np.abs(np.gradient(theta, axis=0))
+    rest = (speed < WIDTH / 200) & (np.arange(len(theta)) > 400)[:, None]
+    assert ((found.low <= H + 1e-9) & (found.high >= H - 1e-9))[rest].all()
+    assert np.sqrt(np.mean((found.expected - H)[rest] ** 2)) < left * np.sqrt(np.mean(H[rest] ** 2))
+
+
+def test_a_coarse_encoder_leaves_the_whole_level():
+    theta, slip = point_to_point(np.random.default_rng(4)), operators()
+    found = presliding(theta, slip, 4 * WIDTH)
+    assert (found.low == -1.0).all() and (found.high == 1.0).all()
+
+
+def test_what_was_measured_at_the_first_sample_is_the_state():
+    theta, slip = np.zeros((5, 2)), operators()
+    assert presliding(theta, slip, first=[0.3, -0.6]).expected == pytest.approx(np.tile([0.3, -0.6], (5, 1)))
+    assert slip.state is None
+
+
+def test_bad_input_is_named():
+    with pytest.raises(JointDynamicsError, match=r'expected theta of shape \(N, 2\)'):
+        presliding(np.zeros((5, 3)), operators())
+    with pytest.raises(JointDynamicsError, match='resolution'):
+        presliding(np.zeros((5, 2)), operators(), -1.0)
+
+
+def stopping(true_robot, seed, ratio=1.0):
+    """A motion that stands still for a second every other second; at rest friction is anything within `ratio` times
+    Coulomb friction."""
+    rng = np.random.default_rng(seed)
+    t, q, _, _ = true_robot.motion(rng, 30.0, 200.0, frequency=0.1)
+    # time runs, stops, runs: the same path with smooth stops
+    phase = (t % 2.0) / 2.0
+    clock = 2.0 * np.floor(t / 2.0) + np.where(
+        phase < 0.5, 2.0 * (2 * phase - np.sin(4 * np.pi * phase) / (2 * np.pi)), 2.0
+    )
+    q = np.array([np.interp(clock, t, column) for column in q.T]).T
+    kernel = np.hanning(21) / np.hanning(21).sum()
+    q = np.apply_along_axis(lambda column: np.convolve(np.pad(column, 10, 'edge'), kernel, 'valid'), 0, q)
+    dq, ddq = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    rest = np.abs(dq) < 1e-3
+    tau = true_robot.torque(q, dq, ddq)
+    Fc = true_robot.standard[:, 12]
+    held = ratio * rng.uniform(-1, 1, (16, q.shape[1]))[(t / 2.0).astype(int)]
+    tau = np.where(rest, tau - Fc * np.sign(dq) + Fc * held, tau)
+    tau += 0.01 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
+    return Recording(true_robot.model.joint_names, t, q, tau=tau, name=f'stops {seed}')
+
+
+@pytest.mark.parametrize('ratio', [1.0, 1.6])
+def test_unseen_rest_is_within_its_interval(true_robot, ratio):
+    """Stiction up to 1.6 times Coulomb friction: the training stays tell, and the interval of other recordings holds
+    them."""
+    result = identify(
+        true_robot.model,
+        [stopping(true_robot, seed, ratio) for seed in (1, 2)],
+        [stopping(true_robot, seed, ratio) for seed in (3, 4)],
+        IdentificationSettings(selection=False, f_dyn=4.0),
+    )
+    entry = result.summary()['resting']
+    assert entry['validation']['samples'] > 500
+    assert entry['validation']['within_percent']['overall'] >= 95
+    assert entry['training']['breakaway_ratio'] == pytest.approx(ratio, abs=0.25)
+    narrow = resting_summary(
+        resting_torque(result.problem, result.solution.chi, result.covariance, 0 * result.solution.sigma, ratio=0.3),
+        true_robot.model.joint_names,
+    )
+    assert narrow['within_percent']['overall'] < 60
+
+
+def test_without_a_stay_there_is_nothing_to_say(true_robot):
+    result = identify(
+        true_robot.model,
+        [true_robot.record(1, duration=8.0, frequency=0.3)],
+        settings=IdentificationSettings(selection=False, rest_speed=1e-9),
+    )
+    assert result.summary()['resting'] == {'training': {'samples': 0}}
+    assert breakaway_ratio([]) == 1.0
+
+
+def test_where_the_model_was_tested(true_robot):
+    recording = true_robot.record(1, duration=8.0)
+    entry = identify(true_robot.model, [recording], settings=IdentificationSettings(selection=False)).summary()[
+        'validity'
+    ]
+    speed = np.abs(np.gradient(recording.q, recording.time, axis=0))[50:-50].max(axis=0)
+    assert [entry[name]['speed'] for name in true_robot.model.joint_names] == pytest.approx(speed, rel=0.1)
+    assert all(entry[name]['load'] > 0 for name in true_robot.model.joint_names[1:])

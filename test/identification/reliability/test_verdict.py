@@ -1,0 +1,123 @@
+"""Reasons, the line that comes first, faults of single recordings, predictions, the band that is the same for all."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification.regression.full_rate import FullRate
+from joint_dynamics.identification.regression.residuals import Fit, relative
+from joint_dynamics.identification.reliability.prediction import judge_prediction
+from joint_dynamics.identification.reliability.signals import faults
+from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of
+from joint_dynamics.recording import Recording
+
+NAMES = ('a', 'b', 'c')
+
+
+def fit_of(tau, predicted, name='folder/run.csv'):
+    time = 0.01 * np.arange(len(tau))
+    full = FullRate(time, tau, predicted, np.ones_like(tau))
+    return Fit(name, NAMES, time, tau, predicted, full.dq, 0.02, relative(tau - predicted, tau), full, 20.0)
+
+
+@pytest.fixture
+def torques():
+    """Smooth torques of three joints, and a prediction that is 2 % off."""
+    t = 0.01 * np.arange(2000)
+    tau = np.stack([10 * np.sin(t) + 3, 6 * np.sin(2.3 * t + 1), 2 * np.cos(3.1 * t)], axis=1)
+    return tau, tau + 0.02 * np.random.default_rng(1).normal(size=tau.shape) * tau.std(axis=0)
+
+
+def test_a_reason_has_a_known_code_and_reads_as_its_text():
+    assert str(Reason('delay', 'late')) == 'late'
+    with pytest.raises(ValueError, match='found'):
+        Reason('lateness', 'late')
+
+
+def test_the_line_says_reliable_within_or_why_not():
+    assert headline([], 5.7) == 'reliable within 5.7 % of the torque'
+    assert headline([]) == 'reliable'
+    reasons = [Reason('delay', 'late'), Reason('stuck', 'still')]
+    assert headline(reasons, 5.7) == 'not reliable, because late (and 1 more)'
+    entry = summary_of(reasons, 'line')
+    assert entry['verdict'] == 'not reliable' and entry['believable'] is False
+    assert entry['reasons'] == [{'code': 'delay', 'text': 'late'}, {'code': 'stuck', 'text': 'still'}]
+
+
+@pytest.mark.parametrize(('change', 'code'), [
+    (lambda tau: -tau, 'torque_sign'), (lambda tau: tau * [1, -1, 1], 'torque_sign'), (lambda tau: tau[:, [1, 0, 2]], 'torque_order'),
+    (lambda tau: tau / [13.0, 12.0, 9.0], 'current'), (lambda tau: tau * [3.0, 1, 1], 'drive_gain'), (lambda tau: np.roll(tau, 20, axis=0), 'delay')],
+    ids=['sign of all', 'sign of one', 'swapped', 'currents', 'scale', 'late'])
+def test_a_prediction_that_fails_says_how(torques, change, code):
+    tau, predicted = torques
+    assert judge_prediction([fit_of(tau, predicted)], 2.0) == []
+    assert code in [reason.code for reason in judge_prediction([fit_of(change(tau), predicted)], 2.0)]
+
+
+def test_torque_that_has_nothing_to_do_with_the_prediction(torques):
+    tau, predicted = torques
+    tau = tau.copy()
+    tau[:, 0] = 10 * np.random.default_rng(2).normal(size=len(tau))
+    assert {'torque_unrelated', 'validation'} <= {reason.code for reason in judge_prediction([fit_of(tau, predicted)], 2.0)}
+
+
+def test_the_fixed_band_keeps_what_is_below_and_drops_what_is_above(torques):
+    """A residual at 3 Hz counts in full, one at 35 Hz does not; the band is less where the sampling forbids."""
+    tau, _ = torques
+    time = 0.01 * np.arange(len(tau))
+    slow, fast = (np.sin(2 * np.pi * f * time)[:, None] * np.ones(3) for f in (3.0, 35.0))
+    entry = fit_of(tau, tau - slow - fast).fixed_band()
+    assert entry['band_hz'] == 10.0
+    assert list(entry['rmse'].values()) == pytest.approx([1 / np.sqrt(2)] * 3, rel=0.02)
+    summary = fit_of(tau, tau - slow).summary()
+    assert summary['band_hz'] == 20.0 and summary['recording'] == 'folder/run.csv'
+    coarse = FullRate(0.1 * np.arange(200), tau[:200], tau[:200], tau[:200])
+    assert coarse.band == pytest.approx(4.0)
+
+
+def test_tables_show_the_last_component_of_the_path(torques):
+    tau, predicted = torques
+    assert fit_of(tau, predicted, '/long/path/of/a/run@0:3').short_name == 'run@0:3'
+
+
+@pytest.fixture
+def recording():
+    t = 0.005 * np.arange(3000)
+    rng = np.random.default_rng(4)
+    q = np.stack([np.sin(t), 0.7 * np.sin(1.7 * t + 1), 0.5 * np.cos(2.3 * t)], axis=1)
+    dq = np.stack([np.cos(t), 1.19 * np.cos(1.7 * t + 1), -1.15 * np.sin(2.3 * t)], axis=1)
+    q = np.round(q * 1e5) / 1e5
+    return Recording(NAMES, t, q, dq=dq, tau=5 * q + 3 * np.sign(dq) + 0.05 * rng.normal(size=q.shape), name='run')
+
+
+def test_a_good_recording_has_no_faults(recording):
+    assert faults(recording) == []
+
+
+@pytest.mark.parametrize(('change', 'code'), [
+    (lambda r: replace(r, time=r.time * 2), 'time_scale'), (lambda r: replace(r, q=r.q * 180 / np.pi), 'degrees'),
+    (lambda r: replace(r, q=r.q[::-1], dq=r.dq[::-1]), 'time_reversed'), (lambda r: replace(r, dq=r.dq * [-1, 1, 1]), 'speed_mismatch'),
+    (lambda r: replace(r, tau=np.clip(r.tau, -4, 4)), 'saturated'), (lambda r: replace(r, time=r.time * 1e4, dq=None), 'time_scale')])
+def test_faults_of_one_recording_are_named(recording, change, code):
+    assert code in {reason.code for reason in faults(change(recording))}
+
+
+def test_rest_and_coarse_torques_are_no_faults(recording):
+    """A joint that rests with a constant torque, and a torque in coarse steps, are what recordings look like."""
+    still = recording.q.copy()
+    still[1000:2000, 1] = still[1000, 1]
+    start = np.cumsum(np.sin(np.pi * np.clip((recording.time - 5) / 5, 0, 1)))
+    still[:, 1] = 0.3 * start / start[-1]
+    dq = recording.dq.copy()
+    dq[:, 1] = np.gradient(still[:, 1], recording.time)
+    assert faults(replace(recording, q=still, dq=dq, tau=np.round(recording.tau * 4) / 4)) == []
+
+
+def test_long_series_are_drawn_with_their_extremes():
+    from joint_dynamics.report.identification import envelope
+    values = np.zeros(100_000)
+    values[[12_345, 70_001]] = 5.0, -7.0
+    time, drawn = envelope(np.arange(100_000.0), values)
+    assert len(drawn) < 10_000
+    assert (drawn.max(), drawn.min()) == (5.0, -7.0)
+    assert np.all(np.diff(time) >= 0)

@@ -1,0 +1,131 @@
+"""What a node writes at the console: active, waiting for what, what next; and a clock that runs backwards is named."""
+import importlib
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from rcl_interfaces.msg import Log
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rosgraph_msgs.msg import Clock
+
+from joint_dynamics.nodes import console
+from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN, Diagnostics
+from joint_dynamics.nodes.estimator import EstimatorNode
+from joint_dynamics.nodes.gazebo_model import GazeboModelNode
+from joint_dynamics.nodes.topics import SENSOR
+from joint_dynamics.simulation import ur5e_urdf
+
+MODULES = {'excitation': 'ExcitationNode', 'identifier': 'IdentifierNode', 'estimator': 'EstimatorNode',
+           'feedforward': 'FeedforwardNode', 'simulator': 'SimulatorNode', 'gazebo_model': 'GazeboModelNode'}
+
+
+@pytest.fixture
+def lines(ros):
+    """The texts of one node's log so far, by name of its logger."""
+    # The log is latched: what was said before the subscription was found comes after.
+    messages = ros.listen(Log, '/rosout', QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    return lambda logger: [message.msg for message in messages if message.name == logger]
+
+
+@pytest.mark.parametrize('module', MODULES)
+def test_every_node_is_named_alike_and_says_what_comes_next(module):
+    node_class = getattr(importlib.import_module(f'joint_dynamics.nodes.{module}'), MODULES[module])
+    assert module == node_class.NAME
+    rows = {row.name for row in node_class.topic_rows()}
+    names = [part.partition('}')[0] for part in console.WORKS[module].split('{')[1:]]
+    assert names
+    assert set(names) <= rows
+
+
+def test_a_node_that_is_started_by_hand(ros, lines):
+    ros.node(GazeboModelNode, '/cell', robot_file=str(ur5e_urdf()))
+    logger = 'cell.gazebo_model'
+    assert ros.transition('/cell/gazebo_model', 'configure')
+    ros.until(lambda: 'inactive; next: ros2 lifecycle set /cell/gazebo_model activate' in lines(logger))
+    assert ros.transition('/cell/gazebo_model', 'activate')
+    ros.until(lambda: 'active; publishes /cell/motor_states and temperatures' in lines(logger))
+    assert ros.transition('/cell/gazebo_model', 'deactivate')
+    assert ros.transition('/cell/gazebo_model', 'cleanup')
+    ros.until(lambda: 'unconfigured; next: ros2 lifecycle set /cell/gazebo_model configure' in lines(logger))
+
+
+def test_a_failed_transition_says_what_to_call_afterwards(ros, lines, tmp_path):
+    ros.node(GazeboModelNode, robot_file=str(tmp_path / 'none.urdf'))
+    assert not ros.transition('/gazebo_model', 'configure')
+    ros.until(lambda: any(line.startswith('cannot configure: ') for line in lines('gazebo_model')))
+    ros.until(lambda: 'next: remedy that, then ros2 lifecycle set /gazebo_model configure' in lines('gazebo_model'))
+
+
+@pytest.mark.parametrize(('remap', 'hint'), [
+    ([], "remap it to the identifier's ~/dynamics_description, or set description_file"),
+    (['--ros-args', '-r', 'dynamics_description:=identifier/dynamics_description'],
+     'ros2 service call /cell/identifier/identify std_srvs/srv/Trigger after a recording, or set description_file')])
+def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hint):
+    overrides = [Parameter('autostart', value=True), Parameter('robot_file', value=str(ur5e_urdf()))]
+    node = EstimatorNode(namespace='/cell', cli_args=remap, parameter_overrides=overrides)
+    ros.nodes.append(node)
+    ros.executor.add_node(node)
+    ros.until(lambda: any(line.startswith('waiting for topic') for line in lines('cell.estimator')))
+    topic = '/cell/identifier/dynamics_description' if remap else '/cell/dynamics_description'
+    assert node.diagnostics.message('state') == f'waiting for topic {topic}'
+    for _ in range(30):
+        ros.executor.spin_once(timeout_sec=0.05)
+    assert [line for line in lines('cell.estimator') if 'waiting' in line] == [f'waiting for topic {topic}; next: {hint}']
+
+
+def test_inputs_that_do_not_come_are_named_once_after_a_while(ros, lines, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(console, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    teller = console.Console(ros.probe)
+    written = []
+    monkeypatch.setattr(type(ros.probe.get_logger()), 'info', lambda self, line, **options: written.append(line))
+    for now[0] in (0.0, 1.0, 2.5, 3.0):
+        teller.inputs(STALE, 'nothing yet on joint_states')
+    assert written == ['waiting for inputs: nothing yet on joint_states']
+    teller.inputs(OK, '1 topics arrive')
+    teller.inputs(OK, '1 topics arrive')
+    assert written[1:] == ['inputs: 1 topics arrive']
+
+
+def test_a_clock_that_runs_backwards_is_named_with_its_sources(ros):
+    node = ros.node(GazeboModelNode, robot_file=str(ur5e_urdf()), autostart=True, use_sim_time=True)
+    ros.until(lambda: node.is_active)
+
+    def at(publisher, seconds):
+        message = Clock()
+        message.clock.sec = seconds
+        publisher.publish(message)
+    first = ros.probe.create_publisher(Clock, '/clock', SENSOR)
+    ros.until(first.get_subscription_count)
+
+    def reached(seconds):
+        at(first, seconds)
+        return node.get_clock().now().nanoseconds == seconds * 10**9
+    ros.until(lambda: reached(50))
+    ros.until(lambda: reached(20))
+    assert node.diagnostics.level('clock') == WARN
+    assert node.diagnostics.message('clock') == 'time went back by 30.000 s'
+    second = ros.probe.create_publisher(Clock, '/clock', SENSOR)
+    ros.until(lambda: node.count_publishers('/clock') == 2)
+    ros.until(second.get_subscription_count)
+    ros.until(lambda: reached(10))
+    assert node.diagnostics.level('clock') == ERROR
+    assert 'expected one publisher of /clock, found 2' in node.diagnostics.message('clock')
+
+
+def test_what_happened_is_forgotten_after_its_time(ros, monkeypatch):
+    from joint_dynamics.nodes import diagnostics
+    now = [0.0]
+    monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    ros.probe.declare_parameter('autostart', False)
+    conditions = Diagnostics(ros.probe)
+    conditions.happened('clock', WARN, 'went back', lasting=10.0)
+    now[0] = 9.0
+    conditions._tick()
+    assert conditions.level('clock') == WARN
+    now[0] = 11.0
+    conditions._tick()
+    assert conditions.level('clock') is None
