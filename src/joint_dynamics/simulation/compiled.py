@@ -28,7 +28,7 @@ def _stamp() -> str:
 
 STAMP = _stamp()
 #: Kernels are inlined: their arguments are tuples of many arrays, and a call that stays one copies all and counts a reference to each.
-OPTIONS = {'error_model': 'numpy', 'forceinline': True}
+OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'forceinline': True}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
