@@ -213,6 +213,17 @@ def test_one_that_is_being_written_is_left_alone(tmp_path, raw_rows):
     assert read_back(writer.folder) == raw_rows
 
 
+def test_a_recording_of_another_recorder_is_left_alone(tmp_path, write_bag, joint_state_rows):
+    """It locks nothing and may still be writing; reading it does no harm."""
+    path = write_bag(tmp_path / 'recording_3', joint_state_rows())
+    (path / 'metadata.yaml').unlink()
+    content = (path / 'recording_3.mcap').read_bytes()
+    (path / 'recording_3.mcap').write_bytes(content[:-100])
+    assert end_unfinished(tmp_path) == []
+    assert (path / 'recording_3.mcap').read_bytes() == content[:-100]
+    assert load_recording(path).samples == 401
+
+
 def test_a_refused_recording_stays_with_the_reason(empty, raw_rows):
     written(empty, raw_rows, note='kept')
     refuse_recording(empty, 'a gap of 1.2 s: "too long"')

@@ -21,6 +21,8 @@ from joint_dynamics.errors import JointDynamicsError
 FLUSH_EVERY = 0.5
 """s of the wall between two chunks: at most this, and what came in one call, is lost where the process is killed."""
 VERSION = 9
+LIBRARY = 'joint_dynamics'
+"""Who wrote a file, in its header."""
 _NEVER = 2 ** 63 - 1
 
 
@@ -51,7 +53,7 @@ class BagWriter:
             self._stream = self.file.open('xb')
             fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX)
             self._writer = Writer(self._stream)
-            self._writer.start('ros2')
+            self._writer.start('ros2', LIBRARY)
             self._stream.flush()
         self._flushed = time.monotonic()
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.bag_writer import BagWriter, storage_name, write_metadata
-from joint_dynamics.recording.unfinished import stored_messages, unfinished_file
+from joint_dynamics.recording.bag_writer import LIBRARY, BagWriter, storage_name, write_metadata
+from joint_dynamics.recording.unfinished import library_of, stored_messages, unfinished_file
 
 _NAME = re.compile(r'recording_([0-9]{1,9})(?:\..*)?')
 
@@ -44,7 +44,7 @@ def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
 
 
 def end_unfinished(folder: str | Path) -> list[str]:
-    """Give all recordings in a folder that nobody writes any more, and that were never ended, an index and metadata.yaml.
+    """Give all our recordings in a folder that nobody writes any more, and that were never ended, an index and metadata.yaml.
 
     What was read up to the last whole chunk is written anew, then takes the place of the old file. Return a line for each, also where it could
     not be done: that one stays as it is.
@@ -75,7 +75,8 @@ def refuse_recording(path: str | Path, reason: str) -> None:
 def _end(path: Path) -> int | None:
     """Write a recording anew and end it; return its number of messages, or None where it is none, ended, or being written."""
     file = unfinished_file(path) if path.is_dir() else None
-    if file is None:
+    # `ros2 bag record` locks nothing: what it writes here may be going on
+    if file is None or library_of(file) != LIBRARY:
         return None
     with _lock(file) as free:
         # the one who held the lock may have ended it meanwhile

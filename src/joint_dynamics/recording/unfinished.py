@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.mcap_checksums import CHUNK, FOOTER, MAGIC, MESSAGE, PREFIX
+from joint_dynamics.recording.mcap_checksums import CHUNK, FOOTER, HEADER, MAGIC, MESSAGE, PREFIX
 
 CHANNEL, SCHEMA = 0x04, 0x03
+_LONGEST_HEADER = 1000
 
 
 class StoredMessage(NamedTuple):
@@ -76,6 +77,21 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
                     raise JointDynamicsError(f'{path}: cannot be read (damaged): a message of a topic that was not declared')
                 text = schema.data.decode(errors='replace')
                 yield StoredMessage(channel.topic, schema.name, (schema.encoding, text), record.log_time, record.data)
+
+
+def library_of(path: Path) -> str:
+    """Return who wrote an MCAP file, as its header says; empty where that cannot be read."""
+    from mcap.data_stream import ReadDataStream
+    from mcap.records import Header
+
+    with path.open('rb') as file:
+        start = file.read(len(MAGIC) + PREFIX.size)
+        if len(start) < len(MAGIC) + PREFIX.size or start[:len(MAGIC)] != MAGIC or start[len(MAGIC)] != HEADER:
+            return ''
+        try:
+            return Header.read(ReadDataStream(BytesIO(file.read(_LONGEST_HEADER)))).library
+        except Exception:  # as in `stored_messages`
+            return ''
 
 
 def bytes_left_out(path: Path) -> int:
