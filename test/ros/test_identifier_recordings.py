@@ -14,7 +14,7 @@ from mcap.writer import Writer
 from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 
-from joint_dynamics.nodes.identifier import Identifier
+from joint_dynamics.nodes.identifier import IdentifierNode
 from joint_dynamics.nodes.saving import Saving
 from joint_dynamics.recording import check_checksums, load_recording
 from joint_dynamics.recording.inputs import FLOAT64_VALUES, KEYS
@@ -81,7 +81,7 @@ def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parame
     assert any('never ended' in note for note in recording.notes)
     before = [stored.data for stored in stored_messages(file)]
 
-    node = ros.node(Identifier, '/x', **parameters)
+    node = ros.node(IdentifierNode, '/x', **parameters)
     ros.until(lambda: node.is_active)
     ros.until((out / 'recording_1' / 'metadata.yaml').is_file, what='the end of the recording that was left behind')
     source.connect()
@@ -95,7 +95,7 @@ def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parame
 
 
 def test_the_bytes_saved_are_those_that_came(ros, parameters, source, tmp_path):
-    node = ros.node(Identifier, '/x', **parameters)
+    node = ros.node(IdentifierNode, '/x', **parameters)
     ros.until(lambda: node.is_active)
     heard = []
     ros.probe.create_subscription(JointState, '/x/joint_states', heard.append, 5000, raw=True)
@@ -108,7 +108,7 @@ def test_the_bytes_saved_are_those_that_came(ros, parameters, source, tmp_path):
 
 
 def test_a_refused_recording_stays_with_the_reason(ros, parameters, source, tmp_path):
-    node = ros.node(Identifier, '/x', **parameters)
+    node = ros.node(IdentifierNode, '/x', **parameters)
     ros.until(lambda: node.is_active)
     source.connect()
     assert ros.trigger('/x/identifier/start_recording').success
@@ -126,7 +126,7 @@ def test_a_refused_recording_stays_with_the_reason(ros, parameters, source, tmp_
 
 
 def test_a_full_disk_is_one_clear_error_and_the_node_goes_on(ros, parameters, source, monkeypatch):
-    node = ros.node(Identifier, '/x', **parameters)
+    node = ros.node(IdentifierNode, '/x', **parameters)
     ros.until(lambda: node.is_active)
     source.connect()
     assert ros.trigger('/x/identifier/start_recording').success
@@ -149,7 +149,7 @@ def test_a_full_disk_is_one_clear_error_and_the_node_goes_on(ros, parameters, so
 
 def test_a_folder_that_cannot_be_written_refuses_the_start(ros, parameters, source, tmp_path):
     (tmp_path / 'out').write_text('a file')
-    node = ros.node(Identifier, '/x', **parameters)
+    node = ros.node(IdentifierNode, '/x', **parameters)
     ros.until(lambda: node.is_active)
     answer = ros.trigger('/x/identifier/start_recording')
     assert not answer.success
