@@ -7,7 +7,7 @@ nobody has seen is the friction at the limit, not what a polynomial makes of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,15 @@ class Validity:
     load: NDArray
     low: NDArray
     high: NDArray
+    # For loops at a controller's rate: what would be the same at every step.
+    _backward: NDArray = field(init=False, repr=False, compare=False)
+    _pulled: NDArray = field(init=False, repr=False, compare=False)
+    bounds_load: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, '_backward', -self.speed)
+        object.__setattr__(self, '_pulled', -self.load)
+        object.__setattr__(self, 'bounds_load', bool(np.isfinite(self.load).any()))
 
     @classmethod
     def of(cls, documents: Sequence[Mapping[str, Any] | None]) -> Validity | None:
@@ -50,15 +59,21 @@ class Validity:
 
     def held_speed(self, speed: NDArray) -> NDArray:
         """Return ω (…, n) rad/s within the range."""
-        return np.minimum(np.maximum(speed, -self.speed), self.speed)
+        return np.minimum(np.maximum(speed, self._backward), self.speed)
 
     def held_load(self, load: NDArray) -> NDArray:
         """Return τ_J (…, n) N·m within the range."""
-        return np.minimum(np.maximum(load, -self.load), self.load)
+        return np.minimum(np.maximum(load, self._pulled), self.load) if self.bounds_load else load
 
     def held_temperature(self, temperature: NDArray) -> NDArray:
         """Return T (…, n) °C within the range."""
         return np.minimum(np.maximum(temperature, self.low), self.high)
+
+
+
+def _grow(most: NDArray, values: NDArray) -> None:
+    size = np.abs(values)
+    np.fmax(most, size if size.ndim == 1 else np.fmax.reduce(size), out=most)
 
 
 class RangeWatch:
@@ -81,9 +96,9 @@ class RangeWatch:
         """Take motor speeds rad/s and loads N·m, (n,) or (N, n); what is not a number is passed over."""
         if self._validity is None:
             return
-        for most, values in ((self._speed, speed), (self._load, load)):
-            size = np.abs(values)
-            np.fmax(most, size if size.ndim == 1 else np.fmax.reduce(size), out=most)
+        _grow(self._speed, speed)
+        if self._validity.bounds_load:
+            _grow(self._load, load)
 
     def see_temperature(self, temperature: ArrayLike) -> None:
         """Take temperatures °C, (n,) or (N, n); what is not a number is passed over."""

@@ -39,11 +39,13 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float = 0.0
 
 
 def validate_description(description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings | None = None,
-                         drive_gains: Mapping[str, float] | None = None, notes: list[str] | None = None) -> list[Fit]:
+                         drive_gains: Mapping[str, float] | None = None,
+                         notes: list[str] | None = None) -> list[Fit]:
     """Predict the torque of every recording and return one Fit each.
 
     Cut-offs are the settings' own, else those the description was identified with, else from the recordings. Drive gains: given, the settings', or
-    the description's. notes: is told where a motion leaves the range of validity, and by how much. Raises JointDynamicsError where robot, description and recordings do not fit together.
+    the description's. notes: is told where a motion leaves the range of validity, and by how much.
+    Raises JointDynamicsError where robot, description and recordings do not fit together.
     """
     if not recordings:
         raise JointDynamicsError('validate: expected at least one recording, found none')
