@@ -59,7 +59,8 @@ class Validity:
 
     def held_speed(self, speed: NDArray) -> NDArray:
         """Return ω (…, n) rad/s within the range."""
-        return np.minimum(np.maximum(speed, self._backward), self.speed)
+        held: NDArray = np.maximum(speed, self._backward)
+        return np.minimum(held, self.speed, out=held)
 
     def held_load(self, load: NDArray) -> NDArray:
         """Return τ_J (…, n) N·m within the range."""

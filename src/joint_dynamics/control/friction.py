@@ -40,7 +40,8 @@ class FrictionCompensation:
     """Friction torque (n,) of the desired motion of all joints; keeps its own hysteresis state, the last temperature and the last α.
 
     `remarks`: what is not as asked for or as described, naming field and joint. `watch`: what of the motion left the range of
-    validity. Where the description has no Maxwell-slip part, `hysteresis` is `static`, which that says. Raises JointDynamicsError when the arm has no friction at all.
+    validity. Where the description has no Maxwell-slip part, `hysteresis` is `static`, which that says.
+    Raises JointDynamicsError when the arm has no friction at all.
     """
 
     def __init__(self, arm: Arm, kind: Kind, *, gain: ArrayLike = 1.0, smoothing: float = 0.0,

@@ -91,8 +91,6 @@ class JointEstimator:
         if self.payload is not None:
             self._turns += (self._learn_payload,)
         self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)
-        if arm.validity is not None:
-            self._turns += (self._look,)
         self.learning = True
         self._temperature = np.full(n, np.nan)
         self._warm: Array | None = None
@@ -137,8 +135,7 @@ class JointEstimator:
         self.contact = np.zeros(n, dtype=bool)
         self.deformation, self.rotor_torque, self.friction_torque, self.friction_error = np.zeros((4, n))
         self.torque_link, self.torque_spring, self.torque_motor, self.torque, self.external = np.zeros((5, n))
-        self._level, self._coulomb, self._damping, self._spring_weight, self._link_weight = np.zeros((5, n))
-        self._speed = np.zeros(n)
+        self._level, self._coulomb, self._speed, self._damping, self._spring_weight, self._link_weight = np.zeros((6, n))
         self._fused_deviation = np.ones(n)
         self.external_deviation = np.full(n, 1e6)
 
@@ -155,7 +152,7 @@ class JointEstimator:
         """Take new joint temperatures (n,) °C; NaN: the last known stays, or the one in the settings, or that without effect."""
         given = np.asarray(temperature, dtype=float)
         self._temperature = np.where(np.isfinite(given), given, self._temperature)
-        self.watch.see_temperature(self._temperature)
+        self.watch.see_temperature(given)
         model = self.friction_model
         if model is None:
             return
@@ -205,9 +202,8 @@ class JointEstimator:
         line, length = self._line, len(self._line)
         middle = line[(newest - self._lag) % length]
         omega = (line[newest, self._side] - line[(newest + 1) % length, self._side]) * (0.5 / (self._lag * self.period))
-        if self.arm.validity is not None:
-            omega = self.arm.validity.held_speed(omega)
-        middle[self._slot['F_v']] = self.friction_model.speed_part(middle[self._slot['H']], omega, warmth=self._warm)
+        held = self._known.held_speed(omega)
+        middle[self._slot['F_v']] = self.friction_model.speed_part(middle[self._slot['H']], held, warmth=self._warm)
         return middle
 
     def _torques(self) -> None:
@@ -216,9 +212,7 @@ class JointEstimator:
         if self._known.further:
             self.rotor_torque = self.rotor_torque - self._known.further_torque(self.q, self.omega, self.torque, self.hysteresis)
         residual = self.rotor_torque - link
-        friction, speed, load = self.friction, self.omega, self.torque
-        if self.arm.validity is not None:
-            speed, load = self.arm.validity.held_speed(speed), self.arm.validity.held_load(load)
+        friction, load, speed = self.friction, self._known.held_load(self.torque), self._known.held_speed(self.omega)
         self._speed = speed
         if isinstance(friction, CoulombViscousEstimator):
             known = friction.predict(self.omega)
@@ -270,10 +264,8 @@ class JointEstimator:
         free = ~np.any(self.contact & ~self.detector.lasting) and (self.payload is None or self.payload.known)
         return np.full(self.n, free)
 
-    def _look(self) -> None:
-        self.watch.see(self.omega, self.torque)
-
     def _detect(self) -> None:
+        self.watch.see(self.omega, self.torque)
         adapted = np.ones(self.n, dtype=bool) if not isinstance(self.friction, FrictionEstimator) else self.friction.excitation > 15.0
         if self.payload is not None:
             adapted = adapted & self._undisturbed()
