@@ -96,7 +96,7 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     say('validating')
     unseen = problem.on(observed(validation)) if validation else None
     checked = fits(unseen, solution.chi, settings.moving_speed) if unseen is not None else []
-    extras['validity'] = validity(problem, solution.chi)
+    extras['validity'] = validity(problem, solution.chi, solved.standard)
     if problem.rest_speed > 0:
         extras['resting'] = resting_entry(problem, unseen, solution.chi, solved.covariance, solution.sigma)
     if loaded and 'payload' not in extras:
