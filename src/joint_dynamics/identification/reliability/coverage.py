@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.delay import MATTERS
-from joint_dynamics.identification.reliability.prediction import AS_GOOD
+from joint_dynamics.identification.reliability.prediction import AS_GOOD, POOR, WORSE
 from joint_dynamics.identification.reliability.verdict import Reason
 
 DOUBTFUL = 2.0
 """So many times the training's own predicted deviation another motion's has to be: else the training is no poorer for
 that motion than for itself, and the deviations say what there is to say."""
+EXPLAINS = 0.5
+"""Share of what is left over that the deviations have to make before they are its cause: half of it in rms, a quarter in power."""
 BEYOND = 1.2
 """Share of the largest training value from which a motion has left it: filters move extremes by some percent."""
 _QUANTITIES = {'speed': ('dtheta', 'rad/s'), 'acceleration': ('ddtheta', 'rad/s²')}
@@ -49,12 +51,14 @@ def judge_coverage(
         'coverage': {'training_deviation_percent': own, 'validation_deviation_percent': other, 'beyond_training': left}
     }
     where = f' ({"; ".join(left)})' if left else ''
-    if other > 100 * MATTERS and other > DOUBTFUL * own:
+    failed = percent > max(POOR, WORSE * training_percent)
+    if failed and other > max(DOUBTFUL * own, EXPLAINS * percent):
         text = (
-            f'the training motion is too poor for the validation motion{where}: by the deviations of the parameters alone '
-            f'its torque is predicted within {other:.3g} % (training: {own:.3g} %); train on motions more like it'
+            f'the training motion is too poor for the validation motion{where}: the deviations of the parameters alone make '
+            f'{other:.3g} % of its torque (training: {own:.3g} %), left over are {percent:.3g} %; train on motions more like it'
         )
         return Coverage([Reason('coverage', text)], (), summary)
+    # a prediction that came out well enough is not refused because it might not have
     if percent > max(AS_GOOD * training_percent, 100 * MATTERS):
         return Coverage(
             (),
