@@ -39,7 +39,7 @@ def test_the_predicted_deviation_is_that_of_the_predicted_torque(model_and_robot
     power = size = 0.0
     for block in problem.blocks():
         weight = np.ones_like(block.tau) if block.resting is None else ~block.resting
-        power += np.mean(np.sum((np.einsum('jbs,bd->djs', block.rows, draws[:, :200]) * weight)**2, axis=(1, 2)))
+        power += np.mean(np.sum((np.einsum('jbs,bd->djs', block.rows, draws[:, :200], optimize=True) * weight)**2, axis=(1, 2)))
         size += np.sum((block.tau * weight)**2)
     # 200 draws of a quadratic form: its mean is within 30 % unless one direction has all of it
     assert predicted_deviation(problem, root @ root.T) == pytest.approx(100 * np.sqrt(power / size), rel=0.3)

@@ -11,6 +11,7 @@ mass matrix with rotor inertias; a linear function of χ with a deviation of its
 
 from __future__ import annotations
 
+import warnings
 from importlib.util import find_spec
 
 import numpy as np
@@ -37,8 +38,11 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     if find_spec('cvxpy') is None:
         return _by_mass_matrix(alternatives)
     try:
-        nearest = physical(problem, _solution(alternatives)).solution.chi
-    except JointDynamicsError:  # no solver, or none that ends: nothing is known
+        with warnings.catch_warnings():
+            # an inaccurate solution would be called worse than the nearest body is
+            warnings.simplefilter('error', UserWarning)
+            nearest = physical(problem, _solution(alternatives)).solution.chi
+    except (JointDynamicsError, UserWarning):
         return _by_mass_matrix(alternatives)
     normal, samples, given = alternatives.normal, alternatives.samples, alternatives.given
     size = np.maximum(((samples.tau * samples.weight) ** 2).sum(axis=1), np.finfo(float).tiny)
