@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from joint_dynamics.identification.drive_gains.payload_difference import carried
 from joint_dynamics.identification.preparation.rest import REST_SPEED
-from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.friction_state import FrictionState
+from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, together
 from joint_dynamics.identification.reliability.alternatives import BEYOND, CLEAR, Alternative, Alternatives
