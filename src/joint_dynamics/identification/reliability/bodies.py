@@ -26,7 +26,7 @@ from joint_dynamics.identification.reliability.evidence import RESOLVED, Explain
 from joint_dynamics.identification.reliability.verdict import Reason
 
 OWN = 0.3
-"""Share of a joint's variation (rms) that has to be left over before it speaks against the robot: less is a matter of
+"""Share of the torque (rms) that has to be left over before it speaks against the robot: less is a matter of
 the model's details."""
 POSTURES = 100
 """Random postures in which the mass matrix is looked at."""
@@ -51,10 +51,8 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     left = (normal.residuals(samples.tau, nearest) ** 2).sum(axis=1)
     lost = -gain(given, Explained(nearest, left / size, given.rank), alternatives.count)
     effect = float(np.sqrt(max((left - given.unexplained * size).sum() / size.sum(), 0.0)))
-    mean = (samples.tau * samples.weight**2).sum(axis=1) / np.maximum((samples.weight**2).sum(axis=1), 1e-12)
-    variation = (((samples.tau - mean[:, None]) * samples.weight) ** 2).sum(axis=1)
-    # a model that is somewhat wrong leaves the set of bodies, too (Gen3: up to 5.1 % of the torque): see `OWN`
-    if lost < CLEAR or not np.any(left > OWN**2 * variation):
+    # a model that is somewhat wrong leaves the set of bodies, too (Gen3: by up to 5.1 % of the torque): see `OWN`
+    if lost < CLEAR or effect < OWN:
         return []
     return [
         Reason(
