@@ -261,6 +261,13 @@ def test_joints_missing_or_named_differently(feed, joint_state_rows):
     np.testing.assert_array_equal(recording.q, build(feed, joint_state_rows()).q)
 
 
+def test_joints_that_are_no_part_of_the_arm_are_to_be_left_out_by_robot_joints(feed, joint_state_rows):
+    """A robot file with a gripper asks for a finger that joint_states lacks."""
+    with pytest.raises(JointDynamicsError, match=r"not found: finger; .*\(.*no part of the arm, as a gripper\? list the arm's in robot\.joints\)"):
+        build(feed, joint_state_rows(), names=('shoulder', 'elbow', 'wrist', 'finger'))
+    assert build(feed, joint_state_rows(), names=('shoulder', 'elbow', 'wrist')).joint_names == ('shoulder', 'elbow', 'wrist')
+
+
 def test_nothing_received_names_what_was_expected():
     with pytest.raises(JointDynamicsError, match='run: no position of any joint: expected on joint_states, found no message'):
         RecordingBuilder(['a']).build('run')

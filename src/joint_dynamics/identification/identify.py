@@ -105,7 +105,7 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         extras['payload'] = _as_body(carried, remarks).summary()
     say('checking whether the result holds')
     different = payload_differences(problem, solution.chi, observed(loaded))
-    judged = check_recordings(problem, solution, measured, training, checked, unseen, settings)
+    judged = check_recordings(problem, solution, measured, training, checked, unseen, settings, solved.covariance)
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary
     notes = [*remarks, *judged.notes, *(f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes)]
     if stated and used:
