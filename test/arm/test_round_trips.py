@@ -46,7 +46,7 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
     estimator.stiffness.reset(np.array([[1.5e4, 2e8]] * 3))
     estimator.stiffness.excitation[:] = 5.0
     estimator.stiffness._usual[:], estimator.stiffness._long[:] = 1.0, 0.01
-    assert estimator.stiffness.believed.all()
+    assert estimator.stiffness.reliable.all()
     health = [JointHealth('ok', '') for _ in arm3.joint_names]
     saved = adapted(description, estimator, base='x', date='2024-05-01T12:00:00+00:00', health=health, history=[])
     loaded = Arm.from_description(arm3, DynamicsDescription.from_yaml(saved.to_yaml()))

@@ -124,9 +124,9 @@ def test_the_first_half_finds_the_robot(tmp_path, engine):
         pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
     settings = DemoSettings(seed=1, engine=engine, budget=15.0, period=8.0, repeats=1, online=False)
     summary, results = tell(settings, tmp_path)
-    # joints that rest can hold any torque within their Coulomb level
     assert summary['identification']['validation_moving_percent'] < 3.0
-    assert summary['identification']['validation_residual_percent'] < 10.0
+    # a joint that rests holds any torque within its friction's level: no residual says how good the model is, only the stated 95 % interval does
+    assert summary['identification']['resting_within_percent'] > 80.0
     assert summary['identification']['median_error_percent'] < 15.0
     assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
     assert set(summary['seconds']) >= {'Identify the robot', 'total'}

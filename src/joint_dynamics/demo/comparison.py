@@ -133,7 +133,8 @@ def headlines(summary: Mapping[str, Any]) -> list[list[Any]]:
         ['base parameters within two stated deviations of the truth, %', summary.get('parameter_coverage_percent'), '–'],
         ['median error of a base parameter, %', found.get('median_error_percent'), '–'],
         ['torque residual on the work, moving joints, % (not trained on)', found.get('validation_moving_percent'), '–'],
-        ['the same with joints at rest, where friction may be anything', found.get('validation_residual_percent'), '–']]
+        ['the same with joints at rest, where friction may be anything', found.get('validation_residual_percent'), '–'],
+        ['resting samples within their predicted interval of torque, %', found.get('resting_within_percent'), '–']]
     if 'stiffness_map_nrmse' in summary:
         states, feed = summary['estimates'], summary['feedforward']
         rows += [

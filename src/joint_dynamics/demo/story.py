@@ -29,6 +29,9 @@ NODES = 'joint_dynamics.nodes'
 #: Every node hears the robot in the same form.
 INPUTS = {'inputs': ['joint_states', 'motor_states', 'temperatures'], 'joint_states_effort': 'none', 'motor_states_effort': 'current',
           'reliable_inputs': True}
+#: What the identifier recorded, by its full topics.
+RECORDED = {'joint_states': {'topic': '/joint_states', 'effort': 'none'}, 'motor_states': {'topic': '/motor_states', 'effort': 'current'},
+            'temperatures': ['/{joint}/temperature']}
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,7 @@ def identify(story: Story) -> None:
         story.summary['identification'] = {
             'residual_percent': found['training_overall_percent'], 'validation_residual_percent': found['validation_overall_percent'],
             'validation_moving_percent': found['validation_moving_overall_percent'],
+            'resting_within_percent': found['resting']['validation'].get('within_percent', {}).get('overall'),
             'condition_number': found['condition_number'], 'base_parameters': len(comparison.rows),
             'median_error_percent': comparison.median_error_percent, 'median_error_deviations': comparison.median_error_deviations,
             'largest_error_deviations': float(np.abs(comparison.deviations).max())}
@@ -188,7 +192,7 @@ def identify_joints(story: Story) -> None:
             step(share, words)
         found = DynamicsDescription.load(folder / 'dynamics.yaml')
         names = found.robot_model().joint_names
-        recordings = [load_recording(str(folder / f'recording_{k}.csv'), None, names) for k in (1, 2)]
+        recordings = [load_recording(str(folder / f'recording_{k}'), RECORDED, names) for k in (1, 2)]
         description = work(found, recordings, progress)
         description.save(story.folder / 'dynamics.yaml')
         story.results['description'] = description
