@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -45,6 +46,7 @@ class FeedforwardNode(DynamicsNode):
         super().__init__(node_name, **options)
         self._declared: set[str] = set()
         self._refusal = ''
+        self._ends = False
         if not self.parameters['use_description']:
             self.DESCRIPTION = 'none'  # type: ignore[misc]
         self._declare_law()
@@ -96,7 +98,8 @@ class FeedforwardNode(DynamicsNode):
         return LoopSettings(
             effort_limit=limit, effort_rate=np.where(rate > 0, rate, 50.0 * np.minimum(limit, arm.effort_limit)), ramp_time=values['ramp_time'],
             safe=values['safe_command'], timeout=values['timeout'], slow_timeout=values['slow_timeout'], tracking=values['tracking_tolerance'],
-            velocity_margin=values['velocity_margin'], position_margin=values['position_margin'], holds_gravity=gravity)
+            velocity_margin=values['velocity_margin'], position_margin=values['position_margin'],
+            jump_margin=values['jump_margin'], holds_gravity=gravity)
 
     def _connect(self, law: str) -> None:
         claimed = self._loop.state
@@ -132,17 +135,23 @@ class FeedforwardNode(DynamicsNode):
         self._report_law()
 
     def deactivate(self) -> None:
-        """Go down to exactly zero within the limits, and wait until that has arrived."""
+        """Go down to exactly zero within the limits, or at a shutdown to what `on_shutdown` says, and wait until that has arrived."""
         if not self._streaming:
             list(self._loop.deactivate())
             return
         period = 0.002
+        holds = self._ends and self.parameters['on_shutdown'] == 'hold_gravity'
         try:
-            for command in self._loop.deactivate(period):
+            for command in self._loop.end_holding(self.parameters['hold_time'], period) if holds else self._loop.deactivate(period):
                 self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
                 time.sleep(period)
         finally:
             self._commands.wait_for_all_acked(LAST_WORD)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate as `on_shutdown` says, and clean up."""
+        self._ends = True
+        return super().on_shutdown(state)
 
     def on_time_jump(self, delta: float) -> None:
         """Forget what was measured and desired before; the gate goes to the safe command."""
@@ -167,11 +176,12 @@ class FeedforwardNode(DynamicsNode):
     def _time_of(self, stamp: int) -> float:
         clock = self.get_clock().now().nanoseconds
         if self._simulated:
-            # A stamp far in the future is a defect that must not make everything else look old.
-            instant = min(stamp * 1e-9, clock * 1e-9 + self.parameters['timeout'])
-            self._newest = max(self._newest, instant)
+            # A stamp far in the future is a defect that must not make everything else look old; the loop refuses it.
+            instant = stamp * 1e-9
+            if instant <= clock * 1e-9 + self.parameters['timeout']:
+                self._newest = max(self._newest, instant)
             return instant
-        return time.monotonic() - max(clock - stamp, 0) * 1e-9
+        return time.monotonic() - (clock - stamp) * 1e-9
 
     # What comes in.
 

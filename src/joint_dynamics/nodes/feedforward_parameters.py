@@ -79,11 +79,17 @@ PARAMETERS = (
     ParameterRow('ramp_time', 0.5, 'time from a doubt to the safe command', 's', 0.01, 10),
     ParameterRow('safe_command', 'gravity', 'what is commanded in doubt: gravity, that of the arm where it is (nothing where `gravity` is '
                  'false); zero', choices=('gravity', 'zero')),
+    ParameterRow('on_shutdown', 'hold_gravity', 'streaming, what is commanded last when the node ends (shutdown, SIGTERM, SIGINT): '
+                 'hold_gravity, the safe command, for `hold_time`; zero', choices=('hold_gravity', 'zero')),
+    ParameterRow('hold_time', 1.0, 'how long the safe command is sent when the node ends, after the ramp to it; a launch file of your own '
+                 'has to give the node that time (launch: 5 s)', 's', 0, 3),
     ParameterRow('timeout', 0.05, 'largest age of joint states and set points', 's', 0.001, 5),
     ParameterRow('slow_timeout', 30.0, 'largest age of temperatures and of the parameters of the estimator', 's', 0.1, 3600),
     ParameterRow('tracking_tolerance', 0.5, 'streaming: largest distance of the link from the desired position', 'rad', 0.001, 10),
     ParameterRow('velocity_margin', 1.2, 'largest speed, measured and desired, as a multiple of the limit in the URDF', '', 0.1, 10),
     ParameterRow('position_margin', 0.05, 'how far beyond the limits in the URDF a desired position may be', 'rad', 0, 10),
+    ParameterRow('jump_margin', 0.01, 'what a measured position may jump by between two samples beyond what the largest speed allows: resolution '
+                 'of the encoder, jitter of the stamps', 'rad', 0, 10),
     ParameterRow('check_compensation', True, 'whether activating is refused when the friction compensation would make a joint run away',
                  applies='at once'),
     *LAW_PARAMETERS,
