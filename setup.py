@@ -51,7 +51,7 @@ setup(
     zip_safe=False,
     python_requires='>=3.10',
     install_requires=[
-        'setuptools', 'numpy>=1.26', 'scipy>=1.11', 'pin>=2.7', 'rosbags>=0.11', 'PyYAML>=6', 'matplotlib>=3.8', 'rich>=13',
+        'setuptools', 'numpy>=1.26', 'scipy>=1.11', 'pin>=2.7', 'rosbags>=0.11', 'mcap>=1.6', 'PyYAML>=6', 'matplotlib>=3.8', 'rich>=13',
         'numba>=0.60',
     ],
     extras_require={

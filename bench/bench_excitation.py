@@ -9,7 +9,7 @@ import pinocchio
 
 from joint_dynamics.excitation import ExcitationSettings, FourierTrajectory, LimitSettings, make_profile, optimise
 from joint_dynamics.excitation.collision import Clearance
-from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.search import random_trajectory
@@ -86,7 +86,7 @@ def certified_against_sampled(results):
                 distances = [one.distances(np.full(q.shape[1], pair), q).min() for pair in range(len(one.pairs))]
                 sampled = min(distances) / one.clearance - 1
             else:
-                motions = [Motion(model, *trajectory.motion(part)) for part in np.array_split(times, 20)]
+                motions = [RobotMotion(model, *trajectory.motion(part)) for part in np.array_split(times, 20)]
                 sampled = one.scale * min(one.smallest(motion) for motion in motions)
             print(f'{name:28}{one.kind:14}{certified:12.5f}{sampled:12.5f}{sampled - certified:12.5f}{1e3 * used:9.1f} ms')
 

@@ -1,6 +1,7 @@
 """Fixtures that every folder of tests may use."""
 import fcntl
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 HALF = np.pi / 2
+# Started in the background by a shell without job control, tests ignore SIGINT, and so would every process they start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # The same examples on every run, and no deadline for any of them: what passes here passes on a machine that is busy. HYPOTHESIS_PROFILE=random
 # (make test-nightly) looks for new ones, HYPOTHESIS_PROFILE=nightly (make fuzz) for ten thousand of each.
 hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])

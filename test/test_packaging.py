@@ -78,7 +78,7 @@ def test_every_import_is_a_dependency():
     import ast
     keys = {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')}
     known = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'yaml': 'python3-yaml', 'rich': 'python3-rich',
-             'matplotlib': 'python3-matplotlib', 'numba': 'python3-numba', 'rosbags': 'python3-rosbags-pip'}
+             'matplotlib': 'python3-matplotlib', 'numba': 'python3-numba', 'rosbags': 'python3-rosbags-pip', 'mcap': 'mcap-ros2-support'}
     # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
     no_key = {'cvxpy', 'clarabel', 'coal', 'hppfcl', 'llvmlite', 'mujoco'}
     for path in (ROOT / 'src').rglob('*.py'):

@@ -1,3 +1,83 @@
-"""joint_dynamics: what the joints of a robot arm really do - identify, estimate, excite, feed forward (ROS 2)."""
+"""joint_dynamics: what the joints of a robot arm really do - identify, estimate, excite, feed forward (ROS 2).
+
+    from joint_dynamics import Recording, RobotModel, identify
+
+The names of `__all__` are what programs may build on. Each is imported when it is first asked for (PEP 562), so that the command
+line starts without numpy; every folder exports what else it has.
+"""
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from joint_dynamics.arm import Arm as Arm
+    from joint_dynamics.control import ControlLoop as ControlLoop
+    from joint_dynamics.control import LoopSettings as LoopSettings
+    from joint_dynamics.control import fill_effort as fill_effort
+    from joint_dynamics.description import DynamicsDescription as DynamicsDescription
+    from joint_dynamics.description import export_urdf as export_urdf
+    from joint_dynamics.errors import JointDynamicsError as JointDynamicsError
+    from joint_dynamics.estimation import EstimationSession as EstimationSession
+    from joint_dynamics.estimation import EstimationSettings as EstimationSettings
+    from joint_dynamics.estimation import FrictionEstimator as FrictionEstimator
+    from joint_dynamics.estimation import MomentumObserver as MomentumObserver
+    from joint_dynamics.estimation import PayloadEstimator as PayloadEstimator
+    from joint_dynamics.estimation import StiffnessEstimator as StiffnessEstimator
+    from joint_dynamics.excitation import ExcitationResult as ExcitationResult
+    from joint_dynamics.excitation import ExcitationSettings as ExcitationSettings
+    from joint_dynamics.excitation import LimitSettings as LimitSettings
+
+    # A folder's function beside its module of the same name: where imports go round, mypy takes the folder's for the module.
+    from joint_dynamics.excitation.optimise import optimise as optimise
+    from joint_dynamics.identification import IdentificationResult as IdentificationResult
+    from joint_dynamics.identification import IdentificationSettings as IdentificationSettings
+    from joint_dynamics.identification import validate_description as validate_description
+    from joint_dynamics.identification.identify import identify as identify
+    from joint_dynamics.joint import FrictionModel as FrictionModel
+    from joint_dynamics.joint import MaxwellSlip as MaxwellSlip
+    from joint_dynamics.joint import TorsionalStiffness as TorsionalStiffness
+    from joint_dynamics.recording import Recording as Recording
+    from joint_dynamics.recording import RecordingBuilder as RecordingBuilder
+    from joint_dynamics.recording import RecordingSettings as RecordingSettings
+    from joint_dynamics.robot import BaseParameters as BaseParameters
+    from joint_dynamics.robot import RobotModel as RobotModel
 
 __version__ = '0.1.0'
+
+_EXPORTED_BY = {
+    'arm': ('Arm',),
+    'control': ('ControlLoop', 'LoopSettings', 'fill_effort'),
+    'description': ('DynamicsDescription', 'export_urdf'),
+    'errors': ('JointDynamicsError',),
+    'estimation': ('EstimationSession', 'EstimationSettings', 'FrictionEstimator', 'MomentumObserver', 'PayloadEstimator',
+                   'StiffnessEstimator'),
+    'excitation': ('ExcitationResult', 'ExcitationSettings', 'LimitSettings', 'optimise'),
+    'identification': ('IdentificationResult', 'IdentificationSettings', 'identify', 'validate_description'),
+    'joint': ('FrictionModel', 'MaxwellSlip', 'TorsionalStiffness'),
+    'recording': ('Recording', 'RecordingBuilder', 'RecordingSettings'),
+    'robot': ('BaseParameters', 'RobotModel'),
+}
+_HOME = {name: f'joint_dynamics.{folder}' for folder, names in _EXPORTED_BY.items() for name in names}
+
+__all__ = [  # noqa: RUF022  (in the order of the data's way, as in docs/python.md)
+    'RobotModel', 'BaseParameters',
+    'Recording', 'RecordingBuilder', 'RecordingSettings',
+    'optimise', 'ExcitationSettings', 'LimitSettings', 'ExcitationResult',
+    'identify', 'IdentificationSettings', 'IdentificationResult', 'validate_description',
+    'DynamicsDescription', 'export_urdf',
+    'Arm', 'FrictionModel', 'MaxwellSlip', 'TorsionalStiffness',
+    'EstimationSession', 'EstimationSettings', 'FrictionEstimator', 'MomentumObserver', 'PayloadEstimator', 'StiffnessEstimator',
+    'ControlLoop', 'LoopSettings', 'fill_effort',
+    'JointDynamicsError', '__version__',
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,5 +5,5 @@ class JointDynamicsError(ValueError):
     """Bad input or usage: one line that names what was expected and what was found (exit status 2)."""
 
 
-class NotBelievableError(JointDynamicsError):
-    """The work was done, but its result cannot be believed, with the reason (exit status 3)."""
+class NotReliableError(JointDynamicsError):
+    """The work was done, but its result is not reliable, with the reason (exit status 3)."""

@@ -61,6 +61,16 @@ def parameter(name, value):
     return put('friction', 'parameters', name, value=value)
 
 
+def limited(validity, **parameters):
+    """A range of validity of a friction on which it bears."""
+
+    def change(document):
+        joint(document)['friction']['parameters'].update(parameters)
+        joint(document)['validity'] = validity
+
+    return change
+
+
 def quadrant(name, value):
     neutral = {
         'a_m': 1.1,
@@ -205,6 +215,10 @@ RULES = {
             ('method', {'method': 'x'}),
         )
     },
+    # The motions of the tests go to 0.4 rad/s and more, and to loads of some N·m.
+    'joints.validity.speed': ('torque', put('validity', value={'speed': 0.1})),
+    'joints.validity.load': ('torque', limited({'load': 0.5}, F_Cl=0.6, F_C1=0.02)),
+    'joints.validity.temperature': ('torque', limited({'temperature': [30.5, 31.0]}, F_T1=0.8, T_0=30.0)),
     'joints.temperature_range': ('said', put('temperature_range', value=[10.0, 20.0])),
     'joints.drive_gain.value': ('electric', put('drive_gain', 'value', value=90.0)),
     'joints.rotor_inertia.value': ('torque', put('rotor_inertia', 'value', value=5.0)),

@@ -25,7 +25,7 @@ def drive(speeds, load=0.0, temperature=30.0, seed=0):
 
     def both(x, y=still):
         return np.column_stack([x, y])
-    return Recording(('a', 'b'), np.arange(q.size) / 500, both(q), current=both(tau / 10), theta=both(q), temperature=both(T, T), load=both(tau_J))
+    return Recording(('a', 'b'), np.arange(q.size) / 500, both(q), current=both(tau / 10), theta=both(q), temperature=both(T, T), load_torque=both(tau_J))
 
 
 @pytest.fixture

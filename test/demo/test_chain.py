@@ -101,9 +101,9 @@ def digits(value):
     return len(f'{value:.15e}'.split('e')[0].replace('.', '').replace('-', '').rstrip('0'))
 
 
-#: Round numbers that belong to the method, not to a robot: the form of what it writes, and the widths that its
-#: presliding term tries.
-OWN = {'period', 'operators', 'limits', 'presliding', 'T_0', 'tau_max', 'exponent'}
+#: Round numbers that belong to the method, not to a robot: the form of what it writes, the widths that its presliding
+#: term tries, and temperatures, which the sensor rounds to a tenth of a degree.
+OWN = {'period', 'operators', 'limits', 'presliding', 'T_0', 'tau_max', 'exponent', 'temperature'}
 TRIED = {1e-3, 3e-3}
 
 

@@ -62,7 +62,7 @@ def test_stiffness_is_learnt_from_what_identify_wrote(identified, tools, nrmse):
         if k % 200 == 0:
             estimator.set_temperature(samples.temperature[k])
         estimator.update(samples.q[k], samples.current[k], samples.theta[k])
-    assert estimator.stiffness.believed.all()
+    assert estimator.stiffness.reliable.all()
     for j in range(arm.n):
         assert nrmse(estimator.stiffness.coefficients[j], arm.truth.stiffness[j], REACH[j]) >= 95.0
 

@@ -340,7 +340,7 @@ def test_a_description_without_friction_is_learnt_into(short_run, tools):
     assert any('no hysteresis' in remark for remark in session.remarks)
     Feed(short_run, session).play(0, 6000)
     adapted = session.adapted('2024-05-01T12:00:00+00:00')
-    names, believed = short_run.robot.joint_names, session.estimator.stiffness.believed
+    names, believed = short_run.robot.joint_names, session.estimator.stiffness.reliable
     assert believed.any()
     for j, name in enumerate(names):
         part = adapted.joint(name)

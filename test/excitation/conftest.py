@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.excitation.motion import Motion, Sensitivity
+from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
@@ -64,7 +64,7 @@ def check_slack_gradient(states):
     def check(constraint, model, seed, tolerance=1e-5, samples=6, only_broken=False):
         rng = np.random.default_rng(seed)
         arrays = states(model, samples, seed)
-        motion = Motion(model, *arrays)
+        motion = RobotMotion(model, *arrays)
         slack = constraint.slack(motion)
         weight = rng.standard_normal(slack.shape) * (slack < 0 if only_broken else 1.0)
         assert weight.any()
@@ -76,7 +76,7 @@ def check_slack_gradient(states):
             values = []
             for h in (1e-6, -1e-6):
                 moved = [array + h * direction * (k == m) for m, array in enumerate(arrays)]
-                values.append(constraint.slack(Motion(model, *moved)))
+                values.append(constraint.slack(RobotMotion(model, *moved)))
             slope = (weight * (values[0] - values[1])).sum() / 2e-6
             assert (gradient[k] * direction).sum() == pytest.approx(slope, rel=tolerance, abs=tolerance)
     return check

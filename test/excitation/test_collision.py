@@ -8,7 +8,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import LimitSettings
 from joint_dynamics.excitation.collision import UNIT, Clearance
 from joint_dynamics.excitation.geometry import has_geometry
-from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.robot import RobotModel
 
 RADIUS = 0.05
@@ -26,7 +26,7 @@ def centres(q):
 
 
 def motion_of(model, q):
-    return Motion(model, q, 0 * q, 0 * q)
+    return RobotMotion(model, q, 0 * q, 0 * q)
 
 
 def test_distances_are_those_of_the_spheres(arm, states):

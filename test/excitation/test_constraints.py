@@ -4,11 +4,11 @@ import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation import LimitSettings, Payload
+from joint_dynamics.excitation import LimitSettings, PayloadSettings
 from joint_dynamics.excitation.constraints import make_constraints
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import loaded_parameters
-from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.robot import RobotModel
 
@@ -19,7 +19,7 @@ def by_kind(model, **settings):
 
 def still(model, q):
     q = np.array([q], dtype=float).T
-    return Motion(model, q, 0 * q, 0 * q)
+    return RobotMotion(model, q, 0 * q, 0 * q)
 
 
 def test_limits_are_those_of_the_urdf_times_the_safety_factor(arm):
@@ -88,7 +88,7 @@ def test_slack_is_one_in_the_middle_and_zero_at_the_limit(arm):
 
 
 def test_torque_is_that_of_the_robot_with_payload_and_friction(arm, states):
-    payload = Payload(1.5, (0.02, -0.01, 0.07), (0.01, 0.001, 0.002, 0.02, -0.001, 0.03))
+    payload = PayloadSettings(1.5, (0.02, -0.01, 0.07), (0.01, 0.001, 0.002, 0.02, -0.001, 0.03))
     settings = LimitSettings(payload=payload, viscous_friction=[1, 2, 3], coulomb_friction=0.5)
     model = arm.pinocchio.copy()
     frame = model.frames[model.getFrameId('tip')]
@@ -101,7 +101,7 @@ def test_torque_is_that_of_the_robot_with_payload_and_friction(arm, states):
     expected += np.array([[1], [2], [3]]) * dq + 0.5 * np.sign(dq)
     np.testing.assert_allclose(arm.inverse_dynamics(q.T, dq.T, ddq.T, loaded_parameters(arm, settings)).T, expected, atol=1e-10)
     torque = {constraint.kind: constraint for constraint in make_constraints(arm, settings)}['torque']
-    np.testing.assert_allclose(torque.slack(Motion(arm, q, dq, ddq)), 1 - np.abs(expected) / 54, atol=1e-12)
+    np.testing.assert_allclose(torque.slack(RobotMotion(arm, q, dq, ddq)), 1 - np.abs(expected) / 54, atol=1e-12)
 
 
 def test_end_effector_bounds_are_those_of_forward_kinematics(arm):
@@ -119,5 +119,5 @@ def test_end_effector_bounds_are_those_of_forward_kinematics(arm):
 @pytest.mark.parametrize('kind', ['position', 'velocity', 'acceleration', 'torque', 'radius', 'height'])
 @pytest.mark.parametrize('seed', range(2))
 def test_gradients_are_derivatives(ur5e, check_slack_gradient, kind, seed):
-    settings = {'radius': [0.1, 0.8], 'height': [None, 0.7], 'payload': Payload(2.0, (0, 0, 0.1)), 'viscous_friction': 3.0}
+    settings = {'radius': [0.1, 0.8], 'height': [None, 0.7], 'payload': PayloadSettings(2.0, (0, 0, 0.1)), 'viscous_friction': 3.0}
     check_slack_gradient(by_kind(ur5e, **settings)[kind], ur5e, seed)

@@ -11,10 +11,10 @@ import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation import ExcitationSettings, LimitSettings, Payload, optimise
+from joint_dynamics.excitation import ExcitationSettings, LimitSettings, PayloadSettings, optimise
 from joint_dynamics.excitation.collision import Clearance
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.optimise import ALL, NOTHING_GAINED, TIME, _Search
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import Found, random_trajectory, search
@@ -22,7 +22,7 @@ from joint_dynamics.excitation.search import Found, random_trajectory, search
 optimise_module = sys.modules['joint_dynamics.excitation.optimise']
 QUICK = ExcitationSettings(period=6.0, harmonics=3, starts=2, candidates=2, processes=2, time_budget=60.0)
 SHORT = replace(QUICK, starts=1, candidates=1)
-TIGHT = LimitSettings(height=[0.0, 1.2], radius=[0.1, 1.1], torque=25.0, payload=Payload(1.0), viscous_friction=0.5, floor=-0.3)
+TIGHT = LimitSettings(height=[0.0, 1.2], radius=[0.1, 1.1], torque=25.0, payload=PayloadSettings(1.0), viscous_friction=0.5, floor=-0.3)
 
 
 def check_every_limit(model, settings, trajectory):
@@ -49,7 +49,7 @@ def check_every_limit(model, settings, trajectory):
             assert 0.0 <= tip[2] <= 1.2
             assert 0.1 <= np.hypot(tip[0], tip[1]) <= 1.1
     q = np.ascontiguousarray(samples.q.T)
-    assert Clearance(model, settings).slack(Motion(model, q, 0 * q, 0 * q)).min() >= -1e-6
+    assert Clearance(model, settings).slack(RobotMotion(model, q, 0 * q, 0 * q)).min() >= -1e-6
     ends = trajectory.states([0.0, trajectory.duration])
     np.testing.assert_allclose(ends.dq, 0, atol=1e-9)
     np.testing.assert_allclose(ends.ddq, 0, atol=1e-9)
@@ -287,9 +287,9 @@ def test_what_is_lost_between_the_samples_is_made_up_for(ur5e):
     x = 0.5 * rng.standard_normal(problem.size)
     lost, missing = problem.lost_between(x)
     trajectory = problem.trajectory(x)
-    sampled = {one.kind: one.smallest(Motion(ur5e, *trajectory.motion(problem.times))) for one in problem.constraints}
+    sampled = {one.kind: one.smallest(RobotMotion(ur5e, *trajectory.motion(problem.times))) for one in problem.constraints}
     fine = np.linspace(0, trajectory.duration, 4000)
-    true = {one.kind: one.smallest(Motion(ur5e, *trajectory.motion(fine))) for one in problem.constraints}
+    true = {one.kind: one.smallest(RobotMotion(ur5e, *trajectory.motion(fine))) for one in problem.constraints}
     assert lost['acceleration'] > 1e-3
     for kind in ('position', 'velocity', 'acceleration', 'torque'):
         assert sampled[kind] - true[kind] <= lost[kind] <= sampled[kind] - true[kind] + 1e-3

@@ -9,7 +9,7 @@ from joint_dynamics.excitation import PROFILES, LimitSettings, PiecewiseTrajecto
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.piecewise import JointPieces
 from joint_dynamics.excitation.profiles import check_times
-from joint_dynamics.excitation.settings import Payload
+from joint_dynamics.excitation.settings import PayloadSettings
 
 UPRIGHT = [0.0, -np.pi / 2, 0.0, -np.pi / 2, 0.0, 0.0]
 OPTIONS = {
@@ -111,7 +111,7 @@ def test_trapezoids_hold_their_speed_for_the_time_given(ur5e):
 
 
 def test_a_load_sweep_goes_from_no_load_to_the_greatest(ur5e):
-    settings = LimitSettings(payload=Payload(3.0))
+    settings = LimitSettings(payload=PayloadSettings(3.0))
     trajectory, _ = make_profile(ur5e, 'load_sweep', {'joint': 'shoulder_lift_joint', 'reversals': 3}, settings, posture=UPRIGHT)
     t = np.linspace(0, trajectory.duration, 2000)
     q, dq = trajectory.position(t), trajectory.velocity(t)

@@ -18,7 +18,7 @@ from joint_dynamics.excitation import (
     FourierTrajectory,
     LimitSettings,
     Move,
-    Payload,
+    PayloadSettings,
     PiecewiseTrajectory,
     Playback,
     SampledTrajectory,
@@ -29,7 +29,7 @@ from joint_dynamics.excitation.assessment import keeps
 from joint_dynamics.excitation.constraints import TorqueBound
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import loaded_parameters
-from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.piecewise import JointPieces
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.excitation.proof import certainly_keeps, certified_margins
@@ -39,7 +39,7 @@ from joint_dynamics.robot import PER_JOINT, RobotModel
 RATE = 10.0
 """Samples per second of a search for motions as here: 20 per cycle of the highest harmonic."""
 LIMITS = LimitSettings(
-    height=[-0.6, 1.6], radius=[0.0, 1.3], torque=25.0, payload=Payload(1.0), viscous_friction=0.5, coulomb_friction=2.0
+    height=[-0.6, 1.6], radius=[0.0, 1.3], torque=25.0, payload=PayloadSettings(1.0), viscous_friction=0.5, coulomb_friction=2.0
 )
 KINDS = ('series', 'series from a posture', 'move', 'points', 'pieces', 'succession', 'braking', 'braking pieces')
 RADIUS = 0.05
@@ -281,7 +281,7 @@ def test_a_motion_given_to_reach_its_limits_exactly_is_within_them(arm):
 
 def _extreme(arm, kind, trajectory, times):
     """What a limit of this kind would have to be for the worst of the samples to be just within it."""
-    motion = Motion(arm, *trajectory.motion(times))
+    motion = RobotMotion(arm, *trajectory.motion(times))
     if kind in ('position', 'velocity', 'acceleration'):
         return np.abs({'position': motion.q, 'velocity': motion.dq, 'acceleration': motion.ddq}[kind]).max()
     if kind == 'torque':
@@ -423,7 +423,7 @@ def test_torque_and_place_change_no_faster_than_their_bounds(name, request):
             assert np.all(np.abs(after - 2 * here + before) / h**2 <= 2 * bound[2] + 4 * size / h**2), kind
         for link in range(model.n):
             for offset in (np.zeros(3), np.array([0.3, -0.2, 0.5])):
-                places = [Motion(model, *state).frames.point(link, offset) for state in states]
+                places = [RobotMotion(model, *state).frames.point(link, offset) for state in states]
                 fastest = point_acceleration(model.chain, link, offset, q)
                 change = np.linalg.norm(places[2] - 2 * places[1] + places[0], axis=0) / h**2
                 assert np.all(change <= fastest + 1e-14 / h**2)

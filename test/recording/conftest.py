@@ -136,6 +136,17 @@ def joint_state_rows(motion, messages):
     return rows
 
 
+@pytest.fixture(scope='session')
+def raw_rows(store, joint_state_rows, messages, motion):
+    """Rows of topic, type, time of reception and CDR bytes; rosbags made the bytes, not the code tested here."""
+    rows = [(topic, kind, received, store.serialize_cdr(typed(store, kind, message), kind))
+            for topic, kind, received, message in joint_state_rows()]
+    warm = messages.temperature(motion.start, 'elbow', 31.5)
+    kind = 'sensor_msgs/msg/Temperature'
+    rows.insert(7, ('/elbow/temperature', kind, rows[7][2], store.serialize_cdr(typed(store, kind, warm), kind)))
+    return [(topic, kind, int(received), bytes(data)) for topic, kind, received, data in rows]
+
+
 @pytest.fixture
 def feed():
     """Feed rows into a RecordingBuilder, as a bag or a node would."""

@@ -92,7 +92,8 @@ def test_files_that_are_no_recordings(tmp_path):
 
 def test_a_folder_without_metadata(tmp_path, bag):
     (bag / 'metadata.yaml').unlink()
-    damaged(bag, r'must have metadata.yaml, found run.mcap .*reindex')
+    shutil.copy(bag / 'run.mcap', bag / 'more.mcap')
+    damaged(bag, r'must have metadata.yaml, found more.mcap, run.mcap .*reindex')
     (tmp_path / 'empty').mkdir()
     damaged(tmp_path / 'empty', 'must have metadata.yaml, found nothing')
 
@@ -199,3 +200,14 @@ def test_a_message_count_that_is_none_is_refused(bag, count):
 def test_metadata_that_would_break_a_parser_is_refused(bag, content):
     (bag / 'metadata.yaml').write_text(content)
     damaged(bag, 'cannot be read: metadata.yaml: expected at most .* levels')
+
+
+def test_a_folder_without_metadata_or_a_file_without_end_is_read_as_far_as_it_goes(tmp_path, bag, motion):
+    content = (bag / 'run.mcap').read_bytes()
+    (bag / 'metadata.yaml').unlink()
+    complete = load_recording(bag)
+    assert complete.samples == motion.stamps().size
+    assert any('never ended' in note for note in complete.notes)
+    alone = tmp_path / 'alone.mcap'
+    alone.write_bytes(content[:-5])
+    np.testing.assert_array_equal(load_recording(alone).q, complete.q)

@@ -261,6 +261,13 @@ def test_joints_missing_or_named_differently(feed, joint_state_rows):
     np.testing.assert_array_equal(recording.q, build(feed, joint_state_rows()).q)
 
 
+def test_joints_that_are_no_part_of_the_arm_are_to_be_left_out_by_robot_joints(feed, joint_state_rows):
+    """A robot file with a gripper asks for a finger that joint_states lacks."""
+    with pytest.raises(JointDynamicsError, match=r"not found: finger; .*\(.*no part of the arm, as a gripper\? list the arm's in robot\.joints\)"):
+        build(feed, joint_state_rows(), names=('shoulder', 'elbow', 'wrist', 'finger'))
+    assert build(feed, joint_state_rows(), names=('shoulder', 'elbow', 'wrist')).joint_names == ('shoulder', 'elbow', 'wrist')
+
+
 def test_nothing_received_names_what_was_expected():
     with pytest.raises(JointDynamicsError, match='run: no position of any joint: expected on joint_states, found no message'):
         RecordingBuilder(['a']).build('run')
@@ -295,9 +302,9 @@ def test_two_inputs_of_the_same_quantity_are_in_conflict(feed, joint_state_rows,
 
 def test_a_quantity_that_some_joints_lack_is_refused(feed, joint_state_rows, motion):
     rows = sorted(joint_state_rows() + joint_state_rows(topic='/sensors', names=('wrist',)), key=lambda row: row[2])
-    with pytest.raises(JointDynamicsError, match='load must be there for every joint, /sensors lacks shoulder, elbow'):
+    with pytest.raises(JointDynamicsError, match='load_torque must be there for every joint, /sensors lacks shoulder, elbow'):
         build(feed, rows, {'load_torques': '/sensors'})
-    assert build(feed, rows, {'load_torques': '/sensors'}, names=('wrist',)).load.shape == (401, 1)
+    assert build(feed, rows, {'load_torques': '/sensors'}, names=('wrist',)).load_torque.shape == (401, 1)
 
 
 def test_without_joint_names_those_found_are_taken(feed, joint_state_rows):

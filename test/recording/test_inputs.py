@@ -78,7 +78,7 @@ def test_motor_currents_and_torque_sensors_beside_the_joint_states(record, joint
     config = {'motor_current': '/motor_current', 'load_torques': '/sensor'}
     recording = record(merged(joint_state_rows(), joint_state_rows(topic='/motor_current', names=ORDER), joint_state_rows(topic='/sensor')),
                        config)
-    for quantity in ('tau', 'current', 'load'):
+    for quantity in ('tau', 'current', 'load_torque'):
         np.testing.assert_array_equal(getattr(recording, quantity), motion.tau(motion.stamps()))
 
 
@@ -131,6 +131,13 @@ def test_an_array_of_another_length_is_refused(record, joint_state_rows, motion,
     rows = [('/a', ARRAY, stamp, messages.array([1.0, 2.0])) for stamp in motion.stamps().tolist()]
     with pytest.raises(JointDynamicsError, match=r'/a: expected 3 values \(wrist, shoulder, elbow\), found 2'):
         record(merged(joint_state_rows(), rows), {'arrays': [{'topic': 'a', 'quantity': 'current', 'joints': list(ORDER)}]})
+
+
+@pytest.mark.parametrize('quantity', ['load', 'load_torque'])
+def test_a_configuration_says_load_for_the_load_torque(record, joint_state_rows, motion, messages, quantity):
+    rows = [('/force', ARRAY, stamp, messages.array(motion.tau(stamp))) for stamp in motion.stamps().tolist()]
+    recording = record(merged(joint_state_rows(late=0), rows), {'arrays': [{'topic': 'force', 'quantity': quantity, 'joints': list(NAMES)}]})
+    np.testing.assert_array_equal(recording.load_torque, motion.tau(motion.stamps()))
 
 
 def test_positions_may_come_from_arrays(record, motion, messages):

@@ -56,7 +56,7 @@ def test_gen3_currents_temperatures_and_gains(data, meta):
     recording = Recording.load(data / 'gen3' / 'opti_traj_testing1', settings, JOINTS)
     assert recording.samples == meta['gen3']['trajectories']['opti_traj_testing1']['samples']
     assert recording.rate == pytest.approx(1000)
-    assert recording.quantities == ('q', 'dq', 'tau', 'current', 'temperature', 'load')
+    assert recording.quantities == ('q', 'dq', 'tau', 'current', 'temperature', 'load_torque')
     assert 20 < recording.temperature.min() < recording.temperature.max() < 60
     gains = dict(zip(JOINTS, meta['gen3']['drive_gains_Nm_per_A'], strict=True))
     np.testing.assert_allclose(recording.torque(gains), recording.tau, rtol=2e-3, atol=0.02)

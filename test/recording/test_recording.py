@@ -17,7 +17,8 @@ def test_rate_duration_and_what_is_there(recording):
     assert recording.duration == pytest.approx(2)
     assert (recording.samples, recording.n) == (1001, 3)
     assert recording.quantities == ('q', 'tau', 'current', 'temperature')
-    assert recording.load is None
+    assert recording.load_torque is None
+    assert repr(recording) == '<Recording run: 3 joints, 1001 samples at 500 Hz (2 s): q, tau, current, temperature>'
 
 
 @pytest.mark.parametrize(('change', 'reason'), [

@@ -29,7 +29,7 @@ def test_its_inverse_dynamics_is_pinocchios_and_its_forward_dynamics_our_own(mod
     bodies.load_inertials(links)
     zero = np.zeros(model.n)
     parameters = standard_parameters(links, zero, zero, zero)
-    own, outside = workspace(model.n), workspace(model.n, bodies.outside)
+    work = workspace(model.n)
     one, other = np.empty(model.n), np.empty(model.n)
     for q, dq, ddq in np.random.default_rng(5).normal(scale=2.0, size=(20, 3, model.n)):
         d = bodies.data
@@ -37,8 +37,8 @@ def test_its_inverse_dynamics_is_pinocchios_and_its_forward_dynamics_our_own(mod
         mujoco.mj_inverse(bodies.model, d)
         expected = model.inverse_dynamics(q, dq, ddq, parameters)
         np.testing.assert_allclose(d.qfrc_inverse, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
-        for work, out in ((own, one), (outside, other)):
-            forward_dynamics(links, q, dq, expected, out, work)
+        for outside, out in ((None, one), (bodies.outside, other)):
+            forward_dynamics(links, q, dq, expected, out, work, outside)
             np.testing.assert_allclose(out, ddq, rtol=1e-7, atol=1e-7)
 
 

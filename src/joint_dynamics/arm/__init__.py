@@ -15,8 +15,9 @@ from joint_dynamics.arm.terms import (
     terms_from_config,
 )
 from joint_dynamics.arm.transmission import Transmission
+from joint_dynamics.arm.validity import RangeWatch, Validity
 
 __all__ = [
-    'FRICTION', 'RELUCTANCE', 'Arm', 'CoupledDrives', 'DescribedTerms', 'Motion', 'MotorTorque', 'Term', 'Transmission', 'fourier_term',
-    'friction_term', 'function_term', 'hysteresis_term', 'slip_of', 'stribeck_term', 'terms_from_config',
+    'FRICTION', 'RELUCTANCE', 'Arm', 'CoupledDrives', 'DescribedTerms', 'Motion', 'MotorTorque', 'RangeWatch', 'Term', 'Transmission', 'Validity',
+    'fourier_term', 'friction_term', 'function_term', 'hysteresis_term', 'slip_of', 'stribeck_term', 'terms_from_config',
 ]

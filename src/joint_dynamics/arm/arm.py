@@ -24,6 +24,7 @@ from joint_dynamics.arm.coupled import CoupledDrives
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.fields import complete
 from joint_dynamics.arm.transmission import Transmission
+from joint_dynamics.arm.validity import Validity
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import RigidBody, RobotModel, StandardParameters
@@ -56,6 +57,8 @@ class Arm:
         kinematic_error: θ̃(θ), rad, or None. backlash: 𝓑(θ), half the lost motion that was measured, rad, or None.
         payload: (10,) inertial parameters of what hangs on the last link, in the last joint's frame, beside
         `parameters`.
+        validity: where the friction was checked, or None; beyond, it is the friction at the limit, all of it but that of
+        coupled motors.
         remarks: what of a description this arm does not use, or uses in another way than it stands there, each naming
         field and joint.
 
@@ -78,6 +81,7 @@ class Arm:
     rotor_identifiable: Values = None
     friction_described: Values = None
     stiffness_described: Values = None
+    validity: Validity | None = None
     remarks: tuple[str, ...] = ()
     transmission: Transmission = field(init=False, repr=False, compare=False)
     coupled: CoupledDrives | None = field(init=False, repr=False, compare=False)
@@ -177,13 +181,16 @@ class Arm:
         effect; warmth: the
         friction's `warmth` at it, where that is known already.
         """
+        turning = speed
+        if self.validity is not None:
+            speed, load = self.validity.held_speed(speed), self.validity.held_load(load)
         if self.friction is None:
             found = np.zeros_like(speed)
         else:
             alpha = self.friction_scale if scale is None else scale
             found = alpha[:, 0] * self.friction.dry(H, speed, load) + alpha[:, 1] * speed
             found = found + self.friction.speed_part(H, speed, temperature, warmth)
-        return found if self.coupled is None else found + self.coupled.friction(speed)
+        return found if self.coupled is None else found + self.coupled.friction(turning)
 
     def slip_direction(self, theta: NDArray, speed: NDArray) -> NDArray:
         """Return H of a recording (N, n): of the hysteresis, undeformed at the first sample, or sgn θ̇ where there is none."""

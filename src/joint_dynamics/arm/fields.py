@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,6 +52,8 @@ def complete(arm: Arm) -> None:
             raise JointDynamicsError(f'arm: expected {name} of {n} joints, found {part.joints}')
     if arm.stiffness is not None:
         object.__setattr__(arm, 'stiffness', _of_all_joints(arm.stiffness, n))
+    if arm.validity is not None:
+        _hold(arm)
     if arm.friction is not None and np.any(arm.effort_limit < arm.friction.parameters['tau_max']):
         # Load beyond what the joint is built for is a defect of the motion; friction must not run away with it.
         bounds = np.minimum(arm.friction.parameters['tau_max'], arm.effort_limit)
@@ -65,6 +68,30 @@ def complete(arm: Arm) -> None:
         if arm.robot.coupling is not None and np.any(coupled)
         else None,
     )
+
+
+def _hold(arm: Arm) -> None:
+    """Let friction and terms know the range of validity, where what it bounds matters to them."""
+    loaded, warm = np.zeros((2, arm.n), dtype=bool)
+    if arm.friction is not None:
+        loaded |= arm.friction.depends_on_load
+        warm |= arm.friction.depends_on_temperature
+    for j, term, _ in arm.terms.parts:
+        loaded[j] |= 'load' in term.needs
+        warm[j] |= 'temperature' in term.needs
+    assert arm.validity is not None
+    if arm.validity.speed.shape != (arm.n,):
+        raise JointDynamicsError(f'arm: expected validity of {arm.n} joints, found {len(arm.validity.speed)}')
+    validity = arm.validity.mattering(loaded, warm)
+    object.__setattr__(arm, 'validity', validity)
+    object.__setattr__(arm, 'terms', replace(arm.terms, validity=validity))
+    if arm.friction is not None:
+        p = arm.friction.parameters
+        object.__setattr__(
+            arm,
+            'friction',
+            arm.friction.bounded(np.minimum(p['tau_max'], validity.load), (validity.low, validity.high)),
+        )
 
 
 def _array(arm: Arm, name: str, default: NDArray, *, finite: bool = True) -> None:

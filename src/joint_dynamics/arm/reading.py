@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.terms import terms_from_config
+from joint_dynamics.arm.validity import Validity
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, TorsionalStiffness
 from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
@@ -84,6 +85,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
         'kinematic_error': description.kinematic_error(names) if _any(description, names, 'kinematic_error') else None,
         'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
         'terms': _terms(description, names),
+        'validity': Validity.of([description.joint(name).get('validity') for name in names]),
         'payload': _payload(description, names, payload, remarks),
         'rotor_identifiable': [
             description.joint(name).get('rotor_inertia', {}).get('identifiable', True) for name in names

@@ -62,10 +62,10 @@ def write_report(folder: Path, summary: Mapping[str, Any], report: Any, **files:
                        'report.html': report.to_html(), 'summary.json': summary_text(summary)})
 
 
-def show_written(folder: Path, names: Sequence[str], believable: bool = True) -> None:
-    """Print what was written; where it cannot be believed, also what that left alone."""
+def show_written(folder: Path, names: Sequence[str], reliable: bool = True) -> None:
+    """Print what was written; where it is not reliable, also what that left alone."""
     print(f'written: {folder}/{" ".join(names)}')
-    if not believable and (folder / 'dynamics.yaml').exists():
+    if not reliable and (folder / 'dynamics.yaml').exists():
         print(f'kept: {folder}/dynamics.yaml of an earlier run')
 
 

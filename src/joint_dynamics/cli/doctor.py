@@ -13,7 +13,8 @@ from typing import Any
 # Module, distribution, what for, whether the package works without it.
 MODULES = (
     ('numpy', 'numpy', 'arrays', True), ('scipy', 'scipy', 'filters, solvers', True), ('pinocchio', 'pin', 'rigid-body dynamics', True),
-    ('rosbags', 'rosbags', 'rosbag2 without ROS', True), ('yaml', 'PyYAML', 'configuration, descriptions', True),
+    ('rosbags', 'rosbags', 'rosbag2 without ROS', True), ('mcap', 'mcap', 'recordings that are written', True),
+    ('yaml', 'PyYAML', 'configuration, descriptions', True),
     ('matplotlib', 'matplotlib', 'figures', True), ('rich', 'rich', 'tables, progress', True),
     ('cvxpy', 'cvxpy', 'physically consistent parameters (extra sdp)', False), ('clarabel', 'clarabel', 'its solver', False),
     ('rclpy', 'rclpy', 'the nodes', False), ('sensor_msgs', 'sensor_msgs', 'the nodes', False),

@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
     show_table(f'{joint}: {args.test}', ['parameter', 'value', 'std', 'std %', 'unit'],
                [[name, item.value, item.std, item.relative_std_percent, item.unit] for name, item in result.parameters.items()])
     summary = _plain({'recordings': [item.name for item in data], 'samples': sum(item.samples for item in data), **result.summary()})
-    names = write_result(folder, merged, summary, joint_report(result, [item.name for item in data]), result.believable)
-    show_written(folder, names, result.believable)
-    if result.believable:
+    names = write_result(folder, merged, summary, joint_report(result, [item.name for item in data]), result.reliable)
+    show_written(folder, names, result.reliable)
+    if result.reliable:
         return 0
     print(f'joint-dynamics identify-joint: done, but not to be believed: {"; ".join(result.reasons)}', file=sys.stderr)
     return 3

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from joint_dynamics import __version__
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.python_process import leave_working_folder
 
 # Module by command; imported only when the command runs, so that --help stays quick.
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = module.run(args)
         sys.stdout.flush()
         return status
-    except NotBelievableError as error:
+    except NotReliableError as error:
         print(f'joint-dynamics {args.command}: not to be believed: {error}', file=sys.stderr)
         return 3
     except JointDynamicsError as error:

@@ -43,15 +43,18 @@ def run(args: argparse.Namespace) -> int:
     description = DynamicsDescription.load(args.description)
     folder = output_folder(args.out) if args.out else None
     recordings = load_recordings(args.recordings, config, description.joint_names)
-    fits = validate_description(description, recordings, settings)
+    notes: list[str] = []
+    fits = validate_description(description, recordings, settings, notes=notes)
     known = description.document.get('provenance', {})
     reasons = judge_prediction(fits, known.get('moving_residual_percent'))
     line = headline(reasons, together(fits, moving=True)[1])
     show_verdict(line, reasons)
     show_table(f'Predicted ({band_text(fits)})', residual_headers(description.joint_names), residual_rows(fits))
+    for note in notes:
+        print(f'note: {note}')
     if folder:
         summary = {**summary_of(reasons, line), 'description': str(args.description),
-                   'overall_percent': together(fits)[1], 'moving_overall_percent': together(fits, moving=True)[1],
+                   'overall_percent': together(fits)[1], 'moving_overall_percent': together(fits, moving=True)[1], 'notes': notes,
                    'validation': [fit.summary() for fit in fits]}
         write_report(folder, summary, validation_report(fits, args.description, reasons))
         show_written(folder, ('summary.json', 'report.html'))

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from joint_dynamics.arm import Arm
+from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.control.interface import ControllerParameter
 from joint_dynamics.errors import JointDynamicsError
 
@@ -39,8 +39,9 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
 class FrictionCompensation:
     """Friction torque (n,) of the desired motion of all joints; keeps its own hysteresis state, the last temperature and the last α.
 
-    `remarks`: what is not as asked for or as described, naming field and joint. Where the description has no Maxwell-slip part, `hysteresis`
-    is `static`, which that says. Raises JointDynamicsError when the arm has no friction at all.
+    `remarks`: what is not as asked for or as described, naming field and joint. `watch`: what of the motion left the range of
+    validity. Where the description has no Maxwell-slip part, `hysteresis` is `static`, which that says.
+    Raises JointDynamicsError when the arm has no friction at all.
     """
 
     def __init__(self, arm: Arm, kind: Kind, *, gain: ArrayLike = 1.0, smoothing: float = 0.0,
@@ -67,6 +68,8 @@ class FrictionCompensation:
         self._slip = None if slip is None or kind != 'hysteresis' else slip.copy()
         self._nominal = np.clip(arm.friction_scale, self._lower, self._upper)
         self._remark(arm)
+        self._watched = arm.validity is not None and kind != 'none'
+        self.watch = RangeWatch(arm.validity, arm.joint_names)
         self.alpha = self._nominal.copy()
         self.temperature = np.zeros(arm.n) if self._model is None else self._model.parameters['T_0'].copy()
         self._low = self._high = self.temperature
@@ -86,9 +89,10 @@ class FrictionCompensation:
                 self.remarks.append(f'joints.{name}.friction.scale: {given.tolist()} is beyond the bounds of α, {bounded.tolist()} is used')
 
     def reset(self) -> None:
-        """Forget the hysteresis; α and temperature stay."""
+        """Forget the hysteresis and what `watch` has seen; α and temperature stay."""
         if self._slip is not None:
             self._slip.reset()
+        self.watch.reset()
 
     def adapt(self, scale: NDArray, excess: NDArray) -> None:
         """Take α of the estimator, (n,) each, into its region; what is not a number leaves the last one."""
@@ -102,12 +106,15 @@ class FrictionCompensation:
         new = (bounded == bounded) & (bounded != self.temperature)
         if new.any():
             np.copyto(self.temperature, bounded, where=new)
+            self.watch.see_temperature(temperature)
             self._warmth = None if self._model is None else self._model.warmth(self.temperature)
 
     def torque(self, q: NDArray, theta: NDArray | None, omega: NDArray, tau_J: NDArray) -> NDArray:
         """Return f̂ (n,) N·m at q_d rad, θ_d rad, θ̇_d rad/s and τ_J,d N·m, and advance the hysteresis to θ_d (not needed without)."""
         if self.kind == 'none':
             return np.zeros_like(omega)
+        if self._watched:
+            self.watch.see(omega, tau_J)
         if self._slip is not None and theta is not None:
             H = self._slip.step(theta)
         else:

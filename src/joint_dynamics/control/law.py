@@ -126,6 +126,11 @@ class TorqueLaw(Controller):
                   'damping': [] if self.USES_DAMPING else [name for name, D in zip(arm.joint_names, arm.damping, strict=True) if D > 0]}
         return (*found, *(f'joints.({", ".join(names)}).{key}: not used by {type(self).__name__}' for key, names in unused.items() if names))
 
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """What of the motion has left the range of validity of the friction since the law was activated: joint and quantity."""
+        return tuple(self.friction.watch.notes())
+
     def motor_torque(self, q: NDArray, theta: NDArray | None, speed: NDArray, acceleration: NDArray, tau_J: NDArray) -> NDArray:
         """Return the motor torque (n,) N·m that τ_J, rotors, friction and further terms take: `Arm.motor_torque` with the law's own friction.
 

@@ -102,6 +102,11 @@ class ControlLoop:
         """What of the dynamics description is not used, or in another way than it stands there: worth saying once."""
         return getattr(self.controller, 'remarks', self.arm.remarks)
 
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """What of the motion has left the range of validity of the described friction since activation: worth saying when it comes."""
+        return tuple(getattr(self.controller, 'beyond', ()))
+
     def _make_gate(self) -> SafetyGate:
         arm, settings = self.arm, self.settings
         given: NDArray = arm.effort_limit if settings.effort_limit is None else np.broadcast_to(np.asarray(settings.effort_limit, float), (arm.n,))

@@ -5,7 +5,7 @@ import copy
 from collections.abc import Callable, Sequence
 
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData, joint_data
 from joint_dynamics.identification.joint_tests.result import TestResult
 from joint_dynamics.identification.joint_tests.run import merged_description, run_test, test_settings
@@ -36,7 +36,7 @@ def identify_joints(description: DynamicsDescription, recordings: Sequence[Recor
 def _tests(exciting: JointData, constant_speeds: JointData, description: DynamicsDescription, name: str) -> list[TestResult]:
     load = run_test('load', [constant_speeds], test_settings('load', {'load': {'form': 'quadratic'}}), {})
     part = {key: value for key, value in description.joint(name).items() if key != 'friction'}
-    if load.believable and load.parameters['F_C1'].value > 0.0:
+    if load.reliable and load.parameters['F_C1'].value > 0.0:
         part['friction'] = {'parameters': {key: load.parameters[key].value for key in ('F_C0', 'F_C1')}}
     friction = _friction(constant_speeds, part)
     if 'friction' in part:
@@ -44,9 +44,9 @@ def _tests(exciting: JointData, constant_speeds: JointData, description: Dynamic
     results = [friction]
     try:
         transmission = identify_transmission([exciting, constant_speeds])
-        if transmission.believable:
+        if transmission.reliable:
             results.append(transmission)
-    except NotBelievableError:
+    except NotReliableError:
         pass  # never under load: the transmission stays unknown
     return results
 
@@ -55,7 +55,7 @@ def _friction(data: JointData, part: dict) -> TestResult:
     """The speed map with the most terms that the data can tell apart."""
     result = run_test('friction', [data], test_settings('friction', {}), part)
     for model in ('cubic', 'viscous'):
-        if result.believable:
+        if result.reliable:
             break
         result = run_test('friction', [data], test_settings('friction', {'friction': {'model': model}}), part)
     return result

@@ -1,8 +1,6 @@
 """The motions of the demonstration: the cycle of the paper, and one short motion from which the friction of all joints is read at once."""
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,15 +17,6 @@ ACCELERATION = 8.0
 DIRECTIONS = (1.0, -1.0, 1.0, -1.0, 1.0, 1.0)
 #: How far beyond the cycle's angles the exciting motion may go, rad.
 ROOM = 0.9
-
-
-class Motion(NamedTuple):
-    """A motion on a time grid: time (P,) s; q rad, dq rad/s, ddq rad/s², (P, n)."""
-
-    time: NDArray
-    q: NDArray
-    dq: NDArray
-    ddq: NDArray
 
 
 def cycle(rate: float = 50.0) -> MotionSamples:
@@ -56,7 +45,7 @@ def working_range(samples: MotionSamples) -> tuple[list[float], list[float]]:
     return (samples.q.min(axis=0) - ROOM).tolist(), (samples.q.max(axis=0) + ROOM).tolist()
 
 
-def constant_speeds(start: NDArray, rate: float = 200.0) -> Motion:
+def constant_speeds(start: NDArray, rate: float = 200.0) -> MotionSamples:
     """Return a motion from `start` (n,) rad on which all joints hold each of SPEEDS to and fro at the same time [M4 4.2.1, A §5.3]."""
     pieces, last = [np.zeros(1)], 0.0
     for speed, seconds in SPEEDS:
@@ -67,7 +56,7 @@ def constant_speeds(start: NDArray, rate: float = 200.0) -> Motion:
     v = np.concatenate(pieces)
     x = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1])) / rate])
     q, dq, ddq = (np.outer(values, DIRECTIONS) for values in (x, v, np.gradient(v, 1.0 / rate)))
-    return Motion(np.arange(v.size) / rate, start + q, dq, ddq)
+    return MotionSamples(np.arange(v.size) / rate, start + q, dq, ddq)
 
 
 def _ramp(begin: float, end: float, rate: float) -> NDArray:

@@ -59,7 +59,8 @@ def wear(story: Story) -> None:
     robot.command(**{f'heating__{joint}': 0.0 for joint in robot.joint_names})
     with story.display.stage('Exercise the worn joints') as step:
         # The work hardly deforms the shoulder pan, which gravity does not load: its stiffness shows where it is accelerated.
-        robot.wait(robot.play(*motions.constant_speeds(story.work.q[0])), step)
+        motion = motions.constant_speeds(story.work.q[0])
+        robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), step)
         step(1.0, 'sharp accelerations, for the stiffness of joints that the work does not load')
 
 

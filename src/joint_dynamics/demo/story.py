@@ -141,7 +141,7 @@ def excite(story: Story) -> None:
     with story.display.stage('Constant speeds') as step:
         motion = motions.constant_speeds(story.work.q[0])
         story.conductor.trigger('/identifier/start_recording')
-        robot.wait(robot.play(*motion), step)
+        robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), step)
         step(1.0, _counted(story.conductor.trigger('/identifier/stop_recording')))
     with story.display.stage('Work, to validate') as step:
         story.conductor.trigger('/identifier/start_recording')

@@ -52,7 +52,8 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged') -> l
                 'maxwell_slip': '', 'quadrants': '', 'directions': ''}
     for name in description.joint_names:
         part = description.joint(name)
-        for key in ('drive_gain', 'rotor_inertia', 'stiffness', 'damping', 'kinematic_error', 'backlash', 'terms', 'gear_ratio', 'temperature_range'):
+        for key in ('drive_gain', 'rotor_inertia', 'stiffness', 'damping', 'kinematic_error', 'backlash', 'terms', 'gear_ratio', 'temperature_range',
+                    'validity'):
             if key in part:
                 lines.setdefault(key, []).append(name)
         for key, what in friction.items():

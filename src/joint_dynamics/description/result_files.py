@@ -12,7 +12,7 @@ from joint_dynamics.description.files import remove_files, write_set
 
 NAMES = ('dynamics.yaml', 'summary.json', 'report.html')
 DOUBT = 'not_believable'
-"""Part of the names of a result that cannot be believed: it never takes the place of one that can."""
+"""Part of the names of a result that is not reliable: it never takes the place of one that is."""
 
 
 class Page(Protocol):
@@ -25,26 +25,26 @@ class Page(Protocol):
         """Return the whole page."""
 
 
-def write_result(folder: str | Path, description: DynamicsDescription, summary: Mapping[str, Any], report: Page, believable: bool) -> list[str]:
+def write_result(folder: str | Path, description: DynamicsDescription, summary: Mapping[str, Any], report: Page, reliable: bool) -> list[str]:
     """Write dynamics.yaml, summary.json and report.html as one set, and return their names.
 
-    Each tells the same `run` (provenance.run in the description). A result that is not believable gets names of its own
-    (dynamics.not_believable.yaml, …) and leaves the set that is there as it is; a believable one removes what doubtful runs before left.
+    Each tells the same `run` (provenance.run in the description). A result that is not reliable gets names of its own
+    (dynamics.not_believable.yaml, …) and leaves the set that is there as it is; a reliable one removes what doubtful runs before left.
     Raises JointDynamicsError where that fails, leaving everything as it was.
     """
     run = uuid.uuid4().hex[:12]
     description.document.setdefault('provenance', {})['run'] = run
     report.add_text(f'Run {run}; the description and the summary of this run name it, too.')
     contents = (description.to_yaml(), summary_text({**summary, 'run': run}), report.to_html())
-    names = list(NAMES) if believable else [doubtful_name(name) for name in NAMES]
+    names = list(NAMES) if reliable else [doubtful_name(name) for name in NAMES]
     write_set(folder, dict(zip(names, contents, strict=True)))
-    if believable:
+    if reliable:
         remove_files(folder, [doubtful_name(name) for name in NAMES])
     return names
 
 
 def doubtful_name(name: str) -> str:
-    """Return the name of a file of a result that cannot be believed."""
+    """Return the name of a file of a result that is not reliable."""
     path = Path(name)
     return f'{path.stem}.{DOUBT}{path.suffix}'
 

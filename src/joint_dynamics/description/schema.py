@@ -184,6 +184,22 @@ def _stiffness(value: Any, path: str) -> None:
         fail(f'{path}.coefficients', 'at least one coefficient', value['coefficients'])
 
 
+def _least_zero(value: Any, path: str) -> None:
+    number(value, path)
+    if value < 0:
+        fail(path, 'a number of at least 0', value)
+
+
+class _Interval(ListOf):
+    def __init__(self) -> None:
+        super().__init__(number, 2)
+
+    def __call__(self, value: Any, path: str) -> None:
+        super().__call__(value, path)
+        if value[0] > value[1]:
+            fail(path, 'the lower number first', value)
+
+
 VALUE = record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text})
 ROTOR = record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text, 'identifiable': truth})
 FRICTION = record({'parameters': mapping_of(number)}, {
@@ -191,9 +207,10 @@ FRICTION = record({'parameters': mapping_of(number)}, {
     'quadrants': mapping_of(number), 'range': anything_plain, 'method': text}, _friction)
 STIFFNESS = record({'coefficients': list_of(number)}, {'standard_deviations': list_of(number), 'range': anything_plain, 'method': text}, _stiffness)
 LINK = record(dict.fromkeys(INERTIAL, number))
+VALIDITY = record({}, {'speed': positive, 'load': _least_zero, 'temperature': _Interval()})
 JOINT = record({}, {
     'drive_gain': VALUE, 'rotor_inertia': ROTOR, 'friction': FRICTION, 'stiffness': STIFFNESS, 'damping': VALUE,
-    'kinematic_error': _map, 'backlash': _map, 'temperature_range': list_of(number, 2), 'gear_ratio': VALUE,
+    'kinematic_error': _map, 'backlash': _map, 'temperature_range': list_of(number, 2), 'validity': VALIDITY, 'gear_ratio': VALUE,
     'terms': list_of(record({'document': anything_plain, 'values': list_of(number)}, {'std': list_of(optional_number)}))})
 IDENTITY = record({'version': number, 'hash': text, 'joints': mapping_of(record({
     'type': text, 'offset': list_of(number, 3), 'rotation': list_of(number, 3), 'axis': list_of(number, 3)}, {

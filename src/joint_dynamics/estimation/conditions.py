@@ -117,10 +117,10 @@ def _stiffness(session: EstimationSession) -> Condition:
     names, stiffness = estimator.arm.joint_names, estimator.stiffness
     values = _by_joint(names, stiffness.coefficients)
     changed = stiffness.changes > 0
-    reasons = {'not excited yet': stiffness.excitation < 1.0, 'torque and deformation do not fit, nothing learnt': ~stiffness.believed &
+    reasons = {'not excited yet': stiffness.excitation < 1.0, 'torque and deformation do not fit, nothing learnt': ~stiffness.reliable &
                (stiffness.excitation >= 5.0), 'changed suddenly': changed}
     said = '; '.join(f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any())
-    return Condition(OK if stiffness.believed.any() else WARNING, said or 'learnt', values)
+    return Condition(OK if stiffness.reliable.any() else WARNING, said or 'learnt', values)
 
 
 def _contact(session: EstimationSession) -> Condition:

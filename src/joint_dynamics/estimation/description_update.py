@@ -60,7 +60,7 @@ def adapted(description: DynamicsDescription, estimator: JointEstimator, *, base
         if reference is not None:
             kept[name] = {'stiffness': _plain(np.atleast_2d(reference.coefficients)[j])}
         stiffness = estimator.stiffness
-        if stiffness is not None and stiffness.believed[j]:
+        if stiffness is not None and stiffness.reliable[j]:
             coefficients = _plain(stiffness.coefficients[j])
             part['stiffness'] = {**part.get('stiffness', {}), 'coefficients': coefficients,
                                  'standard_deviations': _plain(stiffness.standard_deviation[j]), 'method': 'online'}

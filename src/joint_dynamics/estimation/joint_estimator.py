@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from joint_dynamics.arm import Arm
+from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.contact import ContactDetector, Evidence
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
@@ -48,7 +48,7 @@ class JointEstimator:
     α, stiffness and payload adapt.
 
     The parts: `friction` (FrictionEstimator, CoulombViscousEstimator or None), `stiffness` (StiffnessEstimator or None), `payload`
-    (PayloadEstimator or None), `detector`, `filter`, `fusion`.
+    (PayloadEstimator or None), `detector`, `filter`, `fusion`, `watch` (what left the range in which the friction was checked).
     """
 
     def __init__(self, arm: Arm, period: float, settings: EstimationSettings | None = None, *, motor_side: bool = True,
@@ -90,6 +90,7 @@ class JointEstimator:
         self._turns: tuple[Callable[[], None], ...] = (self._learn_stiffness, self._learn_friction, self._detect, self._weigh)
         if self.payload is not None:
             self._turns += (self._learn_payload,)
+        self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)
         self.learning = True
         self._temperature = np.full(n, np.nan)
         self._warm: Array | None = None
@@ -134,7 +135,7 @@ class JointEstimator:
         self.contact = np.zeros(n, dtype=bool)
         self.deformation, self.rotor_torque, self.friction_torque, self.friction_error = np.zeros((4, n))
         self.torque_link, self.torque_spring, self.torque_motor, self.torque, self.external = np.zeros((5, n))
-        self._level, self._coulomb, self._damping, self._spring_weight, self._link_weight = np.zeros((5, n))
+        self._level, self._coulomb, self._speed, self._damping, self._spring_weight, self._link_weight = np.zeros((6, n))
         self._fused_deviation = np.ones(n)
         self.external_deviation = np.full(n, 1e6)
 
@@ -145,11 +146,13 @@ class JointEstimator:
             if part is not None:
                 part.reset()
         self.body = self.arm.rigid
+        self.watch.reset()
 
     def set_temperature(self, temperature: ArrayLike) -> None:
         """Take new joint temperatures (n,) °C; NaN: the last known stays, or the one in the settings, or that without effect."""
         given = np.asarray(temperature, dtype=float)
         self._temperature = np.where(np.isfinite(given), given, self._temperature)
+        self.watch.see_temperature(given)
         model = self.friction_model
         if model is None:
             return
@@ -199,7 +202,8 @@ class JointEstimator:
         line, length = self._line, len(self._line)
         middle = line[(newest - self._lag) % length]
         omega = (line[newest, self._side] - line[(newest + 1) % length, self._side]) * (0.5 / (self._lag * self.period))
-        middle[self._slot['F_v']] = self.friction_model.speed_part(middle[self._slot['H']], omega, warmth=self._warm)
+        held = self._known.held_speed(omega)
+        middle[self._slot['F_v']] = self.friction_model.speed_part(middle[self._slot['H']], held, warmth=self._warm)
         return middle
 
     def _torques(self) -> None:
@@ -208,15 +212,16 @@ class JointEstimator:
         if self._known.further:
             self.rotor_torque = self.rotor_torque - self._known.further_torque(self.q, self.omega, self.torque, self.hysteresis)
         residual = self.rotor_torque - link
-        friction = self.friction
+        friction, load, speed = self.friction, self._known.held_load(self.torque), self._known.held_speed(self.omega)
+        self._speed = speed
         if isinstance(friction, CoulombViscousEstimator):
             known = friction.predict(self.omega)
         elif self.friction_model is not None and self._slip is not None:
             self._level = self.friction_model.level(self.torque)
-            self._coulomb = self._known.dry(self._level, self.hysteresis, self.omega, self.torque)
-            known = self._F_v + (self._known.scaled(self._coulomb, self.omega) if friction is None else friction.predict(self._coulomb, self.omega))
+            self._coulomb = self._known.dry(self._level, self.hysteresis, speed, load)
+            known = self._F_v + (self._known.scaled(self._coulomb, speed) if friction is None else friction.predict(self._coulomb, speed))
         else:
-            known = 0.0 * residual if self.friction_model is None else self._known.static(self.omega, self.torque)
+            known = 0.0 * residual if self.friction_model is None else self._known.static(speed, load)
         self.friction_torque = known
         self.friction_error = error = residual - known
         # τ_J = K_τ i − B ω̇ − f̂: what of the motor torque neither rotor nor friction takes.
@@ -252,7 +257,7 @@ class JointEstimator:
             self.friction.update(residual, self.omega, self._undisturbed())
             self._level = np.abs(self.friction.parameters[:, 0])
         else:
-            self.friction.update(residual - self._F_v, self._coulomb, self.omega, self._undisturbed())
+            self.friction.update(residual - self._F_v, self._coulomb, self._speed, self._undisturbed())
 
     def _undisturbed(self) -> NDArray[np.bool_]:
         """Joints that may learn: no joint has a contact, but one that lasts so long that it is none; the payload known, where it is estimated."""
@@ -260,6 +265,7 @@ class JointEstimator:
         return np.full(self.n, free)
 
     def _detect(self) -> None:
+        self.watch.see(self.omega, self.torque)
         adapted = np.ones(self.n, dtype=bool) if not isinstance(self.friction, FrictionEstimator) else self.friction.excitation > 15.0
         if self.payload is not None:
             adapted = adapted & self._undisturbed()

@@ -38,6 +38,14 @@ class KnownTorque:
         self.further = bool(arm.terms) or arm.coupled is not None
         self.temperature: Array | None = None
 
+    def held_speed(self, omega: Array) -> Array:
+        """Return ω (n,) rad/s within the range in which the friction was checked."""
+        return omega if self._arm.validity is None else self._arm.validity.held_speed(omega)
+
+    def held_load(self, load: Array) -> Array:
+        """Return τ_J (n,) N·m within that range."""
+        return load if self._arm.validity is None else self._arm.validity.held_load(load)
+
     def further_torque(self, q: Array, omega: Array, load: Array, H: Array) -> Array:
         """Friction of coupled motors, and the further terms of the description, N·m (n,)."""
         found = self._arm.terms.torque(q, omega, load, H if self._hysteresis else None, self.temperature)

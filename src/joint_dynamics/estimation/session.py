@@ -117,6 +117,11 @@ class EstimationSession:
         if old.stiffness is not None and self.estimator.stiffness is not None and old.stiffness.order == self.estimator.stiffness.order:
             self.estimator.stiffness.reset(old.stiffness.coefficients)
 
+    @property
+    def beyond(self) -> list[str]:
+        """What has left the range of validity of the described friction since the estimates began: joint and quantity."""
+        return [] if self.estimator is None else self.estimator.watch.notes()
+
     def _build(self, period: float) -> None:
         self.estimator = JointEstimator(self.arm, period, self.settings, motor_side=self.two_sides,
                                         effort='current' if self._effort_source == 'current' else 'torque')

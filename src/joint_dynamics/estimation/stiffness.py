@@ -45,7 +45,7 @@ class StiffnessEstimator:
     noise                N·m, number or (n,): smallest deviation of the torque that is believed.
 
     What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion since the reset),
-    `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error), `believed` (bool).
+    `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error), `reliable` (bool).
     """
 
     def __init__(self, joints: int, order: int = 2, *, period: float = 1e-3, scale: ArrayLike = 1e-3, memory: float = 5.0,
@@ -113,7 +113,7 @@ class StiffnessEstimator:
         return np.sqrt(self._long)
 
     @property
-    def believed(self) -> NDArray[np.bool_]:
+    def reliable(self) -> NDArray[np.bool_]:
         """Whether there is a stiffness to rely on, (n,): excited for 2 s, explaining 80 % of the torque, growing with the deformation."""
         rising = (self._rls.alpha[:, 0] > 0) & (self.stiffness(self.scale) > 0)
         return (self.excitation >= ENOUGH) & (self._long <= 0.2 * self._usual) & rising

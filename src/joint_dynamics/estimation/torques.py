@@ -67,7 +67,7 @@ class TorqueFusion:
         else:
             lost = self._hint / (1.0 + (phi / self._hint) ** 2)
         # A stiffness that is neither described nor learnt tells nothing.
-        self.elastic = self._described | stiffness.believed
+        self.elastic = self._described | stiffness.reliable
         unknown = np.where(self.elastic, 0.0, 1e12)
         spring = unknown + self._floor + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost) + stiffness.variance(phi)
         # The doubt is in the torque of motor and link alike, so that it is not in the external torque, which is their difference.

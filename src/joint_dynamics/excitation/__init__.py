@@ -8,11 +8,12 @@ from joint_dynamics.excitation.plan import Plan, PlanSettings, plan
 from joint_dynamics.excitation.playback import Playback
 from joint_dynamics.excitation.profiles import PROFILES, make_profile
 from joint_dynamics.excitation.sequence import Braking, Move, SampledTrajectory, Succession
-from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings, Payload
+from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings, PayloadSettings
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 
 __all__ = [
     'PROFILES', 'Assessment', 'Braking', 'ExcitationResult', 'ExcitationSettings', 'FourierBasis', 'FourierTrajectory', 'LimitSettings',
-    'MotionSamples', 'Move', 'Payload', 'PiecewiseTrajectory', 'Plan', 'PlanSettings', 'Playback', 'Progress', 'SampledTrajectory', 'Succession',
+    'MotionSamples', 'Move', 'PayloadSettings', 'PiecewiseTrajectory', 'Plan', 'PlanSettings', 'Playback', 'Progress', 'SampledTrajectory',
+    'Succession',
     'Trajectory', 'load_trajectory', 'make_profile', 'optimise', 'plan', 'to_csv', 'to_joint_trajectory',
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.excitation.constraints import ALLOWED, Constraint
-from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
@@ -54,13 +54,13 @@ class Assessment:
                 'margins': {kind: plain(value) for kind, value in self.margins.items()}, 'samples': self.samples}
 
 
-def motion_blocks(model: RobotModel, trajectory: Trajectory, times: NDArray) -> Iterator[Motion]:
-    """Yield a Motion for one block of times after the other."""
+def motion_blocks(model: RobotModel, trajectory: Trajectory, times: NDArray) -> Iterator[RobotMotion]:
+    """Yield a RobotMotion for one block of times after the other."""
     for start in range(0, len(times), BLOCK):
-        yield Motion(model, *trajectory.motion(times[start:start + BLOCK]))
+        yield RobotMotion(model, *trajectory.motion(times[start:start + BLOCK]))
 
 
-def margins_of(motion: Motion, constraints: Sequence[Constraint]) -> dict[str, float]:
+def margins_of(motion: RobotMotion, constraints: Sequence[Constraint]) -> dict[str, float]:
     """Return the smallest margin of every kind of limit over the samples of a motion."""
     return {constraint.kind: constraint.scale * constraint.smallest(motion) for constraint in constraints}
 

@@ -12,7 +12,7 @@ from joint_dynamics.excitation.constraints import Constraint
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.motion import Motion, Sensitivity
+from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
@@ -56,7 +56,7 @@ class Clearance(Constraint):
         self._watch(pairs)
         rng = np.random.default_rng(1)
         postures = rng.uniform(limits.lower, limits.upper, (POSTURES, model.n)).T
-        always = np.all(self._distances(Motion(model, postures, postures, postures), -np.inf) < self.clearance, axis=1)
+        always = np.all(self._distances(RobotMotion(model, postures, postures, postures), -np.inf) < self.clearance, axis=1)
         self.touching = [(bodies.links[i], bodies.links[k]) for (i, k), drop in zip(pairs, always, strict=True) if drop]
         self._watch([pair for pair, drop in zip(pairs, always, strict=True) if not drop])
         self.pairs = [(bodies.links[i], bodies.links[k]) for i, k in self._pairs]
@@ -76,11 +76,11 @@ class Clearance(Constraint):
                 # each distance starts anew: from the last one's directions it would depend, in its last digits, on what
                 # was asked before
                 request.enable_cached_gjk_guess = False
-        self._last: tuple[Motion, dict[int, list[tuple]]] | None = None
+        self._last: tuple[RobotMotion, dict[int, list[tuple]]] | None = None
         # per pair and sample of a batch: distance and posture when it was last computed
         self._met: NDArray | None = None
 
-    def _distances(self, motion: Motion, beyond: float) -> NDArray:
+    def _distances(self, motion: RobotMotion, beyond: float) -> NDArray:
         """Return distances (pairs, samples): exact below `beyond` m, bounds from below elsewhere (−inf: exact throughout)."""
         bound = self._bodies.sphere_distances(motion.frames, self._pairs)
         wanted = np.ones(bound.shape, dtype=bool)
@@ -106,7 +106,7 @@ class Clearance(Constraint):
         self._last = motion, nearest
         return bound
 
-    def _exact(self, motion: Motion, wanted: NDArray, distances: NDArray, beyond: float, nearest: dict[int, list[tuple]]) -> None:
+    def _exact(self, motion: RobotMotion, wanted: NDArray, distances: NDArray, beyond: float, nearest: dict[int, list[tuple]]) -> None:
         """Fill in the distances that are wanted; keep (sample, point 1, point 2, normal) of every pair where below `beyond`."""
         robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
         for sample in np.flatnonzero(wanted.any(axis=0)):
@@ -135,7 +135,7 @@ class Clearance(Constraint):
         # bodies with a common centre: no direction is better than another
         return (centres[1] - centres[0]) / apart if apart > TOUCH else np.zeros(3)
 
-    def slack(self, motion: Motion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> NDArray:
         """Return the slack (pairs, samples)."""
         return (self._distances(motion, self.clearance + NEAR) - self.clearance) / UNIT
 
@@ -166,7 +166,7 @@ class Clearance(Constraint):
             found[sample] = pinocchio.computeDistance(geometry, data, k).min_distance
         return found
 
-    def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack: nᵀ(ṗ_2 − ṗ_1) at the nearest points 1 and 2, n from 1 to 2."""
         if self._last is None or self._last[0] is not motion:
             self.slack(motion)

@@ -13,7 +13,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.checks import check_range
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import end_effector_frame, loaded_parameters, parent_joint
-from joint_dynamics.excitation.motion import Motion, Sensitivity
+from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.excitation.wrench_bounds import point_acceleration, torque_bounds
@@ -51,15 +51,15 @@ class Constraint(ABC):
     tolerance: float = 1e-4
 
     @abstractmethod
-    def slack(self, motion: Motion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> NDArray:
         """Return the slack (limits, samples), negative where the limit is broken."""
 
-    def smallest(self, motion: Motion) -> float:
+    def smallest(self, motion: RobotMotion) -> float:
         """Return the smallest slack of the motion, inf where the limit binds nothing."""
         return float(self.slack(motion).min(initial=np.inf))
 
     @abstractmethod
-    def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack; weight (limits, samples), called after `slack` of the same motion."""
 
     @abstractmethod
@@ -76,7 +76,7 @@ class SmoothConstraint(Constraint):
     """A limit on what has a second derivative between two knots."""
 
     @abstractmethod
-    def at_ends(self, motion: Motion) -> NDArray:
+    def at_ends(self, motion: RobotMotion) -> NDArray:
         """Return what `over` needs of a motion at the ends of intervals, (values, samples)."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class SmoothConstraint(Constraint):
         """Return a slack that the motion has at all times, see `Constraint`."""
         def values(t: NDArray, inside: NDArray) -> NDArray:
             parts = [slice(k, k + BLOCK) for k in range(0, len(t), BLOCK)]
-            ends = [self.at_ends(Motion(model, *trajectory.one_sided(t[part], inside[part]))) for part in parts]
+            ends = [self.at_ends(RobotMotion(model, *trajectory.one_sided(t[part], inside[part]))) for part in parts]
             return np.concatenate(ends, axis=1)
 
         def lowest(begin: NDArray, end: NDArray, first: NDArray, last: NDArray) -> tuple[NDArray, NDArray]:
@@ -111,11 +111,11 @@ class JointBound(SmoothConstraint):
         self._middle = (lower + upper)[:, None] / 2
         self._half = (upper - lower)[:, None] / 2
 
-    def slack(self, motion: Motion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> NDArray:
         """Return the slack (joints, samples)."""
         return 1 - np.abs(getattr(motion, self._quantity) - self._middle) / self._half
 
-    def at_ends(self, motion: Motion) -> NDArray:
+    def at_ends(self, motion: RobotMotion) -> NDArray:
         """Return the values themselves."""
         return np.asarray(getattr(motion, self._quantity))
 
@@ -130,7 +130,7 @@ class JointBound(SmoothConstraint):
         beyond = (end - begin) ** 2 / 4 * bend + allowance
         return (1 - (furthest + beyond) / self._half).min(axis=0), (1 - furthest / self._half).min(axis=0)
 
-    def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add −weight · sign(value − middle) / half range."""
         gradient = getattr(sensitivity, self._quantity)
         gradient -= weight * np.sign(getattr(motion, self._quantity) - self._middle) / self._half
@@ -154,22 +154,22 @@ class TorqueBound(SmoothConstraint):
         smooth.coulomb[:], smooth.coupled[2::3] = 0.0, 0.0
         self._smooth = smooth.values
 
-    def torque(self, motion: Motion) -> NDArray:
+    def torque(self, motion: RobotMotion) -> NDArray:
         """Return the torque (joints, samples) [N·m]."""
         return np.matmul(self._parameters, motion.regressor.rows)
 
-    def slack(self, motion: Motion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> NDArray:
         """Return the slack (joints, samples)."""
         rest = np.abs(self._coulomb[:len(self._limit)]) * (motion.dq == 0.0)
         return 1 - (np.abs(self.torque(motion)) + rest) / self._limit
 
-    def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add the gradient with respect to the regressor."""
         torque_bar = -weight * np.sign(self.torque(motion)) / self._limit
         rows = sensitivity.rows
         rows += self._parameters[None, :, None] * torque_bar[:, None, :]
 
-    def at_ends(self, motion: Motion) -> NDArray:
+    def at_ends(self, motion: RobotMotion) -> NDArray:
         """Return the torque without Coulomb friction, and the speeds of the joints."""
         return np.concatenate([np.matmul(self._smooth, motion.regressor.rows), motion.dq])
 
@@ -221,7 +221,7 @@ class EndEffectorBound(SmoothConstraint):
         self._reach = reach
         self._unit = (self._upper - self._lower) / 2 if np.isfinite(self._upper - self._lower) else reach
 
-    def at_ends(self, motion: Motion) -> NDArray:
+    def at_ends(self, motion: RobotMotion) -> NDArray:
         """Return the place of the end-effector."""
         return motion.frames.point(self._link, self._offset)
 
@@ -249,16 +249,16 @@ class EndEffectorBound(SmoothConstraint):
         met = np.minimum(ends - self._lower, self._upper - ends).min(axis=0)
         return lower / self._unit, met / self._unit
 
-    def _value(self, motion: Motion) -> tuple[NDArray, NDArray]:
+    def _value(self, motion: RobotMotion) -> tuple[NDArray, NDArray]:
         point = motion.frames.point(self._link, self._offset)
         return point, point[2] if self.kind == 'height' else np.hypot(point[0], point[1])
 
-    def slack(self, motion: Motion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> NDArray:
         """Return the slack (1, samples)."""
         _, value = self._value(motion)
         return np.minimum(value - self._lower, self._upper - value)[None] / self._unit
 
-    def pull_back(self, motion: Motion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
         """Add the gradient with respect to q."""
         point, value = self._value(motion)
         by_value = weight[0] / self._unit * np.where(value - self._lower < self._upper - value, 1.0, -1.0)

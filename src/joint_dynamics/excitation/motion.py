@@ -12,7 +12,7 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.link_motion import JointPlacements
 
 
-class Motion:
+class RobotMotion:
     """q, dq, ddq of a robot, (joints, samples) each; regressor and link frames are computed when first asked for.
 
     sign_speed: see `RegressorGradient`.
@@ -46,7 +46,7 @@ class Motion:
 class Sensitivity:
     """Gradient of a scalar with respect to a motion: `q`, `dq`, `ddq` (joints, samples), and `rows`, that of the regressor, as it is."""
 
-    def __init__(self, motion: Motion):
+    def __init__(self, motion: RobotMotion):
         self._motion = motion
         self.q, self.dq, self.ddq = (np.zeros_like(motion.q) for _ in range(3))
         self._rows: NDArray | None = None

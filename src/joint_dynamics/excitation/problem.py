@@ -16,7 +16,7 @@ from joint_dynamics.excitation.criteria import make_criterion, with_information
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.motion import Motion, Sensitivity
+from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
 from joint_dynamics.excitation.proof import certainly_keeps, certified_margins, intervals
 from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings
 from joint_dynamics.robot import RobotModel
@@ -81,7 +81,7 @@ class ExcitationProblem:
             raise JointDynamicsError(f'posture: expected {self.model.n} angles in rad, or a mapping of joints to them, found {given!r}')
         posture = per_joint(given, self.model.joint_names, 'posture')
         rest = posture[:, None]
-        margins = margins_of(Motion(self.model, rest, 0 * rest, 0 * rest), self.constraints)
+        margins = margins_of(RobotMotion(self.model, rest, 0 * rest, 0 * rest), self.constraints)
         broken = [f'{kind} ({margin:.3g} of the limit)' for kind, margin in margins.items() if margin <= 0]
         if broken:
             raise JointDynamicsError(f'posture: expected one that keeps every limit, found broken at rest: {", ".join(broken)}')
@@ -129,12 +129,12 @@ class ExcitationProblem:
         gradient = sum(part @ function.T for part, function in zip(sensitivity.collect(), self._functions, strict=True))
         return value, (gradient * self._scale).ravel()
 
-    def _motion(self, x: NDArray) -> Motion:
+    def _motion(self, x: NDArray) -> RobotMotion:
         coefficients = x.reshape(self._scale.shape) * self._scale
         states = [coefficients @ function for function in self._functions]
         if self.posture is not None:
             states = [state + self.posture[:, None] * rest for state, rest in zip(states, self._rest, strict=True)]
-        return Motion(self.model, states[0], states[1], states[2], SIGN_SPEED)
+        return RobotMotion(self.model, states[0], states[1], states[2], SIGN_SPEED)
 
     def check_times(self, trajectory: FourierTrajectory) -> NDArray:
         """Return times at ten times the sampling of the search, over the whole motion.

@@ -15,7 +15,7 @@ CRITERIA = ('condition_number', 'weighted_blocks', 'log_det')
 
 
 @dataclass(frozen=True)
-class Payload:
+class PayloadSettings:
     """A body fixed to the end-effector frame.
 
     `mass` [kg]; `com` [m] (3,) in that frame; `inertia` [kg·m²] about the centre of mass, axes of that frame, as XX XY XZ YY YZ ZZ.
@@ -62,7 +62,7 @@ class LimitSettings:
     torque_limit: bool = True
     viscous_friction: Any = 0.0
     coulomb_friction: Any = 0.0
-    payload: Payload | None = None
+    payload: PayloadSettings | None = None
     end_effector: str | None = None
     radius: Sequence[float | None] | None = None
     height: Sequence[float | None] | None = None
@@ -85,7 +85,7 @@ class LimitSettings:
             if getattr(self, name) is not None:
                 check_range(getattr(self, name), f'limits.{name}')
         if isinstance(self.payload, Mapping):
-            object.__setattr__(self, 'payload', from_mapping(Payload, self.payload, 'limits.payload'))
+            object.__setattr__(self, 'payload', from_mapping(PayloadSettings, self.payload, 'limits.payload'))
         for pair in self.ignored_pairs:
             if isinstance(pair, str) or len(pair) != 2:
                 raise JointDynamicsError(f'limits.ignored_pairs: expected pairs of link names, found {pair!r}')

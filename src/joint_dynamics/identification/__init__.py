@@ -2,5 +2,6 @@
 from joint_dynamics.identification.identify import identify
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.settings import IdentificationSettings
+from joint_dynamics.identification.validate import predict_torque, validate_description
 
-__all__ = ['IdentificationResult', 'IdentificationSettings', 'identify']
+__all__ = ['IdentificationResult', 'IdentificationSettings', 'identify', 'predict_torque', 'validate_description']

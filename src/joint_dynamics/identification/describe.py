@@ -34,6 +34,8 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
     for term in result.problem.terms:
         _add_term(joints[term.joint], term, values, deviation, result.problem.state, names.index(term.joint))
     _complete_hysteresis(joints)
+    for name, checked in result.extras.get('validity', {}).items():
+        joints[name]['validity'] = dict(checked)
     if result.rotor is not None:
         for k, name in enumerate(names):
             joints[name] |= result.rotor.document_of(name, _drive(standard, k))

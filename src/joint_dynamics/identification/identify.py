@@ -17,7 +17,7 @@ from joint_dynamics.identification.drive_gains.estimate import coupling_matrix, 
 from joint_dynamics.identification.drive_gains.gain_deviation import GainDoubt, gain_covariance, gain_sensitivity, stated_or_assumed
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
-from joint_dynamics.identification.drive_gains.payload_runs import Payload
+from joint_dynamics.identification.drive_gains.payload_runs import PayloadParameters
 from joint_dynamics.identification.physical.payload_body import payload_body
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan, filter_plan, observe, shortest
@@ -96,7 +96,7 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
     say('validating')
     unseen = problem.on(observed(validation)) if validation else None
     checked = fits(unseen, solution.chi, settings.moving_speed) if unseen is not None else []
-    extras['validity'] = validity(problem, solution.chi)
+    extras['validity'] = validity(problem, solution.chi, solved.standard)
     if problem.rest_speed > 0:
         extras['resting'] = resting_entry(problem, unseen, solution.chi, solved.covariance, solution.sigma)
     if loaded and 'payload' not in extras:
@@ -105,7 +105,7 @@ def identify(model: RobotModel, recordings: Sequence[Recording], validation: Seq
         extras['payload'] = _as_body(carried, remarks).summary()
     say('checking whether the result holds')
     different = payload_differences(problem, solution.chi, observed(loaded))
-    judged = check_recordings(problem, solution, measured, training, checked, unseen, settings)
+    judged = check_recordings(problem, solution, measured, training, checked, unseen, settings, solved.covariance)
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary
     notes = [*remarks, *judged.notes, *(f'{recording.name}: {note}' for recording in (*recordings, *validation, *loaded) for note in recording.notes)]
     if stated and used:
@@ -131,7 +131,7 @@ def _drive_gains(model: RobotModel, recordings: Sequence[Recording], loaded: Seq
     return found.by_joint, found.relative_covariance, {'drive_gains': found.summary(), 'payload': _as_body(found.payload, remarks).summary()}
 
 
-def _as_body(payload: Payload, notes: list[str]) -> Payload:
+def _as_body(payload: PayloadParameters, notes: list[str]) -> PayloadParameters:
     """Return the nearest payload that is a body, or the estimate with a note why not."""
     try:
         return payload_body(payload)

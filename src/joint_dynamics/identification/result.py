@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification.display import as_html, one_line
 from joint_dynamics.identification.preparation.observations import FilterPlan
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
@@ -19,6 +20,7 @@ from joint_dynamics.identification.regression.torque import standard_set
 from joint_dynamics.identification.reliability.excitation import doubtful_parameters, relative_deviation_percent
 from joint_dynamics.identification.reliability.verdict import Reason, headline, summary_of
 from joint_dynamics.identification.settings import IdentificationSettings
+from joint_dynamics.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,22 @@ class IdentificationResult:
         """The DynamicsDescription of this result: one document, whose date is that of the first look at it."""
         from joint_dynamics.identification.describe import describe
         return describe(self)
+
+    def predict(self, recording: Recording) -> NDArray:
+        """Return the torque that the description predicts along a recording, (samples, joints) [N·m], as `validate` computes it.
+
+        Joints in the order of `description`, every sample of the recording; its own torque or current takes no part. Raises
+        JointDynamicsError as `predict_torque` does.
+        """
+        from joint_dynamics.identification.validate import predict_torque
+        return predict_torque(self.description, recording, self.settings)
+
+    def __repr__(self) -> str:
+        return f'<IdentificationResult {one_line(self)}>'
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the verdict with its reasons, residuals and parameters."""
+        return as_html(self)
 
     def summary(self) -> dict[str, Any]:
         """Return summary.json of `joint-dynamics identify`: plain keys, finite numbers or None."""

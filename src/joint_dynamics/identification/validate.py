@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.arm import Arm
+from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
@@ -39,11 +40,13 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float = 0.0
 
 
 def validate_description(description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings | None = None,
-                         drive_gains: Mapping[str, float] | None = None) -> list[Fit]:
+                         drive_gains: Mapping[str, float] | None = None,
+                         notes: list[str] | None = None) -> list[Fit]:
     """Predict the torque of every recording and return one Fit each.
 
     Cut-offs are the settings' own, else those the description was identified with, else from the recordings. Drive gains: given, the settings', or
-    the description's. Raises JointDynamicsError where robot, description and recordings do not fit together.
+    the description's. notes: is told where a motion leaves the range of validity, and by how much.
+    Raises JointDynamicsError where robot, description and recordings do not fit together.
     """
     if not recordings:
         raise JointDynamicsError('validate: expected at least one recording, found none')
@@ -57,7 +60,36 @@ def validate_description(description: DynamicsDescription, recordings: Sequence[
     if model.coupling is not None and gains is not None:
         recordings = [recording if recording.current is None else with_torque(model, recording, gains) for recording in recordings]
     plan = _plan(description, recordings, settings)
-    return [validation_fit(arm, observe(recording, plan, gains), settings.moving_speed) for recording in recordings]
+    fits = []
+    for recording in recordings:
+        observation = observe(recording, plan, gains)
+        fits.append(validation_fit(arm, observation, settings.moving_speed))
+        if notes is not None:
+            notes += [f'{recording.name}: {text}' for text in beyond_validity(arm, observation)]
+    return fits
+
+
+def beyond_validity(arm: Arm, observation: Observation) -> list[str]:
+    """Return how far the samples that count leave the range in which the arm's friction was checked, by joint and quantity."""
+    watch, kept = RangeWatch(arm.validity, arm.joint_names), observation.kept
+    watch.see(observation.dtheta[kept], arm.link_torque(observation.q[kept], observation.dq[kept], observation.ddq[kept]))
+    if observation.temperature is not None:
+        watch.see_temperature(observation.temperature[kept])
+    return watch.extent()
+
+
+def predict_torque(description: DynamicsDescription, recording: Recording, settings: IdentificationSettings | None = None) -> NDArray:
+    """Predict the torque of one recording at every sample, (samples, joints) [N·m], joints in the description's order.
+
+    As `validate_description` does, but over the whole recording: within 1/position_cutoff of its ends the filtered motion is less exact.
+    What the recording holds of torque or current takes no part, and may be absent. Raises JointDynamicsError where description and recording
+    do not fit together or the recording is too short for the filters.
+    """
+    arm = Arm.from_description(None, description)
+    recording = recording.select(arm.joint_names)
+    plan = replace(_plan(description, [recording], settings or IdentificationSettings()), trim=0.0)
+    motion = replace(recording, tau=np.zeros_like(recording.q), current=None)
+    return predicted_torque(arm, observe(motion, plan))
 
 
 def _plan(description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:

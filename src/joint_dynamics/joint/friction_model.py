@@ -130,9 +130,28 @@ class FrictionModel:
         """Forget the hysteresis, see `MaxwellSlip.reset`."""
         self._slip().reset(theta, direction)
 
-    def bounded(self, load: ArrayLike) -> FrictionModel:
-        """Return the same friction whose level takes no more than |τ_J| = load (n,) N·m; the hysteresis is shared."""
-        return FrictionModel({**self.parameters, 'tau_max': load}, self.maxwell_slip, joints=self.joints, quadrants=self.quadrants)
+    @property
+    def depends_on_load(self) -> NDArray:
+        """Whether the friction of each joint depends on τ_J, (n,) bool."""
+        p = self.parameters
+        loaded: NDArray = (p['F_Cl'] != 0) | (p['F_C1'] != 0)
+        return loaded if self.quadrants is None else loaded | self._dry
+
+    @property
+    def depends_on_temperature(self) -> NDArray:
+        """Whether the friction of each joint depends on T, (n,) bool."""
+        return (self.parameters['F_T1'] != 0) | (self.parameters['F_T2'] != 0)
+
+    def bounded(self, load: ArrayLike, temperature: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf)) -> FrictionModel:
+        """Return the same friction whose level takes no more than |τ_J| = load (n,) N·m, at temperatures within [low, high] (n,) °C.
+
+        T_0, where the part of temperature vanishes, stays within them. The hysteresis is shared.
+        """
+        p = self.parameters
+        low = np.minimum(np.maximum(p['T_min'], temperature[0]), p['T_0'])
+        high = np.maximum(np.minimum(p['T_max'], temperature[1]), p['T_0'])
+        bounds = {'tau_max': load, 'T_min': low, 'T_max': np.maximum(high, np.nextafter(low, np.inf))}
+        return FrictionModel({**p, **bounds}, self.maxwell_slip, joints=self.joints, quadrants=self.quadrants)
 
     def copy(self) -> FrictionModel:
         """Return an independent twin with its own hysteresis state."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -26,6 +27,7 @@ class Diagnostics:
         self._statuses: dict[str, DiagnosticStatus] = {}
         self._ends: dict[str, float] = {}
         self._changed = False
+        self._said: set[str] = set()
         self._ticks = 0
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', STATE)
         # On the steady clock: a simulation that stands still must still be able to say why. The timer also wakes the
@@ -50,6 +52,15 @@ class Diagnostics:
         """Set a condition that is over already, to be forgotten after `lasting` s of the wall."""
         self.set(name, level, message)
         self._ends[name] = time.monotonic() + lasting
+
+    def beyond(self, notes: Iterable[str]) -> None:
+        """Set `validity`: what has left the range in which the friction was checked; each note is logged when it is new."""
+        notes = list(notes)
+        for note in notes:
+            if note not in self._said:
+                self._said.add(note)
+                self._node.get_logger().warning(note)
+        self.set('validity', WARN if notes else OK, '; '.join(notes) or 'within the range in which the friction was checked')
 
     def clear(self, name: str) -> None:
         """Forget one condition."""

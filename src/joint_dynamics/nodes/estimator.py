@@ -176,6 +176,8 @@ class EstimatorNode(DynamicsNode):
             return
         for name, (level, message, shown) in self._session.conditions().items():
             self.diagnostics.set(name, LEVELS[level], message, **shown)
+        if self._session.arm.validity is not None:
+            self.diagnostics.beyond(self._session.beyond)
 
     # Services and the saved file.
 

@@ -285,6 +285,8 @@ class FeedforwardNode(DynamicsNode):
             # Before a trajectory comes: whether α and temperatures will count in it.
             loop.look(self._now())
         self.diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self.parameters['law'])
+        if loop.arm.validity is not None:
+            self.diagnostics.beyond(loop.beyond)
 
     def _report(self) -> None:
         loop, diagnostics = self._loop, self.diagnostics

@@ -23,6 +23,7 @@ from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS, InputSet
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.run import run
+from joint_dynamics.nodes.saving import Saving
 from joint_dynamics.nodes.topics import LATCHED, STATE, STATUS, TopicRow
 from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import RecordingBuilder
@@ -65,7 +66,7 @@ class IdentifierNode(DynamicsNode):
         ParameterRow('validation_recordings', 0, 'how many of the last recordings only validate', '', 0, 100, applies='at once'),
         ParameterRow('output_folder', '', 'where results go; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
                      applies='at once'),
-        ParameterRow('save_recordings', True, 'write the recordings there too, as CSV', applies='at once'),
+        ParameterRow('save_recordings', True, 'write the recordings there too, as they come (rosbag2)', applies='at once'),
     )
     TOPICS = (
         *INPUT_TOPICS,
@@ -78,7 +79,7 @@ class IdentifierNode(DynamicsNode):
                  'follows it (`follow_topics`) never runs ahead of what is recorded'),
         TopicRow('~/start_recording', 'std_srvs/Trigger', 'service', 'begin a recording of the inputs'),
         TopicRow('~/stop_recording', 'std_srvs/Trigger', 'service', 'end it; it is kept for identify'),
-        TopicRow('~/clear', 'std_srvs/Trigger', 'service', 'forget all recordings'),
+        TopicRow('~/clear', 'std_srvs/Trigger', 'service', 'forget all recordings (their files stay)'),
         TopicRow('~/identify', 'std_srvs/Trigger', 'service', 'identify the robot from all recordings; answers when it is done'),
     )
 
@@ -92,10 +93,13 @@ class IdentifierNode(DynamicsNode):
         self._recordings: list[tuple[str, RecordingBuilder]] = []
         self._loaded: list[tuple[str, RecordingBuilder]] = []
         self._count = 0
+        self._saving = Saving(self)
+        if self.parameters['save_recordings']:
+            self._saving.end_leftovers(self._folder())
         self._is_loaded = False
         self._worker: Worker | None = None
         self._answer: Future | None = None
-        self._inputs = InputSet(self, settings, on_message=self._take)
+        self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write)
         self.subscribe(String, 'motion_status', self._take_motion_status, STATE)
         self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
@@ -131,10 +135,13 @@ class IdentifierNode(DynamicsNode):
         unnamed = self._inputs.checks.unnamed_joints()
         if unnamed:
             raise JointDynamicsError(f'start_recording: expected joint states of all joints, found none of {", ".join(unnamed)}')
+        if self.parameters['save_recordings']:
+            self._count = self._saving.begin(self._folder(), self._count, self.get_clock().now().nanoseconds)
+        else:
+            self._count += 1
         # The node's own builder only ever learns the names of interfaces, which are latched and come once, before any recording.
         self._recording = copy.deepcopy(self._builder)
         self._started = self._now()
-        self._count += 1
         self._is_loaded = self.parameters['loaded']
         self._say(f'recording {self._count}')
         return f'recording {self._count} started'
@@ -146,8 +153,9 @@ class IdentifierNode(DynamicsNode):
         seconds = self._now() - self._started
         (self._loaded if self._is_loaded else self._recordings).append((f'recording_{self._count}', builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
+        saved = self._saving.end(f'recording_{self._count}')
         self._say('idle')
-        return f'recording {self._count}{", loaded" * self._is_loaded}: {seconds:.2f} s, messages: {messages}'
+        return f'recording {self._count}{", loaded" * self._is_loaded}: {seconds:.2f} s, messages: {messages}{saved}'
 
     def _take_motion_status(self, message: String) -> None:
         if self._recording is not None and message.data.startswith(('stopped', 'failed')):
@@ -155,6 +163,7 @@ class IdentifierNode(DynamicsNode):
 
     def _clear(self) -> str:
         forgotten = len(self._recordings) + len(self._loaded)
+        self._saving.saved.clear()
         self._recordings.clear()
         self._loaded.clear()
         return f'{forgotten} recordings forgotten'
@@ -181,7 +190,7 @@ class IdentifierNode(DynamicsNode):
                                      f'found {len(self._recordings)}')
         job = Job(self.parameters['robot_file'] or self.robot.urdf or '', tuple(self.parameters['joints']), tuple(self.robot.mounting or ()),
                   tuple(self._recordings), tuple(self._loaded), validation, self._identification_settings(), str(self._folder()),
-                  self.parameters['save_recordings'])
+                  dict(self._saving.saved))
         with tempfile.NamedTemporaryFile(prefix='joint_dynamics_job_', delete=False) as file:
             pickle.dump(job, file, protocol=pickle.HIGHEST_PROTOCOL)
         self._worker = Worker('joint_dynamics.nodes.identify_worker', file.name)
@@ -192,6 +201,7 @@ class IdentifierNode(DynamicsNode):
     def _poll(self) -> None:
         if self._recording is not None and self._now() - self._started > self.parameters['max_duration']:
             self.get_logger().warning(self._stop_recording())
+        self._saving.poll()
         if self._worker is None:
             return
         status = self._worker.status

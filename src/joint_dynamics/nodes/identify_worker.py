@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording import Recording, RecordingBuilder
+from joint_dynamics.recording import Recording, RecordingBuilder, refuse_recording
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Job:
         recordings: (name, filled builder) in the order recorded; validation: how many of the last ones only validate; loaded: those
             with a payload.
         settings: of the identification, as IdentificationSettings.from_config takes them.
-        folder: where the results go; save_recordings: whether the recordings are written there too, as CSV.
+        folder: where the results go; saved: name -> folder of the recordings that were written, which say there if they were refused.
 
     """
 
@@ -40,7 +40,7 @@ class Job:
     validation: int
     settings: dict[str, Any]
     folder: str
-    save_recordings: bool
+    saved: dict[str, str]
 
 
 def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
@@ -68,11 +68,8 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
                 found.append(builder.build(name).select(model.joint_names))
             except JointDynamicsError as error:
                 left_out[name] = ' '.join(str(error).split())
-                continue
-            if job.save_recordings:
-                part = folder / f'.{name}.csv.part'
-                found[-1].save_csv(part)
-                part.replace(folder / f'{name}.csv')
+                if name in job.saved:
+                    refuse_recording(job.saved[name], left_out[name])
         if len(found) < needed:
             reasons = '; '.join(f'{name}: {reason}' for name, reason in left_out.items())
             raise JointDynamicsError(f'identify: expected at least {needed} recordings that can be used, found {len(found)} ({reasons})')

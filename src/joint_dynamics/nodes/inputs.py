@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rclpy.serialization import deserialize_message
+
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.input_checks import InputChecks
@@ -122,8 +124,9 @@ class InputSet:
     `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival. Quantities are
     those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not reflected yet; names are
     those of the robot. `on_message(topic, message, received [ns])` is called instead where the node reads messages by itself (with
-    a RecordingBuilder), and `after(topic)` when the samples of a message are through. A message that cannot be read is counted and
-    reported, never passed on.
+    a RecordingBuilder),
+    `on_bytes(topic, type, data, received [ns])` before either, with the topic's full name and the message as it came, and
+    `after(topic)` when the samples of a message are through. A message that cannot be read is counted and reported, never passed on.
 
     Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does not have, and
     not before it has spoken: two sensors of one signal never mix.
@@ -131,12 +134,14 @@ class InputSet:
 
     def __init__(self, node: DynamicsNode, settings: RecordingSettings,
                  on_sample: Callable[[str, int, Sequence[str], Any], None] | None = None,
-                 on_message: Callable[[str, Any, int], None] | None = None, after: Callable[[str], None] | None = None):
+                 on_message: Callable[[str, Any, int], None] | None = None, after: Callable[[str], None] | None = None,
+                 on_bytes: Callable[[str, str, bytes, int], None] | None = None):
         self.settings = settings
         self._node = node
         self._on_sample = on_sample
         self._on_message = on_message
         self._after = after
+        self._on_bytes = on_bytes
         self._received: dict[str, float] = {}
         self.checks = InputChecks(node, settings.joint_states[0] if settings.joint_states else None, settings.names)
         self._bad: dict[str, int] = {}
@@ -160,7 +165,10 @@ class InputSet:
                 row = None if topic in known else '<temperature_topics>' if name == TEMPERATURE else '<arrays>'
                 if name == KEYS:
                     self._limits[topic] = math.inf
-                node.subscribe(kind, topic, self._reader(adapter, topic), LATCHED if name == KEYS else quality, row=row)
+                read = self._reader(adapter, topic)
+                if on_bytes is not None:
+                    read = self._bytes_reader(read, node.resolve_topic_name(topic), topic, kind, name)
+                node.subscribe(kind, topic, read, LATCHED if name == KEYS else quality, row=row, raw=on_bytes is not None)
         node.every(0.1, self.report, steady=True)
 
     @property
@@ -213,10 +221,28 @@ class InputSet:
                 if after is not None:
                     after(topic)
             except JointDynamicsError as error:
-                self._bad[topic] = self._bad.get(topic, 0) + 1
-                self._bad_since = monotonic()
-                self._reason = one_line(error)
+                self._note_bad(topic, error)
         return take
+
+    def _bytes_reader(self, take: Callable[[Any], None], full_name: str, topic: str, kind: type, name: str) -> Callable[[bytes], None]:
+        """Return a callback for bytes. They are the ones that came: rclpy's own serialization appends some that other readers refuse."""
+        clock, on_bytes = self._node.get_clock(), self._on_bytes
+        assert on_bytes is not None
+
+        def take_bytes(data: bytes) -> None:
+            on_bytes(full_name, name, data, clock.now().nanoseconds)
+            try:
+                message = deserialize_message(data, kind)
+            except RuntimeError as error:
+                self._note_bad(topic, error)
+                return
+            take(message)
+        return take_bytes
+
+    def _note_bad(self, topic: str, error: Exception) -> None:
+        self._bad[topic] = self._bad.get(topic, 0) + 1
+        self._bad_since = time.monotonic()
+        self._reason = one_line(error)
 
     def _sifted(self, adapter: Input, quantity: str, names: Sequence[str], values: Any) -> tuple[Sequence[str], Any]:
         """Return the names and values that count of a sample of a quantity that a second encoder gives, too."""

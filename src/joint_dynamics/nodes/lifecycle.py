@@ -109,9 +109,10 @@ class DynamicsNode(Node):
 
     # What a node uses.
 
-    def subscribe(self, kind: type, topic: str, callback: Callable, qos: QoSProfile = SENSOR, *, row: str | None = None) -> Any:
-        """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic."""
-        return self._own(self.destroy_subscription, topic if row is None else row, self.create_subscription, kind, topic, callback, qos)
+    def subscribe(self, kind: type, topic: str, callback: Callable, qos: QoSProfile = SENSOR, *, row: str | None = None,
+                  raw: bool = False) -> Any:
+        """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic; `raw`: to the bytes."""
+        return self._own(self.destroy_subscription, topic if row is None else row, self.create_subscription, kind, topic, callback, qos, raw=raw)
 
     def advertise(self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None) -> Any:
         """Create a publisher that lives until cleanup and, unless `when_inactive`, is silent when the node is not active."""

@@ -1,15 +1,13 @@
 """One Recording of aligned arrays, from rosbag2, CSV or live topics."""
+from joint_dynamics.recording.bag_writer import BagWriter
 from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.load import load_recording
 from joint_dynamics.recording.mcap_checksums import add_checksums, check_checksums
 from joint_dynamics.recording.periods import PeriodAverage, average_periods
 from joint_dynamics.recording.recording import QUANTITIES, Recording
+from joint_dynamics.recording.recordings_folder import end_unfinished, new_recording, refuse_recording
 from joint_dynamics.recording.repetition import Repetition, find_repetition
 from joint_dynamics.recording.settings import RecordingSettings
 
-# The field `load` (known load torque) lives on instances, the reader on the class: an instance's value hides the classmethod.
-Recording.load = classmethod(lambda cls, spec, settings=None, joint_names=None:  # type: ignore[assignment]
-                             load_recording(spec, settings, joint_names))
-
-__all__ = ['QUANTITIES', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'Repetition', 'add_checksums',
-           'average_periods', 'check_checksums', 'find_repetition', 'load_recording']
+__all__ = ['QUANTITIES', 'BagWriter', 'PeriodAverage', 'Recording', 'RecordingBuilder', 'RecordingSettings', 'Repetition', 'add_checksums',
+           'average_periods', 'check_checksums', 'end_unfinished', 'find_repetition', 'load_recording', 'new_recording', 'refuse_recording']

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from joint_dynamics.documents import parse_yaml, read_text
@@ -11,6 +12,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.inputs import absolute, topic_regex
 from joint_dynamics.recording.mcap_checksums import check_checksums
+from joint_dynamics.recording.unfinished import bytes_left_out, stored_messages, unfinished_file
 
 #: control_msgs is on no Python package index; bags without message definitions (sqlite3 before Iron) are read with these.
 CONTROL_MSGS = {
@@ -22,14 +24,19 @@ CONTROL_MSGS = {
 ZSTD = b'\x28\xb5\x2f\xfd'
 
 
-def read_bag(path: Path, builder: RecordingBuilder) -> None:
-    """Add all messages of a bag that the builder's inputs want; `path` is a rosbag2 folder, a .mcap or a .db3 file.
+def read_bag(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
+    """Add all messages of a bag that the builder's inputs want; `path` is a rosbag2 folder, a .mcap or a .db3 file; return notes.
 
-    Raises JointDynamicsError when the bag cannot be read to its end, or a topic is missing, of another type, or empty.
+    A recording with MCAP storage that was never ended (no metadata.yaml, or no end of the file) is read up to its last whole chunk, and a note
+    says so. Raises JointDynamicsError when the bag cannot be read to its end, or a topic is missing, of another type, or empty.
     """
     # Imported here: half of the start-up time of the command line otherwise.
     from rosbags.rosbag2 import Reader
 
+    with _reading(path):
+        unfinished = unfinished_file(path)
+    if unfinished is not None:
+        return (_read_unfinished(path, unfinished, builder),)
     if path.is_dir() and not (path / 'metadata.yaml').is_file():
         found = ', '.join(sorted(item.name for item in path.iterdir())[:5]) or 'nothing'
         raise JointDynamicsError(f'{path}: a rosbag2 folder must have metadata.yaml, found {found} (a recording that was not ended? '
@@ -65,9 +72,33 @@ def read_bag(path: Path, builder: RecordingBuilder) -> None:
             stated = sum(item.msgcount for item in connections if item.topic == topic)
             if count < stated:
                 raise JointDynamicsError(f'{path}: truncated or damaged: {stated} messages stated on {topic}, found {count}')
+        return ()
     finally:
         with _reading(path):
             reader.close()
+
+
+def _read_unfinished(path: Path, file: Path, builder: RecordingBuilder) -> str:
+    """Add the messages of an MCAP file without index, with what else a reader of bags looks at; return the note."""
+    from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
+
+    formats = {'ros2msg': MessageDefinitionFormat.MSG, 'ros2idl': MessageDefinitionFormat.IDL, 'omgidl': MessageDefinitionFormat.IDL}
+    connections: dict[str, SimpleNamespace] = {}
+    first, last = None, 0
+    with _reading(path):
+        for stored in stored_messages(file):
+            first, last = stored.received if first is None else min(first, stored.received), max(last, stored.received)
+            if stored.topic not in connections:
+                encoding, text = stored.definition
+                definition = MessageDefinition(formats.get(encoding, MessageDefinitionFormat.NONE), text)
+                connections[stored.topic] = SimpleNamespace(msgtype=stored.kind, msgdef=definition)
+        wanted = choose_topics(path, {topic: item.msgtype for topic, item in connections.items()}, builder)
+        store = typestore([connections[topic] for topic in wanted])
+        for stored in stored_messages(file):
+            if stored.topic in wanted:
+                builder.add_message(stored.topic, store.deserialize_cdr(stored.data, stored.kind), stored.received)
+        left = bytes_left_out(file)
+    return f'never ended: read {(last - (first or 0)) * 1e-9:.2f} s, up to its last whole chunk ({left} bytes after it left out)'
 
 
 def _check_file(path: Path) -> str:

@@ -16,7 +16,7 @@ from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.recording import QUANTITIES, Recording
 
 #: Array of a Recording -> start of its columns' names.
-COLUMNS = {**{name: name for name in QUANTITIES}, 'current': 'cur', 'temperature': 'temp'}
+COLUMNS = {**{name: name for name in QUANTITIES}, 'current': 'cur', 'temperature': 'temp', 'load_torque': 'load'}
 QUANTITY_OF = {column: quantity for quantity, column in COLUMNS.items()}
 NAME = re.compile(r'([A-Za-z_]+?)([0-9]{1,6})')
 #: Bounds of a file: bytes, columns, characters of a line; and of its time, s.

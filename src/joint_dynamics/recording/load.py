@@ -34,16 +34,17 @@ def load_recording(spec: str | Path, settings: RecordingSettings | Mapping[str, 
     builder = RecordingBuilder(joint_names, settings, limits)
     if not path.exists():
         raise JointDynamicsError(f'{path}: no such recording (expected a rosbag2 folder, a .mcap, .db3 or .csv file)')
-    unused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     if path.is_dir() or path.suffix in ('.mcap', '.db3'):
-        read_bag(path, builder)
+        notes = read_bag(path, builder)
     elif path.suffix.lower() == '.csv':
         unused = read_csv(path, builder)
+        notes = (f'columns not used: {", ".join(unused)}',) if unused else ()
     else:
         ending = path.suffix or 'without ending'
         raise JointDynamicsError(f'{path}: expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file {ending}')
     recording = builder.build(str(spec), window)
-    return replace(recording, notes=(*recording.notes, f'columns not used: {", ".join(unused)}')) if unused else recording
+    return replace(recording, notes=(*recording.notes, *notes)) if notes else recording
 
 
 def parse_spec(spec: str | Path) -> tuple[Path, Window]:

@@ -19,7 +19,7 @@ MAGIC = b'\x89MCAP0\r\n'
 HEADER, FOOTER, MESSAGE, CHUNK, ATTACHMENT, DATA_END = 0x01, 0x02, 0x05, 0x06, 0x09, 0x0F
 BLOCK = 1 << 20
 #: Opcode and length of a record; start of a chunk up to its checksum.
-_PREFIX, _CHUNK = struct.Struct('<BQ'), struct.Struct('<QQQI')
+PREFIX, _CHUNK = struct.Struct('<BQ'), struct.Struct('<QQQI')
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _check(path: Path, file: BinaryIO) -> Checksums:
                 raise _damaged(path, 'an attachment')
         elif record.kind == DATA_END:
             stated = _u32(file, record.start)
-            end = record.start - _PREFIX.size
+            end = record.start - PREFIX.size
             # from the start of the file, after the magic bytes, or after the header: all three are in use
             begins = (0, len(MAGIC), *[item.start + item.length for item in records[:1] if item.kind == HEADER])
             whole = bool(stated)
@@ -118,8 +118,8 @@ def _records(path: Path, file: BinaryIO) -> Iterator[_Record]:
         raise JointDynamicsError(f'{path}: cannot be read (not an MCAP file): other magic bytes at its start')
     while True:
         file.seek(position)
-        kind, length = _PREFIX.unpack(file.read(_PREFIX.size))
-        start = position + _PREFIX.size
+        kind, length = PREFIX.unpack(file.read(PREFIX.size))
+        start = position + PREFIX.size
         position = start + length
         if position > size - len(MAGIC) or (kind in (CHUNK, ATTACHMENT, FOOTER) and length < 20) or (kind == DATA_END and length < 4):
             raise JointDynamicsError(f'{path}: cannot be read (truncated or damaged): a record at byte {start} does not fit into the file')
@@ -134,7 +134,7 @@ def _summary(file: BinaryIO, footer: _Record) -> tuple[int, int]:
     """Return where what the footer's checksum covers begins, and that checksum."""
     file.seek(footer.start)
     summary, _, stated = struct.unpack('<QQI', file.read(20))
-    return min(summary, footer.start) or footer.start - _PREFIX.size, stated
+    return min(summary, footer.start) or footer.start - PREFIX.size, stated
 
 
 def _add_to_chunk(file: BinaryIO, record: _Record) -> None:

@@ -16,11 +16,13 @@ from joint_dynamics.robot.limits import JointLimits
 
 Array = NDArray[np.float64]
 #: Beyond this no joint of any arm is: rad (m), rad/s (m/s), N·m (N), A; °C. A multi-turn joint may count a thousand turns.
-ANY_ARM = {'q': 1e4, 'theta': 1e4, 'dq': 1e3, 'dtheta': 1e3, 'tau': 1e6, 'load': 1e6, 'current': 1e4, 'temperature': 1e3,
+ANY_ARM = {'q': 1e4, 'theta': 1e4, 'dq': 1e3, 'dtheta': 1e3, 'tau': 1e6, 'load_torque': 1e6,
+           'current': 1e4, 'temperature': 1e3,
            'motor_position': 1e7, 'motor_velocity': 1e5, 'motor_torque': 1e6}
-UNIT = {'q': 'rad', 'theta': 'rad', 'dq': 'rad/s', 'dtheta': 'rad/s', 'tau': 'N·m', 'load': 'N·m', 'current': 'A', 'temperature': '°C',
+UNIT = {'q': 'rad', 'theta': 'rad', 'dq': 'rad/s', 'dtheta': 'rad/s', 'tau': 'N·m', 'load_torque': 'N·m',
+        'current': 'A', 'temperature': '°C',
         'motor_position': 'rad', 'motor_velocity': 'rad/s', 'motor_torque': 'N·m'}
-POSITION, EFFORT = ('q', 'theta', 'motor_position'), ('tau', 'load', 'current', 'motor_torque')
+POSITION, EFFORT = ('q', 'theta', 'motor_position'), ('tau', 'load_torque', 'current', 'motor_torque')
 ORDERS = 100.0
 """Times a limit of the robot that a value may be: limits in URDFs are often placeholders, two orders of magnitude are none."""
 ACCELERATION = 2000.0
@@ -56,7 +58,8 @@ def bounds(quantity: str, joints: Sequence[str], robot_joints: Sequence[str] | N
     if limits is None or robot_joints is None:
         return found
     widest = np.maximum(np.abs(limits.lower), np.abs(limits.upper))
-    stated = {'q': widest, 'theta': widest, 'dq': limits.velocity, 'dtheta': limits.velocity, 'tau': limits.effort, 'load': limits.effort}
+    stated = {'q': widest, 'theta': widest, 'dq': limits.velocity, 'dtheta': limits.velocity,
+              'tau': limits.effort, 'load_torque': limits.effort}
     if quantity in stated:
         own = np.array([stated[quantity][robot_joints.index(name)] if name in robot_joints else np.inf for name in joints])
         found = np.minimum(found, np.where(own > 0, ORDERS * own, np.inf))

@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.errors import JointDynamicsError
 
+if TYPE_CHECKING:
+    from joint_dynamics.recording.settings import RecordingSettings
+    from joint_dynamics.robot.limits import JointLimits
+
 Array = NDArray[np.float64]
 #: The arrays of a recording, in the order in which they are written.
-QUANTITIES = ('q', 'dq', 'tau', 'current', 'theta', 'dtheta', 'temperature', 'load')
+QUANTITIES = ('q', 'dq', 'tau', 'current', 'theta', 'dtheta', 'temperature', 'load_torque')
 #: A spacing may differ from the mean by this share of it (rounding of stamps to nanoseconds, of CSV numbers to decimals).
 UNIFORM = 1e-3
 
@@ -38,7 +42,7 @@ class Recording:
         theta: (N, n) motor-side position, reflected to the joint side (divided by the gear ratio), rad.
         dtheta: (N, n) motor-side speed, reflected, rad/s.
         temperature: (N, n) joint temperature, °C.
-        load: (N, n) known torque through the transmission, N·m. (On the class, `Recording.load(path, …)` is `load_recording`.)
+        load_torque: (N, n) known torque through the transmission, N·m.
         name: where it comes from, for tables and messages.
         notes: what was done to the data on the way in (resampling, gaps bridged, alignment error, joints that never move).
 
@@ -54,7 +58,7 @@ class Recording:
     theta: Array | None = None
     dtheta: Array | None = None
     temperature: Array | None = None
-    load: Array | None = None
+    load_torque: Array | None = None
     name: str = 'recording'
     notes: tuple[str, ...] = ()
 
@@ -84,6 +88,17 @@ class Recording:
                 raise JointDynamicsError(f'{self.name}: {quantity} of {names[column]} must be finite, found {array[row, column]} '
                                          f'at {time[row]:.6g} s')
             object.__setattr__(self, quantity, array)
+
+    @staticmethod
+    def load(spec: str | Path, settings: RecordingSettings | Mapping[str, Any] | None = None,
+             joint_names: Sequence[str] | None = None, limits: JointLimits | None = None) -> Recording:
+        """Read a rosbag2 folder, an .mcap, .db3 or CSV file, optionally a window `PATH@t0:t1`: `load_recording` by its short name."""
+        from joint_dynamics.recording.load import load_recording
+        return load_recording(spec, settings, joint_names, limits)
+
+    def __repr__(self) -> str:
+        return (f'<Recording {self.name}: {self.n} joints, {self.samples} samples at {self.rate:.6g} Hz ({self.duration:.6g} s): '
+                f'{", ".join(self.quantities)}>')
 
     @property
     def n(self) -> int:

@@ -22,7 +22,8 @@ from joint_dynamics.recording.recording import QUANTITIES
 LINK_EFFORT = {'torque': 'tau', 'current': 'current', 'none': None}
 MOTOR_EFFORT = {'torque': 'motor_torque', 'current': 'current', 'none': None}
 INTERFACES = {'position': 'q', 'velocity': 'dq', 'effort': 'tau', 'torque': 'tau', 'current': 'current', 'temperature': 'temperature'}
-ALIASES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau'}
+#: Names of quantities in a configuration that are not those of the arrays of a Recording.
+ALIASES = {'position': 'q', 'velocity': 'dq', 'torque': 'tau', 'load': 'load_torque'}
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class RecordingSettings:
         if self.link_states:
             found.append(JointStateInput(self.link_states, 'q', 'dq', replaces=True, header=header))
         if self.load_torques:
-            found.append(JointStateInput(self.load_torques, effort='load', header=header))
+            found.append(JointStateInput(self.load_torques, effort='load_torque', header=header))
         found += [TemperatureInput(topic, known, header) for topic in self.temperatures]
         found += self.arrays
         if self.dynamic_joint_states:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from joint_dynamics.excitation.constraints import TorqueBound
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import end_effector_frame, parent_joint
-from joint_dynamics.excitation.motion import Motion
+from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.report.html import Report
 
@@ -27,7 +27,7 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     limits = MotionLimits.of(model, plan.settings.limits)
     constraints = all_constraints(model, plan.settings.limits)
     time = np.linspace(0.0, trajectory.duration, POINTS)
-    motion = Motion(model, *trajectory.motion(time))
+    motion = RobotMotion(model, *trajectory.motion(time))
     report = Report('Excitation', f'{model.pinocchio.name}, {model.n} joints, profile {plan.settings.profile}, {trajectory.duration:.2f} s')
     report.add_section('What it is worth')
     if plan.doubt:

@@ -27,18 +27,20 @@ def _stamp() -> str:
 
 
 STAMP = _stamp()
+#: Kernels are inlined: their arguments are tuples of many arrays, and a call that stays one copies all and counts a reference to each.
+OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'forceinline': True}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Return `function` compiled by numba on first use; kept on disk where that is possible and safe, else for this process only."""
     try:
-        kernel: Any = numba.njit(cache=True, error_model='numpy')(function)
+        kernel: Any = numba.njit(cache=True, **OPTIONS)(function)
         cache_file = kernel._cache._cache_file
         if not hasattr(cache_file, '_source_stamp'):
             raise AttributeError('_source_stamp')
     except (RuntimeError, AttributeError):
         # No place to keep it in (a read-only installation without a home), or a numba that keeps its books in another way.
-        return numba.njit(error_model='numpy')(function)
+        return numba.njit(**OPTIONS)(function)
     cache_file._source_stamp = STAMP
     return kernel
 

@@ -168,7 +168,7 @@ def joint_torques(c, maps, joint, play, radius, weight, q, dq, theta, omega):
 
 
 @compiled
-def rates(links, plant, state, derivative, power, heat, load, work):
+def rates(links, plant, state, derivative, power, heat, load, work, outside):
     """Fill `derivative` (4, n) of state.motion, `power` (7,) and `heat` (n,) of gears [W], `load` (n,) [N·m]."""
     motion = state.motion
     power[:] = 0.0
@@ -191,9 +191,8 @@ def rates(links, plant, state, derivative, power, heat, load, work):
         power[FRICTION] += f * omega
         power[DAMPING] += burnt
         heat[j] = f * omega + burnt
-    forward_dynamics(links, motion[0], motion[1], load, derivative[1], work)
-    outside = work.outside
-    if outside.forward != 0:
+    forward_dynamics(links, motion[0], motion[1], load, derivative[1], work, outside)
+    if outside is not None:
         for j in range(heat.size):
             # What was applied beside the joints' torques, by a push on a body, and what contacts did.
             power[EXTERNAL] += (outside.smooth[j] + outside.bias[j] - load[j]) * motion[1, j]

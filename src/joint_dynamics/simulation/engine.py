@@ -111,7 +111,7 @@ def _warm(plant, state, heat, ambient, period, heat_speed):
 
 
 @compiled
-def runge_kutta(links, plant, state, step, heat, scratch, work):
+def runge_kutta(links, plant, state, step, heat, scratch, work, outside):
     """Advance state.motion, the plays and the audit by one step of classical Runge-Kutta [s]; add the gears' losses to `heat` (n,) [J]."""
     n = heat.size
     start, slope, total = scratch[0:4], scratch[4:8], scratch[8:12]
@@ -124,7 +124,7 @@ def runge_kutta(links, plant, state, step, heat, scratch, work):
             total[i, j] = 0.0
     for stage in range(4):
         share = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
-        rates(links, plant, state, slope, power, burnt, load, work)
+        rates(links, plant, state, slope, power, burnt, load, work, outside)
         ahead = step if stage == 2 else 0.5 * step
         for i in range(4):
             for j in range(n):
@@ -166,11 +166,12 @@ def measure(plant, state, out):
 
 
 @compiled
-def run(links, plant, state, control, mode, q, dq, effort, period, substeps, ambient, heat_speed, work, out):
+def run(links, plant, state, control, mode, q, dq, effort, period, substeps, ambient, heat_speed, work, outside, out):
     """Run one tick per row of the commands `q`, `dq`, `effort` (ticks, n); fill `out` (ticks, rows, n).
 
     A tick reads the encoders, is measured, computes the current, and then lasts `period` [s] in `substeps` steps. Heat flows
-    `heat_speed` times faster than in reality. Returns the number of ticks done: fewer than asked for when a number is no longer finite.
+    `heat_speed` times faster than in reality. `outside`: who computes the links' acceleration, None: `forward_dynamics` itself.
+    Returns the number of ticks done: fewer than asked for when a number is no longer finite.
     """
     n = state.joints.size
     step = period / substeps
@@ -189,13 +190,12 @@ def run(links, plant, state, control, mode, q, dq, effort, period, substeps, amb
             for j in range(n):
                 joint, lag = state.joints[j], plant.joints[j].current_lag
                 joint.current += (1.0 - np.exp(-step / lag) if lag > 0.0 else 1.0) * (wanted[j] - joint.current)
-            runge_kutta(links, plant, state, step, heat, scratch, work)
+            runge_kutta(links, plant, state, step, heat, scratch, work, outside)
         for j in range(n):
             heat[j] /= period
             out[tick, 15, j] = state.joints[j].external
-            if work.outside.forward != 0:
+            if outside is not None:
                 # Of the last stage of the tick: what pushes bodies and what touches them, as torques of the joints.
-                outside = work.outside
                 out[tick, 15, j] += outside.smooth[j] + outside.bias[j] - outside.applied[j] + outside.constraint[j]
         _warm(plant, state, heat, ambient, period, heat_speed)
         if not np.isfinite(state.motion).all():

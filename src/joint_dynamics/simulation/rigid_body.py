@@ -36,7 +36,9 @@ class Links(NamedTuple):
 
 
 class Outside(NamedTuple):
-    """Another simulator's rigid bodies, in its own memory: called instead of the kernels here where `forward` is not 0.
+    """Another simulator's rigid bodies, in its own memory: called instead of the kernels here.
+
+    Kernels take None where there is none: they are compiled for either, and not slowed down by what they do not use.
 
     `forward`: address of a C function void(model, data) that fills `acceleration` (n,), `smooth`, `bias` and
     `constraint` (n,) [N·m] from
@@ -55,11 +57,6 @@ class Outside(NamedTuple):
     constraint: NDArray
 
 
-def nothing_outside() -> Outside:
-    """Return what stands for no other simulator."""
-    return Outside(0, 0, 0, *(np.empty(0) for _ in range(7)))
-
-
 class Workspace(NamedTuple):
     """Scratch memory of the kernels, so that nothing is allocated per evaluation."""
 
@@ -74,7 +71,6 @@ class Workspace(NamedTuple):
     inertia: NDArray
     M: NDArray
     bias: NDArray
-    outside: Outside
 
 
 def links_of(model: RobotModel) -> Links:
@@ -87,11 +83,10 @@ def links_of(model: RobotModel) -> Links:
                  np.array([body.inertia for body in bodies]))
 
 
-def workspace(n: int, outside: Outside | None = None) -> Workspace:
-    """Return scratch memory for `n` joints, and who computes their links' acceleration if not the kernels here."""
+def workspace(n: int) -> Workspace:
+    """Return scratch memory for `n` joints."""
     return Workspace(np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)),
-                     np.empty(n), np.empty((n, 3)), np.empty((n, 3, 3)), np.zeros((n, n)), np.empty(n),
-                     nothing_outside() if outside is None else outside)
+                     np.empty(n), np.empty((n, 3)), np.empty((n, 3, 3)), np.zeros((n, n)), np.empty(n))
 
 
 @compiled
@@ -242,11 +237,10 @@ def mass_and_bias(links, q, dq, work):
 
 
 @compiled
-def forward_dynamics(links, q, dq, tau, ddq, work):
-    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g), by Cholesky (work.M holds its factor then), or by work.outside."""
+def forward_dynamics(links, q, dq, tau, ddq, work, outside):
+    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g), by Cholesky (work.M holds its factor then), or by `outside` if not None."""
     n = q.size
-    outside = work.outside
-    if outside.forward != 0:
+    if outside is not None:
         for i in range(n):
             outside.position[i], outside.velocity[i], outside.applied[i] = q[i], dq[i], tau[i]
         call_outside(outside.forward, outside.model, outside.data)

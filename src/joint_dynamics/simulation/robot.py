@@ -92,7 +92,8 @@ class FlexibleJointRobot:
         self._substeps = substeps(self._own, self.drives, self.period, max_step)
         self.dynamics = dynamics
         self._bodies = MujocoBodies(self.model, self._own, self.step_size, floor) if dynamics == 'mujoco' else None
-        self._work = workspace(self.n, None if self._bodies is None else self._bodies.outside)
+        self._work = workspace(self.n)
+        self._outside = None if self._bodies is None else self._bodies.outside
         self._control = self._controller(gains or {}, feedback == 'motor')
         self._rng = np.random.default_rng([seed, 0x5E])
         self._ticks = 0
@@ -166,7 +167,7 @@ class FlexibleJointRobot:
         """Compile what a tick needs, where that has not been done on this machine; nothing moves."""
         nothing = np.empty((0, self.n))
         engine.run(self._links, self._plant, self._state, self._control, engine.PID, nothing, nothing, nothing,
-                   self.period, self._substeps, self.ambient, self.heat_speed, self._work,
+                   self.period, self._substeps, self.ambient, self.heat_speed, self._work, self._outside,
                    np.empty((0, len(engine.ROWS), self.n)))
 
     def place(self, q: ArrayLike) -> None:
@@ -207,7 +208,7 @@ class FlexibleJointRobot:
         out = np.empty((ticks, len(engine.ROWS), self.n))
         start = self._ticks
         done = engine.run(self._links, self._plant, self._state, self._control, command.mode, command.q, command.dq, command.effort, self.period,
-                          self._substeps, self.ambient, self.heat_speed, self._work, out)
+                          self._substeps, self.ambient, self.heat_speed, self._work, self._outside, out)
         self._ticks += done
         if done < ticks:
             raise JointDynamicsError(f'simulation: the motion left the numbers at {self.time:.3f} s: expected gains the joints can follow')

@@ -131,7 +131,7 @@ class Joint:
         return Recording(('joint',), np.arange(theta.size) / RATE, encoder(q, self.link_counts)[:, None],
                          theta=encoder(theta, self.motor_counts)[:, None], current=(torque / self.gain)[:, None],
                          temperature=np.round(measured_T * 10)[:, None] / 10,
-                         load=None if load is None or not known_load else (tau_J * (1 + load_error))[:, None], name=name)
+                         load_torque=None if load is None or not known_load else (tau_J * (1 + load_error))[:, None], name=name)
 
     def data(self, theta, **more):
         """The recording as the tests take it."""

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.damping import DampingSettings, identify_damping
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
@@ -35,7 +35,7 @@ def ringing(B=0.9, D=25.0, k=1.6e4, dry=0.0, seconds=0.4):
 
 def test_damping_comes_back_within_two_percent():
     result = identify_damping([ringing()], DampingSettings(inertia=0.9))
-    assert result.believable
+    assert result.reliable
     D = result.parameters['D']
     assert abs(D.value / 25 - 1) < 0.02
     assert abs(result.parameters['D_from_extrema'].value / 25 - 1) < 0.05
@@ -49,7 +49,7 @@ def test_dry_friction_is_not_taken_for_damping():
 
 
 def test_no_oscillation_or_no_inertia_is_refused():
-    with pytest.raises(NotBelievableError, match='extrema'):
+    with pytest.raises(NotReliableError, match='extrema'):
         identify_damping([ringing(D=400.0)], DampingSettings(inertia=0.9))
     with pytest.raises(JointDynamicsError, match='inertia'):
         identify_damping([ringing()])
@@ -81,7 +81,7 @@ def test_the_period_alone_is_wrong_with_strong_viscous_friction_and_is_reported_
 
 
 def test_no_swing_or_no_spring_is_refused():
-    with pytest.raises(NotBelievableError, match='turning points'):
+    with pytest.raises(NotReliableError, match='turning points'):
         identify_inertia([swing(0, F_C=12.0, seconds=2.0)], InertiaSettings(spring=60.0))
     with pytest.raises(JointDynamicsError, match='spring'):
         identify_inertia([swing(0, seconds=2.0)])

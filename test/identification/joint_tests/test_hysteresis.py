@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
 from joint_dynamics.identification.joint_tests.slip_fit import fit_maxwell_slip
 from joint_dynamics.identification.joint_tests.transmission_maps import fit_transmission_maps
@@ -42,7 +42,7 @@ def test_the_order_of_the_four_ways_on_data_not_used_for_the_fit(turn):
     assert score['nlr'] > score['lr_polynomial'] - 0.2
     for method in ('lr_linear', 'law', 'lr_polynomial', 'nlr'):
         assert score[method] > score['static'] + 1
-    assert result.believable
+    assert result.reliable
 
 
 def test_coulomb_level_and_document(turn):
@@ -94,10 +94,10 @@ def test_separate_recordings_for_fit_and_validation(make_joint, motions):
 
 def test_one_direction_only_and_swapped_signs_are_refused(make_joint, motions):
     joint = make_joint()
-    with pytest.raises(NotBelievableError, match='both directions'):
+    with pytest.raises(NotReliableError, match='both directions'):
         identify_hysteresis([joint.data(motions.trapezoids([0.1], hold=6.0))])
     data = joint.data(motions.reciprocating(turn=0.1))
-    with pytest.raises(NotBelievableError, match='sign'):
+    with pytest.raises(NotReliableError, match='sign'):
         identify_hysteresis([replace(data, q=2 * data.theta - data.q)])
     with pytest.raises(JointDynamicsError, match='motor-side angle'):
         identify_hysteresis([replace(data, two_sided=False)])
@@ -110,7 +110,7 @@ def test_torque_without_friction_is_not_believed(make_joint, motions):
     noise = replace(data, tau=0.3 * np.random.default_rng(0).standard_normal(data.samples) - 1e-3 * np.sign(data.omega))
     result = identify_hysteresis([noise], HysteresisSettings(methods=('law',)))
     assert any('F_C0' in reason for reason in result.reasons)
-    with pytest.raises(NotBelievableError, match='no Coulomb friction'):
+    with pytest.raises(NotReliableError, match='no Coulomb friction'):
         identify_hysteresis([replace(data, tau=-data.tau)], HysteresisSettings(methods=('law',)))
     maps_only = identify_hysteresis([replace(data, tau=None)])
     assert 'friction' not in maps_only.document

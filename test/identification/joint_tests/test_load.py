@@ -20,7 +20,7 @@ def theta(motions):
 def test_quadratic_load_comes_back_within_three_percent(make_joint, theta):
     joint = make_joint(seed=5)
     result = identify_load([joint.data(theta, load=90 * np.sin(theta))], base=base(joint))
-    assert result.believable
+    assert result.reliable
     assert result.quality['form'] == 'quadratic'
     for name, truth in (('F_C0', joint.F_C), ('F_C1', joint.F_C1)):
         assert abs(result.parameters[name].value / truth - 1) < 0.03

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.load_quadrants import identify_quadrants
 from joint_dynamics.identification.joint_tests.quadrants import fit_quadrants
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
@@ -82,13 +82,13 @@ def test_no_false_gain_without_load_dependence():
 def test_motion_that_does_not_pass_the_vertical_is_refused(loaded):
     X, dq, tau = loaded
     part = X[:, 1] > 0
-    with pytest.raises(NotBelievableError, match='vertical'):
+    with pytest.raises(NotReliableError, match='vertical'):
         fit_quadrants(X[part], dq[part], tau[part], NAMES)
 
 
 def test_standing_still_is_refused(loaded):
     X, dq, tau = loaded
-    with pytest.raises(NotBelievableError, match='too few'):
+    with pytest.raises(NotReliableError, match='too few'):
         fit_quadrants(X, 1e-4 * dq, tau, NAMES)
 
 
@@ -105,7 +105,7 @@ def test_from_recordings_with_a_known_load(make_joint, motions):
         runs.append(joint.data(theta, load=load))
         assert np.any(load * omega > 0)
     result = identify_quadrants(runs)
-    assert result.believable
+    assert result.reliable
     assert result.quality['held_out_gain_percent'] > 100 / 3
     for name in ('a_m', 'a_g', 'F_V'):
         assert abs(result.parameters[name].value / getattr(truth, name) - 1) < 0.03

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.regression import least_squares
 
 
@@ -32,9 +32,9 @@ def test_deviations_match_the_spread_over_seeds(correlation):
 
 def test_what_cannot_be_told_apart_is_named():
     x = np.random.default_rng(0).standard_normal(50)
-    with pytest.raises(NotBelievableError, match='F_C, offset'):
+    with pytest.raises(NotReliableError, match='F_C, offset'):
         least_squares(np.column_stack([np.ones(50), x, np.ones(50)]), x, ('F_C', 'F_V1', 'offset'))
-    with pytest.raises(NotBelievableError, match='excites b'):
+    with pytest.raises(NotReliableError, match='excites b'):
         least_squares(np.column_stack([x, np.zeros(50)]), x, ('a', 'b'))
     with pytest.raises(JointDynamicsError, match='more than 2 rows'):
         least_squares(np.ones((2, 2)), np.ones(2), ('a', 'b'))

@@ -24,7 +24,7 @@ def test_force_gauge_gives_both_coefficients_within_two_percent(make_joint):
     for seed in range(3):
         joint = make_joint(seed=seed)
         result = identify_stiffness([gauge(joint)])
-        assert result.believable
+        assert result.reliable
         assert result.quality['source'] == 'load'
         for k in (0, 1):
             item = result.parameters[f'alpha_{k + 1}']

@@ -24,7 +24,7 @@ def test_both_coefficients_come_back_within_three_percent(recordings, with_map):
     base = FrictionModel({'F_C0': joint.F_C, 'F_S': joint.F_S, 'V_S': joint.V_S, 'mu': joint.mu, 'F_V1': joint.F_V1, 'F_V2': joint.F_V2,
                           'F_V3': joint.F_V3, 'T_0': joint.T_0}) if with_map else None
     result = identify_temperature(data, TemperatureSettings(T_0=joint.T_0), base)
-    assert result.believable
+    assert result.reliable
     for name in ('F_T1', 'F_T2'):
         assert abs(result.parameters[name].value / getattr(joint, name) - 1) < 0.03
     # The absolute form says the same; its constant makes it vanish at T0 (up to the F_T0 found there).
@@ -44,7 +44,7 @@ def test_cubic_term_is_dropped_where_it_cannot_be_told(make_joint, motions):
 
 def test_too_small_a_span_is_flagged(make_joint, motions):
     result = identify_temperature(warm_up(make_joint(), motions, [30.0], span=0.02), TemperatureSettings(cubic=False))
-    assert not result.believable
+    assert not result.reliable
     assert any('spans only' in reason for reason in result.reasons)
 
 

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.transmission import TransmissionSettings, identify_transmission
 from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
@@ -33,7 +33,7 @@ def run(seed=0, load=9.0, noise=2e-6, seconds=20.0, sign=1.0, lash=0.0):
 def test_both_come_out_as_they_are(seed):
     data = run(seed)
     result = identify_transmission([data])
-    assert result.believable
+    assert result.reliable
     stiffness = TorsionalStiffness.from_dict(result.document['stiffness'])
     phi = np.linspace(*result.document['stiffness']['range'], 101)
     true = TorsionalStiffness(ALPHA).torque(phi)
@@ -64,12 +64,12 @@ def test_one_after_the_other_is_worse():
 def test_several_recordings_count_together():
     both = identify_transmission([run(0), run(3)])
     assert both.quality['rows'] > identify_transmission([run(0)]).quality['rows']
-    assert both.believable
+    assert both.reliable
 
 
 def test_the_wrong_sign_of_an_encoder_is_not_believed():
     result = identify_transmission([run(0, sign=-1.0)])
-    assert not result.believable
+    assert not result.reliable
     assert result.document == {}
 
 
@@ -77,7 +77,7 @@ def test_bad_input_has_one_line():
     data = run()
     with pytest.raises(JointDynamicsError, match='expected a load torque'):
         identify_transmission([JointData(data.joint, data.name, data.time, data.rate, data.q, data.theta, data.omega, data.alpha, 20.0, True)])
-    with pytest.raises(NotBelievableError, match='samples under load, found'):
+    with pytest.raises(NotReliableError, match='samples under load, found'):
         identify_transmission([run(seconds=1.0)])
     with pytest.raises(JointDynamicsError, match='1 to 12 harmonics'):
         identify_transmission([run()], TransmissionSettings(harmonics=13))

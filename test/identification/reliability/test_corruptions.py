@@ -1,7 +1,6 @@
-"""What goes wrong with recordings is named; what is right is not. All robots: `JOINT_DYNAMICS_NIGHTLY=1`."""
+"""What goes wrong with recordings is named; what is right is not. All robots: `make test-nightly`."""
 
 import importlib.util
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +20,6 @@ spec = importlib.util.spec_from_file_location('reliability_corruptions', Path(__
 table = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(table)
 
-NIGHTLY = pytest.mark.skipif(
-    not os.environ.get('JOINT_DYNAMICS_NIGHTLY'), reason='the whole table takes minutes; set JOINT_DYNAMICS_NIGHTLY=1'
-)
 GEN3 = (
     'RecordTrajectory_quadratic',
     'RunTrajectory1',
@@ -111,7 +107,7 @@ def test_corruptions_are_named(name, good):
     assert_named(name, good)
 
 
-@NIGHTLY
+@pytest.mark.nightly
 @pytest.mark.parametrize('name', ['7r', 'kr300', 'gen3'])
 def test_corruptions_are_named_on_every_robot(name, good):
     assert_named(name, good)
@@ -142,7 +138,7 @@ def test_good_recordings_are_accepted(name, good, true_robot_of):
     assert_no_false_alarm(name, good, true_robot_of, range(4))
 
 
-@NIGHTLY
+@pytest.mark.nightly
 @pytest.mark.parametrize('name', ['ur', '7r', 'tx40', 'kr300', 'gen3'])
 def test_good_recordings_are_accepted_with_every_seed(name, good, true_robot_of):
     assert_no_false_alarm(name, good, true_robot_of, range(SEEDS))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.drive_gains.payload_runs import COUNT, Payload, known_payload, loaded_problem, split
+from joint_dynamics.identification.drive_gains.payload_runs import COUNT, PayloadParameters, known_payload, loaded_problem, split
 from joint_dynamics.identification.drive_gains.total_least_squares import (
     WAYS,
     GainSolution,
@@ -45,7 +45,7 @@ class DriveGains:
     prior: NDArray | None
     chi: NDArray
     covariance: NDArray
-    payload: Payload
+    payload: PayloadParameters
     solution: GainSolution
     ways: Mapping[str, NDArray]
     way: str
@@ -196,4 +196,4 @@ def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loa
     spread[np.ix_(~system.known, ~system.known)] = best.covariance[n + b:, n + b:]
     ways = dict(zip(WAYS, (regression.x[:n], x_total[:n], start.chi[:n]), strict=True))
     return DriveGains(model.joint_names, best.x[:n], std[:n], before, best.x[n:n + b], best.covariance[n:n + b, n:n + b],
-                      Payload(values, payload_std, system.known, spread), best, ways, way)
+                      PayloadParameters(values, payload_std, system.known, spread), best, ways, way)

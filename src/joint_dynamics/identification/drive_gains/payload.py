@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.gain_deviation import GainDoubt, motor_part
-from joint_dynamics.identification.drive_gains.payload_runs import COUNT, Payload, both, known_payload, loaded_problem, split
+from joint_dynamics.identification.drive_gains.payload_runs import COUNT, PayloadParameters, both, known_payload, loaded_problem, split
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
@@ -21,15 +21,15 @@ def _deviation(solution: Solution, covariance: NDArray) -> NDArray:
     return np.where(np.isfinite(solution.inflation), found, np.inf)
 
 
-def _payload(values: NDArray, mask: NDArray, found: NDArray, deviation: NDArray, spread: NDArray) -> Payload:
+def _payload(values: NDArray, mask: NDArray, found: NDArray, deviation: NDArray, spread: NDArray) -> PayloadParameters:
     whole, std, covariance = values.copy(), np.zeros(COUNT), np.zeros((COUNT, COUNT))
     whole[~mask], std[~mask] = found, deviation
     covariance[np.ix_(~mask, ~mask)] = spread
-    return Payload(whole, std, mask, covariance)
+    return PayloadParameters(whole, std, mask, covariance)
 
 
 def identify_payload(problem: Problem, chi: NDArray, loaded: Sequence[Observation], known: Mapping[str, float] | None = None,
-                     covariance: NDArray | None = None, gains: GainDoubt | None = None) -> Payload:
+                     covariance: NDArray | None = None, gains: GainDoubt | None = None) -> PayloadParameters:
     """Return the payload of observations of a known robot: W_uL χ_uL = Y − W χ − W_kL χ_kL by WLS, rows weighted per joint.
 
     problem: the robot's (columns, terms and their state); chi (b,): its parameters; loaded: observations with torques in N·m; known:
@@ -70,7 +70,8 @@ def identify_payload(problem: Problem, chi: NDArray, loaded: Sequence[Observatio
     return _payload(values, mask, solution.chi, _deviation(solution, spread), spread)
 
 
-def identify_together(problem: Problem, loaded: Sequence[Observation], known: Mapping[str, float] | None = None) -> tuple[Solution, NDArray, Payload]:
+def identify_together(problem: Problem, loaded: Sequence[Observation],
+                      known: Mapping[str, float] | None = None) -> tuple[Solution, NDArray, PayloadParameters]:
     """Return (solution, covariance, payload) of robot and payload from unloaded (`problem`) and loaded observations at once [G eq 12].
 
     Solution and covariance are those of all unknowns, the robot's b parameters first.

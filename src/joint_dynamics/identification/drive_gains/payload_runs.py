@@ -23,7 +23,7 @@ COUNT = len(INERTIAL)
 
 
 @dataclass(frozen=True)
-class Payload:
+class PayloadParameters:
     """Parameters of a payload in the frame of the last joint, inertia about its origin.
 
     values (10,) in the order XX XY XZ YY YZ ZZ MX MY MZ M [kg·m², kg·m, kg]; deviation (10,): standard deviations, 0 for a known one,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares as solve
 from scipy.signal import find_peaks
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value
@@ -51,7 +51,7 @@ def oscillation_peaks(time: NDArray, x: NDArray, noise: float) -> tuple[NDArray,
 def identify_damping(recordings: Sequence[JointData], settings: DampingSettings | None = None) -> TestResult:
     """Logarithmic decrement over all extrema of each recording, one straight line through ln A against time.
 
-    Uses the deformation θ − q where both sides were measured, else q. Raises NotBelievableError for fewer than four extrema; flagged when the
+    Uses the deformation θ − q where both sides were measured, else q. Raises NotReliableError for fewer than four extrema; flagged when the
     envelope falls along a straight line rather than an exponential: dry friction, not damping.
     """
     settings = settings or DampingSettings()
@@ -63,7 +63,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
         x = data.theta - data.q if data.two_sided else data.q
         time, size = oscillation_peaks(data.time, x, settings.noise)
         if size.size < 4:
-            raise NotBelievableError(f'{data.name}: {data.joint}: found {size.size} extrema of a decaying oscillation, expected at least 4')
+            raise NotReliableError(f'{data.name}: {data.joint}: found {size.size} extrema of a decaying oscillation, expected at least 4')
         decrement = -float(np.polyfit(time, np.log(size), 1, w=size)[0])
         rate, std, frequency, envelope = _fit_decay(data.time, x, time, size, decrement)
         rates.append(rate)

@@ -69,7 +69,7 @@ def joint_data(recording: Recording, joint: str, *, drive_gains: Mapping[str, fl
     """Take one joint out of a recording.
 
     The speed is the derivative of θ (of q where θ was not measured), low-pass filtered without phase at `cutoff` [Hz]. The transmission torque
-    is the column `load` where it was recorded, else the rigid-body torque of `robot` at the smoothed motion, with its own inertial parameters or
+    is `load_torque` where it was recorded, else the rigid-body torque of `robot` at the smoothed motion, with its own inertial parameters or
     with `parameters` (14 n,), rotor and friction terms set to zero. Raises JointDynamicsError when the joint is not in the recording.
     """
     if joint not in recording.joint_names:
@@ -84,8 +84,8 @@ def joint_data(recording: Recording, joint: str, *, drive_gains: Mapping[str, fl
         one = recording.select([joint])
         tau = one.torque(None if drive_gains is None or joint not in drive_gains else {joint: drive_gains[joint]})[:, 0]
     tau_J, source = None, 'none'
-    if recording.load is not None:
-        tau_J, source = recording.load[:, index], 'recorded load'
+    if recording.load_torque is not None:
+        tau_J, source = recording.load_torque[:, index], 'recorded load'
     elif robot is not None:
         tau_J, source = rigid_torque(recording, joint, robot, parameters, cutoff), 'robot model'
     temperature = None if recording.temperature is None else recording.temperature[:, index]

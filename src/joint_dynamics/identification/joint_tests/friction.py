@@ -34,7 +34,7 @@ def identify_friction(recordings: Sequence[JointData], settings: FrictionSetting
 
     base  friction known already: its load and temperature parts are taken off where load and temperature were recorded.
     The result is flagged, not believed, when only one direction or only one speed was driven, or when gravity was evidently left in.
-    Raises NotBelievableError without a plateau.
+    Raises NotReliableError without a plateau.
     """
     settings = settings or FrictionSettings()
     if settings.method not in ('plateaus', 'motion'):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, friction_document, nrmse_percent
@@ -29,7 +29,7 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
     rows = [_rows(data, min_speed, 4.0) for data in recordings]
     omega, alpha, torque = (np.concatenate(x) for x in zip(*rows, strict=True))
     if omega.size < 20:
-        raise NotBelievableError(f'{recordings[0].joint} moves faster than {min_speed:g} rad/s in only {omega.size} samples')
+        raise NotReliableError(f'{recordings[0].joint} moves faster than {min_speed:g} rad/s in only {omega.size} samples')
     both = bool(omega.min() < 0 < omega.max())
     names = ['F_C', 'F_V1', 'inertia', *(['offset'] if both else [])]
     columns = np.column_stack([np.sign(omega), omega, alpha, *([np.ones_like(omega)] if both else [])])

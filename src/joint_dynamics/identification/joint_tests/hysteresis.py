@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value
 from joint_dynamics.identification.joint_tests.slip_fit import METHODS, SlipData, SlipFit, fit_maxwell_slip
@@ -81,7 +81,7 @@ def _shapes(maps: TransmissionMaps, settings: HysteresisSettings, result: TestRe
     table = backlash.tables[0]
     typical = float(np.median(table[maps.covered])) if maps.covered.any() else 0.0
     if typical <= 0:
-        raise NotBelievableError(f'{result.joint}: the backlash comes out as {typical:.3g} rad: the deformation is larger against the motion than '
+        raise NotReliableError(f'{result.joint}: the backlash comes out as {typical:.3g} rad: the deformation is larger against the motion than '
                                  'with it; is the sign of theta or q right?')
     low = table[maps.covered] < 0.05 * typical
     if np.any(low):
@@ -107,7 +107,7 @@ def _slip_data(data: JointData, error: PeriodicMap, settle: float, base: Frictio
     direction, travel = travel_since_reversal(data)
     slipping = np.flatnonzero((direction != 0) & (travel > settle))
     if slipping.size == 0:
-        raise NotBelievableError(f'{data.name}: {data.joint} never moves further than {settle:g} rad past a reversal: nothing slips fully')
+        raise NotReliableError(f'{data.name}: {data.joint} never moves further than {settle:g} rad past a reversal: nothing slips fully')
     return SlipData(theta - error(theta), data.omega, data.alpha, y, int(slipping[0]), float(direction[slipping[0]]))
 
 
@@ -119,7 +119,7 @@ def _split(runs: list[SlipData], settings: HysteresisSettings, settles: list[NDA
     cut = run.start + int(settings.estimation_fraction * (run.y.size - run.start))
     after = np.flatnonzero(settles[0][cut:])
     if after.size == 0:
-        raise NotBelievableError('hysteresis: nothing is left to validate on; record longer, or lower estimation_fraction')
+        raise NotReliableError('hysteresis: nothing is left to validate on; record longer, or lower estimation_fraction')
     cut += int(after[0])
     direction = float(np.sign(run.omega[cut]))
     first = SlipData(run.theta[:cut], run.omega[:cut], run.alpha[:cut], run.y[:cut], run.start, run.direction)

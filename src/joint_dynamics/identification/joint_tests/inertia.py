@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
@@ -35,7 +35,7 @@ class InertiaSettings:
 def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings | None = None) -> TestResult:
     """Dominant inertia by the period alone and by the fit with Coulomb and viscous friction; both are reported.
 
-    Raises NotBelievableError without half a period. Flagged: an inertia within two deviations of zero.
+    Raises NotReliableError without half a period. Flagged: an inertia within two deviations of zero.
     """
     settings = settings or InertiaSettings()
     if settings.spring is None or not settings.spring > 0:
@@ -49,7 +49,7 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
         smooth = zero_phase_lowpass(x, data.cutoff, data.rate)
         peaks = np.sort(np.concatenate([find_peaks(side * smooth, prominence=0.02 * np.ptp(smooth))[0] for side in (1, -1)]))
         if peaks.size < 2:
-            raise NotBelievableError(f'{data.name}: {data.joint}: found {peaks.size} turning points of an oscillation, expected at least 2')
+            raise NotReliableError(f'{data.name}: {data.joint}: found {peaks.size} turning points of an oscillation, expected at least 2')
         halves = np.diff(_interpolated(data.time, smooth, peaks))
         periods.extend((2 * halves).tolist())
         cutoff = settings.bandwidth / (2 * float(np.mean(halves)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 
 
@@ -82,7 +82,7 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
 def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | None = None) -> list[Plateau]:
     """All plateaus of the recordings with their mean friction torque (motor torque minus load where known).
 
-    Raises NotBelievableError when there is none: a friction map cannot be drawn from a motion that never goes at constant speed.
+    Raises NotReliableError when there is none: a friction map cannot be drawn from a motion that never goes at constant speed.
     """
     settings = settings or PlateauSettings()
     plateaus = []
@@ -97,7 +97,7 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
                 None if data.tau_J is None else float(data.tau_J[part].mean()), data.name))
     if not plateaus:
         names = ', '.join(data.name for data in recordings)
-        raise NotBelievableError(f'{names}: {recordings[0].joint} has no stretch of constant speed of at least {settings.min_duration:g} s above '
+        raise NotReliableError(f'{names}: {recordings[0].joint} has no stretch of constant speed of at least {settings.min_duration:g} s above '
                                  f'{settings.min_speed:g} rad/s: no plateau to read friction from; take all of the motion '
                                  'instead (joint.friction.method: motion)')
     return plateaus

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 
 DRY = ('c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off')
@@ -75,7 +75,7 @@ def outside_stiction(rigid: NDArray, dq: NDArray, tau: NDArray, min_speed: float
     """
     moving = np.abs(dq) > min_speed
     if moving.sum() <= rigid.shape[1] + 3:
-        raise NotBelievableError(f'only {int(moving.sum())} samples move faster than {min_speed:g} rad/s: too few for the load-dependent model')
+        raise NotReliableError(f'only {int(moving.sum())} samples move faster than {min_speed:g} rad/s: too few for the load-dependent model')
     names = [*(f'X{k}' for k in range(rigid.shape[1])), 'F_C', 'F_V', 'tau_off']
     usual = least_squares(usual_columns(rigid, dq)[moving], tau[moving], names, in_time=False)
     dissipated = abs(usual['F_C']) + abs(usual['F_V']) * np.abs(dq) + abs(usual['tau_off'])
@@ -93,7 +93,7 @@ def fit_quadrants(rigid: NDArray, dq: NDArray, tau: NDArray, names: Sequence[str
     """Fit both models to filtered, decimated samples: rigid (N, m), dq (N,) rad/s, tau (N,) N·m; `names` of the m rigid columns.
 
     dq_s None: line search of ‖ρ‖ over speed_bounds, not below half the slowest speeds driven; guard: see `outside_stiction`. Raises
-    NotBelievableError where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are collinear,
+    NotReliableError where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are collinear,
     and where the samples cannot tell the parameters apart.
     """
     if rigid.ndim != 2 or rigid.shape != (dq.size, len(names)) or tau.shape != dq.shape:
@@ -103,7 +103,7 @@ def fit_quadrants(rigid: NDArray, dq: NDArray, tau: NDArray, names: Sequence[str
     for quadrant, word in ((y * v > 0, 'motor'), (y * v <= 0, 'generator')):
         sides = np.sign(v[quadrant])
         if not (np.any(sides > 0) and np.any(sides < 0)):
-            raise NotBelievableError(f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): '
+            raise NotReliableError(f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): '
                                      'c_m, c_g and tau_off cannot be told apart')
     all_names = [*(f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')), *DRY]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
 
 RANK_TOLERANCE = 1e-9
@@ -41,7 +41,7 @@ def least_squares(W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: 
 
     weights  (N,), 1/σ per row; in_time: the rows are samples in time order, so deviations are the larger of the
     classical ones and those of the scatter between blocks of time (`regression.covariance`).
-    Raises JointDynamicsError for too few rows, NotBelievableError naming the columns that cannot be told apart.
+    Raises JointDynamicsError for too few rows, NotReliableError naming the columns that cannot be told apart.
     """
     W, y = np.asarray(W, dtype=float), np.asarray(y, dtype=float)
     rows, columns = W.shape
@@ -51,11 +51,11 @@ def least_squares(W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: 
     A, b = W * scale_rows[:, None], y * scale_rows
     norms = np.linalg.norm(A, axis=0)
     if np.any(norms == 0):
-        raise NotBelievableError(f'no sample excites {names[int(np.argmin(norms))]}')
+        raise NotReliableError(f'no sample excites {names[int(np.argmin(norms))]}')
     U, s, Vt = np.linalg.svd(A / norms, full_matrices=False)
     if s[-1] < RANK_TOLERANCE * s[0]:
         mixed = [name for name, share in zip(names, Vt[-1], strict=True) if abs(share) > 0.1]
-        raise NotBelievableError(f'the data cannot tell apart {", ".join(mixed)}')
+        raise NotReliableError(f'the data cannot tell apart {", ".join(mixed)}')
     values = Vt.T @ ((U.T @ b) / s) / norms
     residual = b - A @ values
     inverse = (Vt.T / s**2) @ Vt / np.outer(norms, norms)

@@ -70,7 +70,7 @@ class TestResult:
     plots: list[Plot] = field(default_factory=list)
 
     @property
-    def believable(self) -> bool:
+    def reliable(self) -> bool:
         """Whether nothing speaks against the result."""
         return not self.reasons
 
@@ -83,7 +83,8 @@ class TestResult:
 
     def summary(self) -> dict[str, Any]:
         """All numbers under plain keys, for summary.json."""
-        return {'test': self.test, 'joint': self.joint, 'believable': self.believable, 'warnings': self.warnings, 'reasons': self.reasons,
+        return {'test': self.test, 'joint': self.joint, 'verdict': 'reliable' if self.reliable else 'not reliable',
+                'believable': self.reliable, 'warnings': self.warnings, 'reasons': self.reasons,
                 'parameters': [{'name': name, 'value': item.value, 'std': item.std, 'relative_std_percent': item.relative_std_percent,
                                 'unit': item.unit} for name, item in self.parameters.items()],
                 **self.quality}

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import differential_evolution, lsq_linear, minimize
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import nrmse_percent
 from joint_dynamics.joint import MaxwellSlip, PeriodicMap, polynomial_limits, polynomial_stiffness
@@ -129,7 +129,7 @@ def fit_maxwell_slip(estimation: Sequence[SlipData], validation: Sequence[SlipDa
                      r_Delta: float = 4.0, r_k: float = 2.0, methods: Sequence[str] = METHODS, seed: int = 0) -> dict[str, SlipFit]:
     """Fit by every method of `methods` to the estimation runs and judge all on the validation runs, which no fit has seen.
 
-    backlash  𝓑(θ) > 0, half the backlash, rad. Raises for an unknown method; NotBelievableError when the torque has no friction in it.
+    backlash  𝓑(θ) > 0, half the backlash, rad. Raises for an unknown method; NotReliableError when the torque has no friction in it.
     """
     unknown = sorted(set(methods) - set(METHODS))
     if unknown:
@@ -149,7 +149,7 @@ def fit_maxwell_slip(estimation: Sequence[SlipData], validation: Sequence[SlipDa
         solution = _solve(columns, y)
         F_C = float(solution[:-FREE].sum())
         if not F_C > 0:
-            raise NotBelievableError(f'hysteresis: the {method} fit finds no Coulomb friction in the torque')
+            raise NotReliableError(f'hysteresis: the {method} fit finds no Coulomb friction in the torque')
         stiffness = None
         if limits is not None:
             stiffness = share / limits if method == 'law' else solution[:-FREE] / F_C / limits

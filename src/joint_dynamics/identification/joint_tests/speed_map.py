@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear, minimize
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import Value, nrmse_percent
 from joint_dynamics.joint import StaticFriction
@@ -62,7 +62,7 @@ def _solve(omega: NDArray, torque: NDArray, weights: NDArray, terms: tuple[str, 
     A, norms = columns * weights[:, None], np.linalg.norm(columns * weights[:, None], axis=0)
     low = np.where(np.isin(names, ['F_C', 'rise']), 0.0, -np.inf)
     if np.any(norms == 0):
-        raise NotBelievableError(f'no plateau tells {names[int(np.argmin(norms))]}')
+        raise NotReliableError(f'no plateau tells {names[int(np.argmin(norms))]}')
     answer = lsq_linear(A / norms, torque * weights, bounds=(low, np.inf), method='bvls')
     return dict(zip(names, answer.x / norms, strict=True)), torque - columns @ (answer.x / norms)
 
@@ -137,6 +137,6 @@ def _deviations(omega: NDArray, residual: NDArray, weights: NDArray, terms: tupl
     free = [name for name in jacobian if name not in stuck]
     try:
         fit = least_squares(np.stack([jacobian[name] for name in free], axis=1), residual, free, weights=weights, in_time=False)
-    except NotBelievableError:
+    except NotReliableError:
         return {}
     return dict(zip(free, (float(value) for value in fit.std), strict=True))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, constant_stretches
 
@@ -31,7 +31,7 @@ class SteadyRows:
 def steady_rows(recordings: Sequence[JointData], settings: PlateauSettings, block: float = 0.1) -> SteadyRows:
     """Cut every stretch of constant speed into blocks of `block` s and take their means.
 
-    Load and temperature are NaN where they were not measured. Raises NotBelievableError without a stretch of constant speed.
+    Load and temperature are NaN where they were not measured. Raises NotReliableError without a stretch of constant speed.
     """
     rows: list[list[float]] = []
     for data in recordings:
@@ -45,6 +45,6 @@ def steady_rows(recordings: Sequence[JointData], settings: PlateauSettings, bloc
                              np.nan if data.temperature is None else data.temperature[cut].mean(), data.theta[cut].mean()])
     if not rows:
         names = ', '.join(data.name for data in recordings)
-        raise NotBelievableError(f'{names}: {recordings[0].joint} has no stretch of constant speed of at least '
+        raise NotReliableError(f'{names}: {recordings[0].joint} has no stretch of constant speed of at least '
                                  f'{settings.min_duration:g} s above {settings.min_speed:g} rad/s')
     return SteadyRows(*np.array(rows).T)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from joint_dynamics.errors import JointDynamicsError, NotBelievableError
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
 from joint_dynamics.identification.regression.covariance import correlation_length
@@ -47,7 +47,7 @@ class TransmissionSettings:
 def identify_transmission(recordings: Sequence[JointData], settings: TransmissionSettings | None = None) -> TestResult:
     """Fit s(τ_J) and θ̃(θ) to the deformation; the description gets `stiffness` and `kinematic_error`.
 
-    Flagged, not believed: a stiffness within two deviations of zero. Raises NotBelievableError where the joint is hardly ever loaded, and
+    Flagged, not believed: a stiffness within two deviations of zero. Raises NotReliableError where the joint is hardly ever loaded, and
     JointDynamicsError without θ or a load torque.
     """
     settings = settings or TransmissionSettings()
@@ -60,7 +60,7 @@ def identify_transmission(recordings: Sequence[JointData], settings: Transmissio
     theta, phi, tau = theta[loaded], phi[loaded], tau[loaded]
     columns = 3 + 2 * settings.harmonics
     if tau.size < ROWS * columns or largest == 0.0:
-        raise NotBelievableError(f'transmission: {recordings[0].joint}: expected {ROWS * columns} samples under load, found {tau.size}')
+        raise NotReliableError(f'transmission: {recordings[0].joint}: expected {ROWS * columns} samples under load, found {tau.size}')
     u = tau / largest
     W = np.column_stack([u, -u**3, FourierSeries.basis(theta, settings.harmonics)])
     solution, covariance, residual = _solve(W, phi, settings)

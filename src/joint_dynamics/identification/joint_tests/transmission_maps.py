@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from joint_dynamics.errors import NotBelievableError
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.regression.covariance import correlation_length
 from joint_dynamics.joint import PeriodicMap, TorsionalStiffness
@@ -51,7 +51,7 @@ def fit_transmission_maps(recordings: Sequence[JointData], points: int = 240, se
     """Fit θ̃ and 𝓑 as tables of `points` over one turn, from all samples more than `settle` rad past a reversal.
 
     stiffness  with a known load, its deformation is taken off first. Where no sample falls, the tables go on smoothly and are not `covered`.
-    When the backlash found is wider than `settle` allows (2.2 𝓑), the fit is repeated with more. Raises NotBelievableError when one direction is
+    When the backlash found is wider than `settle` allows (2.2 𝓑), the fit is repeated with more. Raises NotReliableError when one direction is
     missing.
     """
     phi = []
@@ -66,7 +66,7 @@ def fit_transmission_maps(recordings: Sequence[JointData], points: int = 240, se
         side = np.concatenate([direction[rows] for (direction, _), rows in zip(travels, settled, strict=True)])
         value = np.concatenate([deformation[rows] for deformation, rows in zip(phi, settled, strict=True)])
         if not (np.any(side > 0) and np.any(side < 0)):
-            raise NotBelievableError(f'{recordings[0].joint}: the motion never settles in both directions ({settle:g} rad past a reversal): '
+            raise NotReliableError(f'{recordings[0].joint}: the motion never settles in both directions ({settle:g} rad past a reversal): '
                                      'kinematic error and backlash cannot be told apart')
         maps = _fit_tables(theta, side, value, points, settled)
         widest = float(np.max(np.abs(maps.backlash.tables[0])[maps.covered], initial=0.0))

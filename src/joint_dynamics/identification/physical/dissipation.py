@@ -1,7 +1,8 @@
 """What it takes for identified friction to dissipate: f(ω, τ_J, T) sgn ω ≥ 0, as linear inequalities.
 
 At every load and temperature that the recordings have seen, and every speed up to the joint's limit, or `REACH` times
-the fastest seen where that is less or there is none: beyond, readers of a description hold friction at what was seen.
+the fastest seen where that is less or there is none: beyond, readers of a description hold friction at the limit
+(`joints.<name>.validity`).
 """
 from __future__ import annotations
 
@@ -83,10 +84,15 @@ def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
     return found
 
 
-def _ranges(problem: Problem, j: int) -> tuple[NDArray, NDArray, NDArray]:
+def checked_speed(problem: Problem, j: int) -> float:
+    """Return the speed of joint j [rad/s] up to which friction is made to dissipate, and beyond which readers hold it."""
     fastest = max(1e-3, *(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations))
     allowed = float(problem.model.pinocchio.velocityLimit[j])
-    top = max(fastest, min(allowed, REACH * fastest) if 0 < allowed < UNLIMITED else REACH * fastest)
+    return max(fastest, min(allowed, REACH * fastest) if 0 < allowed < UNLIMITED else REACH * fastest)
+
+
+def _ranges(problem: Problem, j: int) -> tuple[NDArray, NDArray, NDArray]:
+    top = checked_speed(problem, j)
     speeds = top * (np.arange(1, SPEEDS + 1) / SPEEDS)**2
     limit = problem.state.load_limit
     loads = np.linspace(0.0, 1.0 if limit is None else float(limit[j]), 3)

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from joint_dynamics.identification.drive_gains.payload_runs import Payload
+from joint_dynamics.identification.drive_gains.payload_runs import PayloadParameters
 from joint_dynamics.identification.physical.semidefinite import _BASIS, _SCALE, MARGIN, _cvxpy, _solve
 
 
-def payload_body(payload: Payload) -> Payload:
+def payload_body(payload: PayloadParameters) -> PayloadParameters:
     """Return the nearest payload that is a body.
 
     Raises JointDynamicsError where cvxpy or its solver is missing, or where what is known of the payload leaves no

@@ -15,13 +15,11 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.doubt import Selected
 from joint_dynamics.identification.settings import IdentificationSettings
 
-ROBUST = ('irls', 'i-irls')
-
 Select = Callable[[Problem], tuple[Problem, Solution, Selected]]
 
 
 def robust_estimate(problem: Problem, settings: IdentificationSettings, select: Select) -> tuple[Problem, Solution, NDArray, dict[str, Any]]:
-    """Identify by `settings.method`, one of `ROBUST`; return problem, solution, covariance and summary entries.
+    """Identify by `settings.method`, irls or i-irls; return problem, solution, covariance and summary entries.
 
     select: chooses further terms on held-out data, as with WLS; it gets the problem with gross outliers replaced. I-IRLS has its own terms.
     """

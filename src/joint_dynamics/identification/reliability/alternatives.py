@@ -130,6 +130,14 @@ class Alternatives:
                 if found.gain > apart + BEYOND and (factor < 0 or found.gain > SURE * CLEAR):
                     yield found
 
+    def open_scales(self) -> list[str]:
+        """Return the joints whose torque at half and at twice its scale no likelihood rules out (both within `CLEAR`)."""
+        return [
+            name
+            for j, name in enumerate(self.names)
+            if min(self._scaled(j, factor, '', '').gain for factor in (0.5, 2.0)) > -CLEAR
+        ]
+
     def _scaled(self, j: int, factor: float, code: str, text: str) -> Alternative:
         target = self.samples.tau.copy()
         target[j] *= factor

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from joint_dynamics.identification.drive_gains.payload_difference import carried
 from joint_dynamics.identification.preparation.rest import REST_SPEED
+from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.load_friction import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, together
 from joint_dynamics.identification.reliability.alternatives import BEYOND, CLEAR, Alternative, Alternatives
+from joint_dynamics.identification.reliability.bodies import impossible_inertials
+from joint_dynamics.identification.reliability.coverage import Coverage, judge_coverage
 from joint_dynamics.identification.reliability.delay import MATTERS, Delay, estimate_delay
 from joint_dynamics.identification.reliability.differences import Difference, differences
 from joint_dynamics.identification.reliability.evidence import Explained, gain, samples_of
@@ -76,7 +78,10 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> Checked
         *check_units(alternatives),
     ]
     reasons += _left_over(alternatives, candidates[0][1] if candidates else None)
+    if not reasons:
+        reasons += impossible_inertials(problem, alternatives)
     notes = [_note(found) for found in changes if found.gain > CLEAR and found.effect <= MATTERS]
+    notes += _untold(alternatives)
     return Checked(once(reasons), notes, {'delay': delay.summary()})
 
 
@@ -88,19 +93,25 @@ def check_recordings(
     validation: Sequence[Fit],
     unseen: Problem | None,
     settings: IdentificationSettings,
+    covariance: NDArray,
 ) -> Checked:
     """Judge excitation, the training recordings (as they came, in N·m or A), and the prediction of the others.
 
-    validation, unseen: fits and problem of the recordings that were not used in training, None without any.
+    validation, unseen: fits and problem of the recordings that were not used in training, None without any; covariance
+    (b, b): of the solution's parameters.
     """
     found = check_training(problem, recordings)
     percent = together(training, moving=True)[1]
+    covered = Coverage()
+    if unseen is not None:
+        covered = judge_coverage(problem, unseen, covariance, percent, together(validation, moving=True)[1])
     reasons = [
         *reasons_for_doubt(problem.names, solution, settings.condition_limit, _still(problem)),
         *found.reasons,
         *(judge_prediction(validation, percent, [carried(unseen, solution.chi)]) if unseen is not None else []),
+        *covered.reasons,
     ]
-    return Checked(once(reasons), found.notes, found.summary)
+    return Checked(once(reasons), [*found.notes, *covered.notes], found.summary | covered.summary)
 
 
 def _still(problem: Problem) -> list[str]:
@@ -180,6 +191,17 @@ def _difference_reason(found: Difference) -> Reason:
 
 def _note(found: Difference) -> str:
     return f'{found.part} has another {found.kind} than the rest, which makes {100 * found.effect:.2g} % of the torque'
+
+
+def _untold(alternatives: Alternatives) -> list[str]:
+    """Return a note of the joints whose torque at half or twice its scale explains the motion about as well."""
+    open_ = alternatives.open_scales()
+    if not open_:
+        return []
+    return [
+        f'nothing in these recordings tells the torque of {", ".join(open_)} from half or twice of it (log-likelihood within '
+        f'{CLEAR:.0f}): its unit and drive gain are taken as given'
+    ]
 
 
 def _left_over(alternatives: Alternatives, better: Explained | None) -> list[Reason]:

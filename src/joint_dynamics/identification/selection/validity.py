@@ -1,4 +1,4 @@
-"""Where an identified model was tested: speeds, loads, temperatures of its training recordings, by joint.
+"""Where an identified friction was checked: speeds, loads, temperatures, by joint.
 
 Friction is a law of these three. Outside, nothing says that it goes on as identified: readers of a description hold
 it at the limit, and say so.
@@ -11,28 +11,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from joint_dynamics.identification.physical.dissipation import checked_speed
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.torque import standard_set
 from joint_dynamics.robot import StandardParameters
 from joint_dynamics.robot.newton_euler import rigid_torque
 
 
-def validity(problem: Problem, chi: NDArray) -> dict[str, dict[str, Any]]:
+def validity(problem: Problem, chi: NDArray, standard: NDArray | None = None) -> dict[str, dict[str, Any]]:
     """Return {joint: {speed, load, temperature}} of the kept samples of a problem, with parameters chi (b,).
 
-    speed: largest |ω| [rad/s] on the motor side; load: largest torque through the transmission |τ_J| [N·m];
-    temperature: [lowest, highest] [°C], absent where a recording lacks it.
+    standard: the (p,) standard set that goes into the description; None: the one of chi near the URDF's.
+    speed: |ω| [rad/s] on the motor side up to which the friction was made to dissipate (`physical.dissipation`: `REACH`
+    times the fastest of the recordings, or the joint's limit); load: largest torque through the transmission |τ_J| [N·m]
+    that the recordings have; temperature: their [lowest, highest] [°C], absent where a recording lacks it.
     """
     model = problem.model
-    standard = standard_set(problem.base, chi[: problem.base.count], model.parameters)
+    if standard is None:
+        standard = standard_set(problem.base, chi[: problem.base.count], model.parameters)
     links = StandardParameters(standard, model.n).links
-    speed, load = np.zeros(model.n), np.zeros(model.n)
+    load = np.zeros(model.n)
     for part in problem.observations:
         q, dq, ddq = (np.ascontiguousarray(values[part.kept].T) for values in (part.q, part.dq, part.ddq))
-        speed = np.maximum(speed, np.abs(part.dtheta[part.kept]).max(axis=0))
         load = np.maximum(load, np.abs(rigid_torque(model.chain, q, dq, ddq, links)).max(axis=1))
+    if problem.state.load_limit is not None:
+        load = np.maximum(load, problem.state.load_limit)
     found: dict[str, dict[str, Any]] = {
-        name: {'speed': float(speed[j]), 'load': float(load[j])} for j, name in enumerate(model.joint_names)
+        name: {'speed': checked_speed(problem, j), 'load': float(load[j])} for j, name in enumerate(model.joint_names)
     }
     temperatures = [part.temperature[part.kept] for part in problem.observations if part.temperature is not None]
     if temperatures and len(temperatures) == len(problem.observations):

@@ -1,0 +1,139 @@
+"""The range in which a described friction was checked, and the friction at its limit beyond.
+
+Speed and load are held by their size, |ω| ≤ ω_max and |τ_J| ≤ τ_max, temperature within [low, high]: a friction that
+nobody has seen is the friction at the limit, not what a polynomial makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+UNITS = {'speed': 'rad/s', 'load': 'N·m', 'temperature': '°C'}
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Limits of n joints: speed (n,) rad/s on the motor side, load (n,) N·m, low and high (n,) °C; infinite where not stated."""
+
+    speed: NDArray
+    load: NDArray
+    low: NDArray
+    high: NDArray
+    # For loops at a controller's rate: what would be the same at every step.
+    _backward: NDArray = field(init=False, repr=False, compare=False)
+    _pulled: NDArray = field(init=False, repr=False, compare=False)
+    bounds_load: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, '_backward', -self.speed)
+        object.__setattr__(self, '_pulled', -self.load)
+        object.__setattr__(self, 'bounds_load', bool(np.isfinite(self.load).any()))
+
+    @classmethod
+    def of(cls, documents: Sequence[Mapping[str, Any] | None]) -> Validity | None:
+        """Return the limits of `joints.<name>.validity`, one document or None per joint; None where no joint has one."""
+        if not any(documents):
+            return None
+        given = [document or {} for document in documents]
+        temperature = np.array([document.get('temperature', (-np.inf, np.inf)) for document in given], dtype=float)
+        return cls(
+            np.array([document.get('speed', np.inf) for document in given], dtype=float),
+            np.array([document.get('load', np.inf) for document in given], dtype=float),
+            temperature[:, 0],
+            temperature[:, 1],
+        )
+
+    def mattering(self, loaded: NDArray, warm: NDArray) -> Validity:
+        """Return the same without limits of load and temperature where the friction does not depend on them, (n,) bool each."""
+        return Validity(
+            self.speed,
+            np.where(loaded, self.load, np.inf),
+            np.where(warm, self.low, -np.inf),
+            np.where(warm, self.high, np.inf),
+        )
+
+    def held_speed(self, speed: NDArray) -> NDArray:
+        """Return ω (…, n) rad/s within the range."""
+        held: NDArray = np.maximum(speed, self._backward)
+        return np.minimum(held, self.speed, out=held)
+
+    def held_load(self, load: NDArray) -> NDArray:
+        """Return τ_J (…, n) N·m within the range."""
+        return np.minimum(np.maximum(load, self._pulled), self.load) if self.bounds_load else load
+
+    def held_temperature(self, temperature: NDArray) -> NDArray:
+        """Return T (…, n) °C within the range."""
+        return np.minimum(np.maximum(temperature, self.low), self.high)
+
+
+
+def _grow(most: NDArray, values: NDArray) -> None:
+    size = np.abs(values)
+    np.fmax(most, size if size.ndim == 1 else np.fmax.reduce(size), out=most)
+
+
+class RangeWatch:
+    """What left the range of validity so far: the largest |ω|, |τ_J| and the lowest and highest T of what `see` was given.
+
+    validity: None: everything is within. joint_names: (n,), for `notes`.
+    """
+
+    def __init__(self, validity: Validity | None, joint_names: Sequence[str]):
+        self._validity, self._names = validity, tuple(joint_names)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen."""
+        n = len(self._names)
+        self._speed, self._load = np.zeros(n), np.zeros(n)
+        self._low, self._high = np.full(n, np.inf), np.full(n, -np.inf)
+
+    def see(self, speed: NDArray, load: NDArray) -> None:
+        """Take motor speeds rad/s and loads N·m, (n,) or (N, n); what is not a number is passed over."""
+        if self._validity is None:
+            return
+        _grow(self._speed, speed)
+        if self._validity.bounds_load:
+            _grow(self._load, load)
+
+    def see_temperature(self, temperature: ArrayLike) -> None:
+        """Take temperatures °C, (n,) or (N, n); what is not a number is passed over."""
+        if self._validity is None:
+            return
+        values = np.atleast_2d(np.asarray(temperature, dtype=float))
+        self._low = np.fmin(self._low, np.fmin.reduce(values))
+        self._high = np.fmax(self._high, np.fmax.reduce(values))
+
+    def notes(self) -> list[str]:
+        """Return a note of each joint and quantity that left the range; it does not change while the motion goes on."""
+        return [f'{where}: above {limit:.3g} {unit}, friction is held at its value there' if above
+                else f'{where}: below {limit:.3g} {unit}, friction is held at its value there'
+                for where, unit, limit, _, above in self._found()]
+
+    def extent(self) -> list[str]:
+        """Return the same with how far the motion went."""
+        return [f'{where}: friction is held at its value at {limit:.3g} {unit}, the motion goes to {most:.3g} {unit}'
+                + (f' ({most / limit:.2f} times)' if unit != UNITS['temperature'] and limit > 0 else '')
+                for where, unit, limit, most, _ in self._found()]
+
+    def _found(self) -> list[tuple[str, str, float, float, bool]]:
+        limits = self._validity
+        if limits is None:
+            return []
+        found = []
+        for key, most, limit, above in (
+            ('speed', self._speed, limits.speed, True),
+            ('load', self._load, limits.load, True),
+            ('temperature', self._high, limits.high, True),
+            ('temperature', self._low, limits.low, False),
+        ):
+            for j in np.flatnonzero(most > limit if above else most < limit):
+                found.append(
+                    (f'joints.{self._names[j]}.validity.{key}', UNITS[key], float(limit[j]), float(most[j]), above)
+                )
+        return found

@@ -1,0 +1,181 @@
+"""rosbag2 recordings written as they come: a folder with one MCAP file, and metadata.yaml once it is ended.
+
+What has been written can be read after the process was killed: chunks, each with its checksum, are closed every half second. The names follow
+`ros2 bag record`: FOLDER/FOLDER_0.mcap.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from joint_dynamics.errors import JointDynamicsError
+
+FLUSH_EVERY = 0.5
+"""s of the wall between two chunks: at most this, and what came in one call, is lost where the process is killed."""
+VERSION = 9
+LIBRARY = 'joint_dynamics'
+"""Who wrote a file, in its header."""
+_NEVER = 2 ** 63 - 1
+
+
+class BagWriter:
+    """Writes messages as a new rosbag2 folder. It is locked (flock) while it lasts: one that nobody locks was left behind.
+
+    Parameters
+    ----------
+    folder: of the recording; it must not exist, or have no file of that name.
+    file_name: of the MCAP file; None: as `ros2 bag record` names it.
+
+    Raises JointDynamicsError where the folder cannot be written or exists; so do `write` and `flush`, once, after which nothing more is written
+    and the file is as one whose writer was killed.
+    """
+
+    def __init__(self, folder: str | Path, file_name: str | None = None):
+        # Imported here: half of the start-up time of the command line otherwise.
+        from mcap.writer import Writer
+
+        self.folder = Path(folder)
+        self.file = self.folder / (file_name or storage_name(self.folder))
+        self.error = ''
+        self._channels: dict[str, int] = {}
+        self._schemas: dict[str, int] = {}
+        self._topics: dict[str, tuple[str, int]] = {}
+        self._first, self._last = _NEVER, 0
+        with self._writing():
+            self._stream = self.file.open('xb')
+            fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX)
+            self._writer = Writer(self._stream)
+            self._writer.start('ros2', LIBRARY)
+            self._stream.flush()
+        self._flushed = time.monotonic()
+
+    def write(self, topic: str, kind: str, received: int, data: bytes, definition: tuple[str, str] | None = None) -> None:
+        """Add one message of type `kind` (`package/msg/Name`): its CDR bytes as they came, received at this time (ns).
+
+        `definition`: encoding (ros2msg or ros2idl) and text of the type, looked up by default; raises JointDynamicsError where it is not known.
+        """
+        if self.error:
+            return
+        if topic not in self._channels:
+            self._add_topic(topic, kind, definition or message_definition(kind))
+        with self._writing():
+            self._writer.add_message(self._channels[topic], received, data, received)
+            self._topics[topic] = kind, self._topics[topic][1] + 1
+            self._first, self._last = min(self._first, received), max(self._last, received)
+            if time.monotonic() - self._flushed > FLUSH_EVERY:
+                self.flush()
+
+    def flush(self) -> None:
+        """Hand all messages to the operating system, where they outlive this process."""
+        if not self.error:
+            with self._writing():
+                self._writer.flush()
+            self._flushed = time.monotonic()
+
+    def flush_when_due(self) -> None:
+        """Do so if it was not done for FLUSH_EVERY: called now and then, it leaves no message waiting for the next one."""
+        if time.monotonic() - self._flushed > FLUSH_EVERY:
+            self.flush()
+
+    def close(self, file_name: str | None = None, **custom: str) -> None:
+        """Write the index and metadata.yaml, with these `custom_data`; `file_name`: give the MCAP file this name before.
+
+        Raises JointDynamicsError where that fails; what is there can be read as an unfinished recording then.
+        """
+        try:
+            if not self.error:
+                with self._writing():
+                    self._writer.finish()
+                    self._stream.flush()
+                    os.fsync(self._stream.fileno())
+                    if file_name is not None:
+                        self.file = self.file.replace(self.folder / file_name)
+                    write_metadata(self.folder, self._metadata(custom))
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the file as it is."""
+        self.error = self.error or 'closed'
+        with contextlib.suppress(OSError):
+            self._stream.close()
+
+    def _add_topic(self, topic: str, kind: str, definition: tuple[str, str]) -> None:
+        encoding, text = definition
+        if kind not in self._schemas:
+            self._schemas[kind] = self._writer.register_schema(kind, encoding, text.encode())
+        self._channels[topic] = self._writer.register_channel(topic, 'cdr', self._schemas[kind], {'offered_qos_profiles': ''})
+        self._topics[topic] = kind, 0
+
+    def _metadata(self, custom: Mapping[str, str]) -> dict[str, Any]:
+        count = sum(number for _, number in self._topics.values())
+        start = {'nanoseconds_since_epoch': self._first if count else 0}
+        duration = {'nanoseconds': self._last - self._first if count else 0}
+        topics = [{'topic_metadata': {'name': topic, 'type': kind, 'serialization_format': 'cdr', 'offered_qos_profiles': [],
+                                      'type_description_hash': type_hash(kind)}, 'message_count': number}
+                  for topic, (kind, number) in self._topics.items()]
+        return {'rosbag2_bagfile_information': {
+            'version': VERSION, 'storage_identifier': 'mcap', 'relative_file_paths': [self.file.name], 'duration': duration,
+            'starting_time': start, 'message_count': count, 'topics_with_message_count': topics, 'compression_format': '', 'compression_mode': '',
+            'files': [{'path': self.file.name, 'starting_time': {**start}, 'duration': {**duration}, 'message_count': count}],
+            'custom_data': dict(custom) or None, 'ros_distro': os.environ.get('ROS_DISTRO', '')}}
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.error = f'{self.folder}: expected a recording that can be written, found: {error.strerror or error}'
+            raise JointDynamicsError(self.error) from None
+
+
+def storage_name(folder: Path) -> str:
+    """Return the name of the MCAP file of a recording."""
+    return f'{folder.name}_0.mcap'
+
+
+def write_metadata(folder: Path, metadata: Mapping[str, Any]) -> None:
+    """Write metadata.yaml as a whole; raises OSError."""
+    temporary = folder / '.metadata.yaml.part'
+    with temporary.open('w', encoding='utf-8') as stream:
+        yaml.safe_dump(dict(metadata), stream, sort_keys=False, allow_unicode=True)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(folder / 'metadata.yaml')
+
+
+@lru_cache
+def message_definition(kind: str) -> tuple[str, str]:
+    """Return encoding and text of the definition of a message type, with those it is made of; JointDynamicsError where it is not known."""
+    store = _store()
+    if kind not in store.fielddefs:
+        raise JointDynamicsError(f'{kind}: expected a message type of the common packages or control_msgs')
+    return 'ros2msg', store.generate_msgdef(kind, ros_version=2)[0]
+
+
+@lru_cache
+def type_hash(kind: str) -> str:
+    """Return the hash of a message type (REP 2016), empty where it is not known."""
+    store = _store()
+    return store.hash_rihs01(kind) if kind in store.fielddefs else ''
+
+
+@lru_cache
+def _store() -> Any:
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    from joint_dynamics.recording.bag import CONTROL_MSGS
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types: dict[str, Any] = {}
+    for name, text in CONTROL_MSGS.items():
+        types.update(get_types_from_msg(text, name))
+    store.register(types)
+    return store

@@ -1,0 +1,110 @@
+"""A folder of recordings, recording_1, recording_2, …: none is overwritten, those cut short are ended, those refused say why."""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from joint_dynamics.documents import parse_yaml, read_text
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.bag_writer import LIBRARY, BagWriter, storage_name, write_metadata
+from joint_dynamics.recording.unfinished import library_of, stored_messages, unfinished_file
+
+_NAME = re.compile(r'recording_([0-9]{1,9})(?:\..*)?')
+
+
+def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
+    """Begin a recording under the first number that is above `after` and all there are, also of files; return the number and its writer.
+
+    Raises JointDynamicsError where the folder cannot be written.
+    """
+    folder = Path(folder).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        number = max([after, *(int(match[1]) for item in folder.iterdir() if (match := _NAME.fullmatch(item.name)))]) + 1
+        while True:
+            path = folder / f'recording_{number}'
+            # whoever makes it has the number: another node may record here, too
+            try:
+                path.mkdir()
+            except FileExistsError:
+                number += 1
+            else:
+                break
+        try:
+            return number, BagWriter(path)
+        except JointDynamicsError:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise JointDynamicsError(f'output folder {folder}: expected a folder that can be written, found: {error.strerror or error}') from None
+
+
+def end_unfinished(folder: str | Path) -> list[str]:
+    """Give all our recordings in a folder that nobody writes any more, and that were never ended, an index and metadata.yaml.
+
+    What was read up to the last whole chunk is written anew, then takes the place of the old file. Return a line for each, also where it could
+    not be done: that one stays as it is.
+    """
+    lines = []
+    with contextlib.suppress(OSError):
+        for path in sorted(Path(folder).expanduser().glob('recording_*')):
+            try:
+                if (count := _end(path)) is not None:
+                    lines.append(f'{path} was never ended: {count} messages kept')
+            except (JointDynamicsError, OSError) as error:
+                lines.append(f'{path} was never ended, and that could not be made up for: {" ".join(str(error).split())}')
+    return lines
+
+
+def refuse_recording(path: str | Path, reason: str) -> None:
+    """Write into a recording's metadata.yaml (`custom_data`) why it was refused; raise JointDynamicsError where that fails."""
+    path = Path(path)
+    metadata = parse_yaml(read_text(path / 'metadata.yaml', str(path)), f'{path}: metadata.yaml')
+    information = metadata['rosbag2_bagfile_information']
+    information['custom_data'] = {**(information.get('custom_data') or {}), 'refused': reason}
+    try:
+        write_metadata(path, metadata)
+    except OSError as error:
+        raise JointDynamicsError(f'{path}: expected a recording that can be written, found: {error.strerror or error}') from None
+
+
+def _end(path: Path) -> int | None:
+    """Write a recording anew and end it; return its number of messages, or None where it is none, ended, or being written."""
+    file = unfinished_file(path) if path.is_dir() else None
+    # `ros2 bag record` locks nothing: what it writes here may be going on
+    if file is None or library_of(file) != LIBRARY:
+        return None
+    with _lock(file) as free:
+        # the one who held the lock may have ended it meanwhile
+        if not free or unfinished_file(path) != file:
+            return None
+        part = path / f'.{file.name}.part'
+        part.unlink(missing_ok=True)
+        writer = BagWriter(path, part.name)
+        count = 0
+        try:
+            for stored in stored_messages(file):
+                writer.write(stored.topic, stored.kind, stored.received, stored.data, stored.definition)
+                count += 1
+            writer.close(storage_name(path), recovered='the recording was never ended; what was whole of it was kept')
+        except JointDynamicsError:
+            writer.abandon()
+            part.unlink(missing_ok=True)
+            raise
+        return count
+
+
+@contextlib.contextmanager
+def _lock(file: Path) -> Iterator[bool]:
+    """Hold the lock of a file; give whether it was free."""
+    with file.open('rb') as stream:
+        try:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

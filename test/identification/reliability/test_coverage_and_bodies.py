@@ -1,0 +1,109 @@
+"""A training too poor for the motion it is validated on, and inertias that no body has."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability import bodies
+from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.checks import check_training
+from joint_dynamics.identification.reliability.coverage import judge_coverage, leaves, predicted_deviation
+from joint_dynamics.identification.reliability.evidence import samples_of
+from joint_dynamics.robot.standard_parameters import link_columns
+
+PLAIN = IdentificationSettings(selection=False)
+
+
+def problem_of(model, recordings):
+    plan = filter_plan(recordings, PLAIN)
+    return Problem(model, [observe(run, plan) for run in recordings], rest_speed=PLAIN.rest_speed)
+
+
+@pytest.fixture(scope='module')
+def model_and_robot(ur_table, true_robot_of):
+    from joint_dynamics.robot import RobotModel
+    model = RobotModel.from_mdh(ur_table)
+    return model, true_robot_of(model)
+
+
+def test_the_predicted_deviation_is_that_of_the_predicted_torque(model_and_robot):
+    """Against the scatter of W χ with χ drawn from the covariance."""
+    model, robot = model_and_robot
+    problem = problem_of(model, [robot.record(1, rate=100.0)])
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(problem.columns, problem.columns)) * 1e-2
+    draws = root @ rng.normal(size=(problem.columns, 2000))
+    power = size = 0.0
+    for block in problem.blocks():
+        weight = np.ones_like(block.tau) if block.resting is None else ~block.resting
+        power += np.mean(np.sum((np.einsum('jbs,bd->djs', block.rows, draws[:, :200], optimize=True) * weight)**2, axis=(1, 2)))
+        size += np.sum((block.tau * weight)**2)
+    # 200 draws of a quadratic form: its mean is within 30 % unless one direction has all of it
+    assert predicted_deviation(problem, root @ root.T) == pytest.approx(100 * np.sqrt(power / size), rel=0.3)
+
+
+def test_what_leaves_the_training_is_named(model_and_robot):
+    model, robot = model_and_robot
+    slow, fast = (problem_of(model, [robot.record(seed, rate=100.0, frequency=frequency)]) for seed, frequency in ((1, 0.05), (1, 0.2)))
+    said = ' '.join(leaves(slow, fast))
+    assert f'acceleration of {model.joint_names[0]}' in said
+    assert not leaves(fast, fast)
+
+
+def test_a_training_too_poor_is_the_reason_only_where_the_prediction_failed(model_and_robot):
+    model, robot = model_and_robot
+    problem = problem_of(model, [robot.record(1, rate=100.0)])
+    other = problem_of(model, [robot.record(2, rate=100.0)])
+    # one direction nobody knows, in which the training does not move: that of the difference between two motions
+    rows = [np.concatenate([block.rows.transpose(0, 2, 1).reshape(-1, part.columns) for block in part.blocks()]) for part in (problem, other)]
+    own, new = (part.T @ part / len(part) for part in rows)
+    values, vectors = np.linalg.eig(np.linalg.solve(own + 1e-9 * np.trace(own) * np.eye(len(own)), new))
+    worst = vectors[:, np.argmax(values.real)].real
+    covariance = np.outer(worst, worst)
+    covariance *= (30 / predicted_deviation(other, covariance))**2
+    found = judge_coverage(problem, other, covariance, 2.0, 40.0)
+    assert [reason.code for reason in found.reasons] == ['coverage']
+    assert found.summary['coverage']['validation_deviation_percent'] == pytest.approx(30)
+    noted = judge_coverage(problem, other, covariance, 3.4, 6.5)
+    assert not noted.reasons and '6.5 against 3.4 %' in noted.notes[0]
+    fine = judge_coverage(problem, other, covariance, 3.4, 4.0)
+    assert not fine.reasons and not fine.notes
+
+
+def test_identify_states_the_coverage_of_its_validation(model_and_robot):
+    model, robot = model_and_robot
+    result = identify(model, [robot.record(1, rate=100.0)], [robot.record(2, rate=100.0)], PLAIN)
+    entry = result.summary()['coverage']
+    assert 0 < entry['training_deviation_percent'] < 5 and 0 < entry['validation_deviation_percent'] < 5
+    assert not result.reasons
+
+
+def without_a_body(model, robot, seed):
+    """A recording of an arm whose second link has the inertia of no body: below zero about all its axes."""
+    recording = robot.record(seed, rate=100.0, noise=0.0)
+    _, q, dq, ddq = robot.motion(np.random.default_rng(seed), 20.0, 100.0)
+    values = np.zeros(len(model.parameter_names))
+    values[link_columns(2)][:6] = -np.array([8.0, 0.0, 0.0, 8.0, 0.0, 8.0])
+    wrong = model.inverse_dynamics(q, dq, ddq, values)
+    tau = recording.tau + wrong
+    return replace(recording, tau=tau + 0.02 * tau.std(axis=0) * np.random.default_rng(seed).normal(size=tau.shape))
+
+
+@pytest.mark.parametrize('solver', ['semidefinite programme', 'mass matrix'])
+def test_inertias_no_body_has_are_named_and_those_of_bodies_are_not(model_and_robot, solver, monkeypatch):
+    if solver == 'mass matrix':
+        monkeypatch.setattr(bodies, 'find_spec', lambda name: None)
+    else:
+        pytest.importorskip('cvxpy')
+    model, robot = model_and_robot
+    for seed in (1, 2):
+        bad, good = [without_a_body(model, robot, seed)], [robot.record(seed, rate=100.0)]
+        problem = problem_of(model, bad)
+        found = bodies.impossible_inertials(problem, Alternatives(model, samples_of(problem)))
+        assert [reason.code for reason in found] == ['negative_inertia']
+        assert check_training(problem, bad).reasons
+        problem = problem_of(model, good)
+        assert bodies.impossible_inertials(problem, Alternatives(model, samples_of(problem))) == []

@@ -1,0 +1,90 @@
+"""What a result offers to the programmer: predictions, and a short face in an interpreter and a notebook."""
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification import IdentificationSettings, identify, predict_torque, validate_description
+from joint_dynamics.recording import Recording
+
+
+@pytest.fixture(scope='module')
+def found(true_robot):
+    runs = [true_robot.record(seed, duration=8.0, rate=200.0) for seed in (1, 2)]
+    return identify(true_robot.model, runs[:1], runs[1:], IdentificationSettings(method='wls', selection=False)), runs[1]
+
+
+def test_prediction_is_the_torque_that_validation_compares(found):
+    """Its samples between the trimmed ends, filtered as validation filters them, are validation's predicted torque."""
+    result, recording = found
+    predicted = result.predict(recording)
+    assert predicted.shape == recording.q.shape
+    (fit,) = validate_description(result.description, [recording], result.settings)
+    from joint_dynamics.identification.preparation.observations import observe
+    observation = observe(recording, result.plan)
+    inner = predicted[int(round(result.plan.trim * recording.rate)):][:len(observation.time)]
+    np.testing.assert_allclose(observation.decimator.apply(inner), fit.predicted, rtol=1e-9, atol=1e-9 * np.abs(fit.tau).max())
+
+
+def test_prediction_meets_the_noise_free_torque(found, true_robot):
+    """Within the noise of the recordings (2 %), away from the ends and from reversals, where the sign of a filtered speed is late."""
+    result, _ = found
+    t, q, dq, ddq = true_robot.motion(np.random.default_rng(7), 8.0, 200.0)
+    truth = true_robot.torque(q, dq, ddq)
+    error = result.predict(Recording(true_robot.model.joint_names, t, q)) - truth
+    inner = (np.abs(dq) > 0.1).all(axis=1) & (t > 0.5) & (t < 7.5)
+    assert np.linalg.norm(error[inner]) < 0.02 * np.linalg.norm(truth[inner])
+
+
+def test_measured_torque_takes_no_part(found):
+    result, recording = found
+    expected = result.predict(recording)
+    np.testing.assert_array_equal(result.predict(replace(recording, tau=None)), expected)
+    np.testing.assert_array_equal(result.predict(replace(recording, tau=None, current=0 * recording.q + 3.0)), expected)
+    np.testing.assert_array_equal(result.predict(recording.select(recording.joint_names[::-1])), expected)
+    np.testing.assert_array_equal(predict_torque(result.description, recording, result.settings), expected)
+
+
+def test_what_cannot_be_predicted_is_said(found):
+    result, recording = found
+    with pytest.raises(JointDynamicsError, match='no joint'):
+        result.predict(recording.select(recording.joint_names[:3]))
+    with pytest.raises(JointDynamicsError, match=r'expected at least [\d.]+ s'):
+        result.predict(recording.window(0, 0.02))
+
+
+def test_it_shows_itself_in_one_line(found):
+    result, _ = found
+    text = repr(result)
+    assert text.startswith(f'<IdentificationResult wls: {result.problem.base.count} base parameters from {result.samples} samples, ')
+    assert '\n' not in text
+    assert len(text) < 200
+    assert f'validation residual {result.summary()["validation_overall_percent"]:.3g} %' in text
+    assert text.endswith(', reliable>') == (not result.reasons)
+    assert repr(replace(result, reasons=['a < b'])).endswith(', not reliable for 1 reason>')
+    assert repr(replace(result, reasons=['one', 'two'], validation=[])).endswith(', not reliable for 2 reasons>')
+    assert 'training residual' in repr(replace(result, validation=[]))
+
+
+def test_it_shows_itself_in_a_notebook(found):
+    result, recording = found
+    page = replace(result, reasons=['a <b> & c'])._repr_html_()
+    cells, opened = [], []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            opened.append(tag)
+
+        def handle_endtag(self, tag):
+            assert opened.pop() == tag
+
+        def handle_data(self, data):
+            cells.append(data)
+
+    Reader().feed(page)
+    assert opened == []
+    assert 'a <b> & c' in cells
+    assert set(result.names) | set(result.expressions) <= set(cells)
+    assert f'{recording.name} (validation)' in cells
