@@ -94,6 +94,10 @@ class Robot:
                     return status.level, status.message
         return None, ''
 
+    def hold(self, condition):
+        """Talk and ask to be held where it is until a condition is met: one request alone may meet a node that has not heard of the robot yet."""
+        self.talk(0, until=lambda: self.want([(0.1, HOME)]) or condition())
+
     def want(self, points, names=None, wait=True):
         message = JointTrajectory(joint_names=names or self.names)
         for seconds, *rows in points:
@@ -179,9 +183,7 @@ def test_commands_come_in_the_order_of_the_controller_and_in_its_unit(start, rob
 
 def test_a_robot_that_goes_silent_gets_the_safe_command_and_the_reason(ros, start, robot, model):
     start(mode='streaming', safe_command='zero', ramp_time=0.2, effort_rate__elbow_joint=2000.0)
-    robot.talk(0.1)
-    robot.want([(0.1, HOME)])
-    robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+    robot.hold(lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     ros.until(lambda: not last(robot).any(), what='zero after the silence')
     ros.until(lambda: 'old' in robot.status('command')[1], what='the reason')
     # It comes back by itself, as gently.
@@ -200,9 +202,7 @@ def test_a_robot_that_goes_silent_gets_the_safe_command_and_the_reason(ros, star
 
 def test_positions_that_flip_are_not_acted_on(start, robot, model):
     start(mode='streaming', law='adaptive_friction', feedback=True, **{f'kp__{name}': 400.0 for name in model.joint_names})
-    robot.talk(0.1)
-    robot.want([(0.1, HOME)])
-    robot.talk(0, until=lambda: robot.status('command') == (DiagnosticStatus.OK, 'follows the law'))
+    robot.hold(lambda: robot.status('command') == (DiagnosticStatus.OK, 'follows the law'))
     robot.talk(0, until=lambda: np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     count = len(robot.commands)
     flips = iter(range(10 ** 6))
@@ -220,9 +220,7 @@ def test_positions_that_flip_are_not_acted_on(start, robot, model):
 @pytest.mark.parametrize(('q', 'expected'), [(np.full(6, np.nan), 'not a finite number'), (HOME + 1.0, 'distance from the desired position')])
 def test_bad_joint_states_are_not_acted_on(start, robot, model, q, expected):
     start(mode='streaming', safe_command='zero')
-    robot.talk(0.1)
-    robot.want([(0.1, HOME)])
-    robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+    robot.hold(lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     robot.talk(0, q, until=lambda: expected in robot.status('command')[1] and not last(robot).any())
     assert all(np.isfinite(message.data).all() for message in robot.commands)
 

@@ -15,12 +15,12 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control import ControlLoop, Follower, LoopSettings, check_motion, fill_effort, load
+from joint_dynamics.control import ControlLoop, Follower, check_motion, fill_effort, load
 from joint_dynamics.control.preflight import run_away
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.feedforward_messages import is_set_point, message_of, points_of, seconds, table_of
-from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, foreign_rows, law_values
+from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, foreign_rows, law_values, loop_settings
 from joint_dynamics.nodes.inputs import InputSet, message_class, recording_settings
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.run import run
@@ -76,7 +76,7 @@ class FeedforwardNode(DynamicsNode):
         self._streaming = values['mode'] == 'streaming'
         if not self._streaming and not kind.OPEN_LOOP:
             raise JointDynamicsError(f'mode: expected streaming for the law {values["law"]}, which has to measure, found trajectory')
-        self._loop = ControlLoop(kind(), arm, self._settings(arm, bool(chosen.get('gravity', True))), chosen)
+        self._loop = ControlLoop(kind(), arm, loop_settings(values, arm, bool(chosen.get('gravity', True))), chosen)
         for remark in self._loop.remarks:
             self.get_logger().info(remark)
         self._follower = Follower(arm.joint_names, smooth=values['interpolation'] == 'smooth', near=values['start_tolerance'])
@@ -90,16 +90,6 @@ class FeedforwardNode(DynamicsNode):
         self._forget_time()
         self._inputs_settings = recording_settings(values, arm.joint_names)
         self._connect(kind.__name__)
-
-    def _settings(self, arm: Arm, gravity: bool) -> LoopSettings:
-        values = self.parameters
-        limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
-        limit = np.where(limit > 0, limit, arm.effort_limit)
-        return LoopSettings(
-            effort_limit=limit, effort_rate=np.where(rate > 0, rate, 50.0 * np.minimum(limit, arm.effort_limit)), ramp_time=values['ramp_time'],
-            safe=values['safe_command'], timeout=values['timeout'], slow_timeout=values['slow_timeout'], tracking=values['tracking_tolerance'],
-            velocity_margin=values['velocity_margin'], position_margin=values['position_margin'],
-            jump_margin=values['jump_margin'], holds_gravity=gravity)
 
     def _connect(self, law: str) -> None:
         claimed = self._loop.state

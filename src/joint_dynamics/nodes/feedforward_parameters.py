@@ -5,7 +5,18 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
-from joint_dynamics.control import AdaptiveFriction, ComputedTorque, Controller, ControllerParameter, FlexibleJoint, JointTorqueFeedback
+import numpy as np
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import (
+    AdaptiveFriction,
+    ComputedTorque,
+    Controller,
+    ControllerParameter,
+    FlexibleJoint,
+    JointTorqueFeedback,
+    LoopSettings,
+)
 from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.topics import TopicRow
@@ -50,6 +61,17 @@ def law_values(parameters: NodeParameters, law: str, kind: type[Controller], joi
         if not (row.choices and value == OWN_DEFAULT):
             values[row.name] = value
     return values
+
+
+def loop_settings(values: NodeParameters, arm: Arm, gravity: bool) -> LoopSettings:
+    """Return what the loop and its gate allow; gravity: whether the command holds it."""
+    limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
+    limit = np.where(limit > 0, limit, arm.effort_limit)
+    return LoopSettings(
+        effort_limit=limit, effort_rate=np.where(rate > 0, rate, 50.0 * np.minimum(limit, arm.effort_limit)), ramp_time=values['ramp_time'],
+        safe=values['safe_command'], timeout=values['timeout'], slow_timeout=values['slow_timeout'], tracking=values['tracking_tolerance'],
+        velocity_margin=values['velocity_margin'], position_margin=values['position_margin'],
+        jump_margin=values['jump_margin'], holds_gravity=gravity)
 
 
 PARAMETERS = (
