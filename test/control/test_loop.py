@@ -50,9 +50,9 @@ def test_every_doubt_has_a_reason_and_ends_at_the_safe_command(make_loop, path, 
     loop = make_loop('computed_torque', settings=LoopSettings(safe=safe))
     time, _ = run(loop, path, feed, 0.5, 400)
     assert loop.doubt == ''
-    stand = path.at(1.1)
+    stand = path.at(time)
     for name, change in {'position of elbow_joint is not a finite': ('state', 'position', np.where(np.arange(6) == 2, np.nan, stand[0])),
-                         'distance from the desired position of shoulder_pan_joint': ('state', 'position', stand[0] - 0.6),
+                         'distance from the desired position of shoulder_pan_joint': ('reference', 'position', stand[0] + 0.6),
                          'speed of shoulder_pan_joint is -10': ('state', 'velocity', np.full(6, -10.0)),
                          'desired speed of wrist_3_joint': ('reference', 'velocity', np.where(np.arange(6) == 5, 9.0, 0)),
                          'desired position of elbow_joint': ('reference', 'position', np.where(np.arange(6) == 2, 9.0, stand[0])),
@@ -74,7 +74,7 @@ def test_every_doubt_has_a_reason_and_ends_at_the_safe_command(make_loop, path, 
         time += T
     assert 'old' in loop.doubt
     for _ in range(500):
-        feed(loop, path.at(1.1), time)
+        feed(loop, stand, time)
         out = loop.step(time, T)
         time += T
     assert loop.doubt == ''
@@ -332,3 +332,32 @@ def test_a_joint_without_an_effort_limit_is_refused():
     with pytest.raises(JointDynamicsError, match='finite torque limits'):
         ControlLoop(Law(), arm)
     assert ControlLoop(Law(), arm, LoopSettings(effort_limit=20.0)).gate.limit.max() == 20.0
+
+
+@pytest.mark.parametrize(('settings', 'options', 'holds'), [
+    ({}, {}, True), ({'safe': 'zero'}, {}, False), ({'holds_gravity': False}, {'gravity': False}, False)])
+def test_an_end_that_holds_goes_to_the_safe_command_and_stays(make_loop, path, feed, settings, options, holds):
+    loop = make_loop('computed_torque', settings=LoopSettings(**settings), **options)
+    time, last = run(loop, path, feed, 0.5, 400)
+    gravity = loop.arm.rigid.gravity(loop.state['position']) if holds else np.zeros(6)
+    way = list(loop.end_holding(0.2, T))
+    for out in way:
+        assert (np.abs(out) <= loop.gate.limit).all()
+        assert (np.abs(out - last) <= loop.gate.rate * T + 1e-9).all()
+        last = out
+    held = int(0.2 / T)
+    np.testing.assert_allclose(way[-held:], np.tile(gravity, (held, 1)), atol=1e-9)
+    assert loop.step(time, T) is None
+    assert list(loop.end_holding(0.2, T)) == []
+    loop.activate()
+    np.testing.assert_array_equal(loop.gate.last, 0)
+
+
+def test_a_law_that_has_failed_ends_at_zero(arm, path, feed):
+    law = Law()
+    loop = ControlLoop(law, arm)
+    loop.activate()
+    time, _ = run(loop, path, feed, 0.5, 400)
+    law.behave = raise_it
+    run(loop, path, feed, time, 1)
+    np.testing.assert_array_equal(list(loop.end_holding(0.1, T))[-1], 0)

@@ -94,6 +94,10 @@ class Robot:
                     return status.level, status.message
         return None, ''
 
+    def hold(self, condition):
+        """Talk and ask to be held where it is until a condition is met: one request alone may meet a node that has not heard of the robot yet."""
+        self.talk(0, until=lambda: self.want([(0.1, HOME)]) or condition())
+
     def want(self, points, names=None, wait=True):
         message = JointTrajectory(joint_names=names or self.names)
         for seconds, *rows in points:
@@ -179,9 +183,7 @@ def test_commands_come_in_the_order_of_the_controller_and_in_its_unit(start, rob
 
 def test_a_robot_that_goes_silent_gets_the_safe_command_and_the_reason(ros, start, robot, model):
     start(mode='streaming', safe_command='zero', ramp_time=0.2, effort_rate__elbow_joint=2000.0)
-    robot.talk(0.1)
-    robot.want([(0.1, HOME)])
-    robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+    robot.hold(lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     ros.until(lambda: not last(robot).any(), what='zero after the silence')
     ros.until(lambda: 'old' in robot.status('command')[1], what='the reason')
     # It comes back by itself, as gently.
@@ -189,14 +191,36 @@ def test_a_robot_that_goes_silent_gets_the_safe_command_and_the_reason(ros, star
     # Late samples are as bad as none.
     past = TimeMessage(sec=ros.probe.get_clock().now().to_msg().sec - 2)
     robot.talk(0, until=lambda: 'old' in robot.status('command')[1] and not last(robot).any(), stamp=past)
+    # So are those from the future, however fresh they arrive.
+    robot.talk(0, until=lambda: np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+    now = ros.probe.get_clock().now().to_msg().sec
+    for ahead, remedy in ((3600, 'are the clocks of the machines the same?'), (200_000, 'set use_sim_time alike')):
+        robot.talk(0, until=lambda remedy=remedy: remedy in robot.status('command')[1] and not last(robot).any(), stamp=TimeMessage(sec=now + ahead))
+        assert 'ahead of the clock here' in robot.status('command')[1]
+    robot.talk(0, until=lambda: np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+
+
+def test_positions_that_flip_are_not_acted_on(start, robot, model):
+    start(mode='streaming', law='adaptive_friction', feedback=True, **{f'kp__{name}': 400.0 for name in model.joint_names})
+    robot.hold(lambda: robot.status('command') == (DiagnosticStatus.OK, 'follows the law'))
+    robot.talk(0, until=lambda: np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+    count = len(robot.commands)
+    flips = iter(range(10 ** 6))
+
+    def flip():
+        robot.q = HOME + (0.4 if next(flips) % 2 else -0.4)
+        return 'jumped by' in robot.status('command')[1]
+    robot.talk(0, until=flip)
+    way = np.array([message.data for message in robot.commands[count:]])
+    np.testing.assert_allclose(way, np.tile(model.gravity(HOME), (len(way), 1)), atol=1e-6)
+    robot.q = HOME
+    robot.talk(0, until=lambda: robot.status('command') == (DiagnosticStatus.OK, 'follows the law'))
 
 
 @pytest.mark.parametrize(('q', 'expected'), [(np.full(6, np.nan), 'not a finite number'), (HOME + 1.0, 'distance from the desired position')])
 def test_bad_joint_states_are_not_acted_on(start, robot, model, q, expected):
     start(mode='streaming', safe_command='zero')
-    robot.talk(0.1)
-    robot.want([(0.1, HOME)])
-    robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+    robot.hold(lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     robot.talk(0, q, until=lambda: expected in robot.status('command')[1] and not last(robot).any())
     assert all(np.isfinite(message.data).all() for message in robot.commands)
 
@@ -244,27 +268,50 @@ def test_an_exception_in_a_plugin_ends_with_zero(monkeypatch, ros, start, robot)
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_with_zero(ros, robot, description, model, number):
+def test_a_signal_ends_with_gravity_held(ros, robot, description, model, number):
     process = ros.process('joint_dynamics.nodes.feedforward', parameters={
-        'robot_file': ur5e_urdf(), 'description_file': description, 'mode': 'streaming', 'autostart': 'true'})
+        'robot_file': ur5e_urdf(), 'description_file': description, 'mode': 'streaming', 'autostart': 'true', 'hold_time': 0.2})
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
-    robot.talk(0.1)
+    count = len(robot.commands)
+    process.send_signal(number)
+    # It may take samples until it has noticed; from then on none.
+    ros.until(lambda: process.poll() is not None, what='the end')
     status, output = ros.stop(process, number)
+    assert status == 0, output
+    for _ in range(200):
+        ros.executor.spin_once(timeout_sec=0.0005)
+    way = np.array([message.data for message in robot.commands])[count:]
+    assert len(way) > 50
+    np.testing.assert_allclose(way, np.tile(model.gravity(HOME), (len(way), 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize('options', [{'on_shutdown': 'zero'}, {'safe_command': 'zero', 'hold_time': 0.1}], ids=['asked for', 'safe'])
+def test_a_signal_ends_with_zero_where_that_is_wanted(ros, robot, description, model, options):
+    process = ros.process('joint_dynamics.nodes.feedforward', parameters={
+        'robot_file': ur5e_urdf(), 'description_file': description, 'mode': 'streaming', 'autostart': 'true', **options})
+    robot.talk(0.1)
+    robot.talk(0, until=lambda: robot.want([(0.0, HOME, np.zeros(6), np.zeros(6))]) or
+               (robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6)))
+    status, output = ros.stop(process, signal.SIGTERM)
     assert status == 0, output
     ros.until(lambda: not last(robot).any(), what='zero at the end')
 
 
-def test_shutting_down_ends_with_zero(ros, start, robot, model):
+def test_how_it_ends_is_not_changed_while_it_runs(ros, start):
     start(mode='streaming')
+    assert not ros.set_parameter(NODE, 'on_shutdown', 'zero').successful
+
+
+def test_shutting_down_ends_with_gravity_held(ros, start, robot, model):
+    start(mode='streaming', hold_time=0.1)
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     assert ros.transition(NODE, 'active_shutdown')
     assert ros.state(NODE) == 'finalized'
-    ros.until(lambda: not last(robot).any(), what='zero at the end')
     robot.talk(0.2)
     count = len(robot.commands)
     robot.talk(0.2)
     assert len(robot.commands) == count
-    assert not last(robot).any()
+    np.testing.assert_allclose(last(robot), model.gravity(HOME), atol=1e-6)
 
 
 DEFECT = '''
@@ -282,7 +329,7 @@ sys.exit(run(Defective))
 '''
 
 
-def test_a_defect_of_the_node_itself_ends_with_zero(ros, robot, description, model, tmp_path, monkeypatch):
+def test_a_defect_of_the_node_itself_ends_with_gravity_held(ros, robot, description, model, tmp_path, monkeypatch):
     (tmp_path / 'defective_feedforward.py').write_text(DEFECT, encoding='utf-8')
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])]))
     process = ros.process('defective_feedforward', parameters={
@@ -294,7 +341,9 @@ def test_a_defect_of_the_node_itself_ends_with_zero(ros, robot, description, mod
     status, output = process.ended()
     assert status != 0
     assert 'RuntimeError: a defect' in output
-    ros.until(lambda: not last(robot).any(), what='zero at the end')
+    for _ in range(200):
+        ros.executor.spin_once(timeout_sec=0.0005)
+    np.testing.assert_allclose(last(robot), model.gravity(HOME), atol=1e-6)
 
 
 def test_trajectory_mode_fills_in_what_the_law_says(ros, start, robot, model, description):

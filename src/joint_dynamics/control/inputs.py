@@ -8,11 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.control.interface import Interfaces
 
+OTHER_CLOCK = 86400.0
+"""Stamps further from the clock here than this [s] come from another kind of clock."""
+
 
 class AgedInterfaces(Interfaces):
     """Interfaces that remember when each joint's value was written; times are s of one steady clock.
 
-    limits: s, largest age per quantity; a quantity without a limit never gets old.
+    limits: s, largest age per quantity; a quantity without a limit never gets old. What is stamped as far ahead of now is as good as old: its
+    true age is not known.
     """
 
     def __init__(self, joint_names: Sequence[str], limits: Mapping[str, float]):
@@ -20,6 +24,7 @@ class AgedInterfaces(Interfaces):
         self._limits = dict(limits)
         self._written = {quantity: np.full(len(self.joint_names), -np.inf) for quantity in limits}
         self._oldest = dict.fromkeys(limits, -np.inf)
+        self._newest = dict.fromkeys(limits, -np.inf)
         self._index = {name: k for k, name in enumerate(self.joint_names)}
 
     def write(self, quantity: str, values: ArrayLike, time: float, joints: Sequence[str] | None = None) -> None:
@@ -29,14 +34,14 @@ class AgedInterfaces(Interfaces):
         if joints is None:
             self[quantity] = values
             self._written[quantity].fill(time)
-            self._oldest[quantity] = time
+            self._oldest[quantity] = self._newest[quantity] = time
             return
         target, written = self[quantity], self._written[quantity]
         for name, value in zip(joints, np.asarray(values, dtype=float), strict=True):
             k = self._index.get(name)
             if k is not None:
                 target[k], written[k] = value, time
-        self._oldest[quantity] = float(written.min())
+        self._oldest[quantity], self._newest[quantity] = float(written.min()), float(written.max())
 
     def clear(self) -> None:
         """Forget everything."""
@@ -44,17 +49,19 @@ class AgedInterfaces(Interfaces):
         for written in self._written.values():
             written.fill(-np.inf)
         self._oldest = dict.fromkeys(self._oldest, -np.inf)
+        self._newest = dict.fromkeys(self._newest, -np.inf)
 
-    def ages(self, quantity: str, time: float) -> NDArray:
-        """Return the age (n,) s of a quantity, infinite where it never came, never below 0."""
-        return np.maximum(time - self._written[quantity], 0.0)
+    def stale(self, quantity: str, time: float) -> NDArray:
+        """Return which joints' values (n,) never came, are too old, or are stamped too far ahead."""
+        return ~(np.abs(time - self._written[quantity]) <= self._limits[quantity])
 
     def fresh(self, quantity: str, time: float) -> bool:
-        """Return whether every joint's value is young enough (not whether it is a number)."""
-        return time - self._oldest[quantity] <= self._limits[quantity]
+        """Return whether every joint's value is young enough and not from the future (not whether it is a number)."""
+        limit = self._limits[quantity]
+        return time - self._oldest[quantity] <= limit and self._newest[quantity] - time <= limit
 
     def doubt(self, quantities: Sequence[str], time: float, what: str) -> str:
-        """Return why these quantities cannot be used now, '' when they can: not there, too old, or not finite."""
+        """Return why these quantities cannot be used now, '' when they can: not there, too old, stamped ahead, or not finite."""
         for quantity in quantities:
             oldest = self._oldest[quantity]
             limit = self._limits[quantity]
@@ -62,11 +69,21 @@ class AgedInterfaces(Interfaces):
                 joint = self.joint_names[int(np.argmin(self._written[quantity]))]
                 if np.isinf(oldest):
                     return f'{what} {quantity} of {joint} has not come yet'
-                return f'{what} {quantity} of {joint} is {time - oldest:.3f} s old, allowed are {limit:g} s'
+                return f'{what} {quantity} of {joint} is {time - oldest:.3f} s old, allowed are {limit:g} s{other_clock(time - oldest)}'
+            ahead = self._newest[quantity] - time
+            if not ahead <= limit:
+                joint = self.joint_names[int(np.argmax(self._written[quantity]))]
+                return (f'{what} {quantity} of {joint} is stamped {ahead:.3f} s ahead of the clock here, allowed are {limit:g} s'
+                        f'{other_clock(ahead) or ": are the clocks of the machines the same?"}')
             values = self[quantity]
             if not np.isfinite(values).all():
                 return f'{what} {quantity} of {self.joint_names[int(np.argmin(np.isfinite(values)))]} is not a finite number'
         return ''
+
+
+def other_clock(difference: float) -> str:
+    """Return the remedy for stamps that are so far, s, from the clock here that they come from another kind of clock, else ''."""
+    return ': set use_sim_time alike here and for who publishes it' if difference >= OTHER_CLOCK else ''
 
 
 def beyond(joint_names: Sequence[str], values: NDArray, low: NDArray, high: NDArray, what: str) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.inputs import AgedInterfaces, beyond
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
+from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
 from joint_dynamics.errors import JointDynamicsError
 
@@ -29,6 +30,7 @@ class LoopSettings:
         max_period: s, the longest step that counts in full.
         tracking: rad, largest distance of the link from the desired position. velocity_margin: largest measured speed and
             largest desired speed, as a multiple of the URDF's limit. position_margin: rad, beyond the URDF's limits.
+        jump_margin: rad, what a measured position may jump by between two samples beyond what the largest speed allows.
         holds_gravity: whether the command holds gravity (see the laws' parameter `gravity`).
 
     """
@@ -43,6 +45,7 @@ class LoopSettings:
     tracking: float = 0.5
     velocity_margin: float = 1.2
     position_margin: float = 0.05
+    jump_margin: float = 0.01
     holds_gravity: bool = True
 
 
@@ -74,15 +77,16 @@ class ControlLoop:
         self._command = Interfaces(names, commands)
         # Where the arm is and how fast is looked at whatever the law does.
         wanted = dict.fromkeys(('position', 'velocity', *self._required, *self._optional))
-        self.state = AgedInterfaces(names, {name: settings.slow_timeout if name in SLOW else settings.timeout for name in wanted})
+        limits = arm.robot.limits
+        speed = np.where(limits.velocity > 0, limits.velocity, np.inf) * settings.velocity_margin
+        ages = {name: settings.slow_timeout if name in SLOW else settings.timeout for name in wanted}
+        self.state: AgedInterfaces = MeasuredStates(names, ages, speed, settings.jump_margin)
         self.reference = AgedInterfaces(names, dict.fromkeys(REFERENCES, settings.timeout))
         # A controller reads copies: whatever it does to them, the measured position stays what it is.
         self._loaned = Interfaces(names, wanted), Interfaces(names, REFERENCES)
         controller.assign_interfaces(self._command, *self._loaned)
         self.gate = self._make_gate()
         self._gravity = np.zeros(arm.n)
-        limits = arm.robot.limits
-        speed = np.where(limits.velocity > 0, limits.velocity, np.inf) * settings.velocity_margin
         tracking = np.full(arm.n, settings.tracking)
         lower, upper = limits.lower - settings.position_margin, limits.upper + settings.position_margin
         if 'position' not in self.references:
@@ -135,6 +139,24 @@ class ControlLoop:
         finally:
             yield from self.gate.close(period)
 
+    def end_holding(self, hold_time: float, period: float = 0.002) -> Iterator[NDArray]:
+        """Yield the last commands (n,), one per `period` s: to the safe command within the ramp time, and that for `hold_time` s.
+
+        The last is the safe command for where the arm was last: whoever takes the commands may go on with it. A law that has failed, a robot
+        that adds gravity itself, the safe command `zero`, and an arm whose position was never known end at zero. The gate is closed afterwards.
+        """
+        if not self.gate.is_open:
+            return
+        self.doubt = 'not active'
+        try:
+            self.controller.on_deactivate()
+        finally:
+            for _ in range(int(np.ceil((self.settings.ramp_time + hold_time) / period)) + 1):
+                out = self.gate.step(None, self._gravity * self._scale, period, doubt=True)
+                if out is not None:
+                    yield out
+            self.gate.release()
+
     def step(self, time: float, period: float) -> NDArray | None:
         """Return the command (n,) of this moment in the unit `output`, None when not active. time: s, steady; period: s since the last."""
         if not self.gate.is_open:
@@ -186,7 +208,7 @@ class ControlLoop:
         self.warning = ''
         for quantity in self._optional:
             if not self.state.fresh(quantity, time):
-                old = self.state.ages(quantity, time) > self.settings.slow_timeout
+                old = self.state.stale(quantity, time)
                 # Too old to be believed: the law goes on with the last good one, or with its nominal value.
                 state[quantity][old] = np.nan
                 self.warning = f'{quantity} of {self.arm.joint_names[int(np.argmax(old))]} is missing or old: going on without'

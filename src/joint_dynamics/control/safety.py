@@ -109,6 +109,10 @@ class SafetyGate:
         finally:
             self._open, self._last, self.weight = False, zero, 0.0
 
+    def release(self) -> None:
+        """Close without a further command: whoever takes them goes on with the last."""
+        self._open, self.weight = False, 0.0
+
     def _safe(self, safe: NDArray) -> NDArray:
         finite = safe if np.isfinite(safe).all() else np.where(np.isfinite(safe), safe, 0.0)
         return np.minimum(np.maximum(finite, -self.limit), self.limit)

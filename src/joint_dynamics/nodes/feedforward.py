@@ -9,17 +9,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control import ControlLoop, Follower, LoopSettings, check_motion, fill_effort, load
+from joint_dynamics.control import ControlLoop, Follower, check_motion, fill_effort, load
 from joint_dynamics.control.preflight import run_away
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.feedforward_messages import is_set_point, message_of, points_of, seconds, table_of
-from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, foreign_rows, law_values
+from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, foreign_rows, law_values, loop_settings
 from joint_dynamics.nodes.inputs import InputSet, message_class, recording_settings
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.run import run
@@ -45,6 +46,7 @@ class FeedforwardNode(DynamicsNode):
         super().__init__(node_name, **options)
         self._declared: set[str] = set()
         self._refusal = ''
+        self._ends = False
         if not self.parameters['use_description']:
             self.DESCRIPTION = 'none'  # type: ignore[misc]
         self._declare_law()
@@ -74,7 +76,7 @@ class FeedforwardNode(DynamicsNode):
         self._streaming = values['mode'] == 'streaming'
         if not self._streaming and not kind.OPEN_LOOP:
             raise JointDynamicsError(f'mode: expected streaming for the law {values["law"]}, which has to measure, found trajectory')
-        self._loop = ControlLoop(kind(), arm, self._settings(arm, bool(chosen.get('gravity', True))), chosen)
+        self._loop = ControlLoop(kind(), arm, loop_settings(values, arm, bool(chosen.get('gravity', True))), chosen)
         for remark in self._loop.remarks:
             self.get_logger().info(remark)
         self._follower = Follower(arm.joint_names, smooth=values['interpolation'] == 'smooth', near=values['start_tolerance'])
@@ -88,15 +90,6 @@ class FeedforwardNode(DynamicsNode):
         self._forget_time()
         self._inputs_settings = recording_settings(values, arm.joint_names)
         self._connect(kind.__name__)
-
-    def _settings(self, arm: Arm, gravity: bool) -> LoopSettings:
-        values = self.parameters
-        limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
-        limit = np.where(limit > 0, limit, arm.effort_limit)
-        return LoopSettings(
-            effort_limit=limit, effort_rate=np.where(rate > 0, rate, 50.0 * np.minimum(limit, arm.effort_limit)), ramp_time=values['ramp_time'],
-            safe=values['safe_command'], timeout=values['timeout'], slow_timeout=values['slow_timeout'], tracking=values['tracking_tolerance'],
-            velocity_margin=values['velocity_margin'], position_margin=values['position_margin'], holds_gravity=gravity)
 
     def _connect(self, law: str) -> None:
         claimed = self._loop.state
@@ -132,17 +125,23 @@ class FeedforwardNode(DynamicsNode):
         self._report_law()
 
     def deactivate(self) -> None:
-        """Go down to exactly zero within the limits, and wait until that has arrived."""
+        """Go down to exactly zero within the limits, or at a shutdown to what `on_shutdown` says, and wait until that has arrived."""
         if not self._streaming:
             list(self._loop.deactivate())
             return
         period = 0.002
+        holds = self._ends and self.parameters['on_shutdown'] == 'hold_gravity'
         try:
-            for command in self._loop.deactivate(period):
+            for command in self._loop.end_holding(self.parameters['hold_time'], period) if holds else self._loop.deactivate(period):
                 self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
                 time.sleep(period)
         finally:
             self._commands.wait_for_all_acked(LAST_WORD)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate as `on_shutdown` says, and clean up."""
+        self._ends = True
+        return super().on_shutdown(state)
 
     def on_time_jump(self, delta: float) -> None:
         """Forget what was measured and desired before; the gate goes to the safe command."""
@@ -167,11 +166,12 @@ class FeedforwardNode(DynamicsNode):
     def _time_of(self, stamp: int) -> float:
         clock = self.get_clock().now().nanoseconds
         if self._simulated:
-            # A stamp far in the future is a defect that must not make everything else look old.
-            instant = min(stamp * 1e-9, clock * 1e-9 + self.parameters['timeout'])
-            self._newest = max(self._newest, instant)
+            # A stamp far in the future is a defect that must not make everything else look old; the loop refuses it.
+            instant = stamp * 1e-9
+            if instant <= clock * 1e-9 + self.parameters['timeout']:
+                self._newest = max(self._newest, instant)
             return instant
-        return time.monotonic() - max(clock - stamp, 0) * 1e-9
+        return time.monotonic() - (clock - stamp) * 1e-9
 
     # What comes in.
 

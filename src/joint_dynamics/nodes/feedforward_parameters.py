@@ -5,7 +5,18 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
-from joint_dynamics.control import AdaptiveFriction, ComputedTorque, Controller, ControllerParameter, FlexibleJoint, JointTorqueFeedback
+import numpy as np
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import (
+    AdaptiveFriction,
+    ComputedTorque,
+    Controller,
+    ControllerParameter,
+    FlexibleJoint,
+    JointTorqueFeedback,
+    LoopSettings,
+)
 from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.topics import TopicRow
@@ -52,6 +63,17 @@ def law_values(parameters: NodeParameters, law: str, kind: type[Controller], joi
     return values
 
 
+def loop_settings(values: NodeParameters, arm: Arm, gravity: bool) -> LoopSettings:
+    """Return what the loop and its gate allow; gravity: whether the command holds it."""
+    limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
+    limit = np.where(limit > 0, limit, arm.effort_limit)
+    return LoopSettings(
+        effort_limit=limit, effort_rate=np.where(rate > 0, rate, 50.0 * np.minimum(limit, arm.effort_limit)), ramp_time=values['ramp_time'],
+        safe=values['safe_command'], timeout=values['timeout'], slow_timeout=values['slow_timeout'], tracking=values['tracking_tolerance'],
+        velocity_margin=values['velocity_margin'], position_margin=values['position_margin'],
+        jump_margin=values['jump_margin'], holds_gravity=gravity)
+
+
 PARAMETERS = (
     ParameterRow('mode', 'trajectory', 'trajectory: fill the effort into whole trajectories; streaming: a command with every joint state',
                  choices=('trajectory', 'streaming')),
@@ -79,11 +101,17 @@ PARAMETERS = (
     ParameterRow('ramp_time', 0.5, 'time from a doubt to the safe command', 's', 0.01, 10),
     ParameterRow('safe_command', 'gravity', 'what is commanded in doubt: gravity, that of the arm where it is (nothing where `gravity` is '
                  'false); zero', choices=('gravity', 'zero')),
+    ParameterRow('on_shutdown', 'hold_gravity', 'streaming, what is commanded last when the node ends (shutdown, SIGTERM, SIGINT): '
+                 'hold_gravity, the safe command, for `hold_time`; zero', choices=('hold_gravity', 'zero')),
+    ParameterRow('hold_time', 1.0, 'how long the safe command is sent when the node ends, after the ramp to it; a launch file of your own '
+                 'has to give the node that time (launch: 5 s)', 's', 0, 3),
     ParameterRow('timeout', 0.05, 'largest age of joint states and set points', 's', 0.001, 5),
     ParameterRow('slow_timeout', 30.0, 'largest age of temperatures and of the parameters of the estimator', 's', 0.1, 3600),
     ParameterRow('tracking_tolerance', 0.5, 'streaming: largest distance of the link from the desired position', 'rad', 0.001, 10),
     ParameterRow('velocity_margin', 1.2, 'largest speed, measured and desired, as a multiple of the limit in the URDF', '', 0.1, 10),
     ParameterRow('position_margin', 0.05, 'how far beyond the limits in the URDF a desired position may be', 'rad', 0, 10),
+    ParameterRow('jump_margin', 0.01, 'what a measured position may jump by between two samples beyond what the largest speed allows: resolution '
+                 'of the encoder, jitter of the stamps', 'rad', 0, 10),
     ParameterRow('check_compensation', True, 'whether activating is refused when the friction compensation would make a joint run away',
                  applies='at once'),
     *LAW_PARAMETERS,
