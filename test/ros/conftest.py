@@ -74,6 +74,7 @@ class Ros:
         self.nodes = []
         self.processes = []
         self.watchers = []
+        self.clients = {}
         self.probe = rclpy.create_node('probe')
         self.executor.add_node(self.probe)
 
@@ -162,7 +163,8 @@ class Ros:
         again_after: s after which a request that changes nothing is made once more: a server that has not discovered the client's reader yet
         when it answers drops the response ("client will not receive response").
         """
-        client = self.probe.create_client(kind, name)
+        # one client for each service: many that come and go keep discovery busy, which a loaded machine is late with
+        client = self.clients.get(name) or self.clients.setdefault(name, self.probe.create_client(kind, name))
         self.until(client.service_is_ready, what=f'service {name}')
         asked = [(time.monotonic(), client.call_async(request or kind.Request()))]
 
@@ -171,7 +173,6 @@ class Ros:
                 asked.append((time.monotonic(), client.call_async(request or kind.Request())))
             return next((future for _, future in asked if future.done()), None)
         future = self.until(answered, what=f'response of {name}')
-        self.probe.destroy_client(client)
         return future.result()
 
     def trigger(self, name):

@@ -1,6 +1,7 @@
 """The client that leads a demonstration: calls services, changes parameters, and listens, while it watches over the nodes' processes."""
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
+from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -24,6 +26,8 @@ from joint_dynamics.nodes.topics import LATCHED
 TRANSITIONS = {'configure': Transition.TRANSITION_CONFIGURE, 'activate': Transition.TRANSITION_ACTIVATE,
                'deactivate': Transition.TRANSITION_DEACTIVATE, 'cleanup': Transition.TRANSITION_CLEANUP}
 _TICK = 0.05
+ASK_AGAIN = 5.0
+"""Seconds after which a state is asked for again."""
 
 
 class Conductor:
@@ -34,6 +38,7 @@ class Conductor:
 
     def __init__(self, node: Node, executor: SingleThreadedExecutor, watch: Callable[[], None]):
         self.node, self._executor, self._watch = node, executor, watch
+        self._clients: dict[str, Client] = {}
 
     def until(self, condition: Callable[[], Any], what: str, timeout: float = 60.0) -> Any:
         """Spin until `condition()` is true, and return it. Raises JointDynamicsError naming `what` after `timeout` s."""
@@ -53,16 +58,21 @@ class Conductor:
         """End a subscription."""
         self.node.destroy_subscription(subscription)
 
-    def call(self, kind: type, name: str, request: Any, timeout: float = 60.0) -> Any:
-        """Call a service and return its response; raise JointDynamicsError when there is none in time."""
-        client = self.node.create_client(kind, name)
-        try:
-            self.until(client.service_is_ready, f'the service {name}', timeout)
-            future = client.call_async(request)
-            self.until(future.done, f'the answer of {name}', timeout)
-            return future.result()
-        finally:
-            self.node.destroy_client(client)
+    def call(self, kind: type, name: str, request: Any, timeout: float = 60.0, again_after: float = math.inf) -> Any:
+        """Call a service and return its response; raise JointDynamicsError when there is none in time.
+
+        Each service has one client for as long as this one lives: a server that has not discovered a new client's reader yet drops its answer.
+        again_after: s after which a request that changes nothing is made once more.
+        """
+        client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
+        self.until(client.service_is_ready, f'the service {name}', timeout)
+        asked = [(time.monotonic(), client.call_async(request))]
+
+        def answered() -> Any:
+            if time.monotonic() - asked[-1][0] > again_after:
+                asked.append((time.monotonic(), client.call_async(request)))
+            return next((future for _, future in asked if future.done()), None)
+        return self.until(answered, f'the answer of {name}', timeout).result()
 
     def trigger(self, name: str, timeout: float = 60.0) -> str:
         """Call a `std_srvs/Trigger`; return its message, or raise JointDynamicsError with it where it was refused."""
@@ -88,7 +98,7 @@ class Conductor:
 
     def state(self, node_name: str) -> str:
         """Return the label of a node's lifecycle state."""
-        return str(self.call(GetState, f'{node_name}/get_state', GetState.Request()).current_state.label)
+        return str(self.call(GetState, f'{node_name}/get_state', GetState.Request(), again_after=ASK_AGAIN).current_state.label)
 
     def until_active(self, node_name: str, timeout: float = 60.0) -> None:
         """Wait until a node that starts by itself is active."""
