@@ -1,14 +1,19 @@
 """The whole chain in one process on a robot whose laws are not the methods'; no truth gets into what it writes."""
 
 import copy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, LoopSettings, create
 from joint_dynamics.demo import chain as stages
 from joint_dynamics.demo.plant import demo_robot, unknown_tool
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.identification.preparation.observations import observe
+from joint_dynamics.identification.validate import predicted_torque
 from joint_dynamics.simulation import Laws
 from joint_dynamics.simulation.laws import FORMS
 
@@ -41,6 +46,24 @@ def test_feedforward_of_what_was_found_is_worth_it(chain):
     assert static < 0.5 * alone
     assert adaptive < 0.5 * alone
     assert chain.torque['adaptive'].mean() < 0.1 * chain.torque['none'].mean()
+
+
+def test_the_law_plays_the_torque_that_the_description_predicts(chain):
+    """Along the recorded work, its link side alone: the law has no motor encoder to look at."""
+    work = replace(chain.recordings[-1], theta=None, dtheta=None).window(0.0, 4.0)
+    sheet = dict(zip(chain.robot.joint_names, map(float, chain.robot.nominal_gains), strict=True))
+    observation = observe(work.select(chain.model.joint_names), chain.result.plan, sheet)
+    arm = Arm.from_description(chain.model, chain.description)
+    predicted = predicted_torque(arm, observation)
+    loop = ControlLoop(create('adaptive_friction'), arm, LoopSettings(effort_limit=1e5))
+    loop.controller.on_activate()
+    zero, played = np.zeros(arm.n), []
+    for k, (q, dq, ddq) in enumerate(zip(observation.q, observation.dq, observation.ddq, strict=True)):
+        if observation.temperature is not None:
+            loop.state.write('temperature', observation.temperature[k], 0.0)
+        played.append(loop.law_along(np.array([q, dq, ddq, zero, zero]), 0.0, chain.robot.period))
+    # rounding of torques below 200 N·m is a thousand times less
+    np.testing.assert_allclose(np.array(played), predicted, rtol=0, atol=1e-9)
 
 
 def test_nothing_touches_the_arm_unfelt_and_nothing_is_felt_where_nothing_touches(chain):
