@@ -3,6 +3,10 @@ PYTHON ?= python3
 # of `make demo`: own or mujoco
 ENGINE ?= own
 VENV   := .venv
+# Exact versions; /dev/null: the newest that setup.py allows.
+CONSTRAINTS ?= constraints.txt
+# of `make lock`
+PYTHONS ?= python3.10 python3.11 python3.12 python3.13
 BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
 SOURCES := $(shell find src launch config resource -type f -not -path '*/__pycache__/*' 2>/dev/null)
@@ -11,22 +15,24 @@ PROGRESS := tools/with_progress.sh
 LOG := $(VENV)/log
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: env demo test test-nightly fuzz mutants lint bench soak docs clean
+.PHONY: env demo test test-nightly fuzz mutants variants lint bench soak docs lock licences clean
 
 env: $(VENV)/.installed
 
 # What pip says stays in $(LOG); a failure shows its end.
-$(VENV)/.dependencies: setup.py pyproject.toml
+$(VENV)/.dependencies: setup.py pyproject.toml constraints.txt
 	@tools/require_python.sh $(PYTHON)
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || \
 		$(PROGRESS) 'Creating the virtual environment $(VENV)' out/log/venv.log $(PYTHON) -m venv --clear $(VENV)
 	@$(PROGRESS) 'Bringing pip up to date' $(LOG)/pip.log $(BIN)/python -m pip install --upgrade pip
 	@$(PROGRESS) 'Installing what joint_dynamics needs (about 100 packages, a minute or two)' $(LOG)/dependencies.log \
-		$(BIN)/python -m pip install '.[ros,sdp,mujoco,dev]'
+		$(BIN)/python -m pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dev]'
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
-	@rm -rf build  # modules that moved would be installed from where they were
+	@# modules that moved would be installed from where they were, and what numba compiled for classes that are gone,
+	@# which pip leaves, could not be read
+	@rm -rf build $(VENV)/lib/python3*/site-packages/joint_dynamics
 	@$(PROGRESS) 'Installing joint_dynamics' $(LOG)/package.log $(BIN)/python -m pip install --no-deps --force-reinstall .
 	@# once, here and not in the middle of a demo
 	@$(PROGRESS) 'Compiling the simulated robot' $(LOG)/compile.log \
@@ -46,22 +52,37 @@ test-nightly: env
 mutants: env
 	$(BIN)/python tools/mutants.py
 
+# the numeric tests as other machines would run them; takes hours
+variants: env
+	$(BIN)/python tools/variants.py
+
 # ten thousand mutated inputs for every reader; takes hours
 fuzz: env
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -n 2 --dist worksteal -m fuzz test
 
 lint: env
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
 bench: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py
 
 soak: env
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/soak.py --minutes 30
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/soak.py --minutes 60
 
+# the tables of settings, parameters and topics in docs/, anew from their declarations
 docs: env
-	$(BIN)/python -m pytest test/test_documentation.py
+	$(BIN)/python -m joint_dynamics.settings.documentation docs
+	$(BIN)/python -m joint_dynamics.nodes.documentation docs
+	$(PYTEST) test/test_documentation.py test/test_settings_tables.py
+
+# The newest versions that setup.py allows, for each Python; then run the tests.
+lock:
+	python3 tools/lock.py $(PYTHONS)
+
+licences: env
+	$(BIN)/python tools/licences.py
 
 clean:
 	rm -rf $(VENV) build out src/*.egg-info

@@ -1,4 +1,5 @@
 """Build of the ROS 2 package joint_dynamics (ament_python); `pip install .` and `colcon build` both use it."""
+
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -9,7 +10,10 @@ NODES = sorted(path.name for path in (HERE / 'resource' / 'executables').iterdir
 
 
 def data_files():
-    """Return what ROS looks for under share/ and lib/: index marker, manifest, launch files, configuration, executables."""
+    """Return what ROS looks for under share/ and lib/.
+
+    Index marker, manifest, launch files, configuration, executables.
+    """
     files = [
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
@@ -31,8 +35,10 @@ ROS = [
     *(f'ros-jazzy-{name}-msgs==5.3.6' for name in ('std', 'sensor', 'trajectory', 'diagnostic', 'geometry')),
     'ros-jazzy-std-srvs==5.3.6',
 ]
-SDP = ['cvxpy>=1.5', 'clarabel>=0.7']
-TEST = ['setuptools>=70', 'wheel', 'pytest>=8,<8.4', 'pytest-xdist', 'hypothesis']
+# Of everything, the oldest version that has what is used and the first that nobody has tried; exact: constraints.txt.
+SDP = ['cvxpy>=1.5,<2', 'clarabel>=0.7,<1']
+TEST = ['setuptools>=70,<85', 'wheel>=0.40,<1', 'pytest>=8,<8.4', 'pytest-xdist>=3.5,<4', 'hypothesis>=6.100,<7']
+LINT = ['ruff>=0.17,<0.18', 'mypy>=1.15,<3', 'types-PyYAML>=6,<7', 'build>=1,<2', 'mutmut==3.8.*']
 
 setup(
     name=PACKAGE,
@@ -46,21 +52,23 @@ setup(
     maintainer_email='maintainers@joint-dynamics.example',
     package_dir={'': 'src'},
     packages=find_packages('src'),
-    package_data={PACKAGE: ['py.typed', '**/*.urdf', '**/*.yaml', '**/*.html', '**/*.css']},
+    package_data={PACKAGE: ['py.typed', '**/*.urdf', '**/*.yaml', '**/*.html', '**/*.css', '**/*.xml']},
     data_files=data_files(),
     zip_safe=False,
     python_requires='>=3.10',
     install_requires=[
-        'setuptools', 'numpy>=1.26', 'scipy>=1.11', 'pin>=2.7', 'rosbags>=0.11', 'mcap>=1.6', 'PyYAML>=6', 'matplotlib>=3.8', 'rich>=13',
-        'numba>=0.60',
+        'setuptools>=61,<85',
+        'numpy>=1.26,<3',
+        'scipy>=1.11,<2',
+        'pin>=2.7,<5',
+        'rosbags>=0.11,<0.12',
+        'mcap>=1.6,<2',
+        'PyYAML>=6,<7',
+        'matplotlib>=3.8,<4',
+        'rich>=13,<16',
+        'numba>=0.60,<0.70',
     ],
-    extras_require={
-        'ros': ROS,
-        'sdp': SDP,
-        'mujoco': ['mujoco>=3.2'],
-        'test': TEST,
-        'dev': [*TEST, 'ruff', 'mypy', 'types-PyYAML', 'build', 'mutmut==3.8.*'],
-    },
+    extras_require={'ros': ROS, 'sdp': SDP, 'mujoco': ['mujoco>=3.2,<5'], 'test': TEST, 'dev': [*TEST, *LINT]},
     entry_points={
         'console_scripts': [
             'joint-dynamics = joint_dynamics.cli.main:main',

@@ -1,8 +1,12 @@
-"""Contacts: pushes of 10 N at the tool in every direction at random instants, and free motion in which every contact is a false alarm.
+"""Contacts: pushes of 10 N at the tool in every direction at random instants.
 
-`python bench/bench_contact.py [seed …]`, default eight seeds of other robots, payloads, temperatures and motions; some three minutes each. After
-two minutes of free motion, ten more; ninety pushes on copies of the robot and its estimator, all model errors on.
+Free motion in which every contact is a false alarm.
+
+`python bench/bench_contact.py [seed …]`, default eight seeds of other robots, payloads, temperatures and motions; some
+three minutes each. After two minutes of free motion, ten more; ninety pushes on copies of the robot and its estimator,
+all model errors on.
 """
+
 import copy
 import importlib.util
 import itertools
@@ -14,7 +18,7 @@ import pinocchio
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
-from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, Trajectory
+from joint_dynamics.simulation import Command, FlexibleJointRobot, Payload, TrajectoryPoints
 
 HELPERS = Path(__file__).parents[1] / 'test' / 'estimation' / 'conftest.py'
 SPEC = importlib.util.spec_from_file_location('estimation_helpers', HELPERS)
@@ -22,13 +26,24 @@ MAKE = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(MAKE)
 PERIOD, LEARN, MINUTES, PUSHES = 2e-3, 120.0, 10.0, 90
 # Motion, payload kg, temperature °C.
-CASES = (('waypoints', 0.0, 20.0), ('waypoints, rests of 0.5 s', 5.0, 35.0), ('random moves', 7.5, 50.0), ('waypoints, slow', 2.0, 30.0),
-         ('random moves', 5.0, 25.0), ('waypoints, rests of 1 s', 7.5, 40.0), ('waypoints, rests of 0.5 s', 0.0, 35.0), ('random moves', 5.0, 45.0))
+CASES = (
+    ('waypoints', 0.0, 20.0),
+    ('waypoints, rests of 0.5 s', 5.0, 35.0),
+    ('random moves', 7.5, 50.0),
+    ('waypoints, slow', 2.0, 30.0),
+    ('random moves', 5.0, 25.0),
+    ('waypoints, rests of 1 s', 7.5, 40.0),
+    ('waypoints, rests of 0.5 s', 0.0, 35.0),
+    ('random moves', 5.0, 45.0),
+)
 BINS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0)
 
 
 def random_moves(seed, seconds, spacing=0.004):
-    """Moves of all joints to random postures, at 20 to 80 % of the speed limit, waits of up to 1 s after most of them."""
+    """Moves of all joints to random postures, at 20 to 80 % of the speed limit.
+
+    Waits of up to 1 s after most of them.
+    """
     rng = np.random.default_rng(seed)
     low, high = np.deg2rad([-180, -120, -130, -150, -90, -150]), np.deg2rad([0, -10, 110, -40, 120, 150])
     now, pieces, total = rng.uniform(low, high), [], 0.0
@@ -39,7 +54,14 @@ def random_moves(seed, seconds, spacing=0.004):
         ramp = peak / a
         duration = way / peak + ramp
         t = np.arange(int(round(duration / spacing))) * spacing
-        share = np.select([t < ramp, t < duration - ramp], [0.5 * a * t ** 2, peak * (t - ramp / 2)], way - 0.5 * a * (duration - t) ** 2) / way
+        share = (
+            np.select(
+                [t < ramp, t < duration - ramp],
+                [0.5 * a * t**2, peak * (t - ramp / 2)],
+                way - 0.5 * a * (duration - t) ** 2,
+            )
+            / way
+        )
         wait = int(rng.uniform(0, 1) / spacing) if rng.uniform() < 0.6 else 0
         pieces += [now + share[:, None] * (goal - now), np.repeat(goal[None], wait, axis=0)]
         total += duration + wait * spacing
@@ -55,9 +77,13 @@ def motion(kind, seed, seconds):
         t, q = random_moves(seed, seconds)
     else:
         slow = 0.3 if 'slow' in kind else 1.0
-        dwell = {'waypoints, rests of 0.5 s': 0.5, 'waypoints, rests of 1 s': 1.0, 'waypoints, slow': 0.3}.get(kind, 0.0)
-        t, q = MAKE.waypoint_motion(int(seconds / 13.0) + 1, dwell, speed=np.pi * slow, acceleration=2 * np.pi / 3 * slow)
-    return Trajectory(t, q, np.gradient(q, t, axis=0))
+        dwell = {'waypoints, rests of 0.5 s': 0.5, 'waypoints, rests of 1 s': 1.0, 'waypoints, slow': 0.3}.get(
+            kind, 0.0
+        )
+        t, q = MAKE.waypoint_motion(
+            int(seconds / 13.0) + 1, dwell, speed=np.pi * slow, acceleration=2 * np.pi / 3 * slow
+        )
+    return TrajectoryPoints(t, q, np.gradient(q, t, axis=0))
 
 
 def case(seed):
@@ -96,7 +122,9 @@ def case(seed):
             tick += count
         if len(latency) < PUSHES:
             pushed, watcher = copy.deepcopy(robot), copy.deepcopy(estimator)
-            J = pinocchio.computeFrameJacobian(model, model.createData(), robot.truth.position, model.nframes - 1, pinocchio.LOCAL_WORLD_ALIGNED)[:3]
+            J = pinocchio.computeFrameJacobian(
+                model, model.createData(), robot.truth.position, model.nframes - 1, pinocchio.LOCAL_WORLD_ALIGNED
+            )[:3]
             direction = rng.normal(size=3)
             torque = 10.0 * direction / np.linalg.norm(direction) @ J
             pushed.set_external_torque(torque)
@@ -108,8 +136,12 @@ def case(seed):
 
 def main(seeds=None):
     print(f'Contacts: {PUSHES} pushes of 10 N at the tool per case, and {MINUTES:.0f} min of free motion')
-    print(f'{"seed":>4s}  {"motion":28s}{"kg":>5s}{"°C":>5s}{"false alarms":>14s}{"seen within 100 ms":>20s}{"200 ms":>8s}{"400 ms":>8s}'
-          f'{"median":>9s}{"100 ms, felt >= 3 N m":>23s}')
+    print(
+        f'{"seed":>4s} '
+        f' {"motion":28s}{"kg":>5s}{"°C":>5s}{"false alarms":>14s}{"seen within 100 ms":>20s}'
+        f'{"200 ms":>8s}{"400 ms":>8s}'
+        f'{"median":>9s}{"100 ms, felt >= 3 N m":>23s}'
+    )
     every, felt, false = [], [], 0
     for seed in map(int, seeds or range(len(CASES))):
         latency, torque, alarms = case(seed)
@@ -118,14 +150,25 @@ def main(seeds=None):
         false += len(alarms)
         shares = [np.mean(latency <= limit) for limit in (0.1, 0.2, 0.4)]
         kind, mass, temperature = CASES[seed % len(CASES)]
-        print(f'{seed:4d}  {kind:28s}{mass:5.1f}{temperature:5.0f}{len(alarms):14d}{shares[0]:20.1%}{shares[1]:8.1%}{shares[2]:8.1%}'
-              f'{1e3 * np.median(latency):6.0f} ms{np.mean(latency[torque >= 3.0] <= 0.1):23.1%}', flush=True)
+        print(
+            f'{seed:4d} '
+            f' {kind:28s}{mass:5.1f}{temperature:5.0f}{len(alarms):14d}'
+            f'{shares[0]:20.1%}{shares[1]:8.1%}{shares[2]:8.1%}{1e3 * np.median(latency):6.0f}'
+            f' ms{np.mean(latency[torque >= 3.0] <= 0.1):23.1%}',
+            flush=True,
+        )
     latency, torque = np.concatenate(every), np.concatenate(felt)
-    print(f'all: {false} false alarms; {np.mean(latency <= 0.1):.1%} seen within 100 ms, {np.mean(latency <= 0.4):.1%} within 400 ms')
+    print(
+        f'all: {false} false alarms; {np.mean(latency <= 0.1):.1%} seen within 100 ms, {np.mean(latency <= 0.4):.1%}'
+        ' within 400 ms'
+    )
     for low, high in itertools.pairwise(BINS):
         mine = (torque >= low) & (torque < high)
         if mine.any():
-            print(f'  felt with {low:.0f} to {high:.0f} N m by the joint that feels it most: {np.mean(latency[mine] <= 0.1):6.1%} of {mine.sum()}')
+            print(
+                f'  felt with {low:.0f} to {high:.0f} N m by the joint that feels it most:'
+                f' {np.mean(latency[mine] <= 0.1):6.1%} of {mine.sum()}'
+            )
 
 
 if __name__ == '__main__':

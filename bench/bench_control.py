@@ -1,7 +1,10 @@
-"""Feedforward laws in-process: time per step, and what they are worth on the simulated UR5e, whose truth is known and whose model errors are on.
+"""Feedforward laws in-process.
+
+Time per step, and what they are worth on the simulated UR5e, whose truth is known and whose model errors are on.
 
 All of it, or the parts that are named: `python bench/bench_control.py adaptation errors`.
 """
+
 import sys
 import time
 from dataclasses import replace
@@ -41,7 +44,8 @@ def rest_to_rest(points, durations, pause=0.0):
 def cycle(repeats, speed=np.pi, acceleration=np.pi / 3, points=None):
     """The waypoint cycle of [M6 table 1], every way a polynomial of seventh degree.
 
-    At half the paper's acceleration: its first posture holds 7.5 kg at full reach, where the simulated shoulder has little torque left.
+    At half the paper's acceleration: its first posture holds 7.5 kg at full reach, where the simulated shoulder has
+    little torque left.
     """
     through = POINTS[:points]
     points = [through[k % len(through)] for k in range(repeats * len(through) + 1)]
@@ -50,7 +54,7 @@ def cycle(repeats, speed=np.pi, acceleration=np.pi / 3, points=None):
 
 
 def reversals(up=10.0, down=5.0, duration=2.0, pause=0.3, count=9, first=0.0):
-    """The shoulder from the vertical (or `first` degrees off it) towards the horizontal, turning round again and again [M6 fig 8]."""
+    """The shoulder from the vertical (or `first` degrees off it) towards the horizontal, to and fro [M6 fig 8]."""
     points = [np.array([0, -np.pi / 2 + np.radians(first), 0, -np.pi / 2, 0, 0.0])]
     for _ in range(count):
         for step in (up, -down):
@@ -59,16 +63,45 @@ def reversals(up=10.0, down=5.0, duration=2.0, pause=0.3, count=9, first=0.0):
 
 
 def truth_of(robot):
-    """The arm as a perfect identification of the model's structure would give it; what is beyond the structure stays unknown."""
+    """The arm as a perfect identification of the model's structure would give it.
+
+    What is beyond the structure stays unknown.
+    """
     truth, drives, n = robot.truth, robot.truth.drives, robot.n
     turn = np.repeat(np.linspace(0, 2 * np.pi, 720, endpoint=False)[:, None], n, axis=1)
-    backlash, error = (PeriodicMap.stack([PeriodicMap(values) for values in table(turn).T]) for table in (truth.backlash, truth.kinematic_error))
-    friction = FrictionModel({
-        'F_C0': drives.coulomb, 'F_C1': drives.coulomb_load, 'F_S': drives.static, 'V_S': drives.stribeck_speed, 'mu': drives.stribeck_shape,
-        'F_V1': drives.viscous, 'F_V2': drives.viscous_square, 'F_V3': drives.viscous_cubic, 'F_T1': drives.temperature_linear,
-        'F_T2': drives.temperature_cubic, 'T_0': 35.0, 'T_min': 10.0, 'T_max': 80.0}, MaxwellSlip(n, backlash, kinematic_error=error))
-    return Arm(robot.model, truth.parameters, drives.rotor_inertia, drives.nominal_gain, friction, None,
-                    TorsionalStiffness(truth.stiffness), drives.damping, error)
+    backlash, error = (
+        PeriodicMap.stack([PeriodicMap(values) for values in table(turn).T])
+        for table in (truth.backlash, truth.kinematic_error)
+    )
+    friction = FrictionModel(
+        {
+            'F_C0': drives.coulomb,
+            'F_C1': drives.coulomb_load,
+            'F_S': drives.static,
+            'V_S': drives.stribeck_speed,
+            'mu': drives.stribeck_shape,
+            'F_V1': drives.viscous,
+            'F_V2': drives.viscous_square,
+            'F_V3': drives.viscous_cubic,
+            'F_T1': drives.temperature_linear,
+            'F_T2': drives.temperature_cubic,
+            'T_0': 35.0,
+            'T_min': 10.0,
+            'T_max': 80.0,
+        },
+        MaxwellSlip(n, backlash, kinematic_error=error),
+    )
+    return Arm(
+        robot.model,
+        truth.parameters,
+        drives.rotor_inertia,
+        drives.nominal_gain,
+        friction,
+        None,
+        TorsionalStiffness(truth.stiffness),
+        drives.damping,
+        error,
+    )
 
 
 def estimator_of(robot, arm, alpha):
@@ -77,7 +110,10 @@ def estimator_of(robot, arm, alpha):
 
 
 def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', arm=None, **parameters):
-    """Run the joint PID along `path` with the law's torque beside it; return link error, measured and fed-forward torque, (N, n) each, and α."""
+    """Run the joint PID along `path` with the law's torque beside it.
+
+    Return link error, measured and fed-forward torque, (N, n) each, and α.
+    """
     arm = arm or truth_of(robot)
     motion = path.sample(np.arange(0.0, path.end, robot.period))
     loop = None if law is None else ControlLoop(create(law), arm, parameters=parameters)
@@ -88,7 +124,11 @@ def play(robot, path, law=None, alpha=(1.0, 0.0), adapt=False, side='link', arm=
     for k, desired in enumerate(motion):
         q, dq = desired[:2]
         if loop is not None:
-            for quantity, values in (('temperature', warm), ('friction_scale', scale[:, 0]), ('viscous_excess', scale[:, 1])):
+            for quantity, values in (
+                ('temperature', warm),
+                ('friction_scale', scale[:, 0]),
+                ('viscous_excess', scale[:, 1]),
+            ):
                 loop.state.write(quantity, values, 0.0)
             fed[k] = loop.law_along(desired, 0.0, robot.period)
             if side == 'speed':
@@ -134,14 +174,21 @@ def steps():
     for name in available():
         loop = ControlLoop(create(name), arm)
         loop.activate()
-        values = {'position': motion[0], 'velocity': motion[1], 'motor_position': motion[0], 'motor_velocity': motion[1],
-                  'temperature': np.full(6, 30.0), 'friction_scale': np.ones(6), 'viscous_excess': np.zeros(6)}
+        values = {
+            'position': motion[0],
+            'velocity': motion[1],
+            'motor_position': motion[0],
+            'motor_velocity': motion[1],
+            'temperature': np.full(6, 30.0),
+            'friction_scale': np.ones(6),
+            'viscous_excess': np.zeros(6),
+        }
         for quantity, value in values.items():
             loop.state.write(quantity, value, 0.0)
         for quantity, value in zip(loop.reference.quantities, motion, strict=True):
             loop.reference.write(quantity, value, 0.0)
         loop.step(0.0, 1e-3)
-        assert not loop.doubt, loop.doubt
+        assert not loop.fallback_reason, loop.fallback_reason
         columns = []
         for call in (lambda loop=loop: loop.controller.update(0.0, 1e-3), lambda loop=loop: loop.step(0.0, 1e-3)):
             seconds = []
@@ -154,12 +201,17 @@ def steps():
     for name in ('adaptive_friction', 'flexible_joint'):
         begin = time.perf_counter()
         filled = fill_effort(ControlLoop(create(name), arm), path)
-        print(f'trajectory mode, {name}: {path.end:.1f} s of motion in {time.perf_counter() - begin:.2f} s, {filled.steps} steps, '
-              f'{len(filled.time)} points')
+        print(
+            f'trajectory mode, {name}: {path.end:.1f} s of motion in {time.perf_counter() - begin:.2f} s,'
+            f' {filled.steps} steps, {len(filled.time)} points'
+        )
 
 
 def adapted(make_path, start=START, cycles=3, **options):
-    """Mean squares of tracking and torque with α held at `start` over one cycle, and of the last of `cycles` with the estimator; α at the end."""
+    """Mean squares of tracking and torque with α held at `start` over one cycle.
+
+    Of the last of `cycles` with the estimator; α at the end.
+    """
     one, all_ = make_path(1), make_path(cycles)
     error, measured, fed, _ = play(simulated(one, **options), one, 'adaptive_friction', start)
     before = squares(error, measured - fed)
@@ -169,17 +221,28 @@ def adapted(make_path, start=START, cycles=3, **options):
 
 def line(name, before, after, alpha):
     (e0, t0), (e1, t1) = before, after
-    print(f'  {name:<42} torque {t0.mean():6.3f} → {t1.mean():6.3f} (N·m)², −{reduction(t0, t1)[0]:.1f} %; tracking {e0.mean():.2e} → '
-          f'{e1.mean():.2e} rad², −{reduction(e0, e1)[0]:.1f} %; α1 {np.round(alpha[:, 0], 2).tolist()}', flush=True)
+    print(
+        f'  {name:<42} torque {t0.mean():6.3f} → {t1.mean():6.3f} (N·m)², −{reduction(t0, t1)[0]:.1f} %; tracking'
+        f' {e0.mean():.2e} → {e1.mean():.2e} rad², −{reduction(e0, e1)[0]:.1f} %; α1'
+        f' {np.round(alpha[:, 0], 2).tolist()}',
+        flush=True,
+    )
 
 
 def adaptation():
-    print('\nwaypoint cycle with 7.5 kg, all model errors on, drive gains of the data sheet; one cycle each, percent as mean of the joints\' ratios')
+    print(
+        '\nwaypoint cycle with 7.5 kg, all model errors on, drive gains of the data sheet; one cycle each, percent as'
+        " mean of the joints' ratios"
+    )
     path = cycle(1)
     for law in (None, 'computed_torque'):
         error, measured, fed, _ = play(simulated(path, seed=SEEDS[0], errors=ModelErrors()), path, law)
         e, t = squares(error, measured - fed)
-        print(f'  joint PID {"alone" if law is None else "and " + law:<32} torque {t.mean():6.1f} (N·m)², tracking {e.mean():.2e} rad²', flush=True)
+        print(
+            f'  joint PID {"alone" if law is None else "and " + law:<32} torque {t.mean():6.1f} (N·m)², tracking'
+            f' {e.mean():.2e} rad²',
+            flush=True,
+        )
     for start in (START, (0.5, 0.0), (1.5, 0.0)):
         for seed in SEEDS:
             line(f'α = {start}, held → adapted, seed {seed}', *adapted(cycle, start, seed=seed, errors=ModelErrors()))
@@ -189,8 +252,15 @@ def errors():
     """What is left after adaptation, model errors switched off."""
     print('\nwhat the model errors leave (waypoint cycle, 7.5 kg, seed 1): held → adapted')
     known = {'drive_gain': 0.0, 'drive_gain_per_kelvin': 0.0}
-    off = {'torque_ripple': 0.0, 'gear_ripple': 0.0, 'friction_direction': 0.0, 'friction_position': 0.0, 'load_linear': 0.0,
-           'smooth_hysteresis': False, 'current_lag': 0.0}
+    off = {
+        'torque_ripple': 0.0,
+        'gear_ripple': 0.0,
+        'friction_direction': 0.0,
+        'friction_position': 0.0,
+        'load_linear': 0.0,
+        'smooth_hysteresis': False,
+        'current_lag': 0.0,
+    }
     line('all on', *adapted(cycle, errors=ModelErrors()))
     line('drive gains known', *adapted(cycle))
     for name, value in off.items():
@@ -205,13 +275,18 @@ def trapezoids(repeats):
     samples = make_profile(model, 'waypoints', {}, LimitSettings(), None)[0].sample(50.0)
     count = len(samples.time) - 1
     rows = np.append(np.tile(np.arange(count), repeats), 0)
-    return Path(samples.time[1] * np.arange(rows.size), samples.q[rows], samples.dq[rows], samples.ddq[rows], smooth=False)
+    return Path(
+        samples.time[1] * np.arange(rows.size), samples.q[rows], samples.dq[rows], samples.ddq[rows], smooth=False
+    )
 
 
 def rough():
     print('\nthe motion itself: all model errors on, seed 1, held → adapted')
-    for name, path in (('seventh degree, π/3 rad/s²', cycle), ('seventh degree, 2π/3 rad/s²', lambda k: cycle(k, acceleration=2 * np.pi / 3)),
-                       ('trapezoidal speeds, 2π/3 rad/s²', trapezoids)):
+    for name, path in (
+        ('seventh degree, π/3 rad/s²', cycle),
+        ('seventh degree, 2π/3 rad/s²', lambda k: cycle(k, acceleration=2 * np.pi / 3)),
+        ('trapezoidal speeds, 2π/3 rad/s²', trapezoids),
+    ):
         line(name, *adapted(path, payload=(4.0, (0.0, 0.0, 0.04)), errors=ModelErrors()))
 
 
@@ -230,8 +305,12 @@ def hysteresis():
         path = reversals(duration=duration)
         for seed in SEEDS:
             (e0, t0), (e1, t1) = against_sgn(path, seed)
-            print(f'  {duration:g} s per way, seed {seed}: shoulder tracking MSE {e0[1]:.3g} → {e1[1]:.3g} rad² (× {e0[1] / e1[1]:.2f}), torque '
-                  f'× {t0[1] / t1[1]:.2f}; all joints tracking × {e0.mean() / e1.mean():.2f}, torque × {t0.mean() / t1.mean():.2f}', flush=True)
+            print(
+                f'  {duration:g} s per way, seed {seed}: shoulder tracking MSE {e0[1]:.3g} → {e1[1]:.3g} rad² (×'
+                f' {e0[1] / e1[1]:.2f}), torque × {t0[1] / t1[1]:.2f}; all joints tracking ×'
+                f' {e0.mean() / e1.mean():.2f}, torque × {t0.mean() / t1.mean():.2f}',
+                flush=True,
+            )
 
 
 def bending():
@@ -253,21 +332,31 @@ def fast_move():
 
 def soft_drives(path, seed=1):
     stiff = simulated(path, None, seed=seed).drives
-    return stiff._replace(stiffness=stiff.stiffness / 5, stiffness_cubic=stiff.stiffness_cubic / 5, damping=stiff.damping / np.sqrt(5))
+    return stiff._replace(
+        stiffness=stiff.stiffness / 5, stiffness_cubic=stiff.stiffness_cubic / 5, damping=stiff.damping / np.sqrt(5)
+    )
 
 
 def soft(path, law, feedback, seed, side=None):
-    """Tracking error (N, n) with soft transmissions, the robot's loop on the `feedback` side, its speed always the motor's.
+    """Tracking error (N, n) with soft transmissions, the robot's loop on the `feedback` side.
 
-    side: of the references, as the loop is closed by default for flexible_joint; `speed`: of the link, and the speed gain on top. A loop on the link
-    has half the bandwidth of the default: with that it swings by itself where the joints are so soft.
+    Its speed always the motor's.
+
+    side: of the references, as the loop is closed by default for flexible_joint; `speed`: of the link, and the speed
+    gain on top. A loop on the link has half the bandwidth of the default: with that it swings by itself where the
+    joints are so soft.
     """
     side = side or ('motor' if law == 'flexible_joint' and feedback == 'motor' else 'link')
     gains = {}
     if feedback == 'link':
         hard = simulated(path, None, seed)._control
         gains = {'kp': hard.kp / 4, 'ki': hard.ki / 8, 'kd': hard.kd / 2}
-    return play(simulated(path, None, seed, drives=soft_drives(path, seed), feedback=feedback, gains=gains), path, law, side=side)[0]
+    return play(
+        simulated(path, None, seed, drives=soft_drives(path, seed), feedback=feedback, gains=gains),
+        path,
+        law,
+        side=side,
+    )[0]
 
 
 def flexibility():
@@ -275,44 +364,79 @@ def flexibility():
     path = fast_move()
     for feedback, best in (('motor', 'motor'), ('link', 'speed')):
         for seed in SEEDS:
-            rigid, plain, flexible = (1e3 * np.sqrt(np.mean(soft(path, law, feedback, seed, side) ** 2)) for law, side in (
-                ('adaptive_friction', 'link'), ('flexible_joint', 'link'), ('flexible_joint', best)))
-            print(f'  the robot\'s position loop on the {feedback} side, seed {seed}: rigid law {rigid:.2f}, flexible_joint {flexible:.2f} '
-                  f'(× {rigid / flexible:.2f}); its torque alone {plain:.2f}', flush=True)
+            rigid, plain, flexible = (
+                1e3 * np.sqrt(np.mean(soft(path, law, feedback, seed, side) ** 2))
+                for law, side in (('adaptive_friction', 'link'), ('flexible_joint', 'link'), ('flexible_joint', best))
+            )
+            print(
+                f"  the robot's position loop on the {feedback} side, seed {seed}: rigid law {rigid:.2f},"
+                f' flexible_joint {flexible:.2f} (× {rigid / flexible:.2f}); its torque alone {plain:.2f}',
+                flush=True,
+            )
 
 
 def streaming():
     """The law closes the loop itself: torque commands, gains scaled by the inertia."""
-    print('\nthe law closes the loop (torque commands, kp 400 1/s², kd 40 1/s), fast move, five times softer: rms of the link-side error [mrad]')
+    print(
+        '\nthe law closes the loop (torque commands, kp 400 1/s², kd 40 1/s), fast move, five times softer: rms of the'
+        ' link-side error [mrad]'
+    )
     path = fast_move()
-    for law, side, gain in (('adaptive_friction', 'link', 1.0), ('flexible_joint', 'link', 1.0), ('flexible_joint', 'motor', 1.0),
-                            ('joint_torque_feedback', 'motor', 1.0), ('flexible_joint', 'motor', 0.5), ('joint_torque_feedback', 'motor', 0.5),
-                            ('joint_torque_feedback 0.6', 'motor', 0.5)):
+    for law, side, gain in (
+        ('adaptive_friction', 'link', 1.0),
+        ('flexible_joint', 'link', 1.0),
+        ('flexible_joint', 'motor', 1.0),
+        ('joint_torque_feedback', 'motor', 1.0),
+        ('flexible_joint', 'motor', 0.5),
+        ('joint_torque_feedback', 'motor', 0.5),
+        ('joint_torque_feedback 0.6', 'motor', 0.5),
+    ):
         name, _, torque_gain = law.partition(' ')
         options = {} if law == 'adaptive_friction' else {'feedback_side': side}
         if torque_gain:
             options['torque_gain'] = float(torque_gain)
         robot = simulated(path, None, drives=soft_drives(path))
-        loop = ControlLoop(create(name), truth_of(robot), parameters={'feedback': True, 'kp': 400.0, 'kd': 40.0, 'friction_gain': gain, **options})
+        loop = ControlLoop(
+            create(name),
+            truth_of(robot),
+            parameters={'feedback': True, 'kp': 400.0, 'kd': 40.0, 'friction_gain': gain, **options},
+        )
         loop.activate()
         samples, error = robot.step(), []
         for k, desired in enumerate(path.sample(np.arange(-1.0, path.end, robot.period))):
             now = k * robot.period
-            for quantity, value in (('position', samples.q), ('velocity', samples.dq), ('motor_position', samples.theta),
-                                    ('motor_velocity', samples.dtheta), ('temperature', samples.temperature)):
+            for quantity, value in (
+                ('position', samples.q),
+                ('velocity', samples.dq),
+                ('motor_position', samples.theta),
+                ('motor_velocity', samples.dtheta),
+                ('temperature', samples.temperature),
+            ):
                 loop.state.write(quantity, value[0], now)
             for quantity, value in zip(loop.reference.quantities, desired, strict=True):
                 loop.reference.write(quantity, value, now)
             samples = robot.run(Command.torque(loop.step(now, robot.period)))
             error.append(samples.true_q[0] - desired[0])
-        moving = np.array(error)[int(1.0 / robot.period):]
+        moving = np.array(error)[int(1.0 / robot.period) :]
         friction = 'friction compensated' if gain == 1 else 'half of the friction compensated'
-        print(f'  {law:<26} on the {side:<6} {friction:<34} {1e3 * np.sqrt(np.mean(moving ** 2)):6.2f} {loop.doubt}', flush=True)
+        print(
+            f'  {law:<26} on the {side:<6} {friction:<34} {1e3 * np.sqrt(np.mean(moving**2)):6.2f} '
+            f'{loop.fallback_reason}',
+            flush=True,
+        )
 
 
 def main():
-    parts = {'steps': steps, 'adaptation': adaptation, 'errors': errors, 'rough': rough, 'hysteresis': hysteresis, 'bending': bending,
-             'flexibility': flexibility, 'streaming': streaming}
+    parts = {
+        'steps': steps,
+        'adaptation': adaptation,
+        'errors': errors,
+        'rough': rough,
+        'hysteresis': hysteresis,
+        'bending': bending,
+        'flexibility': flexibility,
+        'streaming': streaming,
+    }
     for name in [word for word in sys.argv[1:] if word in parts] or parts:
         parts[name]()
 

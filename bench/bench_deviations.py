@@ -1,7 +1,11 @@
-"""Whether stated deviations cover: agreement of disjoint parts of real recordings, and of simulated ones with each other and the truth.
+"""Whether stated deviations cover.
 
-Share (%) of base parameters within 1 / 2 / 3 deviations; 68 / 95 / 99.7 is right. Parameters a part does not show (√VIF above 1000) are left out.
+Agreement of disjoint parts of real recordings, and of simulated ones with each other and the truth.
+
+Share (%) of base parameters within 1 / 2 / 3 deviations; 68 / 95 / 99.7 is right. Parameters a part does not show (√VIF
+above 1000) are left out.
 """
+
 import os
 import sys
 from pathlib import Path
@@ -25,11 +29,13 @@ FRICTION = {
     'none': lambda dq, load: 0.0 * dq,
     'load': lambda dq, load: 0.15 * np.sign(dq) * np.abs(load),
     'root': lambda dq, load: 3.0 * np.sign(dq) * np.sqrt(np.abs(dq)),
-    'Stribeck': lambda dq, load: 2.0 * np.sign(dq) * np.exp(-np.abs(dq) / 0.3)}
+    'Stribeck': lambda dq, load: 2.0 * np.sign(dq) * np.exp(-np.abs(dq) / 0.3),
+}
 
 
 def real_splits():
     """Yield (robot, model, one part, the other)."""
+
     def load(folder, *names):
         return [Recording.load(DATA / folder / name) for name in names]
 
@@ -41,7 +47,12 @@ def real_splits():
         yield 'TX40', model, load('tx40', *(quarters[k] for k in first)), load('tx40', *(quarters[k] for k in second))
     model = RobotModel.load(DATA / 'kr300' / 'kr300.urdf')
     for cut in '573':
-        yield 'KR300', model, load('kr300', f'FF_A@0:{cut}', f'FF_B@0:{cut}'), load('kr300', f'FF_A@{cut}:', f'FF_B@{cut}:')
+        yield (
+            'KR300',
+            model,
+            load('kr300', f'FF_A@0:{cut}', f'FF_B@0:{cut}'),
+            load('kr300', f'FF_A@{cut}:', f'FF_B@{cut}:'),
+        )
     yield 'KR300', model, load('kr300', 'FF_A@0:5', 'FF_B@5:'), load('kr300', 'FF_A@5:', 'FF_B@0:5')
     model = RobotModel.load(DATA / 'gen3' / 'gen3.urdf')
     joints = [f'joint_{k}_trapez' for k in (1, 2, 3, 4)]
@@ -49,7 +60,12 @@ def real_splits():
     yield 'Gen3', model, load('gen3', opti, run), load('gen3', record, *joints)
     yield 'Gen3', model, load('gen3', record), load('gen3', opti)
     yield 'Gen3', model, load('gen3', record, run), load('gen3', opti, *joints)
-    yield 'Gen3', model, load('gen3', f'{record}@0:2.5', f'{opti}@0:2.4'), load('gen3', f'{record}@2.5:', f'{opti}@2.4:')
+    yield (
+        'Gen3',
+        model,
+        load('gen3', f'{record}@0:2.5', f'{opti}@0:2.4'),
+        load('gen3', f'{record}@2.5:', f'{opti}@2.4:'),
+    )
 
 
 def scores(first, second=None, truth=None):
@@ -72,7 +88,10 @@ def line(name, plain, chosen):
 
 def both(model, parts):
     """Return the results of every part, plain and with chosen terms."""
-    return [[identify(model, part, settings=IdentificationSettings(selection=selection)) for part in parts] for selection in (False, True)]
+    return [
+        [identify(model, part, settings=IdentificationSettings(selection=selection)) for part in parts]
+        for selection in (False, True)
+    ]
 
 
 def main():
@@ -85,8 +104,11 @@ def main():
         line(f'{robot}, disjoint parts', *kinds)
     table = {'joints': [{'alpha': alpha, 'a': a, 'd': d, 'theta': 0.0} for alpha, a, d in UR5E]}
     ur = RobotModel.from_mdh(table)
-    for name, options in (('white noise, 20 s', {'frequency': 0.07}), ('white noise, 8 s', {'duration': 8.0, 'frequency': 0.2}),
-                          ('noise correlated by 0.9, 20 s', {'frequency': 0.07, 'correlated': True, 'noise': 0.05})):
+    for name, options in (
+        ('white noise, 20 s', {'frequency': 0.07}),
+        ('white noise, 8 s', {'duration': 8.0, 'frequency': 0.2}),
+        ('noise correlated by 0.9, 20 s', {'frequency': 0.07, 'correlated': True, 'noise': 0.05}),
+    ):
         kinds = [], []
         for seed in SEEDS:
             robot = TrueRobot(ur, seed=seed)

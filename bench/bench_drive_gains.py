@@ -1,4 +1,8 @@
-"""Drive gains by WLS, TLS and mixed LS-TLS on a simulated TX40-like robot: errors, stated deviations and payload masses against noise."""
+"""Drive gains by WLS, TLS and mixed LS-TLS on a simulated TX40-like robot.
+
+Errors, stated deviations and payload masses against noise.
+"""
+
 import argparse
 import sys
 import time
@@ -14,8 +18,22 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
 
 HALF = np.pi / 2
-TX40 = [(0, 0, 0, 0), (-HALF, 0, 0, 0), (0, 0.225, 0.035, 0), (HALF, 0, 0.225, 0), (-HALF, 0, 0, 0), (HALF, 0, 0, np.pi)]
-GEARS = [[32, 0, 0, 0, 0, 0], [0, 32, 0, 0, 0, 0], [0, 0, 45, 0, 0, 0], [0, 0, 0, -48, 0, 0], [0, 0, 0, 0, 45, 0], [0, 0, 0, 0, 32, 32]]
+TX40 = [
+    (0, 0, 0, 0),
+    (-HALF, 0, 0, 0),
+    (0, 0.225, 0.035, 0),
+    (HALF, 0, 0.225, 0),
+    (-HALF, 0, 0, 0),
+    (HALF, 0, 0, np.pi),
+]
+GEARS = [
+    [32, 0, 0, 0, 0, 0],
+    [0, 32, 0, 0, 0, 0],
+    [0, 0, 45, 0, 0, 0],
+    [0, 0, 0, -48, 0, 0],
+    [0, 0, 0, 0, 45, 0],
+    [0, 0, 0, 0, 32, 32],
+]
 GAINS = np.array([33.9, 32.4, 24.2, -9.21, 16.3, 6.79])
 OFF = np.array([0.95, 1.05, 1.1, 1.3, 1.15, 0.8])
 PAYLOAD = [0.0959, -0.0143, 0.0246, 0.0929, 0.0373, 0.0603, -0.275, -0.284, 0.448, 4.59]
@@ -28,18 +46,30 @@ class Robot:
     def __init__(self, seed=40):
         rng = np.random.default_rng(seed)
         names = ('alpha', 'a', 'd', 'theta')
-        self.model = RobotModel.from_mdh({'joints': [dict(zip(names, row, strict=True)) for row in TX40], 'position_coupling_R': GEARS})
+        self.model = RobotModel.from_mdh(
+            {'joints': [dict(zip(names, row, strict=True)) for row in TX40], 'position_coupling_R': GEARS}
+        )
         self.coupling = np.eye(6)
         self.coupling[5, 4] = 1.0
         masses = (7.0, 6.0, 4.5, 1.5, 1.0, 0.3)
         self.standard = np.zeros((6, PER_JOINT))
         for k, (mass, size) in enumerate(zip(masses, (0.1, 0.13, 0.12, 0.06, 0.05, 0.03), strict=True)):
             centre = rng.normal(scale=0.4 * size, size=3) + np.array([0.1 * (k == 1), 0, 0])
-            tensor = mass * (size**2 * np.diag((0.6, 0.8, 0.7)) + centre @ centre * np.eye(3) - np.outer(centre, centre))
+            tensor = mass * (
+                size**2 * np.diag((0.6, 0.8, 0.7)) + centre @ centre * np.eye(3) - np.outer(centre, centre)
+            )
             self.standard[k, :10] = (*tensor[np.triu_indices(3)], *(mass * centre), mass)
         # rotor inertia, viscous and Coulomb friction, offset of the motors, joint side
-        self.drives = np.array([[0.35, 7.0, 5.5, 0.3], [0.35, 4.5, 7.7, 0.1], [0.083, 1.57, 6.3, -0.2],
-                                [0.027, 0.73, 1.9, 0.05], [0.04, 0.9, 1.4, 0.02], [0.0097, 0.5, 1.77, 0.09]])
+        self.drives = np.array(
+            [
+                [0.35, 7.0, 5.5, 0.3],
+                [0.35, 4.5, 7.7, 0.1],
+                [0.083, 1.57, 6.3, -0.2],
+                [0.027, 0.73, 1.9, 0.05],
+                [0.04, 0.9, 1.4, 0.02],
+                [0.0097, 0.5, 1.77, 0.09],
+            ]
+        )
 
     def torque(self, q, dq, ddq, payload=None):
         """Motor torques, joint side."""
@@ -48,15 +78,22 @@ class Robot:
             links[5] += payload
         model = self.model.pinocchio.copy()
         for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(links):
-            model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
+            model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(
+                np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz])
+            )
         data = model.createData()
         rigid = np.array([pinocchio.rnea(model, data, *state) for state in zip(q, dq, ddq, strict=True)])
         Ia, Fv, Fc, off = self.drives.T
         speed, acceleration = dq @ self.coupling.T, ddq @ self.coupling.T
         return rigid @ np.linalg.inv(self.coupling) + Ia * acceleration + Fv * speed + Fc * np.sign(speed) + off
 
-    def record(self, seed, payload=None, *, noise=0.05, gains=GAINS, duration=16.0, rate=400.0, counts=2**17, colour=0.0):
-        """Currents with noise of `noise` times each one's rms below 20 Hz, white or (colour > 0) correlated over that many seconds."""
+    def record(
+        self, seed, payload=None, *, noise=0.05, gains=GAINS, duration=16.0, rate=400.0, counts=2**17, colour=0.0
+    ):
+        """Currents with noise of `noise` times each one's rms below 20 Hz.
+
+        White, or (colour > 0) correlated over that many seconds.
+        """
         rng = np.random.default_rng(seed)
         t = np.arange(0, duration, 1 / rate)
         k = 2 * np.pi * 0.125 * np.arange(1, 6)[:, None]
@@ -69,7 +106,7 @@ class Robot:
         current = self.torque(q, dq, ddq, payload) / gains
         white = rng.normal(size=current.shape)
         tone = np.fft.rfftfreq(len(t), 1 / rate)
-        shape = tone < 20.0 if colour == 0 else 1 / np.sqrt(1 + (2 * np.pi * tone * colour)**2)
+        shape = tone < 20.0 if colour == 0 else 1 / np.sqrt(1 + (2 * np.pi * tone * colour) ** 2)
         white = np.fft.irfft(np.fft.rfft(white, axis=0) * shape[:, None], n=len(t), axis=0)
         current = current + noise * np.sqrt((current**2).mean(axis=0)) * white / white.std(axis=0)
         step = 2 * np.pi / counts
@@ -80,7 +117,7 @@ PLAN = FilterPlan(10.0, 50.0, 20.0, 8, 0.1)
 
 
 def run(robot, seed, noise, colour, known):
-    """Errors [%] of gains by way, stated deviation in % and payload mass errors [%] of two other recordings."""
+    """Errors [%] of gains by solver, stated deviation in % and payload mass errors [%] of two other recordings."""
     names = robot.model.joint_names
     prior = dict(zip(names, GAINS * OFF, strict=True))
     options = {'noise': noise, 'colour': colour}
@@ -91,7 +128,7 @@ def run(robot, seed, noise, colour, known):
         torque = with_torque(robot.model, robot.record(other, body, **options), found.by_joint)
         problem = Problem(robot.model, [observe(torque, PLAN)])
         masses.append(100 * (identify_payload(problem, found.chi, problem.observations).mass / body[-1] - 1))
-    errors = {way: 100 * (gains / GAINS - 1) for way, gains in found.ways.items()}
+    errors = {solver: 100 * (gains / GAINS - 1) for solver, gains in found.by_solver.items()}
     return errors, 100 * found.deviation / np.abs(found.gains), masses, found
 
 
@@ -100,7 +137,9 @@ def main(command_line=()):
     parser = argparse.ArgumentParser()
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--noise', type=float, nargs='+', default=[0.02, 0.05, 0.12])
-    parser.add_argument('--colour', type=float, default=0.0, help='correlation time of the noise [s]; 0: white below 20 Hz')
+    parser.add_argument(
+        '--colour', type=float, default=0.0, help='correlation time of the noise [s]; 0: white below 20 Hz'
+    )
     arguments = parser.parse_args(list(command_line))
     robot = Robot()
     assert np.allclose(coupling_matrix(robot.model), robot.coupling)
@@ -108,18 +147,29 @@ def main(command_line=()):
         for noise in arguments.noise:
             started = time.perf_counter()
             results = [run(robot, seed, noise, arguments.colour, known) for seed in range(arguments.runs)]
-            print(f'{label}, noise {100 * noise:g} % of rms current, {arguments.runs} runs, {time.perf_counter() - started:.1f} s, '
-                  f'condition {results[0][3].solution.condition_number:.0f}, iterations {results[0][3].solution.iterations}')
-            for way in ('wls', 'tls', 'mixed'):
-                errors = np.array([result[0][way] for result in results])
-                print(f'  {way:6s} mean error {np.round(errors.mean(axis=0), 2)}  rms {np.round(np.sqrt((errors**2).mean(axis=0)), 2)}  '
-                      f'largest {np.round(np.abs(errors).max(axis=0), 2)} %')
+            print(
+                f'{label}, noise {100 * noise:g} % of rms current, {arguments.runs} runs,'
+                f' {time.perf_counter() - started:.1f} s, condition {results[0][3].solution.condition_number:.0f},'
+                f' iterations {results[0][3].solution.iterations}'
+            )
+            for solver in ('wls', 'tls', 'mixed'):
+                errors = np.array([result[0][solver] for result in results])
+                print(
+                    f'  {solver:6s} mean error {np.round(errors.mean(axis=0), 2)}  rms'
+                    f' {np.round(np.sqrt((errors**2).mean(axis=0)), 2)}  largest'
+                    f' {np.round(np.abs(errors).max(axis=0), 2)} %'
+                )
             mixed = np.array([result[0]['mixed'] for result in results])
             stated = np.array([result[1] for result in results])
-            print(f'  stated deviation / scatter {np.round(np.sqrt((stated**2).mean(axis=0)) / mixed.std(axis=0), 2)}, within two deviations '
-                  f'{100 * np.mean(np.abs(mixed) < 2 * stated):.0f} %')
+            print(
+                f'  stated deviation / scatter {np.round(np.sqrt((stated**2).mean(axis=0)) / mixed.std(axis=0), 2)},'
+                f' within two deviations {100 * np.mean(np.abs(mixed) < 2 * stated):.0f} %'
+            )
             masses = np.abs([result[2] for result in results])
-            print(f'  payload masses of other recordings: mean error {masses.mean(axis=0).round(2)}, largest {masses.max(axis=0).round(2)} %')
+            print(
+                f'  payload masses of other recordings: mean error {masses.mean(axis=0).round(2)}, largest'
+                f' {masses.max(axis=0).round(2)} %'
+            )
 
 
 if __name__ == '__main__':

@@ -1,4 +1,5 @@
 """Excitation: value against time, against random motions, and what identification gains over bang-coast-bang."""
+
 import os
 import resource
 import time
@@ -16,7 +17,7 @@ from joint_dynamics.excitation.search import random_trajectory
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Trajectory, record, ur5e_urdf
+from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, TrajectoryPoints, record, ur5e_urdf
 
 DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
 INSTANTS = (1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 20.0, 30.0)
@@ -37,12 +38,18 @@ def cases():
 
 
 def plain_random(problem, rng):
-    """A random motion without any thought: coefficients uniform in the box of each joint, the whole shrunk until it keeps every limit."""
+    """A random motion without any thought.
+
+    Coefficients uniform in the box of each joint, the whole shrunk until it keeps every limit.
+    """
     limits, basis = problem.limits, problem.basis
     while True:
         mean = limits.middle + rng.uniform(-1, 1, problem.model.n) * limits.half_range
         waves = rng.uniform(-1, 1, (problem.model.n, basis.count - 1)) * problem._scale[:, 1:]
-        found = problem.feasible(FourierTrajectory(problem.model.joint_names, basis, np.column_stack([mean, waves])), tuple(0.9 ** np.arange(30)))
+        found = problem.feasible(
+            FourierTrajectory(problem.model.joint_names, basis, np.column_stack([mean, waves])),
+            tuple(0.9 ** np.arange(30)),
+        )
         if found is not None:
             return found
 
@@ -53,7 +60,11 @@ def processor_seconds():
 
 def value_against_time():
     results = {}
-    print(f'{"condition number, best within":28}' + ''.join(f'{f"{t:g} s":>8}' for t in INSTANTS) + '    wall   processor  searches')
+    print(
+        f'{"condition number, best within":28}'
+        + ''.join(f'{f"{t:g} s":>8}' for t in INSTANTS)
+        + '    wall   processor  searches'
+    )
     for name, model, settings, goal in cases():
         model.base_parameters()
         before = processor_seconds()
@@ -63,19 +74,26 @@ def value_against_time():
         for instant in INSTANTS:
             values = [value for seconds, value in found.history if seconds <= instant]
             row.append(f'{values[-1]:8.2f}' if values else f'{"–":>8}')
-        print(f'{name:28}' + ''.join(row) + f'{found.seconds:7.1f} s {used:8.1f} s {found.finished:6d}/{settings.starts}')
+        print(
+            f'{name:28}' + ''.join(row) + f'{found.seconds:7.1f} s {used:8.1f} s {found.finished:6d}/{settings.starts}'
+        )
         reached = next((seconds for seconds, value in found.history if value <= goal), None)
         margins = ', '.join(f'{kind} {margin:.3f}' for kind, margin in found.margins.items())
-        print(f'  {found.assessment.base_parameters} base parameters; ≤ {goal:g} after {"–" if reached is None else f"{reached:.1f} s"}; '
-              f'{found.ended}; certified margins: {margins}')
+        print(
+            f'  {found.assessment.base_parameters} base parameters; ≤ {goal:g} after'
+            f' {"–" if reached is None else f"{reached:.1f} s"}; {found.ended}; certified margins: {margins}'
+        )
     return results
 
 
 def certified_against_sampled(results):
-    """What the proof costs in processor time, and what it takes off the smallest margin of 20,000 samples (distances: 4,000)."""
+    """What the proof costs in processor time.
+
+    What it takes off the smallest margin of 20,000 samples (distances: 4,000).
+    """
     print(f'\n{"certified margin":28}{"kind":14}{"certified":>12}{"sampled":>12}{"lower by":>12}{"processor":>12}')
     for name, model, settings, _ in cases():
-        problem, trajectory = ExcitationProblem(model, settings), results[name].trajectory.once()
+        problem, trajectory = ExcitationProblem(model, settings), results[name].trajectory.without_repetition()
         times = np.linspace(0.0, trajectory.duration, 20001)
         for one in problem.constraints:
             began = time.process_time()
@@ -88,22 +106,32 @@ def certified_against_sampled(results):
             else:
                 motions = [RobotMotion(model, *trajectory.motion(part)) for part in np.array_split(times, 20)]
                 sampled = one.scale * min(one.smallest(motion) for motion in motions)
-            print(f'{name:28}{one.kind:14}{certified:12.5f}{sampled:12.5f}{sampled - certified:12.5f}{1e3 * used:9.1f} ms')
+            print(
+                f'{name:28}{one.kind:14}{certified:12.5f}{sampled:12.5f}{sampled - certified:12.5f}{1e3 * used:9.1f} ms'
+            )
 
 
 def against_random(results):
-    print(f'\n{RANDOM} random motions that keep every limit, condition number     least   median   optimised   median / optimised')
+    print(
+        f'\n{RANDOM} random motions that keep every limit, condition number     least   median   optimised   median /'
+        ' optimised'
+    )
     for name, model, settings, _ in cases():
         problem = ExcitationProblem(model, settings)
         for kind, draw in (('plain', plain_random), ('each joint near its limits', random_trajectory)):
             rng = np.random.default_rng(1)
             drawn = [problem.assess(draw(problem, rng)).condition_number for _ in range(RANDOM)]
             best = results[name].condition_number
-            print(f'{name:28}{kind:32}{min(drawn):9.1f}{np.median(drawn):9.1f}{best:12.2f}{np.median(drawn) / best:14.1f}')
+            print(
+                f'{name:28}{kind:32}{min(drawn):9.1f}{np.median(drawn):9.1f}{best:12.2f}{np.median(drawn) / best:14.1f}'
+            )
 
 
 def rigid_recording(model, trajectory, parameters, rng):
-    """A robot that is exactly the rigid model: torque noise of 2 % of what each joint may give, positions to 10 µrad."""
+    """A robot that is exactly the rigid model.
+
+    Torque noise of 2 % of what each joint may give, positions to 10 µrad.
+    """
     samples = trajectory.sample(RATE)
     tau = model.inverse_dynamics(samples.q, samples.dq, samples.ddq, parameters)
     tau += rng.standard_normal(tau.shape) * 0.02 * model.limits.effort
@@ -114,11 +142,16 @@ def flexible_recording(model, trajectory, seed):
     """The package's simulated robot: flexible joints, hysteresis, load-dependent friction, heat, quantised sensors."""
     samples = trajectory.sample(200.0)
     robot = FlexibleJointRobot(model, seed=seed, errors=ModelErrors.none())
-    return record(robot, Trajectory(samples.time, samples.q, samples.dq, samples.ddq), torque=True), robot.truth.parameters
+    return (
+        record(robot, TrajectoryPoints(samples.time, samples.q, samples.dq, samples.ddq), torque=True),
+        robot.truth.parameters,
+    )
 
 
 def identified(model, recording, truth):
-    """Mean and median over the inertial base parameters of the stated deviation and of the true error, percent of the true value.
+    """Mean and median over the inertial base parameters of the stated deviation and of the true error.
+
+    Percent of the true value.
 
     Those below 0.01 kg·m² or kg·m are left out: percent of nearly nothing say nothing.
     """
@@ -134,13 +167,16 @@ def identified(model, recording, truth):
 
 
 def uneven(model, rng):
-    """Standard parameters of a robot whose links are not as even as in a URDF: centres of mass up to 5 cm off, tensors turned."""
+    """Standard parameters of a robot whose links are not as even as in a URDF.
+
+    Centres of mass up to 5 cm off, tensors turned.
+    """
     links = model.parameters.reshape(model.n, -1).copy()
     for link in links:
         body = pinocchio.Inertia.FromDynamicParameters(link[[9, 6, 7, 8, 0, 1, 3, 2, 4, 5]])
         body.lever = body.lever + rng.uniform(-0.05, 0.05, 3)
         turned = pinocchio.exp3(rng.uniform(-1, 1, 3))
-        body.inertia = turned @ (body.inertia + np.diag(rng.uniform(0.2, 1, 3)) * body.mass * 0.05 ** 2) @ turned.T
+        body.inertia = turned @ (body.inertia + np.diag(rng.uniform(0.2, 1, 3)) * body.mass * 0.05**2) @ turned.T
         link[[9, 6, 7, 8, 0, 1, 3, 2, 4, 5]] = body.toDynamicParameters()
     return links.ravel()
 
@@ -152,17 +188,28 @@ def against_bang_coast_bang(results):
     for kind, low, high in (('Ia', 0.3, 1.5), ('Fv', 3.0, 12.0), ('Fc', 2.0, 9.0), ('off', -0.5, 0.5)):
         truth[model.columns([kind])] = rng.uniform(low, high, model.n)
     optimised = results['UR5e, period 10 s'].trajectory
-    others = [make_profile(model, 'bang_coast_bang', {'duration': optimised.duration, 'seed': 100 * seed}, LimitSettings(), POSTURE)
-              for seed in range(5)]
-    print(f'\n{f"inertial base parameters from {optimised.duration:g} s at 1 kHz, % of the true value":68}'
-          'deviation: mean, median;  error: mean, median')
+    others = [
+        make_profile(
+            model, 'bang_coast_bang', {'duration': optimised.duration, 'seed': 100 * seed}, LimitSettings(), POSTURE
+        )
+        for seed in range(5)
+    ]
+    print(
+        f'\n{f"inertial base parameters from {optimised.duration:g} s at 1 kHz, % of the true value":68}'
+        'deviation: mean, median;  error: mean, median'
+    )
     for kind in ('rigid, 2 % torque noise', 'simulated UR5e'):
         rows = {}
-        for name, trajectories in (('optimised', [optimised] * len(others)), ('bang-coast-bang', [trajectory for trajectory, _ in others])):
+        for name, trajectories in (
+            ('optimised', [optimised] * len(others)),
+            ('bang-coast-bang', [trajectory for trajectory, _ in others]),
+        ):
             found = []
             for seed, trajectory in enumerate(trajectories):
                 if kind.startswith('rigid'):
-                    found.append(identified(model, rigid_recording(model, trajectory, truth, np.random.default_rng(seed)), truth))
+                    found.append(
+                        identified(model, rigid_recording(model, trajectory, truth, np.random.default_rng(seed)), truth)
+                    )
                 else:
                     found.append(identified(model, *flexible_recording(model, trajectory, seed)))
             rows[name] = np.mean(found, axis=0)
@@ -170,7 +217,10 @@ def against_bang_coast_bang(results):
         ratio = rows['bang-coast-bang'] / rows['optimised']
         print(f'{"":28}{"ratio":40}' + ''.join(f'{value:10.2f}' for value in ratio))
     numbers = ', '.join(f'{assessment.condition_number:.1f}' for _, assessment in others)
-    print(f'condition numbers: optimised {results["UR5e, period 10 s"].condition_number:.2f}; the five bang-coast-bang {numbers}')
+    print(
+        f'condition numbers: optimised {results["UR5e, period 10 s"].condition_number:.2f}; the five bang-coast-bang'
+        f' {numbers}'
+    )
 
 
 def main():

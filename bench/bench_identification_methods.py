@@ -1,8 +1,12 @@
-"""By how much each ingredient lowers the residual on unseen recordings: real robots, and simulated arms with friction of several kinds.
+"""By how much each group of candidate terms lowers the residual on unseen recordings.
 
-`plain`: WLS with Coulomb and viscous friction, all rows alike. `rest`: the same, a stay at rest as one row. Then every term alone on top of that,
-for all joints, at a ridge of 0.1. `default`: what `identify` chooses by held-out training data. Residuals in percent of the torque, moving samples.
+Real robots, and simulated arms with friction of several kinds.
+
+`plain`: WLS with Coulomb and viscous friction, all rows alike. `rest`: the same, a stay at rest as one row. Then every
+term alone on top of that, for all joints, at a ridge of 0.1. `default`: what `identify` chooses by held-out training
+data. Residuals in percent of the torque, moving samples.
 """
+
 import os
 from pathlib import Path
 
@@ -10,18 +14,26 @@ import numpy as np
 import pinocchio
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.regression.residuals import together
+from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.selection.candidate_terms import menu
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import PER_JOINT, RobotModel
 
 DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
-GEN3 = ('RecordTrajectory_quadratic', 'RunTrajectory1', 'joint_1_trapez', 'joint_2_trapez', 'joint_3_trapez', 'joint_4_trapez')
+GEN3 = (
+    'RecordTrajectory_quadratic',
+    'RunTrajectory1',
+    'joint_1_trapez',
+    'joint_2_trapez',
+    'joint_3_trapez',
+    'joint_4_trapez',
+)
 RATE = 200.0
 
 
 def real_cases():
     """Yield (name, model, training, unseen)."""
+
     def load(*parts):
         return Recording.load(DATA.joinpath(*parts[:-1]) / parts[-1])
 
@@ -30,15 +42,28 @@ def real_cases():
         yield f'TX40 {train}', tx40, [load('tx40', f'exciting_traj{train}')], [load('tx40', f'exciting_traj{test}')]
     kr300 = RobotModel.load(DATA / 'kr300' / 'kr300.urdf')
     for train, test in (('@0:7', '@7:10'), ('@3:10', '@0:3')):
-        yield f'KR300 {train}', kr300, [load('kr300', f'FF_{run}{train}') for run in 'AB'], [load('kr300', f'FF_{run}{test}') for run in 'AB']
+        yield (
+            f'KR300 {train}',
+            kr300,
+            [load('kr300', f'FF_{run}{train}') for run in 'AB'],
+            [load('kr300', f'FF_{run}{test}') for run in 'AB'],
+        )
     gen3 = RobotModel.load(DATA / 'gen3' / 'gen3.urdf')
     runs = [*GEN3, 'opti_traj_testing1']
     for unseen in ('opti_traj_testing1', 'RecordTrajectory_quadratic'):
-        yield f'Gen3 {unseen[:6]}', gen3, [load('gen3', name) for name in runs if name != unseen], [load('gen3', unseen)]
+        yield (
+            f'Gen3 {unseen[:6]}',
+            gen3,
+            [load('gen3', name) for name in runs if name != unseen],
+            [load('gen3', unseen)],
+        )
 
 
 def simulated_case(name, friction, seed):
-    """Return a 7R arm of 0.33 m links whose torques come from pinocchio, with `friction(dq, load)` on top of Coulomb and viscous."""
+    """Return a 7R arm of 0.33 m links whose torques come from pinocchio.
+
+    With `friction(dq, load)` on top of Coulomb and viscous.
+    """
     rng = np.random.default_rng(seed)
     half = np.pi / 2
     turns, lengths = (0, -half, half, -half, half, -half, half), (0.33, 0, 0.33, 0, 0.33, 0, 0.1)
@@ -47,9 +72,13 @@ def simulated_case(name, friction, seed):
     rigid = model.pinocchio.copy()
     for k, mass in enumerate((4.0, 3.5, 3.0, 2.5, 2.0, 1.5, 0.7)):
         centre = rng.normal(scale=0.06, size=3)
-        tensor = mass * (0.01 * np.diag(rng.uniform(0.6, 1.0, 3)) + centre @ centre * np.eye(3) - np.outer(centre, centre))
+        tensor = mass * (
+            0.01 * np.diag(rng.uniform(0.6, 1.0, 3)) + centre @ centre * np.eye(3) - np.outer(centre, centre)
+        )
         (xx, xy, xz), (_, yy, yz), (*_, zz) = tensor
-        rigid.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, *(mass * centre), xx, xy, yy, xz, yz, zz]))
+        rigid.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(
+            np.array([mass, *(mass * centre), xx, xy, yy, xz, yz, zz])
+        )
     runs = []
     for index in range(3):
         t = np.arange(0, 20, 1 / RATE)
@@ -79,25 +108,38 @@ def simulated_cases():
 def unseen_percent(model, training, unseen, settings):
     """Return (moving residual percent, result) on unseen recordings."""
     result = identify(model, training, unseen, settings)
-    return together(result.validation, moving=True)[1], result
+    return overall_residual(result.validation, moving=True)[1], result
 
 
 def main():
     cases = ([*real_cases()] if DATA.is_dir() else []) + [*simulated_cases()]
     if not DATA.is_dir():
         print(f'real recordings are not at {DATA}')
-    names = [ingredient.name for ingredient in menu(['joint'], None) if not ingredient.single]
+    names = [group.name for group in menu(['joint'], None) if not group.single]
     print('case'.ljust(20), *(word[:11].rjust(11) for word in ('plain', 'rest', *names, 'default')))
     for name, model, training, unseen in cases:
         plain = IdentificationSettings(selection=False)
-        found = [unseen_percent(model, training, unseen, IdentificationSettings(selection=False, rest_speed=0.0))[0],
-                 unseen_percent(model, training, unseen, plain)[0]]
-        for ingredient in menu(model.joint_names, None):
-            if not ingredient.single:
-                found.append(unseen_percent(model, training, unseen, IdentificationSettings(selection=False, terms=ingredient.terms))[0])
+        found = [
+            unseen_percent(model, training, unseen, IdentificationSettings(selection=False, rest_speed=0.0))[0],
+            unseen_percent(model, training, unseen, plain)[0],
+        ]
+        for group in menu(model.joint_names, None):
+            if not group.single:
+                found.append(
+                    unseen_percent(model, training, unseen, IdentificationSettings(selection=False, terms=group.terms))[
+                        0
+                    ]
+                )
         value, result = unseen_percent(model, training, unseen, IdentificationSettings())
-        print(name.ljust(20), *(f'{number:11.2f}' for number in (*found, value)), ' ', '; '.join(
-            f'{step["term"]} ({step["gain_percent"]:.0f} %)' for step in result.extras['selection']['chosen']), flush=True)
+        print(
+            name.ljust(20),
+            *(f'{number:11.2f}' for number in (*found, value)),
+            ' ',
+            '; '.join(
+                f'{step["term"]} ({step["gain_percent"]:.0f} %)' for step in result.extras['selection']['chosen']
+            ),
+            flush=True,
+        )
     print(f'columns: {PER_JOINT} standard parameters per joint and one of each term')
 
 

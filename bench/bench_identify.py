@@ -1,4 +1,8 @@
-"""From filtered data to the WLS result: time and memory against length, beside a loop over pinocchio's own regressor (the floor)."""
+"""From filtered data to the WLS result.
+
+Time and memory against length, beside a loop over pinocchio's own regressor (the floor).
+"""
+
 import dataclasses
 import statistics
 import subprocess
@@ -27,8 +31,19 @@ def observation(model, samples):
     rng = np.random.default_rng(0)
     q, dq, ddq = model.random_states(samples, rng)
     optional = {entry.name: None for entry in dataclasses.fields(Observation)}
-    return Observation(**{**optional, 'name': 'bench', 'time': np.arange(samples) * 1e-3, 'q': q, 'dq': dq, 'ddq': ddq, 'dtheta': dq, 'ddtheta': ddq,
-                          'tau': rng.normal(size=q.shape)})
+    return Observation(
+        **{
+            **optional,
+            'name': 'bench',
+            'time': np.arange(samples) * 1e-3,
+            'q': q,
+            'dq': dq,
+            'ddq': ddq,
+            'dtheta': dq,
+            'ddtheta': ddq,
+            'tau': rng.normal(size=q.shape),
+        }
+    )
 
 
 def identify(model, data):
@@ -71,18 +86,29 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 def main():
     model = robot()
     model.base_parameters()
-    print(f'{"samples":>10} {"filtered data to WLS [s]":>26} {"pinocchio regressor loop [s]":>30} {"memory above data [MB]":>24}')
+    print(
+        f'{"samples":>10} {"filtered data to WLS [s]":>26} {"pinocchio regressor loop [s]":>30}'
+        f' {"memory above data [MB]":>24}'
+    )
     for samples in (10_000, 100_000, 1_000_000):
         data = observation(model, samples)
         runs = RUNS if samples <= 100_000 else 1
-        ours, floor = median_seconds(identify, model, data, runs=runs), median_seconds(pinocchio_loop, model, data, runs=runs)
+        ours, floor = (
+            median_seconds(identify, model, data, runs=runs),
+            median_seconds(pinocchio_loop, model, data, runs=runs),
+        )
         del data
         print(f'{samples:>10} {ours:>26.3f} {floor:>30.3f} {memory_above_data(samples):>24.1f}', flush=True)
     help_seconds = median_seconds(
-        lambda: subprocess.run([sys.executable, '-m', 'joint_dynamics.cli.main', '--help'], capture_output=True, check=True))
+        lambda: subprocess.run(
+            [sys.executable, '-m', 'joint_dynamics.cli.main', '--help'], capture_output=True, check=True
+        )
+    )
     floor = median_seconds(lambda: subprocess.run([sys.executable, '-c', 'pass'], check=True))
     print(f'joint-dynamics --help: {help_seconds:.3f} s (an empty Python: {floor:.3f} s; goal 0.5 s)')
-    print('goal at 100,000 samples: at most 1 s and 100 MB; ten times the samples, ten times the time and no more memory')
+    print(
+        'goal at 100,000 samples: at most 1 s and 100 MB; ten times the samples, ten times the time and no more memory'
+    )
 
 
 if __name__ == '__main__':

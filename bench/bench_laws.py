@@ -11,7 +11,8 @@ import time
 
 import numpy as np
 
-from joint_dynamics.demo.chain import ChainSettings, run_chain
+from joint_dynamics.demo.chain import run_chain
+from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.errors import JointDynamicsError
 
 SEEDS = tuple(range(8))
@@ -29,6 +30,9 @@ COLUMNS = (
     ('torque left, static [N·m]', 'torque_static', '{:.2f}'),
     ('adaptive', 'torque_adaptive', '{:.2f}'),
     ('false contacts, share of time [%]', 'contact_percent', '{:.2f}'),
+    ('worn: stiffness map after the work, NRMSE [%]', 'worn_stiffness_nrmse', '{:.1f}'),
+    ('worn: torque MSE that adaptation leaves [%]', 'worn_torque_left_percent', '{:.0f}'),
+    ('worn: tracking MSE that adaptation leaves [%]', 'worn_tracking_left_percent', '{:.0f}'),
 )
 
 

@@ -1,9 +1,13 @@
-"""What the verdict says: good recordings accepted, corrupted ones named, on simulated arms and (where they are there) real ones.
+"""What the verdict says: good recordings accepted, corrupted ones named.
 
-Of each corruption that is not named rightly: by how much the prediction of another motion changes, as a share of the torque. That motion is
-a random series within the positions and speeds recorded; both predictions are those of parameters identified alike, from the recordings as
-they are and corrupted. Environment: ROBOTS (names, separated by commas) for some of them only; PARTS: corruptions, alarms, splits.
+On simulated arms and (where they are there) real ones.
+
+Of each corruption: by how much the prediction of another motion changes, as a share of the
+torque. That motion is a random series within the positions and speeds recorded; both predictions are those of
+parameters identified alike, from the recordings as they are and corrupted. Environment: ROBOTS (names, separated by
+commas) for some of them only; PARTS: corruptions, alarms, splits.
 """
+
 import importlib.util
 import os
 import sys
@@ -17,7 +21,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import together
+from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
@@ -25,7 +29,12 @@ from joint_dynamics.robot import RobotModel
 ROOT = Path(__file__).parents[1]
 SEEDS = 20
 GEN3 = (
-    'RecordTrajectory_quadratic', 'RunTrajectory1', 'joint_1_trapez', 'joint_2_trapez', 'joint_3_trapez', 'joint_4_trapez',
+    'RecordTrajectory_quadratic',
+    'RunTrajectory1',
+    'joint_1_trapez',
+    'joint_2_trapez',
+    'joint_3_trapez',
+    'joint_4_trapez',
 )
 HALF = np.pi / 2
 UR = ((0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF, 0, 0.0997), (-HALF, 0, 0.0996))
@@ -45,9 +54,17 @@ def cases(data, true_robot):
         table = {'joints': [dict(zip(('alpha', 'a', 'd'), row, strict=True), theta=0.0) for row in rows]}
         model = RobotModel.from_mdh(table)
         robot = true_robot(model)
-        yield name, model, [robot.record(1, rate=200.0)], lambda seed, robot=robot: [robot.record(100 + seed, rate=200.0)]
-    for name, file, runs in (('tx40', 'mdh.yaml', ('exciting_traj',)), ('kr300', 'kr300.urdf', ('FF_A', 'FF_B')),
-                             ('gen3', 'gen3.urdf', GEN3)):
+        yield (
+            name,
+            model,
+            [robot.record(1, rate=200.0)],
+            lambda seed, robot=robot: [robot.record(100 + seed, rate=200.0)],
+        )
+    for name, file, runs in (
+        ('tx40', 'mdh.yaml', ('exciting_traj',)),
+        ('kr300', 'kr300.urdf', ('FF_A', 'FF_B')),
+        ('gen3', 'gen3.urdf', GEN3),
+    ):
         if not (data / name).is_dir():
             continue
         model = RobotModel.load(data / name / file)
@@ -59,8 +76,10 @@ def windows(recordings, seed):
     """Return windows of 70 to 100 %, with noise of 2 % of the torque."""
     rng = np.random.default_rng(seed)
     parts = [run.window(rng.uniform(0, 0.15) * run.duration, rng.uniform(0.85, 1) * run.duration) for run in recordings]
-    return [replace(part, tau=part.tau + 0.02 * np.sqrt((part.tau**2).mean(axis=0)) * rng.normal(size=part.tau.shape))
-            for part in parts]
+    return [
+        replace(part, tau=part.tau + 0.02 * np.sqrt((part.tau**2).mean(axis=0)) * rng.normal(size=part.tau.shape))
+        for part in parts
+    ]
 
 
 def codes(model, recordings):
@@ -74,18 +93,29 @@ def codes(model, recordings):
 
 
 def another_motion(recordings, seconds=60.0, rate=50.0):
-    """Return q, dq, ddq (samples, n) of a random series with the extent and the speed (rms) of the recordings, joint by joint."""
+    """Return q, dq, ddq (samples, n) of a random series with extent and speed (rms) of the recordings by joint."""
     rng = np.random.default_rng(7)
-    q, dq = (np.concatenate([getattr(run, kind) if getattr(run, kind) is not None else np.gradient(run.q, run.period, axis=0) for run in recordings])
-             for kind in ('q', 'dq'))
+    q, dq = (
+        np.concatenate(
+            [
+                getattr(run, kind) if getattr(run, kind) is not None else np.gradient(run.q, run.period, axis=0)
+                for run in recordings
+            ]
+        )
+        for kind in ('q', 'dq')
+    )
     t = np.arange(0, seconds, 1 / rate)
     low, high = np.quantile(q, (0.01, 0.99), axis=0)
     phase = rng.uniform(0, 2 * np.pi, (5, 1, q.shape[1]))
     frequency = 2 * np.pi * rng.uniform(0.3, 1.7, (5, 1, q.shape[1]))
     wave = np.sin(frequency * t[None, :, None] + phase).mean(axis=0)
     amplitude = 0.5 * (high - low) / np.abs(wave).max(axis=0)
-    pace = np.sqrt((dq**2).mean(axis=0)) / np.maximum(amplitude * np.sqrt((np.gradient(wave, 1 / rate, axis=0)**2).mean(axis=0)), 1e-9)
-    wave = np.stack([np.sin(frequency[:, :, j] * pace[j] * t + phase[:, :, j]).mean(axis=0) for j in range(q.shape[1])], axis=1)
+    pace = np.sqrt((dq**2).mean(axis=0)) / np.maximum(
+        amplitude * np.sqrt((np.gradient(wave, 1 / rate, axis=0) ** 2).mean(axis=0)), 1e-9
+    )
+    wave = np.stack(
+        [np.sin(frequency[:, :, j] * pace[j] * t + phase[:, :, j]).mean(axis=0) for j in range(q.shape[1])], axis=1
+    )
     q = 0.5 * (low + high) + amplitude * wave
     dq = np.gradient(q, 1 / rate, axis=0)
     return q, dq, np.gradient(dq, 1 / rate, axis=0)
@@ -95,25 +125,34 @@ def predicted(model, recordings, motion):
     """Return the torque (samples, n) of a motion with the parameters identified from recordings."""
     found = identify(model, recordings, settings=IdentificationSettings(selection=False))
     base = model.base_parameters()
-    return model.regressor(*motion)[:, :, base.independent] @ found.solution.chi[:base.count]
+    return model.regressor(*motion)[:, :, base.independent] @ found.solution.chi[: base.count]
 
 
 def changes(before, after):
-    """Return the change of a prediction in percent of its torque: overall, and (joint number, percent) where it is largest."""
-    joints = 100 * np.sqrt(((after - before)**2).mean(axis=0) / (before**2).mean(axis=0))
+    """Return the change of a prediction in percent of its torque.
+
+    Overall, and (joint number, percent) where it is largest.
+    """
+    joints = 100 * np.sqrt(((after - before) ** 2).mean(axis=0) / (before**2).mean(axis=0))
     worst = int(np.argmax(joints))
-    return 100 * np.sqrt(((after - before)**2).sum() / (before**2).sum()), worst + 1, joints[worst]
+    return 100 * np.sqrt(((after - before) ** 2).sum() / (before**2).sum()), worst + 1, joints[worst]
 
 
 def splits(data):
     """Yield (name, model, training, validation) of good recordings."""
+
     def load(robot, run):
         return Recording.load(data / robot / run)
+
     if (data / 'tx40').is_dir():
         model, run = RobotModel.load(data / 'tx40' / 'mdh.yaml'), load('tx40', 'exciting_traj')
         d = run.duration
-        for name, first, second in (('first 60 %', (0, 0.6 * d), (0.6 * d, None)), ('last 60 %', (0.4 * d, None), (0, 0.4 * d)),
-                                    ('halves', (0, d / 2), (d / 2, None)), ('halves, the other way', (d / 2, None), (0, d / 2))):
+        for name, first, second in (
+            ('first 60 %', (0, 0.6 * d), (0.6 * d, None)),
+            ('last 60 %', (0.4 * d, None), (0, 0.4 * d)),
+            ('halves', (0, d / 2), (d / 2, None)),
+            ('halves, the other way', (d / 2, None), (0, d / 2)),
+        ):
             yield f'tx40 {name}', model, [run.window(*first)], [run.window(*second)]
     if (data / 'gen3').is_dir():
         model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
@@ -122,13 +161,20 @@ def splits(data):
         model = RobotModel.load(data / 'kr300' / 'kr300.urdf')
         a, b = (load('kr300', run) for run in ('FF_A', 'FF_B'))
         for name, share in (('60', 0.6), ('75', 0.75)):
-            yield (f'kr300 first {name} %', model, [part.window(0, share * part.duration) for part in (a, b)],
-                   [part.window(share * part.duration, None) for part in (a, b)])
+            yield (
+                f'kr300 first {name} %',
+                model,
+                [part.window(0, share * part.duration) for part in (a, b)],
+                [part.window(share * part.duration, None) for part in (a, b)],
+            )
 
 
 def main():
     data = Path(os.environ.get('JOINT_DYNAMICS_DATA') or ROOT.parent / 'shared' / 'data')
-    wanted, parts = os.environ.get('ROBOTS', '').split(','), os.environ.get('PARTS', 'corruptions,alarms,splits').split(',')
+    wanted, parts = (
+        os.environ.get('ROBOTS', '').split(','),
+        os.environ.get('PARTS', 'corruptions,alarms,splits').split(','),
+    )
     corruptions = module('bench_corruptions', 'reliability/corruptions.py').CORRUPTIONS
     true_robot = module('bench_true_robot', 'conftest.py').TrueRobot
     rates = []
@@ -146,18 +192,26 @@ def main():
     for name, named, passed, alarms in rates:
         print(f'{name:8s}{named!s:>5s} of {len(corruptions)}{passed!s:>24s}{alarms!s:>10s} of {SEEDS}')
     if 'splits' in parts:
-        print(f'\n{"good splits":30s}{"training %":>12s}{"validation %":>14s}{"deviation %":>13s}{"CPU s":>8s}  verdict')
+        print(
+            f'\n{"good splits":30s}{"training %":>12s}{"validation %":>14s}{"deviation %":>13s}{"CPU s":>8s}  verdict'
+        )
         for name, model, training, validation in splits(data):
             started = time.process_time()
             found = identify(model, training, validation)
             summary, used = found.summary(), time.process_time() - started
-            own, other = (together(fits, moving=True)[1] for fits in (found.training, found.validation))
-            print(f'{name:30s}{own:12.3g}{other:14.3g}{summary["coverage"]["validation_deviation_percent"]:13.3g}{used:8.1f}  '
-                  f'{", ".join(reason.code for reason in found.reasons) or "reliable"}', flush=True)
+            own, other = (overall_residual(fits, moving=True)[1] for fits in (found.training, found.validation))
+            print(
+                f'{name:30s}{own:12.3g}{other:14.3g}{summary["coverage"]["validation_deviation_percent"]:13.3g}{used:8.1f}'
+                f'  {", ".join(reason.code for reason in found.reasons) or "reliable"}',
+                flush=True,
+            )
 
 
 def table(model, recordings, corruptions):
-    """Print what is said of each corruption; return how many are named rightly, and how many pass that change a prediction by more than 5 %."""
+    """Print what is said of each corruption.
+
+    Return how many are named rightly, and how many pass that change a prediction by more than 5 %.
+    """
     motion = another_motion(recordings)
     before = predicted(model, recordings, motion)
     named = passed = 0
@@ -166,12 +220,17 @@ def table(model, recordings, corruptions):
         said = codes(other, corrupted)
         right = bool(set(said) & set(corruption.codes)) if corruption.codes else bool(said)
         named += right
-        effect = ''
-        if not right:
+        try:
             overall, joint, worst = changes(before, predicted(other, corrupted, motion))
+        except JointDynamicsError:
+            effect = 'refused'
+        else:
             passed += not said and overall > 5
-            effect = f' (another motion: {overall:.3g} % changed, joint {joint} {worst:.3g} %)'
-        print(f'{"" if right else "MISSED":7s}{corruption.name:36s}{", ".join(said) or "reliable"}{effect}', flush=True)
+            effect = f'{overall:8.3g} %, joint {joint} {worst:8.3g} %'
+        print(
+            f'{"" if right else "MISSED":7s}{corruption.name:34s}{effect:32s}{", ".join(said) or "reliable"}',
+            flush=True,
+        )
     return named, passed
 
 

@@ -1,4 +1,5 @@
 """Price of physical consistency on recordings of real robots, and what IRLS and I-IRLS gain there over WLS."""
+
 import os
 import sys
 import time
@@ -9,7 +10,7 @@ import numpy as np
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.semidefinite import physical, pseudo_inertias
 from joint_dynamics.identification.preparation.observations import observe
-from joint_dynamics.identification.regression.residuals import fits, together
+from joint_dynamics.identification.regression.residuals import fits, overall_residual
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -29,7 +30,7 @@ def sets(data):
 
 
 def percent(found):
-    return together(found)[1] if found else float('nan')
+    return overall_residual(found)[1] if found else float('nan')
 
 
 def main(methods=('wls', 'irls', 'i-irls')):
@@ -37,8 +38,10 @@ def main(methods=('wls', 'irls', 'i-irls')):
     if not data.is_dir():
         print(f'real recordings are not at {data}; set JOINT_DYNAMICS_DATA')
         return
-    print(f'{"robot":<6} {"method":<7} {"training %":>10} {"unseen %":>9} {"s":>6} | {"physical %":>10} {"ratio":>6} {"(goal":>5} {GOAL:g}) '
-          f'{"unseen %":>8} {"smallest eigenvalue":>20} {"s":>6}')
+    print(
+        f'{"robot":<6} {"method":<7} {"training %":>10} {"unseen %":>9} {"s":>6} | {"physical %":>10} {"ratio":>6}'
+        f' {"(goal":>5} {GOAL:g}) {"unseen %":>8} {"smallest eigenvalue":>20} {"s":>6}'
+    )
     for name, model, training, validation in sets(data):
         for method in methods:
             result = identify(model, training, validation, IdentificationSettings(method=method))
@@ -50,8 +53,11 @@ def main(methods=('wls', 'irls', 'i-irls')):
             unseen = percent(fits(result.problem.on(unseen), estimate.solution.chi, 0.02)) if unseen else float('nan')
             smallest = np.linalg.eigvalsh(pseudo_inertias(estimate.standard, model.n)).min()
             free = percent(result.training)
-            print(f'{name:<6} {method:<7} {free:>10.3f} {percent(result.validation):>9.3f} {result.seconds:>6.1f} | '
-                  f'{bound:>10.3f} {bound / free:>6.4f} {"":>11} {unseen:>8.3f} {smallest:>20.2e} {seconds:>6.2f}', flush=True)
+            print(
+                f'{name:<6} {method:<7} {free:>10.3f} {percent(result.validation):>9.3f} {result.seconds:>6.1f} | '
+                f'{bound:>10.3f} {bound / free:>6.4f} {"":>11} {unseen:>8.3f} {smallest:>20.2e} {seconds:>6.2f}',
+                flush=True,
+            )
 
 
 if __name__ == '__main__':

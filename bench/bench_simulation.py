@@ -1,4 +1,8 @@
-"""Speed of the simulated robot: six joints on one core, against real time, against the same plant without compilation, and at start."""
+"""Speed of the simulated robot.
+
+Six joints on one core, against real time, against the same plant without compilation, and at start.
+"""
+
 import os
 import statistics
 import subprocess
@@ -9,7 +13,7 @@ import time
 import numpy as np
 import pinocchio
 
-from joint_dynamics.simulation import Command, FlexibleJointRobot, Trajectory, play
+from joint_dynamics.simulation import Command, FlexibleJointRobot, TrajectoryPoints, play
 
 SECONDS = 10.0
 START = """
@@ -36,12 +40,14 @@ def motion(robot, seconds=SECONDS):
     t = np.arange(0.0, seconds, 0.01)
     w = 0.8 + 0.2 * np.arange(robot.n)
     c, s = np.cos(np.outer(t, w)), np.sin(np.outer(t, w))
-    return Trajectory(t, robot.truth.position + 0.5 * (1 - c), 0.5 * w * s, 0.5 * w ** 2 * c)
+    return TrajectoryPoints(t, robot.truth.position + 0.5 * (1 - c), 0.5 * w * s, 0.5 * w**2 * c)
 
 
 def fresh(code, **environment):
     """Numbers a fresh process prints."""
-    done = subprocess.run([sys.executable, '-c', code], env={**os.environ, **environment}, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, '-c', code], env={**os.environ, **environment}, check=True, capture_output=True, text=True
+    )
     return [float(word) for word in done.stdout.split()]
 
 
@@ -71,7 +77,10 @@ def single_step():
 
 
 def floor_without_compilation():
-    """Sixteen evaluations of nothing but pinocchio's forward dynamics, called from Python: what a tick of four Runge-Kutta steps needs at least."""
+    """Sixteen evaluations of nothing but pinocchio's forward dynamics, called from Python.
+
+    What a tick of four Runge-Kutta steps needs at least.
+    """
     model = FlexibleJointRobot().model.pinocchio
     data = model.createData()
     q, v, tau = np.random.default_rng(0).normal(size=(3, model.nv))
@@ -85,15 +94,26 @@ def main():
     print('Simulated UR5e, six joints, one core (processor time)')
     for rate in (500.0, 1000.0):
         factor, error = real_time_factor(rate)
-        print(f'  {rate:5.0f} Hz: {factor:6.1f} times real time, {1e6 / rate / factor:6.1f} µs per tick; '
-              f'energy balance off by {error:.1e} of the throughput')
+        print(
+            f'  {rate:5.0f} Hz: {factor:6.1f} times real time, {1e6 / rate / factor:6.1f} µs per tick; '
+            f'energy balance off by {error:.1e} of the throughput'
+        )
     print(f'  one tick of 1 ms by step():            {1e6 * single_step():8.1f} µs')
-    print(f'  pinocchio\'s forward dynamics alone:    {1e6 * floor_without_compilation():8.1f} µs for the 16 evaluations of such a tick')
-    print(f'  the same plant, not compiled:          {1e6 * fresh(INTERPRETED, NUMBA_DISABLE_JIT="1")[0]:8.1f} µs per such tick')
+    print(
+        f"  pinocchio's forward dynamics alone:    {1e6 * floor_without_compilation():8.1f} µs for the 16 evaluations"
+        ' of such a tick'
+    )
+    print(
+        f'  the same plant, not compiled:          {1e6 * fresh(INTERPRETED, NUMBA_DISABLE_JIT="1")[0]:8.1f} µs per'
+        ' such tick'
+    )
     with tempfile.TemporaryDirectory() as cache:
         cold = fresh(START, NUMBA_CACHE_DIR=cache)
         warm = fresh(START, NUMBA_CACHE_DIR=cache)
-    print(f'  start: import {warm[0]:.2f} s; robot and first tick {warm[1]:.2f} s, {cold[1]:.1f} s the first time on a machine (compiles)')
+    print(
+        f'  start: import {warm[0]:.2f} s; robot and first tick {warm[1]:.2f} s, {cold[1]:.1f} s the first time on a'
+        ' machine (compiles)'
+    )
     return 0
 
 

@@ -1,8 +1,9 @@
-"""What the parts of a description are worth to the feedforward of a simulated UR5e with springs: tracking and torque error.
+"""What the parts of a description are worth to the feedforward of a simulated UR5e with springs.
+
+Tracking and torque error.
 
 The plant's own friction has load, Stribeck and temperature parts and hysteresis; springs (a counterbalance of the lift,
-a cable at the elbow) are
-added to it here as torques at the drives. Each row leaves one part of the description out.
+a cable at the elbow) are added to it here as torques at the drives. Each row leaves one part of the description out.
 """
 
 import sys
@@ -33,7 +34,10 @@ def springs_of(names):
 
 
 def play(robot, path, arm, springs, law='adaptive_friction'):
-    """The joint PID along `path` with the law's torque beside it; link error and what the feedforward left to the controller, (N, n) each."""
+    """The joint PID along `path` with the law's torque beside it.
+
+    Link error and what the feedforward left to the controller, (N, n) each.
+    """
     loop = ControlLoop(create(law), arm)
     loop.controller.on_activate()
     motion = path.sample(np.arange(0.0, path.end, robot.period))

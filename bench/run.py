@@ -1,4 +1,8 @@
-"""Run the benchmarks (all, or those whose name contains an argument) and print their tables: `make bench`, or `python bench/run.py identify`."""
+"""Run the benchmarks (all, or those whose name contains an argument) and print their tables.
+
+`make bench`, or `python bench/run.py identify`.
+"""
+
 import importlib.util
 import os
 import platform
@@ -9,7 +13,10 @@ from pathlib import Path
 
 def main():
     wanted = sys.argv[1:]
-    print(f'{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}, numpy {__import__("numpy").__version__}')
+    print(
+        f'{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}, numpy'
+        f' {__import__("numpy").__version__}'
+    )
     failed = []
     for path in sorted(Path(__file__).parent.glob('bench_*.py')):
         if wanted and not any(word in path.stem for word in wanted):

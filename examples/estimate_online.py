@@ -2,17 +2,18 @@
 
 The joint turns to and fro under a load; after 30 s its friction is 30 % higher, as by wear or a change of lubricant.
 """
+
 import numpy as np
 
 from joint_dynamics import FrictionEstimator, MaxwellSlip, StiffnessEstimator
 
 PERIOD = 0.002
-STIFFNESS, COULOMB, VISCOUS = np.array([1.8e4, 8e7]), 7.0, 10.0    # N·m/rad, N·m/rad³; N·m; N·m·s/rad
+STIFFNESS, COULOMB, VISCOUS = np.array([1.8e4, 8e7]), 7.0, 10.0  # N·m/rad, N·m/rad³; N·m; N·m·s/rad
 rng = np.random.default_rng(0)
 time = np.arange(0.0, 60.0, PERIOD)
 theta, omega = 0.8 * np.sin(1.3 * time), 0.8 * 1.3 * np.cos(1.3 * time)
 
-slip = MaxwellSlip(presliding=5e-4)     # H in [-1, 1]: sgn ω once sliding, a hysteresis at reversals
+slip = MaxwellSlip(presliding=5e-4)  # H in [-1, 1]: sgn ω once sliding, a hysteresis at reversals
 stiffness = StiffnessEstimator(1, order=2, period=PERIOD, scale=2e-3)
 friction = FrictionEstimator(1, PERIOD, rate=0.5)
 levels, history = np.where(time < 30.0, 1.0, 1.3), np.empty(time.size)
@@ -25,7 +26,7 @@ for k in range(time.size):
     coulomb = COULOMB * slip.step(theta[k])
     measured = levels[k] * coulomb + VISCOUS * omega[k] + rng.normal(scale=0.3)
     # nominal viscous friction is taken off first: α₁ scales the Coulomb part, α₂ is what the viscous part has more
-    friction.update([measured - VISCOUS * omega[k]], np.atleast_1d(coulomb), omega[k:k + 1])
+    friction.update([measured - VISCOUS * omega[k]], np.atleast_1d(coulomb), omega[k : k + 1])
     history[k] = friction.parameters[0, 0]
 
 before, after = history[int(28 / PERIOD)], history[-1]

@@ -1,9 +1,10 @@
-"""Feed torque forward along a motion: identify the robot, let a law fill in `effort`, and see the simulated robot follow closer."""
+"""Feed torque forward: identify a robot, let a law fill in `effort`, see the robot follow closer."""
+
 import numpy as np
 
 from joint_dynamics import Arm, ControlLoop, IdentificationSettings, RobotModel, fill_effort, identify
 from joint_dynamics.control import Path, create
-from joint_dynamics.simulation import FlexibleJointRobot, Trajectory, play, record, ur5e_urdf
+from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, record, ur5e_urdf
 
 model = RobotModel.load(ur5e_urdf())
 home = np.deg2rad([0.0, -90.0, 60.0, -60.0, -90.0, 0.0])
@@ -16,23 +17,24 @@ def motion(seed: int, points: int) -> Path:
     return Path(1.2 * np.arange(points), home + away)
 
 
-def sampled(path: Path) -> Trajectory:
+def sampled(path: Path) -> TrajectoryPoints:
     """Return the motion at 100 points per second, as a robot's controller takes it."""
     time = np.arange(0.0, path.end, 0.01)
     q, dq, ddq = np.moveaxis(path.sample(time), 1, 0)[:3]
-    return Trajectory(time, q, dq, ddq)
+    return TrajectoryPoints(time, q, dq, ddq)
 
 
 run = record(FlexibleJointRobot(seed=1), sampled(motion(seed=1, points=21)), torque=True, every=5)
 result = identify(model, [run], settings=IdentificationSettings(selection=False))
-law = ControlLoop(create('computed_torque'), Arm.from_description(model, result.description), parameters={'friction': 'static'})
-path = motion(seed=2, points=6)
-filled = fill_effort(law, path)
+arm = Arm.from_description(model, result.description)
+law = ControlLoop(create('computed_torque'), arm, parameters={'friction': 'static'})
+filled = fill_effort(law, motion(seed=2, points=6))
 print(f'{result}\n{len(filled.time)} points, torque up to {np.abs(filled.effort).max():.1f} N·m')
 
 errors = {}
 for name, effort in (('feedback alone', None), ('with feedforward', filled.effort)):
-    trajectory = Trajectory(filled.time, filled.q, filled.dq, filled.ddq, effort)
+    trajectory = TrajectoryPoints(filled.time, filled.q, filled.dq, filled.ddq, effort)
     samples = play(FlexibleJointRobot(seed=1), trajectory)
-    errors[name] = np.sqrt(np.mean((samples.theta - trajectory.sample(samples.time - samples.time[0]).q)**2, axis=0))
+    away = samples.theta - trajectory.sample(samples.time - samples.time[0]).q
+    errors[name] = np.sqrt(np.mean(away**2, axis=0))
     print(f'{name:17s} rms distance of the motors from the motion', np.round(1e3 * errors[name], 2), 'mrad')

@@ -1,20 +1,23 @@
 """Identify a robot from one recording of its motion and predict the torque of another.
 
-The recordings come from the simulated UR5e, once through CSV files; yours are rosbag2 folders or CSV files: docs/recordings.md.
+The recordings come from the simulated UR5e, once through CSV files; yours are rosbag2 folders or CSV files:
+docs/recordings.md.
 """
+
 import numpy as np
 
 from joint_dynamics import IdentificationSettings, Recording, RobotModel, identify
-from joint_dynamics.simulation import FlexibleJointRobot, Trajectory, record, ur5e_urdf
+from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, record, ur5e_urdf
 
 
-def random_motion(seed: int, seconds: float = 20.0) -> Trajectory:
+def random_motion(seed: int, seconds: float = 20.0) -> TrajectoryPoints:
     """Return a Fourier series for six joints, up to about 1 rad/s, at 100 points per second."""
     time = np.arange(0.0, seconds, 0.01)
     omega = 2 * np.pi * 0.1 * np.arange(1, 6)[:, None]
     a, b = np.random.default_rng(seed).normal(scale=0.3, size=(2, 5, 6))
     sine, cosine = np.sin(omega * time).T, np.cos(omega * time).T
-    return Trajectory(time, sine @ (a / omega) - (cosine - 1) @ (b / omega), cosine @ a + sine @ b, cosine @ (b * omega) - sine @ (a * omega))
+    q = sine @ (a / omega) - (cosine - 1) @ (b / omega)
+    return TrajectoryPoints(time, q, cosine @ a + sine @ b, cosine @ (b * omega) - sine @ (a * omega))
 
 
 robot = FlexibleJointRobot(seed=1)
@@ -28,7 +31,7 @@ result = identify(model, [training], [validation], IdentificationSettings(select
 print(result)
 
 predicted = result.predict(validation)
-error = np.sqrt(np.mean((validation.torque() - predicted)**2, axis=0))
+error = np.sqrt(np.mean((validation.torque() - predicted) ** 2, axis=0))
 for joint, rmse in zip(model.joint_names, error, strict=True):
     print(f'{joint:22s} rms of measured minus predicted torque {rmse:6.3f} N·m')
 result.description.save('dynamics.yaml')

@@ -2,11 +2,12 @@
 
 The joint is the base joint of the simulated UR5e, whose axis is along gravity: nothing has to be subtracted.
 """
+
 import numpy as np
 
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.run import merged_description, run_test, test_settings
-from joint_dynamics.simulation import FlexibleJointRobot, Trajectory, record
+from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, record
 
 robot = FlexibleJointRobot(seed=1)
 joint = robot.joint_names[0]
@@ -17,7 +18,7 @@ dq = np.zeros((time.size, robot.n))
 dq[1:, 0] = np.repeat(speeds, 2)
 q = np.tile(np.deg2rad([0.0, -90.0, 0.0, -90.0, 0.0, 0.0]), (time.size, 1))
 q[1:, 0] = np.cumsum(np.diff(time) * 0.5 * (dq[1:, 0] + dq[:-1, 0]))
-run = record(robot, Trajectory(time, q, dq), torque=True)
+run = record(robot, TrajectoryPoints(time, q, dq), torque=True)
 
 result = run_test('friction', [joint_data(run, joint)], test_settings('friction', {}))
 print(f'{joint}: model {result.quality["model"]}, reliable: {result.reliable}', *result.reasons)

@@ -2,6 +2,7 @@
 
 A few seconds of search; for a robot of your own let it search on (docs/excite.md).
 """
+
 from pathlib import Path
 
 from joint_dynamics import ExcitationSettings, LimitSettings, RobotModel, optimise
@@ -10,11 +11,20 @@ from joint_dynamics.simulation import ur5e_urdf
 
 model = RobotModel.load(ur5e_urdf())
 settings = ExcitationSettings(
-    period=8.0, harmonics=3, starts=1, candidates=1, processes=1, seed=1,
-    limits=LimitSettings(safety_factor=0.8, floor=0.0))
+    period=8.0,
+    harmonics=3,
+    starts=1,
+    candidates=1,
+    processes=1,
+    seed=1,
+    limits=LimitSettings(safety_factor=0.8, floor=0.0),
+)
 result = optimise(model, settings)
 
-print(f'condition number {result.condition_number:.1f}, of the random motion it began with {result.before.condition_number:.1f}')
+print(
+    f'condition number {result.condition_number:.1f}, of the random motion it began with'
+    f' {result.before.condition_number:.1f}'
+)
 for limit, margin in result.margins.items():
     print(f'{limit:14s} {margin}')
 samples = result.trajectory.sample(500.0)

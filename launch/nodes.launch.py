@@ -1,4 +1,6 @@
 """The nodes of joint_dynamics beside a robot, real or simulated: excitation, identifier, estimator, feedforward."""
+
+import re
 from pathlib import Path
 
 from launch import LaunchDescription
@@ -9,18 +11,30 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
+from joint_dynamics.nodes.launch_security import secured
+from joint_dynamics.nodes.wiring import CONTROLLERS, WIRING
+
 ARGUMENTS = {
     'namespace': ('', 'namespace of all nodes; that of the robot'),
     'tf_prefix': ('', 'prefix of the joint names in the parameter file'),
     'use_sim_time': ('false', 'take the time from /clock'),
     'params_file': (None, 'parameters of all nodes, YAML; $(var tf_prefix) in it is replaced'),
     'description_file': ('', 'dynamics description to start from; empty: the one the identifier publishes'),
-    'autostart': ('true', 'configure and activate each node as soon as the documents it needs are there; nothing moves until asked'),
-    'initial_joint_controller': ('joint_trajectory_controller', 'the controller that takes trajectories'),
-    'effort_controller': ('forward_effort_controller', 'the controller that takes torques from feedforward in streaming mode'),
-    'feedforward_file': (LaunchConfiguration('params_file'), 'parameters of feedforward that replace those of params_file, e.g. one of '
-                         'config/feedforward'),
+    'autostart': (
+        'true',
+        'configure and activate each node as soon as the documents it needs are there; nothing moves until asked',
+    ),
+    'initial_joint_controller': (CONTROLLERS['initial_joint_controller'], 'the controller that takes trajectories'),
+    'effort_controller': (
+        CONTROLLERS['effort_controller'],
+        'the controller that takes torques from feedforward in streaming mode',
+    ),
+    'feedforward_file': (
+        LaunchConfiguration('params_file'),
+        'parameters of feedforward that replace those of params_file, e.g. one of config/feedforward',
+    ),
     'end_together': ('false', 'end everything of this launch when one process of it has ended'),
+    'security': ('', 'SROS2 keystore with the enclaves of the nodes; empty: the environment decides'),
 }
 CHOICES = {name: ['true', 'false'] for name in ('use_sim_time', 'autostart', 'end_together')}
 # On Ctrl-C a node ends in good order, commands included; a busy machine needs more than the 5 s of launch for that.
@@ -37,29 +51,47 @@ def end_all(event, context):
     return Shutdown(reason=f'{name} ended with {event.returncode}')
 
 
+def substituted(name):
+    """Return a name of the wiring with the launch arguments it has in braces."""
+    parts = re.split(r'\{(\w+)\}', name)
+    return [LaunchConfiguration(part) if k % 2 else part for k, part in enumerate(parts)]
+
+
 def generate_launch_description():
     """Return the arguments and the nodes."""
-    arguments = [DeclareLaunchArgument(name, description=text, choices=CHOICES.get(name),
-                                       **({} if default is None else {'default_value': default}))
-                 for name, (default, text) in ARGUMENTS.items()]
-    trajectory = [LaunchConfiguration('initial_joint_controller'), '/joint_trajectory']
-    remappings = {
-        'excitation': [('~/joint_trajectory', trajectory),
-                       ('~/follow_joint_trajectory', [LaunchConfiguration('initial_joint_controller'), '/follow_joint_trajectory'])],
-        'identifier': [],
-        'estimator': [('dynamics_description', 'identifier/dynamics_description')],
-        'feedforward': [('dynamics_description', 'identifier/dynamics_description'), ('~/joint_trajectory', trajectory),
-                        ('~/commands', [LaunchConfiguration('effort_controller'), '/commands']),
-                        ('friction_parameters', 'estimator/friction_parameters'), ('joint_torques', 'estimator/joint_torques'),
-                        ('controller_state', [LaunchConfiguration('initial_joint_controller'), '/controller_state'])],
+    arguments = [
+        DeclareLaunchArgument(
+            name, description=text, choices=CHOICES.get(name), **({} if default is None else {'default_value': default})
+        )
+        for name, (default, text) in ARGUMENTS.items()
+    ]
+    shared = {
+        name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')
     }
-    shared = {name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')}
     description = {'description_file': ParameterValue(LaunchConfiguration('description_file'), value_type=str)}
-    more = {'estimator': [description], 'feedforward': [ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True), description]}
-    nodes = [LifecycleNode(package='joint_dynamics', executable=name, name=name, namespace=LaunchConfiguration('namespace'), output='both',
-                           parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), *more.get(name, []), shared],
-                           remappings=rules, sigterm_timeout=PATIENCE)
-             for name, rules in remappings.items()]
-    together = RegisterEventHandler(OnProcessExit(on_exit=end_all),
-                                    condition=IfCondition(LaunchConfiguration('end_together')))
+    more = {
+        'estimator': [description],
+        'feedforward': [ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True), description],
+    }
+    nodes = [
+        LifecycleNode(
+            package='joint_dynamics',
+            executable=name,
+            name=name,
+            namespace=LaunchConfiguration('namespace'),
+            output='both',
+            parameters=[
+                ParameterFile(LaunchConfiguration('params_file'), allow_substs=True),
+                *more.get(name, []),
+                shared,
+            ],
+            remappings=[(ours, substituted(theirs)) for ours, theirs in rules.items()],
+            sigterm_timeout=PATIENCE,
+            **secured(name),
+        )
+        for name, rules in WIRING.items()
+    ]
+    together = RegisterEventHandler(
+        OnProcessExit(on_exit=end_all), condition=IfCondition(LaunchConfiguration('end_together'))
+    )
     return LaunchDescription([*arguments, together, *nodes])

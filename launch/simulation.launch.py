@@ -1,4 +1,5 @@
 """A simulated flexible-joint robot on real topics, and all nodes beside it."""
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -7,48 +8,128 @@ from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from joint_dynamics.nodes.launch_security import secured
+
 
 def generate_launch_description():
     """Return the arguments, the simulator and the nodes."""
     preset = PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'config', 'simulation', 'nodes.yaml'])
-    names = ('namespace', 'tf_prefix', 'use_sim_time', 'params_file', 'description_file', 'autostart', 'initial_joint_controller',
-             'effort_controller', 'feedforward_file', 'end_together')
+    names = (
+        'namespace',
+        'tf_prefix',
+        'use_sim_time',
+        'params_file',
+        'description_file',
+        'autostart',
+        'initial_joint_controller',
+        'effort_controller',
+        'feedforward_file',
+        'end_together',
+        'security',
+    )
     # Two publishers of /clock set everybody's time back with every message.
     alone = IfElseSubstitution(EqualsSubstitution(LaunchConfiguration('namespace'), ''), 'true', 'false')
     simulator = LifecycleNode(
-        package='joint_dynamics', executable='simulator', name='simulator', namespace=LaunchConfiguration('namespace'), output='both',
+        package='joint_dynamics',
+        executable='simulator',
+        name='simulator',
+        namespace=LaunchConfiguration('namespace'),
+        output='both',
         sigterm_timeout=LaunchConfiguration('sigterm_timeout', default='20'),
-        parameters=[ParameterFile(LaunchConfiguration('params_file'), allow_substs=True), {
-            **{name: ParameterValue(LaunchConfiguration(name), value_type=bool)
-               for name in ('autostart', 'publish_clock')},
-            **{parameter: ParameterValue(LaunchConfiguration(argument), value_type=str) for parameter, argument in (
-                ('robot_file', 'robot_file'), ('tf_prefix', 'tf_prefix'), ('trajectory_controller', 'initial_joint_controller'),
-                ('effort_controller', 'effort_controller'))}}])
-    return LaunchDescription([
-        DeclareLaunchArgument('robot_file', default_value='', description='URDF with inertials and torque limits; empty: a UR5e'),
-        DeclareLaunchArgument('params_file', default_value=preset, description='parameters of all nodes, YAML; $(var tf_prefix) in it is replaced'),
-        DeclareLaunchArgument('namespace', default_value='', description='namespace of the robot and of all nodes'),
-        DeclareLaunchArgument('tf_prefix', default_value='', description='prefix of the joint names in the robot file'),
-        DeclareLaunchArgument('publish_clock', default_value=alone, choices=['true', 'false'],
-                              description='whether the simulator publishes /clock, else it stamps with the time of the '
-                              'wall; one of a graph at most may: false by default when a namespace is given'),
-        DeclareLaunchArgument('use_sim_time', default_value=LaunchConfiguration('publish_clock'),
-                              choices=['true', 'false'],
-                              description='take the time from /clock; as publish_clock unless given'),
-        DeclareLaunchArgument('description_file', default_value='',
-                              description='dynamics description to start from; empty: the one the identifier publishes'),
-        DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
-                              description='configure and activate each node as soon as the documents it needs are there'),
-        DeclareLaunchArgument('initial_joint_controller', default_value='joint_trajectory_controller',
-                              description='name under which the simulated robot takes trajectories'),
-        DeclareLaunchArgument('effort_controller', default_value='forward_effort_controller',
-                              description='name under which the simulated robot takes torques'),
-        DeclareLaunchArgument('feedforward_file', default_value=LaunchConfiguration('params_file'),
-                              description='parameters of feedforward that replace those of params_file, e.g. one of config/feedforward'),
-        DeclareLaunchArgument('end_together', default_value='true', choices=['true', 'false'],
-                              description='end everything of this launch when one process of it has ended'),
-        simulator,
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(
-            PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'launch', 'nodes.launch.py'])),
-                                 launch_arguments={name: LaunchConfiguration(name) for name in names}.items()),
-    ])
+        parameters=[
+            ParameterFile(LaunchConfiguration('params_file'), allow_substs=True),
+            {
+                **{
+                    name: ParameterValue(LaunchConfiguration(name), value_type=bool)
+                    for name in ('autostart', 'publish_clock')
+                },
+                **{
+                    parameter: ParameterValue(LaunchConfiguration(argument), value_type=str)
+                    for parameter, argument in (
+                        ('robot_file', 'robot_file'),
+                        ('tf_prefix', 'tf_prefix'),
+                        ('trajectory_controller', 'initial_joint_controller'),
+                        ('effort_controller', 'effort_controller'),
+                    )
+                },
+            },
+        ],
+        **secured('simulator'),
+    )
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                'robot_file', default_value='', description='URDF with inertials and torque limits; empty: a UR5e'
+            ),
+            DeclareLaunchArgument(
+                'params_file',
+                default_value=preset,
+                description='parameters of all nodes, YAML; $(var tf_prefix) in it is replaced',
+            ),
+            DeclareLaunchArgument('namespace', default_value='', description='namespace of the robot and of all nodes'),
+            DeclareLaunchArgument(
+                'tf_prefix', default_value='', description='prefix of the joint names in the robot file'
+            ),
+            DeclareLaunchArgument(
+                'publish_clock',
+                default_value=alone,
+                choices=['true', 'false'],
+                description=(
+                    'whether the simulator publishes /clock, else it stamps with the time of the '
+                    'wall; one of a graph at most may: false by default when a namespace is given'
+                ),
+            ),
+            DeclareLaunchArgument(
+                'use_sim_time',
+                default_value=LaunchConfiguration('publish_clock'),
+                choices=['true', 'false'],
+                description='take the time from /clock; as publish_clock unless given',
+            ),
+            DeclareLaunchArgument(
+                'description_file',
+                default_value='',
+                description='dynamics description to start from; empty: the one the identifier publishes',
+            ),
+            DeclareLaunchArgument(
+                'autostart',
+                default_value='true',
+                choices=['true', 'false'],
+                description='configure and activate each node as soon as the documents it needs are there',
+            ),
+            DeclareLaunchArgument(
+                'initial_joint_controller',
+                default_value='joint_trajectory_controller',
+                description='name under which the simulated robot takes trajectories',
+            ),
+            DeclareLaunchArgument(
+                'effort_controller',
+                default_value='forward_effort_controller',
+                description='name under which the simulated robot takes torques',
+            ),
+            DeclareLaunchArgument(
+                'feedforward_file',
+                default_value=LaunchConfiguration('params_file'),
+                description=(
+                    'parameters of feedforward that replace those of params_file, e.g. one of config/feedforward'
+                ),
+            ),
+            DeclareLaunchArgument(
+                'end_together',
+                default_value='true',
+                choices=['true', 'false'],
+                description='end everything of this launch when one process of it has ended',
+            ),
+            DeclareLaunchArgument(
+                'security',
+                default_value='',
+                description='SROS2 keystore with the enclaves of the nodes; empty: the environment decides',
+            ),
+            simulator,
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(
+                    PathJoinSubstitution([FindPackageShare('joint_dynamics'), 'launch', 'nodes.launch.py'])
+                ),
+                launch_arguments={name: LaunchConfiguration(name) for name in names}.items(),
+            ),
+        ]
+    )

@@ -1,4 +1,6 @@
 """Fixtures that every folder of tests may use."""
+
+import faulthandler
 import fcntl
 import os
 import signal
@@ -9,20 +11,43 @@ import hypothesis
 import numpy as np
 import pinocchio
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 
+from joint_dynamics.nodes.transport import without_shared_memory
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
 HALF = np.pi / 2
-# Started in the background by a shell without job control, tests ignore SIGINT, and so would every process they start and interrupt.
+# s; a test that takes so long, many times what the slowest takes on a busy machine, waits for what never comes.
+HUNG = 900.0
+# Started in the background by a shell without job control, tests ignore SIGINT, and so would every process they start
+# and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# The same examples on every run, and no deadline for any of them: what passes here passes on a machine that is busy. HYPOTHESIS_PROFILE=random
-# (make test-nightly) looks for new ones, HYPOTHESIS_PROFILE=nightly (make fuzz) for ten thousand of each.
-hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.register_profile('random', deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+# The same examples on every run, and no deadline for any of them: what passes here passes on a machine that is busy.
+# HYPOTHESIS_PROFILE=random (make test-nightly) looks for new ones, HYPOTHESIS_PROFILE=nightly (make fuzz) for ten
+# thousand of each.
+hypothesis.settings.register_profile(
+    'repeatable', derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    'random', deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.register_profile('nightly', max_examples=10_000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'repeatable'))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """End the process of a test that hangs, which fails it, and show where every thread is.
+
+    A thread of the interpreter could not: what hangs may hold its lock.
+    """
+    faulthandler.dump_traceback_later(HUNG, exit=True, file=item.config.stash[fault_handler_stderr_fd_key])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _table(rows, **options):
@@ -33,13 +58,32 @@ def _table(rows, **options):
 @pytest.fixture(scope='session')
 def ur_table():
     """MDH table of a UR5e, by Universal Robots' published lengths."""
-    return _table([(0, 0, 0.1625, 0), (HALF, 0, 0, 0), (0, -0.425, 0, 0), (0, -0.3922, 0.1333, 0), (HALF, 0, 0.0997, 0), (-HALF, 0, 0.0996, 0)])
+    return _table(
+        [
+            (0, 0, 0.1625, 0),
+            (HALF, 0, 0, 0),
+            (0, -0.425, 0, 0),
+            (0, -0.3922, 0.1333, 0),
+            (HALF, 0, 0.0997, 0),
+            (-HALF, 0, 0.0996, 0),
+        ]
+    )
 
 
 @pytest.fixture(scope='session')
 def pa10_table():
     """MDH table of a Mitsubishi PA-10, 7R."""
-    return _table([(0, 0, 0.317, 0), (-HALF, 0, 0, 0), (HALF, 0, 0.45, 0), (-HALF, 0, 0, 0), (HALF, 0, 0.48, 0), (-HALF, 0, 0, 0), (HALF, 0, 0.07, 0)])
+    return _table(
+        [
+            (0, 0, 0.317, 0),
+            (-HALF, 0, 0, 0),
+            (HALF, 0, 0.45, 0),
+            (-HALF, 0, 0, 0),
+            (HALF, 0, 0.48, 0),
+            (-HALF, 0, 0, 0),
+            (HALF, 0, 0.07, 0),
+        ]
+    )
 
 
 @pytest.fixture(scope='session')
@@ -55,7 +99,10 @@ def ur(ur_table):
 
 @pytest.fixture(scope='session')
 def moving_arm(ur):
-    """t, q, tau of a smooth, exciting motion of the UR5e, 8 s at 200 Hz; torques from pinocchio under known masses, friction added here."""
+    """t, q, tau of a smooth, exciting motion of the UR5e, 8 s at 200 Hz.
+
+    Torques from pinocchio under known masses, friction added here.
+    """
     rng = np.random.default_rng(3)
     t = np.arange(0, 8, 1 / 200)
     k = 2 * np.pi * 0.25 * np.arange(1, 5)
@@ -68,7 +115,11 @@ def moving_arm(ur):
     for j, mass in enumerate((3.7, 8.4, 2.3, 1.2, 1.2, 0.3)):
         body.inertias[j + 1] = pinocchio.Inertia(mass, rng.normal(scale=0.1, size=3), np.diag([0.05, 0.06, 0.04]))
     workspace = body.createData()
-    tau = np.array([pinocchio.rnea(body, workspace, *state) for state in zip(q, dq, ddq, strict=True)]) + 3 * np.sign(dq) + 5 * dq
+    tau = (
+        np.array([pinocchio.rnea(body, workspace, *state) for state in zip(q, dq, ddq, strict=True)])
+        + 3 * np.sign(dq)
+        + 5 * dq
+    )
     return t, q, tau + rng.normal(scale=0.2, size=tau.shape)
 
 
@@ -94,8 +145,9 @@ def _contents(folder):
 def data(tmp_path_factory):
     """The folder of real recordings; tests that ask for it are skipped where it is not there.
 
-    Its folders are copies and its files links: what a test would leave beside a recording does not reach the recordings, and that it tried
-    is said at the end, as is any change to a recording. (Permissions would not do: they do not stop root.)
+    Its folders are copies and its files links: what a test would leave beside a recording does not reach the
+    recordings, and that it tried is said at the end, as is any change to a recording. (Permissions would not do: they
+    do not stop root.)
     """
     if not DATA.is_dir():
         pytest.skip(f'real recordings are not at {DATA}; set JOINT_DYNAMICS_DATA')
@@ -127,8 +179,11 @@ def ros_domain():
         except OSError:
             lock.close()
             continue
-        before = {name: os.environ.get(name) for name in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}
-        os.environ.update(ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
+        own = {'ROS_DOMAIN_ID': str(domain), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+        # tests kill processes, and nobody may hang with them
+        own |= without_shared_memory({**os.environ, **own})
+        before = {name: os.environ.get(name) for name in own}
+        os.environ.update(own)
         yield domain
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})

@@ -1,4 +1,5 @@
 """Every node has a page in docs/, and every parameter, topic and service of it stands there."""
+
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,5 @@
 """Documents from outside are bounded before anything is built from them."""
+
 import json
 import os
 import re
@@ -16,7 +17,9 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import load_trajectory
 from joint_dynamics.robot import RobotModel
 
-ALIASES = '\n'.join(['a0: &a0 [x, x, x, x, x, x, x, x, x]'] + [f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 9)}]' for k in range(1, 12)])
+ALIASES = '\n'.join(
+    ['a0: &a0 [x, x, x, x, x, x, x, x, x]'] + [f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 9)}]' for k in range(1, 12)]
+)
 BOMBS = {
     'brackets': '[' * 50_000 + ']' * 50_000,
     'open mappings': '{a: ' * 20_000,
@@ -62,18 +65,37 @@ def test_depth_counts_levels_and_not_brackets():
     assert parse_json('{"a": "\\"' + '[' * 5000 + '"}', 'thing') == {'a': '"' + '[' * 5000}
 
 
-@pytest.mark.parametrize('text', ['[' * 50_000, '{"a":' * 20_000, '9' * 6000, '', '{', 'a' * (MAX_BYTES + 1)], ids=lambda text: text[:8])
+@pytest.mark.parametrize(
+    'text', ['[' * 50_000, '{"a":' * 20_000, '9' * 6000, '', '{', 'a' * (MAX_BYTES + 1)], ids=lambda text: text[:8]
+)
 def test_json_that_would_break_a_parser_is_one_error(text):
     with pytest.raises(JointDynamicsError, match=r'^thing: expected') as caught:
         parse_json(text, 'thing')
     assert '\n' not in str(caught.value)
 
 
-ENTITIES = '<!DOCTYPE r [' + '<!ENTITY a0 "xxxxxxxxxx">' + ''.join(f'<!ENTITY a{k} "{f"&a{k - 1};" * 10}">' for k in range(1, 12)) + ']><r>&a11;</r>'
+ENTITIES = (
+    '<!DOCTYPE r ['
+    + '<!ENTITY a0 "xxxxxxxxxx">'
+    + ''.join(f'<!ENTITY a{k} "{f"&a{k - 1};" * 10}">' for k in range(1, 12))
+    + ']><r>&a11;</r>'
+)
 
 
-@pytest.mark.parametrize('text', ['<a>' * 50_000, '<a>' * 5000 + '</a>' * 5000, ENTITIES, '<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', '<a>', '', '\ud800',
-                                  '<a/>' + ' ' * MAX_BYTES], ids=lambda text: text[:12])
+@pytest.mark.parametrize(
+    'text',
+    [
+        '<a>' * 50_000,
+        '<a>' * 5000 + '</a>' * 5000,
+        ENTITIES,
+        '<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>',
+        '<a>',
+        '',
+        '\ud800',
+        '<a/>' + ' ' * MAX_BYTES,
+    ],
+    ids=lambda text: text[:12],
+)
 def test_xml_that_would_break_a_parser_is_one_error(text):
     with pytest.raises(JointDynamicsError, match=r'^thing: expected') as caught:
         parse_xml(text, 'thing')
@@ -84,15 +106,24 @@ def test_what_is_no_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / 'pipe')
     large = tmp_path / 'large'
     with large.open('wb') as file:
-        file.truncate(20 * 10 ** 9)
+        file.truncate(20 * 10**9)
     (tmp_path / 'binary').write_bytes(b'\xff\xfe\x00')
-    for path, found in ((tmp_path / 'pipe', 'a named pipe'), (large, 'at most .* bytes, found 20000000000'), ('/dev/zero', 'a device'), (tmp_path, 'a folder'),
-                        (tmp_path / 'none', 'No such file'), (tmp_path / 'binary', 'a binary file'), ('a\0b', 'null')):
+    for path, found in (
+        (tmp_path / 'pipe', 'a named pipe'),
+        (large, 'at most .* bytes, found 20000000000'),
+        ('/dev/zero', 'a device'),
+        (tmp_path, 'a folder'),
+        (tmp_path / 'none', 'No such file'),
+        (tmp_path / 'binary', 'a binary file'),
+        ('a\0b', 'null'),
+    ):
         with pytest.raises(JointDynamicsError, match=rf'^thing: expected .*{found}'):
             read_text(path, 'thing')
 
 
-@pytest.mark.parametrize('text', [text for name, text in BOMBS.items() if name != 'large'], ids=[name for name in BOMBS if name != 'large'])
+@pytest.mark.parametrize(
+    'text', [text for name, text in BOMBS.items() if name != 'large'], ids=[name for name in BOMBS if name != 'large']
+)
 def test_every_reader_of_documents_is_bounded(tmp_path, capsys, text):
     path = tmp_path / 'document.yaml'
     path.write_text(text)
@@ -101,8 +132,12 @@ def test_every_reader_of_documents_is_bounded(tmp_path, capsys, text):
             read(path)
     with pytest.raises(JointDynamicsError, match='expected'):
         DynamicsDescription.from_yaml(text)
-    for arguments in (['excite', '--robot', path, '--out', tmp_path / 'out'], ['validate', path, 'x.csv'],
-                      ['excite', '--robot', 'x', '--config', path, '--out', tmp_path / 'out'], ['check-compensation', path, '--applied', path]):
+    for arguments in (
+        ['excite', '--robot', path, '--out', tmp_path / 'out'],
+        ['validate', path, 'x.csv'],
+        ['excite', '--robot', 'x', '--config', path, '--out', tmp_path / 'out'],
+        ['check-compensation', path, '--applied', path],
+    ):
         capsys.readouterr()
         assert main([str(argument) for argument in arguments]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
@@ -111,7 +146,13 @@ def test_every_reader_of_documents_is_bounded(tmp_path, capsys, text):
 def test_a_command_survives_a_hundred_kilobytes_of_brackets(tmp_path):
     # In a process of its own: what it used to end in was SIGSEGV.
     (tmp_path / 'deep.yaml').write_text(BOMBS['brackets'])
-    done = subprocess.run([sys.executable, '-m', 'joint_dynamics', 'validate', 'deep.yaml', 'x.csv'], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, '-m', 'joint_dynamics', 'validate', 'deep.yaml', 'x.csv'],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert 'levels of nesting' in done.stderr
 

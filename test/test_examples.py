@@ -1,4 +1,5 @@
 """Every example runs, is short, is listed, and shows what it says."""
+
 import re
 import runpy
 from pathlib import Path
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics import DynamicsDescription, Recording
+from joint_dynamics.arm import Arm
 
 FOLDER = Path(__file__).parents[1] / 'examples'
 EXAMPLES = sorted(path.name for path in FOLDER.glob('*.py'))
@@ -28,12 +30,15 @@ def test_each_is_tested_listed_and_short():
 
 
 def test_identification_predicts_the_other_run(run):
-    """The table it prints is that of the whole unfiltered run; filtered, the result leaves a few percent of an unseen motion."""
+    """The table it prints is that of the whole unfiltered run.
+
+    Filtered, the result leaves a few percent of an unseen motion.
+    """
     names = run('identify_from_csv.py')
     result, validation = names['result'], names['validation']
     assert not result.reasons
     assert Recording.load('run2.csv').samples == validation.samples == names['predicted'].shape[0]
-    rms = np.sqrt(np.mean(validation.torque()**2, axis=0))
+    rms = np.sqrt(np.mean(validation.torque() ** 2, axis=0))
     assert np.all(names['error'] < rms)
     assert DynamicsDescription.load('dynamics.yaml').joint_names == names['model'].joint_names
 
@@ -67,7 +72,8 @@ def test_a_joint_test_finds_the_friction(run):
     names = run('joint_test.py')
     result, robot = names['result'], names['robot']
     assert result.reliable, result.reasons
-    found = DynamicsDescription.load('joint.yaml').friction([names['joint']]).static(names['speeds'][:, None])[:, 0]
+    found = DynamicsDescription.load('joint.yaml')
+    found = Arm.of_joints(found).friction.static(names['speeds'][:, None])[:, 0]
     omega = np.zeros((names['speeds'].size, robot.n))
     omega[:, 0] = names['speeds']
     true = np.array([robot.truth.friction(row)[0] for row in omega])

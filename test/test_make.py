@@ -1,4 +1,8 @@
-"""What `make` says in the first minute: progress, where the log is when something fails, and what to install when something is missing."""
+"""What `make` says in the first minute.
+
+Progress, where the log is when something fails, and what to install when something is missing.
+"""
+
 import subprocess
 from pathlib import Path
 

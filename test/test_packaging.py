@@ -1,4 +1,5 @@
 """A plain `pip install .` puts everything where ROS looks for it."""
+
 import os
 import shutil
 import subprocess
@@ -9,7 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ('src', 'launch', 'config', 'resource', 'setup.py', 'setup.cfg', 'pyproject.toml', 'package.xml', 'README.md', 'LICENSE')
+SOURCES = (
+    'src',
+    'launch',
+    'config',
+    'resource',
+    'setup.py',
+    'setup.cfg',
+    'pyproject.toml',
+    'package.xml',
+    'README.md',
+    'LICENSE',
+)
 
 
 @pytest.fixture(scope='module')
@@ -22,8 +34,25 @@ def prefix(tmp_path_factory):
             shutil.copytree(path, source / name, ignore=shutil.ignore_patterns('__pycache__', '*.egg-info'))
         elif path.exists():
             shutil.copy(path, source / name)
-    done = subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-build-isolation', '--no-index', '--ignore-installed', '--prefix', prefix, source],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'pip',
+            'install',
+            '--quiet',
+            '--no-deps',
+            '--no-build-isolation',
+            '--no-index',
+            '--ignore-installed',
+            '--prefix',
+            prefix,
+            source,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return prefix
 
@@ -44,8 +73,16 @@ def test_the_ament_index_finds_the_package(prefix):
 
 def test_launch_and_config_files_are_shared(prefix):
     for folder in ('launch', 'config'):
-        ours = {path.relative_to(ROOT) for path in (ROOT / folder).rglob('*') if path.is_file() and '__pycache__' not in path.parts}
-        installed = {path.relative_to(prefix / 'share/joint_dynamics') for path in (prefix / 'share/joint_dynamics' / folder).rglob('*') if path.is_file() and '__pycache__' not in path.parts}
+        ours = {
+            path.relative_to(ROOT)
+            for path in (ROOT / folder).rglob('*')
+            if path.is_file() and '__pycache__' not in path.parts
+        }
+        installed = {
+            path.relative_to(prefix / 'share/joint_dynamics')
+            for path in (prefix / 'share/joint_dynamics' / folder).rglob('*')
+            if path.is_file() and '__pycache__' not in path.parts
+        }
         assert installed == ours
 
 
@@ -68,6 +105,7 @@ def test_data_of_the_package_is_shipped(prefix):
 
 def test_versions_agree():
     import joint_dynamics
+
     version = ET.parse(ROOT / 'package.xml').findtext('version')
     assert version == joint_dynamics.__version__
     assert f"version='{version}'" in (ROOT / 'setup.py').read_text()
@@ -76,14 +114,31 @@ def test_versions_agree():
 def test_every_import_is_a_dependency():
     """What src/ imports stands in package.xml, so that a ROS installation brings it."""
     import ast
-    keys = {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')}
-    known = {'numpy': 'python3-numpy', 'scipy': 'python3-scipy', 'yaml': 'python3-yaml', 'rich': 'python3-rich',
-             'matplotlib': 'python3-matplotlib', 'numba': 'python3-numba', 'rosbags': 'python3-rosbags-pip', 'mcap': 'mcap-ros2-support'}
+
+    keys = {
+        element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')
+    }
+    known = {
+        'numpy': 'python3-numpy',
+        'scipy': 'python3-scipy',
+        'yaml': 'python3-yaml',
+        'rich': 'python3-rich',
+        'matplotlib': 'python3-matplotlib',
+        'numba': 'python3-numba',
+        'rosbags': 'python3-rosbags-pip',
+        'mcap': 'mcap-ros2-support',
+    }
     # from the Python package index (README): rosdep has no key for them, or numba and pinocchio bring them
     no_key = {'cvxpy', 'clarabel', 'coal', 'hppfcl', 'llvmlite', 'mujoco'}
     for path in (ROOT / 'src').rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ''] if isinstance(node, ast.ImportFrom) else []
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or '']
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
             for name in names:
                 top = name.split('.')[0]
                 if top in sys.stdlib_module_names or top in ('joint_dynamics', '') or top in no_key:
@@ -92,22 +147,44 @@ def test_every_import_is_a_dependency():
 
 
 def test_every_package_of_the_launch_files_is_a_dependency():
-    """So that rosdep brings what `ros2 launch` starts, the plugin that Gazebo loads and the controllers' types included."""
+    """So that rosdep brings what `ros2 launch` starts.
+
+    The plugin that Gazebo loads and the controllers' types included.
+    """
     import re
-    keys = {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')}
+
+    keys = {
+        element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')
+    }
     text = ''.join(path.read_text(encoding='utf-8') for path in (ROOT / 'launch').glob('*.launch.py'))
     named = set(re.findall(r"(?:package=|FindPackageShare\()'(\w+)'", text))
-    plugins = re.findall(r'<plugin>(\w+)/', (ROOT / 'config' / 'gazebo' / 'robot.urdf.xacro').read_text(encoding='utf-8'))
-    types = re.findall(r"'(\w+)/\w+(?:Controller|Broadcaster)'", (ROOT / 'src/joint_dynamics/control/effort_gains.py').read_text(encoding='utf-8'))
+    plugins = re.findall(
+        r'<plugin>(\w+)/', (ROOT / 'config' / 'gazebo' / 'robot.urdf.xacro').read_text(encoding='utf-8')
+    )
+    types = re.findall(
+        r"'(\w+)/\w+(?:Controller|Broadcaster)'",
+        (ROOT / 'src/joint_dynamics/control/effort_gains.py').read_text(encoding='utf-8'),
+    )
     assert {'gz_ros2_control', 'joint_trajectory_controller', 'ros_gz_sim'} <= named | set(plugins) | set(types)
     assert (named | set(plugins) | set(types)) - {'joint_dynamics'} <= keys
 
 
 def test_a_workspace_is_installed_by_rosdep_alone():
-    keys = {element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')}
+    keys = {
+        element.text for element in ET.parse(ROOT / 'package.xml').getroot() if element.tag in ('depend', 'exec_depend')
+    }
     assert {'pinocchio', 'python3-rosbags-pip'} <= keys
-    section = (ROOT / 'README.md').read_text(encoding='utf-8').split('## Install in a ROS 2 workspace')[1].split('\n## ')[0]
+    section = (
+        (ROOT / 'README.md').read_text(encoding='utf-8').split('## Install in a ROS 2 workspace')[1].split('\n## ')[0]
+    )
     # System Pythons are externally managed, and a second pinocchio would come before that of ROS.
     assert 'rosdep install' in section
     commands = section.split('```')[1]
     assert 'pip install' not in commands
+
+
+def test_launch_tests_are_skipped_by_marks():
+    """A skipped module takes the tests of the whole folder along where launch_pytest collects them."""
+    files = list((ROOT / 'test' / 'launch').glob('test_*.py'))
+    assert files
+    assert [path.name for path in files if 'allow_module_level' in path.read_text(encoding='utf-8')] == []

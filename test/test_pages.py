@@ -1,4 +1,8 @@
-"""README and docs: every link leads somewhere, every command and every page is reachable, and the Python examples run."""
+"""README and docs: every link leads somewhere, every command and every page is reachable.
+
+The Python examples run.
+"""
+
 import re
 from pathlib import Path
 
@@ -10,7 +14,11 @@ LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
 
 
 def links(page):
-    return [(page.parent / target).resolve() for target in LINK.findall(page.read_text(encoding='utf-8')) if '://' not in target]
+    return [
+        (page.parent / target).resolve()
+        for target in LINK.findall(page.read_text(encoding='utf-8'))
+        if '://' not in target
+    ]
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
@@ -31,12 +39,14 @@ def test_every_page_can_be_reached_from_the_readme():
 
 def test_every_command_has_a_page():
     from joint_dynamics.cli.main import COMMANDS
+
     assert [name for name in COMMANDS if not (ROOT / 'docs' / f'{name}.md').exists()] == []
 
 
 def test_the_readmes_python_runs(tmp_path, monkeypatch, ur_table, true_arm_csv):
     """The example of README.md, with its file names pointing at a small recording."""
     import yaml
+
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'robot.urdf').write_text(yaml.safe_dump(ur_table))
     for name in ('run1', 'run2'):

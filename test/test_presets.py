@@ -1,4 +1,5 @@
 """The presets in config/ name nodes and parameters that exist, with values that these accept."""
+
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,13 @@ def sections(path):
 
 
 def test_there_are_presets():
-    assert {path.parent.name for path in PRESETS} == {'gazebo', 'kinova_gen3', 'ros2_control', 'simulation', 'ur_e_series'}
+    assert {path.parent.name for path in PRESETS} == {
+        'gazebo',
+        'kinova_gen3',
+        'ros2_control',
+        'simulation',
+        'ur_e_series',
+    }
 
 
 @pytest.mark.parametrize('path', PRESETS, ids=lambda path: path.parent.name)
@@ -48,8 +55,10 @@ def test_drive_gains_are_those_of_the_simulated_drives(name):
     nominal = plausible_drives(robot.limits.effort, 0, ModelErrors.none()).nominal_gain
     for node, values in sections(CONFIG / name / 'nodes.yaml'):
         if 'drive_gain' in values:
-            assert values['drive_gain'] == {PREFIX + joint: pytest.approx(gain, abs=6e-4)
-                                            for joint, gain in zip(robot.joint_names, nominal, strict=True)}, node
+            assert values['drive_gain'] == {
+                PREFIX + joint: pytest.approx(gain, abs=6e-4)
+                for joint, gain in zip(robot.joint_names, nominal, strict=True)
+            }, node
 
 
 def test_a_universal_robots_arm_needs_its_stock_driver_only():
@@ -60,7 +69,7 @@ def test_a_universal_robots_arm_needs_its_stock_driver_only():
         assert values['inputs'] == ['joint_states']
         assert values['joint_states_effort'] == 'current'
         assert 'arrays' not in values
-    (_, torque_mode), = sections(CONFIG / 'feedforward' / 'ur.yaml')
+    ((_, torque_mode),) = sections(CONFIG / 'feedforward' / 'ur.yaml')
     assert torque_mode['inputs'] == ['joint_states']
     assert torque_mode['gravity'] is False
 
@@ -73,12 +82,36 @@ def test_a_wiring_names_what_exists(path):
         assert set(values) <= set(rows) | {'use_sim_time'}
 
 
-@pytest.mark.parametrize('path', [CONFIG / 'feedforward' / 'trajectory_static.yaml', CONFIG / 'feedforward' / 'ur.yaml',
-                                  CONFIG / 'ur_e_series' / 'nodes.yaml'], ids=lambda path: '/'.join(path.parts[-2:]))
+@pytest.mark.parametrize(
+    'path',
+    [
+        CONFIG / 'feedforward' / 'trajectory_static.yaml',
+        CONFIG / 'feedforward' / 'ur.yaml',
+        CONFIG / 'ur_e_series' / 'nodes.yaml',
+    ],
+    ids=lambda path: '/'.join(path.parts[-2:]),
+)
 def test_robots_without_motor_encoders_are_compensated_by_what_their_identification_has(path):
-    """An arm whose description has static friction alone is compensated by its static part, with these settings and with the hysteresis' own."""
+    """An arm whose description has static friction alone is compensated by its static part.
+
+    With these settings and with the hysteresis' own.
+    """
     robot = RobotModel.load(ur5e_urdf())
     arm = Arm(robot, friction=FrictionModel.from_dicts([{'parameters': {'F_C0': 5.0, 'F_V1': 8.0}}] * 6))
     values = dict(sections(path))['feedforward']
     assert FrictionCompensation(arm, 'hysteresis').kind == 'static'
-    assert FrictionCompensation(arm, values['friction'], smoothing=values.get('friction_smoothing', 0.0)).kind == 'static'
+    assert (
+        FrictionCompensation(arm, values['friction'], smoothing=values.get('friction_smoothing', 0.0)).kind == 'static'
+    )
+
+
+def test_gravity_is_held_once():
+    """Who adds it, the robot or we, is said for every robot of ours, and a robot that adds it gets zero on a fault."""
+    given = {}
+    for path in [*PRESETS, *sorted((CONFIG / 'feedforward').glob('*.yaml'))]:
+        for node, values in sections(path):
+            if node == 'feedforward':
+                given[f'{path.parent.name}/{path.stem}'] = values.get('gravity', True), values.get('safe_command')
+    ours = {name for name, (gravity, _) in given.items() if not gravity}
+    assert ours == {'ur_e_series/nodes', 'feedforward/ur'}
+    assert given['feedforward/ur'] == (False, 'zero')

@@ -1,4 +1,8 @@
-"""The front door: what `from joint_dynamics import …` offers, that it costs nothing before it is used, and that type checkers see it."""
+"""The front door: what `from joint_dynamics import …` offers, that it costs nothing before it is used.
+
+That type checkers see it.
+"""
+
 import ast
 import importlib
 import inspect
@@ -14,16 +18,34 @@ import joint_dynamics
 ROOT = Path(__file__).parents[1]
 HEAVY = ('numpy', 'scipy', 'pinocchio', 'matplotlib', 'yaml', 'numba', 'rosbags', 'rich')
 #: Shared design, "Python, stable and documented".
-STABLE = {'RobotModel', 'MaxwellSlip', 'Recording', 'identify', 'StiffnessEstimator', 'FrictionEstimator', 'optimise', 'DynamicsDescription'}
+STABLE = {
+    'RobotModel',
+    'MaxwellSlip',
+    'Recording',
+    'identify',
+    'StiffnessEstimator',
+    'FrictionEstimator',
+    'optimise',
+    'DynamicsDescription',
+}
 
 
 def loaded_after(code):
     """Names of the modules that are loaded once `code` has run in a fresh interpreter."""
-    done = subprocess.run([sys.executable, '-c', f'{code}\nimport sys\nprint(*sys.modules)'], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, '-c', f'{code}\nimport sys\nprint(*sys.modules)'], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize('code', ['import joint_dynamics', 'import joint_dynamics; dir(joint_dynamics)', 'from joint_dynamics.cli.main import build_parser; build_parser()'])
+@pytest.mark.parametrize(
+    'code',
+    [
+        'import joint_dynamics',
+        'import joint_dynamics; dir(joint_dynamics)',
+        'from joint_dynamics.cli.main import build_parser; build_parser()',
+    ],
+)
 def test_nothing_heavy_is_imported_before_it_is_used(code):
     assert sorted(loaded_after(code).intersection(HEAVY)) == []
 
@@ -34,13 +56,19 @@ def test_a_name_brings_its_own_folder_only():
     assert 'joint_dynamics.identification' not in loaded
 
 
+def homes():
+    """Name -> folder, of the imports under TYPE_CHECKING, which type checkers see."""
+    tree = ast.parse(Path(joint_dynamics.__file__).read_text(encoding='utf-8'))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    return {alias.asname: node.module for node in block.body for alias in node.names if alias.name == alias.asname}
+
+
 @pytest.mark.parametrize('name', joint_dynamics.__all__)
 def test_every_name_is_there_and_explained(name):
     value = getattr(joint_dynamics, name)
     if name != '__version__':
         assert inspect.getdoc(value)
-        home = sys.modules[joint_dynamics._HOME[name]]
-        assert getattr(home, name) is value
+        assert getattr(importlib.import_module(homes()[name]), name) is value
         assert vars(joint_dynamics)[name] is value  # asked for once, then found at once
 
 
@@ -48,17 +76,11 @@ def test_the_list_is_whole():
     assert set(joint_dynamics.__all__) >= STABLE
     assert len(set(joint_dynamics.__all__)) == len(joint_dynamics.__all__)
     assert set(joint_dynamics.__all__) <= set(dir(joint_dynamics))
-    assert set(joint_dynamics.__all__) == {*joint_dynamics._HOME, '__version__'}
 
 
 def test_type_checkers_see_the_same_names():
     """The imports under TYPE_CHECKING are those that happen at run time."""
-    tree = ast.parse(Path(joint_dynamics.__file__).read_text(encoding='utf-8'))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    seen = {alias.asname: node.module for node in block.body for alias in node.names if alias.name == alias.asname}
-    assert set(seen) == set(joint_dynamics._HOME)
-    for name, module in seen.items():
-        assert getattr(importlib.import_module(module), name) is getattr(joint_dynamics, name)
+    assert set(homes()) == set(joint_dynamics.__all__) - {'__version__'}
 
 
 def test_what_is_not_there_is_said():
@@ -70,7 +92,7 @@ def test_what_is_not_there_is_said():
 
 def test_no_name_hides_a_folder():
     folders = {path.stem for path in Path(joint_dynamics.__file__).parent.iterdir()}
-    assert sorted(folders.intersection(joint_dynamics._HOME)) == []
+    assert sorted(folders.intersection(joint_dynamics.__all__)) == []
 
 
 def test_every_name_is_documented():
@@ -80,7 +102,10 @@ def test_every_name_is_documented():
 
 
 def test_a_type_checker_accepts_what_the_pages_show(tmp_path):
-    """mypy, as a user of the typed package runs it, on the Python of README.md and docs/python.md and on the examples."""
+    """mypy, as a user of the typed package runs it.
+
+    On the Python of README.md and docs/python.md and on the examples.
+    """
     pytest.importorskip('mypy', reason='mypy is not installed')
     files = [tmp_path / path.name for path in sorted((ROOT / 'examples').glob('*.py'))]
     for file in files:
@@ -90,6 +115,21 @@ def test_a_type_checker_accepts_what_the_pages_show(tmp_path):
         assert blocks
         files.append(tmp_path / f'{Path(page).stem.lower()}_page.py')
         files[-1].write_text('\n'.join(blocks), encoding='utf-8')
-    done = subprocess.run([sys.executable, '-m', 'mypy', '--config-file=', '--cache-dir', tmp_path / 'cache', '--ignore-missing-imports', '--check-untyped-defs', *files],
-                          cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'mypy',
+            '--config-file=',
+            '--cache-dir',
+            tmp_path / 'cache',
+            '--ignore-missing-imports',
+            '--check-untyped-defs',
+            *files,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr

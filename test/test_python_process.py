@@ -1,4 +1,5 @@
 """Whatever starts Python never takes code from the working folder."""
+
 import os
 import shutil
 import subprocess
@@ -10,8 +11,25 @@ import pytest
 import joint_dynamics
 from joint_dynamics.python_process import environment, module_command
 
-SHADOWED = ('scipy', 'numpy', 'yaml', 'runpy', 'importlib', 'json', 'pickle', 'pinocchio', 'rich', 'matplotlib', 'rclpy', 'numba', 'argparse')
-TRAP = "import pathlib\npathlib.Path({path!r}).write_text(__name__)\nraise SystemExit('code of the working folder was executed')\n"
+SHADOWED = (
+    'scipy',
+    'numpy',
+    'yaml',
+    'runpy',
+    'importlib',
+    'json',
+    'pickle',
+    'pinocchio',
+    'rich',
+    'matplotlib',
+    'rclpy',
+    'numba',
+    'argparse',
+)
+TRAP = (
+    "import pathlib\npathlib.Path({path!r}).write_text(__name__)\nraise SystemExit('code of the working folder was"
+    " executed')\n"
+)
 
 
 @pytest.fixture
@@ -25,13 +43,23 @@ def trapped(tmp_path):
 
 
 def run(command, folder, **changes):
-    return subprocess.run(command, cwd=folder, env=environment(changes), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(changes),
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 @pytest.mark.parametrize('path', [None, '', f'{os.pathsep}', f'/nowhere{os.pathsep}'])
 def test_a_module_started_by_this_package_ignores_the_working_folder(trapped, path):
     folder, told = trapped
-    done = run(module_command('joint_dynamics.excitation.worker'), folder, **({} if path is None else {'PYTHONPATH': path}))
+    done = run(
+        module_command('joint_dynamics.excitation.worker'), folder, **({} if path is None else {'PYTHONPATH': path})
+    )
     assert not told.exists()
     assert 'EOFError' in done.stderr, 'it ran, and found nothing to do'
 
@@ -40,7 +68,23 @@ def test_the_search_of_excite_ignores_the_working_folder(trapped, make_arm):
     folder, told = trapped
     command = Path(sys.executable).parent / 'joint-dynamics'
     (folder / 'config.yaml').write_text('excitation: {limits: {torque_limit: false}}')
-    done = run([command, 'excite', '--robot', make_arm, '--config', 'config.yaml', '--time-budget', '3', '--seed', '1', '--out', 'out'], folder)
+    done = run(
+        [
+            command,
+            'excite',
+            '--robot',
+            make_arm,
+            '--config',
+            'config.yaml',
+            '--time-budget',
+            '3',
+            '--seed',
+            '1',
+            '--out',
+            'out',
+        ],
+        folder,
+    )
     assert not told.exists()
     # whether three seconds are enough for a motion is not asked here; that the searches ran is
     assert 'process ended' not in done.stderr
@@ -50,6 +94,7 @@ def test_the_search_of_excite_ignores_the_working_folder(trapped, make_arm):
 @pytest.fixture
 def make_arm(tmp_path, ur_table):
     import yaml
+
     path = tmp_path / 'arm.yaml'
     path.write_text(yaml.safe_dump({**ur_table, 'velocity_limit_rad_s': [2.0] * 6}))
     return path
@@ -57,7 +102,8 @@ def make_arm(tmp_path, ur_table):
 
 @pytest.mark.parametrize('arguments', [['doctor'], ['validate', 'none.yaml', 'none']])
 def test_the_command_as_a_module_ignores_the_working_folder(tmp_path, arguments):
-    # `python -m` itself looks for the package in the working folder before this package has a say; so only what it imports is trapped.
+    # `python -m` itself looks for the package in the working folder before this package has a say; so only what it
+    # imports is trapped.
     told = tmp_path / 'executed'
     for name in ('scipy', 'numpy', 'yaml', 'pinocchio', 'rich', 'matplotlib', 'rclpy', 'numba', 'rosbags'):
         (tmp_path / f'{name}.py').write_text(TRAP.format(path=str(told)))
@@ -73,8 +119,11 @@ def test_a_worker_runs_the_package_its_parent_runs(tmp_path):
     source = tmp_path / 'src' / 'joint_dynamics'
     shutil.copytree(Path(joint_dynamics.__file__).parent, source, ignore=shutil.ignore_patterns('__pycache__'))
     (source / 'tell.py').write_text('import joint_dynamics, sys\nprint(joint_dynamics.__file__, *sys.argv[1:])\n')
-    parent = ('import subprocess; from joint_dynamics.python_process import environment, module_command\n'
-              'print(subprocess.run(module_command("joint_dynamics.tell", ["a", "b c"]), env=environment(), cwd="/", capture_output=True, text=True).stdout)')
+    parent = (
+        'import subprocess; from joint_dynamics.python_process import environment,'
+        ' module_command\nprint(subprocess.run(module_command("joint_dynamics.tell", ["a", "b c"]), env=environment(),'
+        ' cwd="/", capture_output=True, text=True).stdout)'
+    )
     expected = f'{source}/__init__.py a b c'
     for changes, folder in (({}, tmp_path / 'src'), ({'PYTHONPATH': str(tmp_path / 'src')}, tmp_path)):
         done = run([sys.executable, '-c', parent], folder, **changes)

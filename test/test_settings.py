@@ -1,4 +1,5 @@
 """One declaration per setting gives the check, the conversion and the table."""
+
 from __future__ import annotations
 
 import contextlib
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.settings import Settings, declarations, setting, table
+from joint_dynamics.settings import Settings, declarations, setting, settings_table
 
 
 @dataclass(frozen=True)
@@ -46,30 +47,72 @@ def test_defaults_are_as_declared():
     assert (settings.window, settings.count, settings.pair, settings.inner) == (0.1, 3, (0.4, -0.05), Inner())
     with pytest.raises(FrozenInstanceError):
         settings.window = 2.0
-    assert list(declarations(Example)) == ['window', 'count', 'kind', 'on', 'limit', 'pair', 'gain', 'names', 'memory', 'inner', 'free']
+    assert list(declarations(Example)) == [
+        'window',
+        'count',
+        'kind',
+        'on',
+        'limit',
+        'pair',
+        'gain',
+        'names',
+        'memory',
+        'inner',
+        'free',
+    ]
 
 
-@pytest.mark.parametrize(('name', 'value', 'kept'), [
-    ('window', 1, 1.0), ('window', np.float32(0.5), 0.5), ('count', 7.0, 7), ('limit', None, None), ('limit', 0, 0.0), ('pair', [2, 1], (2.0, 1.0)),
-    ('pair', np.array([2.0, 1.0]), (2.0, 1.0)), ('gain', 0.5, 0.5), ('gain', {'a': 0}, {'a': 0.0}), ('names', ['a'], ('a',)),
-    ('memory', math.inf, math.inf), ('inner', {'mass': 2}, Inner(2.0)), ('free', object, object)])
+@pytest.mark.parametrize(
+    ('name', 'value', 'kept'),
+    [
+        ('window', 1, 1.0),
+        ('window', np.float32(0.5), 0.5),
+        ('count', 7.0, 7),
+        ('limit', None, None),
+        ('limit', 0, 0.0),
+        ('pair', [2, 1], (2.0, 1.0)),
+        ('pair', np.array([2.0, 1.0]), (2.0, 1.0)),
+        ('gain', 0.5, 0.5),
+        ('gain', {'a': 0}, {'a': 0.0}),
+        ('names', ['a'], ('a',)),
+        ('memory', math.inf, math.inf),
+        ('inner', {'mass': 2}, Inner(2.0)),
+        ('free', object, object),
+    ],
+)
 def test_values_are_brought_to_their_type(name, value, kept):
     found = getattr(Example(**{name: value}), name)
     assert found == kept
     assert type(found) is type(kept)
 
 
-@pytest.mark.parametrize(('name', 'value', 'text'), [
-    ('window', 0, 'example.window: expected a number, > 0 and ≤ 10 s, found 0'), ('window', '1', "expected a number, > 0 and ≤ 10 s, found '1'"),
-    ('window', math.nan, 'found nan'), ('window', math.inf, 'found inf'), ('window', True, 'found True'), ('window', None, 'found None'),
-    ('count', 0, 'example.count: expected a whole number, ≥ 1, found 0'), ('count', 1.5, 'expected a whole number, ≥ 1, found 1.5'),
-    ('kind', 'round', "example.kind: expected one of taper, flat, found 'round'"), ('on', 1, 'example.on: expected true or false, found 1'),
-    ('limit', -1, 'example.limit: expected a number, ≥ 0 N·m, found -1'), ('pair', [1], 'example.pair: expected 2 values, found [1]'),
-    ('pair', 'ab', "example.pair: expected a list, found 'ab'"), ('pair', [1, 'x'], "example.pair[1]: expected a number, found 'x'"),
-    ('pair', [1, 2], 'example.pair: expected the larger first'), ('gain', 1, 'example.gain: expected a number, ≥ 0 and < 1, found 1'),
-    ('gain', {'a': 2}, 'example.gain.a: expected a number, ≥ 0 and < 1, found 2'), ('names', [1], 'example.names[0]: expected a text, found 1'),
-    ('memory', math.nan, 'found nan'), ('inner', {'mass': 0}, 'example.inner.mass: expected a number, > 0 kg, found 0'), ('inner', 3, 'expected a mapping, found 3'),
-    ('inner', {'mas': 1}, "example.inner: expected the keys mass, found 'mas'; meant mass?")])
+@pytest.mark.parametrize(
+    ('name', 'value', 'text'),
+    [
+        ('window', 0, 'example.window: expected a number, > 0 and ≤ 10 s, found 0'),
+        ('window', '1', "expected a number, > 0 and ≤ 10 s, found '1'"),
+        ('window', math.nan, 'found nan'),
+        ('window', math.inf, 'found inf'),
+        ('window', True, 'found True'),
+        ('window', None, 'found None'),
+        ('count', 0, 'example.count: expected a whole number, ≥ 1, found 0'),
+        ('count', 1.5, 'expected a whole number, ≥ 1, found 1.5'),
+        ('kind', 'round', "example.kind: expected one of taper, flat, found 'round'"),
+        ('on', 1, 'example.on: expected true or false, found 1'),
+        ('limit', -1, 'example.limit: expected a number, ≥ 0 N·m, found -1'),
+        ('pair', [1], 'example.pair: expected 2 values, found [1]'),
+        ('pair', 'ab', "example.pair: expected a list of 2, found 'ab'"),
+        ('pair', [1, 'x'], "example.pair[1]: expected a number, found 'x'"),
+        ('pair', [1, 2], 'example.pair: expected the larger first'),
+        ('gain', 1, 'example.gain: expected a number, ≥ 0 and < 1, found 1'),
+        ('gain', {'a': 2}, 'example.gain.a: expected a number, ≥ 0 and < 1, found 2'),
+        ('names', [1], 'example.names[0]: expected a text, found 1'),
+        ('memory', math.nan, 'found nan'),
+        ('inner', {'mass': 0}, 'example.inner.mass: expected a number, > 0 kg, found 0'),
+        ('inner', 3, 'expected a mapping, found 3'),
+        ('inner', {'mas': 1}, "example.inner: expected the keys mass, found 'mas'; meant mass?"),
+    ],
+)
 def test_refusals_have_one_form(name, value, text):
     with pytest.raises(JointDynamicsError) as refused:
         Example(**{name: value})
@@ -80,7 +123,9 @@ def test_refusals_have_one_form(name, value, text):
 def test_a_mapping_gives_the_settings_and_unknown_keys_are_named():
     assert Example.from_mapping({'window': 2}).window == 2.0
     assert Example.from_mapping(None) == Example()
-    with pytest.raises(JointDynamicsError, match=r"example: expected the keys window, .*, found 'widow'; meant window\?"):
+    with pytest.raises(
+        JointDynamicsError, match=r"example: expected the keys window, .*, found 'widow'; meant window\?"
+    ):
         Example.from_mapping({'widow': 2})
     with pytest.raises(JointDynamicsError, match='part: expected a mapping, found 3'):
         Example.from_mapping(3, 'part')
@@ -94,9 +139,13 @@ def test_changes_are_checked():
         Example().replaced(counts=5)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)),
-       st.sampled_from([name for name in declarations(Example) if name != 'free']))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    ),
+    st.sampled_from([name for name in declarations(Example) if name != 'free']),
+)
 def test_anything_is_taken_or_refused_in_one_line(value, name):
     settings = None
     with contextlib.suppress(JointDynamicsError):
@@ -109,8 +158,8 @@ def test_anything_is_taken_or_refused_in_one_line(value, name):
 
 
 def test_the_table_has_a_row_per_setting():
-    rows = table(Example).splitlines()
+    rows = settings_table(Example).splitlines()
     assert len(rows) == 2 + 11
     assert '| `window` | `0.1` | > 0 and ≤ 10 s | length of the smoother |' in rows
-    assert '| `on` | `true` | – | whether |' in rows
-    assert '| `pair` | `[0.4, -0.05]` | – | bounds |' in rows
+    assert '| `on` | `true` | true or false | whether |' in rows
+    assert '| `pair` | `[0.4, -0.05]` | 2 values | bounds |' in rows

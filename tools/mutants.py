@@ -1,26 +1,29 @@
 """Mutation testing of the numeric layers: what share of small faults put into a layer its own tests find.
 
-    python tools/mutants.py                          all layers, samples as below (about 40 minutes on two cores)
+    python tools/mutants.py                          all layers, samples as below (at most 40 minutes on two cores)
     python tools/mutants.py robot joint --sample 50  these layers, 50 mutants each
-    python tools/mutants.py robot --only 'mdh'       those whose name matches a regular expression, all of them
+    python tools/mutants.py robot --only mdh         those whose name matches a regular expression, all of them
+    python tools/mutants.py robot --files mdh.py --tests test/robot/test_mdh.py    of this file, by these tests alone
 
-mutmut makes the mutants (functions and methods; not what is decorated, nor module-level constants) and runs, for each, those of the layer's own tests
-(test/LAYER and test/oracle/test_LAYER*.py) that pass through the mutated function. The sample is drawn with a seed from the sorted names, so that the
-same source gives the same sample. Everything happens in copies under out/mutants; the repository is not touched. Printed, and kept in
-out/mutants/survivors.md: a table, and each survivor as a diff.
+mutmut makes the mutants of functions, methods and getters, and runs, for each, those of the layer's own tests
+(test/LAYER and test/oracle/test_LAYER*.py) that pass through the mutated function. Left out: constants of modules,
+defaults of dataclass fields, functions under other decorators, and nested classes. The sample is drawn with a seed from
+the sorted names, so that the same source gives the same sample. Everything happens in copies under out/mutants; the
+repository is not touched. Printed, and kept in out/mutants/survivors.md: a table and each survivor as a diff. Survivors
+that change nothing are explained in tools/mutants_explained.yaml; they count as survivors all the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import random
-import re
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / 'out' / 'mutants'
@@ -38,10 +41,13 @@ COPIED = (
     'package.xml',
     'README.md',
 )
-# How many mutants of each layer are tried by default: about as much time for each.
-SAMPLES = {'robot': 150, 'joint': 150, 'signals': 80, 'identification': 60, 'estimation': 60, 'control': 80}
+# How many mutants of each layer are tried by default.
+SAMPLES = {'robot': 150, 'joint': 150, 'signals': 80, 'arm': 60, 'identification': 60, 'estimation': 60, 'control': 80}
+# Share of the time that a layer may take, 1 for the others; its tests without a mutant are part of it.
+SHARES = {'arm': 1.5, 'identification': 2.0, 'estimation': 2.0}
 # A mutant was found when a test failed, ran far longer than without it, or when the test run itself broke.
-SURVIVED, UNTESTED = 'survived', 'no tests'
+SURVIVED, UNTESTED, ENDLESS = 'survived', 'no tests', 'timeout'
+EXPLAINED = ROOT / 'tools' / 'mutants_explained.yaml'
 
 
 def copy_of(layer: str) -> Path:
@@ -56,26 +62,6 @@ def copy_of(layer: str) -> Path:
         elif source.exists():
             shutil.copy(source, folder / name)
     return folder
-
-
-def run_layer(layer: str, sample: int, seed: int, only: str, workers: int) -> None:
-    """Make and try the mutants of one layer; the working directory is its copy."""
-    import mutmut.__main__ as mutmut
-
-    configuration = mutmut.config()
-    configuration.only_mutate = [f'src/joint_dynamics/{layer}/*']
-    oracles = sorted(str(path) for path in Path('test/oracle').glob(f'test_{layer}*.py'))
-    configuration.pytest_add_cli_args_test_selection = [f'test/{layer}', *oracles]
-    collect = mutmut.collect_source_file_mutation_data
-
-    def sampled(*, mutant_names):
-        mutants, data = collect(mutant_names=mutant_names)
-        mutants = sorted((mutant for mutant in mutants if re.search(only, mutant[1])), key=lambda mutant: mutant[1])
-        print(f'{layer}: {len(mutants)} mutants')
-        return random.Random(seed).sample(mutants, min(sample, len(mutants))), data
-
-    mutmut.collect_source_file_mutation_data = sampled
-    mutmut._run((), workers)
 
 
 def outcomes(layer: str) -> tuple[int, dict[str, str]]:
@@ -95,30 +81,62 @@ def outcomes(layer: str) -> tuple[int, dict[str, str]]:
 
 def difference(layer: str, name: str) -> str:
     """Return a mutant as a diff."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'mutmut', 'show', name], cwd=OUT / layer, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()
+    os.chdir(OUT / layer)
+    from mutmut.mutation.diff_apply import get_diff_for_mutant
+
+    module = name.rpartition('.')[0].replace('.', '/')
+    return f'# {name}\n{get_diff_for_mutant(name, path=f"src/{module}.py")}'
+
+
+def changed(diff: str) -> tuple[str, str]:
+    """Return the lines that a mutant replaces and what it puts there, without their indentation."""
+    lines = [line for line in diff.splitlines() if not line.startswith(('---', '+++'))]
+    return tuple('\n'.join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in '-+')
+
+
+def function_of(name: str) -> str:
+    """Return `module.Class.function`, the module without the package's name, of a mutant's name."""
+    module, _, mangled = name.removeprefix('joint_dynamics.').rpartition('.')
+    return f'{module}.{mangled.rpartition("__mutmut_")[0].removeprefix("x").strip("_ǁ").replace("ǁ", ".")}'
+
+
+def explanations() -> dict[tuple[str, str, str], str]:
+    """Return why mutants survive, by function and by the lines replaced and put there."""
+    text = EXPLAINED.read_text(encoding='utf-8')
+    return {(one['function'], one['was'], one['becomes']): one['why'] for one in yaml.safe_load(text) or ()}
 
 
 def report(layers: list[str], seconds: dict[str, float]) -> str:
     """Return the table and the survivors, in Markdown."""
     rows = [
-        '| layer | mutants | tried | killed | survived | reached by no test | killed % | s |',
-        '| --- | --- | --- | --- | --- | --- | --- | --- |',
+        '| layer | mutants | tried | killed | of these endless | survived | of these explained | reached by no test '
+        '| killed % | s |',
+        '| --- ' * 10 + '|',
     ]
-    survivors = []
+    why = explanations()
+    survivors, explained = [], []
     for layer in layers:
         total, found = outcomes(layer)
         left = sorted(name for name, status in found.items() if status in (SURVIVED, UNTESTED))
         untested = sum(found[name] == UNTESTED for name in left)
+        endless = sum(status == ENDLESS for status in found.values())
+        diffs = {name: difference(layer, name) for name in left}
+        reasons = {name: why.get((function_of(name), *changed(diff))) for name, diff in diffs.items()}
+        known = sum(reason is not None for reason in reasons.values())
         killed = len(found) - len(left)
         share = 100.0 * killed / max(len(found), 1)
         rows.append(
-            f'| {layer} | {total} | {len(found)} | {killed} | {len(left) - untested} | {untested} | {share:.1f} | {seconds[layer]:.0f} |'
+            f'| {layer} | {total} | {len(found)} | {killed} | {endless} | {len(left) - untested} | {known} '
+            f'| {untested} | {share:.1f} | {seconds[layer]:.0f} |'
         )
-        survivors += [f'```diff\n{difference(layer, name)}\n```' for name in left]
-    return '\n'.join([*rows, '', *survivors, ''])
+        for name, diff in diffs.items():
+            text = f'```diff\n{diff}\n```'
+            if reasons[name] is None:
+                survivors.append(text)
+            else:
+                explained.append(f'{text}\n{reasons[name]}')
+    rows.append(f'\n{sum(seconds.values()) / 60:.0f} minutes.')
+    return '\n'.join([*rows, '', '# Survivors', *survivors, '', '# Survivors explained', *explained, ''])
 
 
 def main() -> int:
@@ -128,16 +146,15 @@ def main() -> int:
     parser.add_argument('--sample', type=int, default=0, help='mutants tried of each layer (default: see SAMPLES)')
     parser.add_argument('--seed', type=int, default=0, help='of the sample (default: 0)')
     parser.add_argument('--only', default='', metavar='REGEX', help='only mutants whose name matches')
+    parser.add_argument('--files', default='**/*.py', help='only mutants of these files below the layer (a glob)')
+    parser.add_argument(
+        '--tests', nargs='+', default=[], metavar='PATH', help='only these tests (default: all of the layer)'
+    )
     parser.add_argument('--workers', type=int, default=2, help='processes at once (default: 2)')
-    parser.add_argument('--in-copy', action='store_true', help=argparse.SUPPRESS)
+    parser.add_argument('--minutes', type=float, default=40.0, help='for all layers together (default: 40); see SHARES')
     options = parser.parse_args()
     if unknown := set(options.layers) - set(SAMPLES):
         parser.error(f'expected layers of {", ".join(SAMPLES)}, found {", ".join(sorted(unknown))}')
-    layers = options.layers or list(SAMPLES)
-    sample = options.sample or (10**9 if options.only else 0)
-    if options.in_copy:
-        run_layer(layers[0], sample or SAMPLES[layers[0]], options.seed, options.only, options.workers)
-        return 0
     # Workers fill the cores already, and the recordings are where the repository has them.
     environment = {
         'JOINT_DYNAMICS_DATA': str(ROOT.parent / 'shared' / 'data'),
@@ -145,24 +162,27 @@ def main() -> int:
         'OPENBLAS_NUM_THREADS': '1',
     }
     seconds = {}
+    layers = options.layers or list(SAMPLES)
     for layer in layers:
         began = time.monotonic()
-        arguments = [
-            '--sample',
-            str(sample),
-            '--seed',
-            str(options.seed),
-            '--only',
-            options.only,
-            '--workers',
-            str(options.workers),
+        sample = options.sample or (10**9 if options.only else SAMPLES[layer])
+        shares = {one: SHARES.get(one, 1.0) for one in SAMPLES}
+        allowed = 60.0 * options.minutes * shares[layer] / sum(shares.values())
+        arguments = ['--sample', sample, '--seed', options.seed, '--only', options.only, '--workers', options.workers]
+        arguments += [
+            '--seconds',
+            'inf' if options.only else allowed,
+            '--files',
+            options.files,
+            '--tests',
+            *options.tests,
         ]
         folder = copy_of(layer)
         log = OUT / f'{layer}.log'
-        print(f'{layer} … (log: {log.relative_to(ROOT)})', flush=True)
+        print(f'{layer} … (at most {allowed:.0f} s; log: {log.relative_to(ROOT)})', flush=True)
         with log.open('w', encoding='utf-8') as file:
             done = subprocess.run(
-                [sys.executable, __file__, layer, '--in-copy', *arguments],
+                [sys.executable, ROOT / 'tools' / 'mutate_layer.py', layer, *map(str, arguments)],
                 cwd=folder,
                 env=environment,
                 stdout=file,

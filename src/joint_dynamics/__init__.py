@@ -2,11 +2,14 @@
 
     from joint_dynamics import Recording, RobotModel, identify
 
-The names of `__all__` are what programs may build on. Each is imported when it is first asked for (PEP 562), so that the command
-line starts without numpy; every folder exports what else it has.
+The names of `__all__` are what programs may build on. Each is imported when it is first asked for (PEP 562), so that
+the command line starts without numpy; every folder exports what else it has.
 """
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from joint_dynamics.version import __version__
 
 if TYPE_CHECKING:
     from joint_dynamics.arm import Arm as Arm
@@ -25,13 +28,11 @@ if TYPE_CHECKING:
     from joint_dynamics.excitation import ExcitationResult as ExcitationResult
     from joint_dynamics.excitation import ExcitationSettings as ExcitationSettings
     from joint_dynamics.excitation import LimitSettings as LimitSettings
-
-    # A folder's function beside its module of the same name: where imports go round, mypy takes the folder's for the module.
-    from joint_dynamics.excitation.optimise import optimise as optimise
+    from joint_dynamics.excitation import optimise as optimise
     from joint_dynamics.identification import IdentificationResult as IdentificationResult
     from joint_dynamics.identification import IdentificationSettings as IdentificationSettings
+    from joint_dynamics.identification import identify as identify
     from joint_dynamics.identification import validate_description as validate_description
-    from joint_dynamics.identification.identify import identify as identify
     from joint_dynamics.joint import FrictionModel as FrictionModel
     from joint_dynamics.joint import MaxwellSlip as MaxwellSlip
     from joint_dynamics.joint import TorsionalStiffness as TorsionalStiffness
@@ -41,15 +42,19 @@ if TYPE_CHECKING:
     from joint_dynamics.robot import BaseParameters as BaseParameters
     from joint_dynamics.robot import RobotModel as RobotModel
 
-__version__ = '0.1.0'
-
 _EXPORTED_BY = {
     'arm': ('Arm',),
     'control': ('ControlLoop', 'LoopSettings', 'fill_effort'),
     'description': ('DynamicsDescription', 'export_urdf'),
     'errors': ('JointDynamicsError',),
-    'estimation': ('EstimationSession', 'EstimationSettings', 'FrictionEstimator', 'MomentumObserver', 'PayloadEstimator',
-                   'StiffnessEstimator'),
+    'estimation': (
+        'EstimationSession',
+        'EstimationSettings',
+        'FrictionEstimator',
+        'MomentumObserver',
+        'PayloadEstimator',
+        'StiffnessEstimator',
+    ),
     'excitation': ('ExcitationResult', 'ExcitationSettings', 'LimitSettings', 'optimise'),
     'identification': ('IdentificationResult', 'IdentificationSettings', 'identify', 'validate_description'),
     'joint': ('FrictionModel', 'MaxwellSlip', 'TorsionalStiffness'),
@@ -58,16 +63,37 @@ _EXPORTED_BY = {
 }
 _HOME = {name: f'joint_dynamics.{folder}' for folder, names in _EXPORTED_BY.items() for name in names}
 
-__all__ = [  # noqa: RUF022  (in the order of the data's way, as in docs/python.md)
-    'RobotModel', 'BaseParameters',
-    'Recording', 'RecordingBuilder', 'RecordingSettings',
-    'optimise', 'ExcitationSettings', 'LimitSettings', 'ExcitationResult',
-    'identify', 'IdentificationSettings', 'IdentificationResult', 'validate_description',
-    'DynamicsDescription', 'export_urdf',
-    'Arm', 'FrictionModel', 'MaxwellSlip', 'TorsionalStiffness',
-    'EstimationSession', 'EstimationSettings', 'FrictionEstimator', 'MomentumObserver', 'PayloadEstimator', 'StiffnessEstimator',
-    'ControlLoop', 'LoopSettings', 'fill_effort',
-    'JointDynamicsError', '__version__',
+__all__ = [  # noqa: RUF022  (in the order of the workflow, as in docs/python.md)
+    'RobotModel',
+    'BaseParameters',
+    'Recording',
+    'RecordingBuilder',
+    'RecordingSettings',
+    'optimise',
+    'ExcitationSettings',
+    'LimitSettings',
+    'ExcitationResult',
+    'identify',
+    'IdentificationSettings',
+    'IdentificationResult',
+    'validate_description',
+    'DynamicsDescription',
+    'export_urdf',
+    'Arm',
+    'FrictionModel',
+    'MaxwellSlip',
+    'TorsionalStiffness',
+    'EstimationSession',
+    'EstimationSettings',
+    'FrictionEstimator',
+    'MomentumObserver',
+    'PayloadEstimator',
+    'StiffnessEstimator',
+    'ControlLoop',
+    'LoopSettings',
+    'fill_effort',
+    'JointDynamicsError',
+    '__version__',
 ]
 
 

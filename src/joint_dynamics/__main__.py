@@ -1,4 +1,5 @@
 """`python -m joint_dynamics`: the command `joint-dynamics`, without the working folder on the path of modules."""
+
 import sys
 
 from joint_dynamics.python_process import leave_working_folder

@@ -1,9 +1,12 @@
-"""Documents from outside (YAML, JSON, XML): read with bounds on size, depth and expansion, before anything is built from them.
+"""Documents from outside (YAML, JSON, XML).
 
-The parsers behind (libyaml's composer, CPython's json, recursive walks of a tree) recurse once per level and end the process when the stack
-does; an alias may stand for a million nodes. So the depth, the number of nodes and what aliases expand to are counted first, on the
-stream of events, which needs neither recursion nor memory.
+Read with bounds on size, depth and expansion, before anything is built from them.
+
+The parsers behind (libyaml's composer, CPython's json, recursive walks of a tree) recurse once per level and end the
+process when the stack does; an alias may stand for a million nodes. So the depth, the number of nodes and what aliases
+expand to are counted first, on the stream of events, which needs neither recursion nor memory.
 """
+
 from __future__ import annotations
 
 import json
@@ -19,21 +22,27 @@ import yaml
 from joint_dynamics.errors import JointDynamicsError
 
 #: Greatest size of a document in bytes. A URDF with all its pictures or a description has a few hundred thousand.
-MAX_BYTES = 4 * 1024 ** 2
+MAX_BYTES = 4 * 1024**2
 #: Greatest nesting of mappings, lists and elements; what this package writes has less than ten levels.
 MAX_DEPTH = 60
 #: Greatest number of values, each alias counted as often as what it stands for.
 MAX_NODES = 300_000
 _LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-# What the constructors of PyYAML let through beside their own error, for text such as `!!int ''`, `2026-13-40` or 5,000 digits.
+# What the constructors of PyYAML let through beside their own error, for text such as `!!int ''`, `2026-13-40` or 5,000
+# digits.
 _CONSTRUCTION = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 def read_bytes(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the content of a regular file of at most `max_bytes`; `what` begins the message where it is something else.
+    """Return the content of a regular file of at most `max_bytes`.
 
-    Raises JointDynamicsError for what cannot be read, is too large, or is no file (a pipe or a device may never end).
+    `what` begins the message where it is something else.
+
+    Raises
+    ------
+    JointDynamicsError
+        For what cannot be read, is too large, or is no file (a pipe or a device may never end).
     """
     path = Path(path).expanduser()
     try:
@@ -44,7 +53,9 @@ def read_bytes(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> bytes
     except (OSError, ValueError) as error:
         if isinstance(error, JointDynamicsError):
             raise
-        raise JointDynamicsError(f'{what}: expected a readable file, found: {getattr(error, "strerror", None) or error}') from None
+        raise JointDynamicsError(
+            f'{what}: expected a readable file, found: {getattr(error, "strerror", None) or error}'
+        ) from None
     if len(data) > max_bytes:
         raise _too_large(what, f'more than {len(data) - 1}', max_bytes)
     return data
@@ -70,9 +81,14 @@ def read_text(path: str | Path, what: str, max_bytes: int = MAX_BYTES) -> str:
 
 
 def parse_yaml(text: str, what: str, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES) -> Any:
-    """Return the plain data of one YAML document (safe tags only), bounded in size, depth, number of values and expansion of aliases.
+    """Return the plain data of one YAML document (safe tags only).
 
-    Raises JointDynamicsError, beginning with `what`, for text that is too large, too deep, recursive or no YAML.
+    Bounded in size, depth, number of values and expansion of aliases.
+
+    Raises
+    ------
+    JointDynamicsError
+        Beginning with `what`, for text that is too large, too deep, recursive or no YAML.
     """
     _check_size(text, what, max_bytes)
     try:
@@ -99,9 +115,14 @@ def parse_json(text: str, what: str, max_bytes: int = MAX_BYTES) -> Any:
 
 
 def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
-    """Return the root of an XML text, bounded in size and depth and without a document type (which may define entities that expand).
+    """Return the root of an XML text, bounded in size and depth and without a document type.
 
-    Raises JointDynamicsError, beginning with `what`.
+    A document type may define entities that expand.
+
+    Raises
+    ------
+    JointDynamicsError
+        Beginning with `what`.
     """
     _check_size(text, what, max_bytes)
     depth = 0
@@ -117,7 +138,9 @@ def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
         depth -= 1
 
     def refuse(*_: object) -> None:
-        raise JointDynamicsError(f'{what}: expected XML without a document type (<!DOCTYPE …>), found one; entities are not expanded')
+        raise JointDynamicsError(
+            f'{what}: expected XML without a document type (<!DOCTYPE …>), found one; entities are not expanded'
+        )
 
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = start, end, refuse
@@ -131,7 +154,10 @@ def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
 
 
 def _count_yaml(text: str, what: str, max_nodes: int) -> None:
-    """Raise JointDynamicsError where the document is too deep or expands to too much; events come one by one, without recursion."""
+    """Raise JointDynamicsError where the document is too deep or expands to too much.
+
+    Events come one by one, without recursion.
+    """
     loader = _LOADER(text)
     anchors: dict[str, tuple[int, int]] = {}  # name -> values and levels it stands for
     open_: list[list[Any]] = []  # of each collection begun: anchor, values so far, levels below
@@ -153,7 +179,9 @@ def _count_yaml(text: str, what: str, max_nodes: int) -> None:
                     counted = 0
                 elif isinstance(event, yaml.AliasEvent):
                     if event.anchor not in anchors:
-                        raise JointDynamicsError(f'{what}: expected an alias of a value that is complete, found *{event.anchor}')
+                        raise JointDynamicsError(
+                            f'{what}: expected an alias of a value that is complete, found *{event.anchor}'
+                        )
                     size, levels = anchors[event.anchor]
                     anchor, counted = None, size
                 elif isinstance(event, yaml.ScalarEvent):
@@ -169,7 +197,9 @@ def _count_yaml(text: str, what: str, max_nodes: int) -> None:
                     open_[-1][1] += size
                     open_[-1][2] = max(open_[-1][2], levels)
             if nodes > max_nodes:
-                raise JointDynamicsError(f'{what}: expected at most {max_nodes} values, found more (each alias counts as what it stands for)')
+                raise JointDynamicsError(
+                    f'{what}: expected at most {max_nodes} values, found more (each alias counts as what it stands for)'
+                )
     finally:
         loader.dispose()
 

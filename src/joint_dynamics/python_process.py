@@ -1,9 +1,10 @@
 """How this package starts Python: a module of it as a process that never takes code from the working folder.
 
-`python -m` puts the working folder first on the path of modules, before the standard library, and so does an empty part of PYTHONPATH, as
-`PYTHONPATH=$PYTHONPATH:/some/where` leaves one: a `scipy.py` that lies there would be executed. `-P` exists from Python 3.11 on, and `-I`
-hides PYTHONPATH, by which a ROS installation is found.
+`python -m` puts the working folder first on the path of modules, before the standard library, and so does an empty part
+of PYTHONPATH, as `PYTHONPATH=$PYTHONPATH:/some/where` leaves one: a `scipy.py` that lies there would be executed. `-P`
+exists from Python 3.11 on, and `-I` hides PYTHONPATH, by which a ROS installation is found.
 """
+
 from __future__ import annotations
 
 import os
@@ -11,10 +12,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import joint_dynamics
-
-# sys is built in, so that nothing is looked for before the folder is off the path. The package comes from where the caller has it, which need
-# not be on the path of the child (a source folder that the caller was started in).
+_PACKAGE = Path(__file__).resolve().parent
+# sys is built in, so that nothing is looked for before the folder is off the path. The package comes from where the
+# caller has it, which need not be on the path of the child (a source folder that the caller was started in).
 _BOOTSTRAP = """
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -22,7 +22,8 @@ import importlib.util, runpy
 package, module = sys.argv[1:3]
 del sys.argv[1:3]
 if 'joint_dynamics' not in sys.modules:
-    spec = importlib.util.spec_from_file_location('joint_dynamics', package + '/__init__.py', submodule_search_locations=[package])
+    spec = importlib.util.spec_from_file_location('joint_dynamics', package + '/__init__.py',
+        submodule_search_locations=[package])
     sys.modules['joint_dynamics'] = found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
 runpy.run_module(module, run_name='__main__', alter_sys=True)
@@ -30,19 +31,28 @@ runpy.run_module(module, run_name='__main__', alter_sys=True)
 
 
 def module_command(module: str, arguments: Sequence[str] = ()) -> list[str]:
-    """Return the command line that runs `module` as `python -m` does, without the working folder on the path; to be used with `environment`."""
-    return [sys.executable, '-c', _BOOTSTRAP, str(Path(joint_dynamics.__file__).resolve().parent), module, *arguments]
+    """Return the command line that runs `module` as `python -m` does, without the working folder on the path.
+
+    To be used with `environment`.
+    """
+    return [sys.executable, '-c', _BOOTSTRAP, str(_PACKAGE), module, *arguments]
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return this process's environment with `changes`, PYTHONPATH without the empty parts that stand for the working folder."""
+    """Return this process's environment with `changes`.
+
+    PYTHONPATH without the empty parts that stand for the working folder.
+    """
     found = {**os.environ, **(changes or {})}
     parts = [part for part in found.pop('PYTHONPATH', '').split(os.pathsep) if part]
     return {**found, 'PYTHONPATH': os.pathsep.join(parts)} if parts else found
 
 
 def leave_working_folder() -> None:
-    """Take the working folder off this process's path of modules, where `python -m` or an empty part of PYTHONPATH put it."""
+    """Take the working folder off this process's path of modules.
+
+    Where `python -m` or an empty part of PYTHONPATH put it.
+    """
     here = {'', os.getcwd()}
     given = {part for part in os.environ.get('PYTHONPATH', '').split(os.pathsep) if part}
     sys.path[:] = [folder for folder in sys.path if folder not in here or folder in given]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control import ControlLoop, Path, create
+from joint_dynamics.control import Path
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel, StandardParameters
 
@@ -14,7 +14,10 @@ LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_
 
 
 def chain_urdf(n, prismatic=()):
-    """A chain of n joints with inertials and limits, axes and offsets drawn; `prismatic`: indices of those that slide."""
+    """A chain of n joints with inertials and limits, axes and offsets drawn.
+
+    `prismatic`: indices of those that slide.
+    """
     rng = np.random.default_rng(40 + n)
     parts = ['<robot name="chain"><link name="link0"/>']
     for k in range(n):
@@ -24,17 +27,20 @@ def chain_urdf(n, prismatic=()):
         com, mass = rng.uniform(-0.1, 0.1, 3), rng.uniform(0.5, 3)
         ixx, iyy, izz = mass * rng.uniform(0.008, 0.012, 3)
         parts.append(
-            f'<joint name="j{k + 1}" type="{kind}"><parent link="link{k}"/><child link="link{k + 1}"/><axis xyz="{axis[0]} {axis[1]} {axis[2]}"/>'
-            f'<origin xyz="{xyz[0]} {xyz[1]} {xyz[2]}" rpy="{rpy[0]} {rpy[1]} {rpy[2]}"/>'
-            '<limit lower="-3" upper="3" velocity="3" effort="400"/></joint>'
-            f'<link name="link{k + 1}"><inertial><origin xyz="{com[0]} {com[1]} {com[2]}"/><mass value="{mass}"/>'
-            f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0.0003" ixz="-0.0002" iyz="0.0001"/></inertial></link>'
+            f'<joint name="j{k + 1}" type="{kind}"><parent link="link{k}"/><child link="link{k + 1}"/><axis'
+            f' xyz="{axis[0]} {axis[1]} {axis[2]}"/><origin xyz="{xyz[0]} {xyz[1]} {xyz[2]}" rpy="{rpy[0]} {rpy[1]}'
+            f' {rpy[2]}"/><limit lower="-3" upper="3" velocity="3" effort="400"/></joint><link'
+            f' name="link{k + 1}"><inertial><origin xyz="{com[0]} {com[1]} {com[2]}"/><mass value="{mass}"/><inertia'
+            f' ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0.0003" ixz="-0.0002" iyz="0.0001"/></inertial></link>'
         )
     return ''.join([*parts, '</robot>'])
 
 
 def described(robot, kinematics=True):
-    """The document of an arm with rotors, friction with hysteresis, stiffness, maps, gains: what every field is set large in."""
+    """The document of an arm with rotors, friction with hysteresis, stiffness, maps, gains.
+
+    What every field is set large in.
+    """
     standard = StandardParameters(robot.parameters, robot.n)
     joints = {}
     for k, name in enumerate(robot.joint_names):
@@ -67,6 +73,32 @@ def motion_of(robot, period=1.3e-2):
     return motion, 30.0 + 8.0 * np.sin(np.arange(len(motion))[:, None] * 0.01 + np.arange(robot.n))
 
 
+class TableValues:
+    """The parameters of the feedforward node: its defaults, and what is given; no node and no graph is needed."""
+
+    def __init__(self, **given):
+        pytest.importorskip('rclpy')
+        from joint_dynamics.nodes.feedforward import FeedforwardNode
+
+        rows = {row.name: row for row in FeedforwardNode.parameter_rows()}
+        self._values = {name: row.value(given.pop(name, row.default)) for name, row in rows.items()}
+        assert not given
+
+    def __getitem__(self, name):
+        return self._values[name]
+
+    def per_joint(self, name, joint_names=None):
+        return [self._values[name]] * len(joint_names)
+
+
+def node_loop(robot, description, **parameters):
+    """A loop as the feedforward node builds it: by the node's own function, from the node's own table of parameters."""
+    values = TableValues(mode='streaming', **parameters)
+    from joint_dynamics.nodes.feedforward_parameters import build_loop
+
+    return build_loop(values, robot, description)
+
+
 class Bench:
     """The consumers of one description along one motion."""
 
@@ -80,9 +112,8 @@ class Bench:
         return self.arm.motor_torque(q, dq, ddq, temperature=self.temperature, **motor)
 
     def loop(self, law, **parameters):
-        """A law as the node builds it."""
-        arm = Arm.from_description(self.robot, self.description)
-        return ControlLoop(create(law), arm, parameters={'friction': 'hysteresis', **parameters})
+        """A law as the feedforward node builds it."""
+        return node_loop(self.robot, self.description, law=law, **{'friction': 'hysteresis', **parameters})
 
     def law(self, law, **parameters):
         """The law's torque along the motion, and the motor-side motion it plays (None where it takes the link's)."""
@@ -115,6 +146,7 @@ def tools():
             Bench,
             LAWS,
         )
+        node_loop = staticmethod(node_loop)
         copy = staticmethod(copy.deepcopy)
 
     return Tools

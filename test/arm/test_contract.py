@@ -1,4 +1,6 @@
-"""One description, one torque: every field of the schema, set to something large, means the same to all who read it, or is named by who cannot.
+"""One description, one torque.
+
+Every field of the schema, set to something large, means the same to all who read it, or is named by who cannot.
 
 RULES: of every field of the schema a large value, and what has to come of it:
 torque: the motor torque changes, everywhere alike. transmission: the motion of the motor changes, or what the estimator
@@ -12,6 +14,7 @@ import pytest
 
 from joint_dynamics.arm import Arm, MotorTorque
 from joint_dynamics.arm.reading import DOCUMENTATION
+from joint_dynamics.control.preflight import check_law
 from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
 from joint_dynamics.description.schema import DOCUMENT, ListOf, MappingOf, Record
 from joint_dynamics.errors import JointDynamicsError
@@ -307,7 +310,10 @@ RULES = {
 }
 
 EXACT = 1e-9
-"""N·m. Torques are below 1e3 N·m and go through some hundred operations: what rounding leaves is a thousand times less."""
+"""N·m. Torques are below 1e3 N·m and go through some hundred operations.
+
+What rounding leaves is a thousand times less.
+"""
 
 
 def by_kind(*kinds):
@@ -341,11 +347,15 @@ def check_agreement(tools, bench):
         np.testing.assert_allclose(torque, expected, rtol=0, atol=EXACT, err_msg=law)
 
 
-def check_estimator(bench):
-    """The estimator's link, rotor, friction and further torques on its own signals are the arm's: at constant speed its smoothing changes nothing."""
+def check_estimator(bench, friction='none'):
+    """The estimator's link, rotor, friction and further torques on its own signals are the arm's.
+
+    At constant speed its smoothing changes nothing. friction: its mode; `adaptive` as long as it has not adapted.
+    """
     arm, period = bench.arm, 2e-3
     speed = np.resize([0.31, -0.23, 0.17, -0.4], arm.n)
-    estimator = JointEstimator(arm, period, EstimationSettings(friction='none', window=0.02), effort='torque')
+    estimator = JointEstimator(arm, period, EstimationSettings(friction=friction, window=0.02), effort='torque')
+    estimator.learning = False
     estimator.set_temperature(bench.temperature[5])
     t = np.arange(120)[:, None] * period
     q = 0.1 + speed * t
@@ -366,6 +376,32 @@ def check_estimator(bench):
         estimator.torque_link, arm.link_torque(estimator.q, estimator.dq, estimator.ddq), rtol=0, atol=EXACT
     )
     return estimator
+
+
+def check_run_away(tools, bench, joint):
+    """The friction that a compensation is checked against is that of the arm's motor torque, joint in full slip.
+
+    And a law's compensation of 1.3 times the friction is found to be 0.3 times too much, whatever the friction is of.
+    """
+    arm, speed = bench.arm, 2.0
+    law = bench.loop('adaptive_friction', friction_gain=1.3, viscous_share=10.0).controller
+    law.friction.warm(bench.temperature[5])
+    for name, sign in (('positive', 1.0), ('negative', -1.0)):
+        check = check_law(law, joint, name, speed)
+        q, dq, load, still = np.zeros((4, 2, arm.n))
+        q[:, joint], dq[:, joint], load[:, joint] = check.position, sign * speed, check.load
+        # Presliding is over within a radian; what depends on the angle alone is no friction.
+        theta = q + dq * np.array([[0.0], [1.0]])
+        torque = arm.motor_torque(q, dq, still, theta=theta, load=load, temperature=law.friction.temperature)
+        friction = torque - arm.link_torque(q, dq, still) - arm.terms.position.torque(q, dq, load)
+        apart = arm.friction_details[joint].directions.get(name)
+        if apart is None:
+            assert sign * friction[-1, joint] == pytest.approx(check.friction[-1], rel=0, abs=EXACT)
+            assert check.excess[-1] == pytest.approx(0.3 * check.friction[-1], rel=0, abs=EXACT)
+        else:
+            # The law plays the parameters of both directions together.
+            assert check.excess[-1] == pytest.approx(1.3 * sign * friction[-1, joint] - check.friction[-1], abs=EXACT)
+    return check
 
 
 def check_export(bench, tmp_path, payload):
@@ -419,7 +455,9 @@ def test_all_read_a_field_alike(tools, arm3, tmp_path, name):
         if name.startswith('joints.'):
             assert any(arm3.joint_names[-1] in remark for remark in bench.arm.remarks)
     check_agreement(tools, bench)
-    check_estimator(bench)
+    check_run_away(tools, bench, arm3.n - 1)
+    for friction in ('none', 'adaptive'):
+        check_estimator(bench, friction)
     for payload in ('merged', 'apart'):
         if payload == 'merged' or (bench.description.payload_attached and bench.description.payload()[-1] > 0):
             check_export(bench, tmp_path, payload)
@@ -464,7 +502,7 @@ def test_damping_and_stiffness_reach_the_laws_and_the_estimator(tools, arm3):
     for key in ('damping', 'backlash'):
         assert any(key in remark for remark in loop.remarks)
     lash = tools.Bench(arm3, changed(tools, arm3, 'joints.backlash'))
-    assert check_estimator(lash).lost_motion._backlash(np.zeros(3))[-1] == 4e-3
+    assert check_estimator(lash).lost_motion.backlash(np.zeros(3))[-1] == 4e-3
 
 
 def test_currents_go_by_the_drive_gain(tools, arm3):
@@ -472,7 +510,7 @@ def test_currents_go_by_the_drive_gain(tools, arm3):
     current, _, _ = bench.law('computed_torque', output='current')
     np.testing.assert_allclose(current * bench.arm.drive_gain, bench.batch(), rtol=0, atol=EXACT)
     estimator = JointEstimator(bench.arm, 2e-3)
-    assert estimator._gain[-1] == 90.0
+    assert estimator.gain[-1] == 90.0
 
 
 def test_alpha_beyond_its_bounds_is_said(tools, arm3):
@@ -500,6 +538,83 @@ def test_one_to_fourteen_joints_some_sliding_all_at_once(tools, tmp_path, n):
         RULES[name][1](document)
     bench = tools.Bench(robot, document)
     check_agreement(tools, bench)
-    check_estimator(bench)
+    check_run_away(tools, bench, n - 1)
+    for friction in ('none', 'adaptive'):
+        check_estimator(bench, friction)
     for payload in ('merged', 'apart'):
         check_export(bench, tmp_path, payload)
+
+
+#: What the run-away check takes of a friction beside its torque.
+DETAILS = ('joints.friction.directions', 'joints.friction.standard_deviations', 'joints.terms.std')
+
+
+@pytest.mark.parametrize('name', DETAILS)
+def test_what_is_known_of_a_friction_beside_its_torque_reaches_the_run_away_check(tools, arm3, name):
+    document = changed(tools, arm3, name)
+    if name == 'joints.terms.std':
+        joint(document)['terms'] = [{'document': {'friction': 'F_V2'}, 'values': [0.3], 'std': [0.2]}]
+    plain = check_run_away(tools, tools.Bench(arm3, tools.described(arm3)), 2)
+    check = check_run_away(tools, tools.Bench(arm3, document), 2)
+    positive = check_law(tools.Bench(arm3, document).loop('adaptive_friction').controller, 2, 'positive', 2.0)
+    if name.endswith('directions'):
+        assert positive.friction[-1] == pytest.approx(9.0 + 9.0 * 2.0)
+    else:
+        assert np.all(plain.deviation == 0)
+        assert check.deviation[-1] > 0.1
+
+
+#: Fields that change the torque or the motion of the motor.
+FELT = by_kind('torque', 'transmission')
+
+
+def leaf_of(name):
+    """What a remark has to name of a field: the part of the joint, or the parameter of its friction."""
+    parts = name.removeprefix('joints.').split('.')
+    if parts[:2] == ['friction', 'parameters'] or parts[0] == 'validity':
+        return parts[-1]
+    return parts[1] if parts[0] == 'friction' else parts[0]
+
+
+@pytest.mark.parametrize('friction', ['none', 'static', 'hysteresis'])
+@pytest.mark.parametrize('law', ['computed_torque', 'flexible_joint'])
+def test_a_law_follows_every_field_or_names_it(tools, arm3, law, friction):
+    """Whatever friction it compensates: no field is dropped in silence."""
+    before, motor, _ = tools.Bench(arm3, tools.described(arm3)).law(law, friction=friction, gravity=True)
+    silent = []
+    for name in set(FELT) - {'joints.rotor_inertia.identifiable'}:  # how sure it is, not what it is
+        after, moved, loop = tools.Bench(arm3, changed(tools, arm3, name)).law(law, friction=friction)
+        followed = np.abs(after - before).max() > 1e-9 or any(
+            np.abs(moved[side] - motor[side]).max() > 1e-9 for side in motor
+        )
+        said = [remark for remark in loop.remarks if leaf_of(name) in remark]
+        if friction == 'none' and name.startswith(('joints.friction', 'joints.validity')):
+            said += [remark for remark in loop.remarks if 'joints.*.friction' in remark]
+        if not followed and not said:
+            silent.append(name)
+    assert not silent
+
+
+@pytest.mark.parametrize('motor_side', [True, False])
+@pytest.mark.parametrize('friction', ['adaptive', 'coulomb_viscous', 'none'])
+def test_an_estimator_follows_every_field_or_names_it(tools, arm3, friction, motor_side):
+    def estimates(document):
+        bench = tools.Bench(arm3, document)
+        settings = EstimationSettings(friction=friction, window=0.02)
+        estimator = JointEstimator(bench.arm, 2e-3, settings, motor_side=motor_side, effort='torque')
+        estimator.set_temperature(bench.temperature[5])
+        rows = []
+        q = bench.motion[:, 0] * 0.2
+        for k in range(len(q)):
+            if estimator.update(q[k], np.full(arm3.n, 7.0 + 0.3 * k), q[k] + 1e-3 * np.sin(0.1 * k)):
+                parts = (estimator.torque, estimator.external, estimator.friction_torque, estimator.torque_link)
+                rows.append(np.concatenate([*parts, estimator.torque_motor, estimator.external_deviation]))
+        return np.array(rows), estimator.remarks
+
+    before, _ = estimates(tools.described(arm3))
+    silent = []
+    for name in FELT:
+        after, remarks = estimates(changed(tools, arm3, name))
+        if not np.abs(after - before).max() > 1e-9 and not any(leaf_of(name) in remark for remark in remarks):
+            silent.append(name)
+    assert not silent

@@ -1,10 +1,12 @@
-"""What identification found is what the feedforward plays: along a recorded motion the laws give the torque that `validate` predicts."""
+"""What identification found is what the feedforward plays.
+
+Along a recorded motion the laws give the torque that `validate` predicts.
+"""
 
 import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm, terms_from_config
-from joint_dynamics.control import ControlLoop, LoopSettings, create
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
@@ -16,14 +18,9 @@ EXACT = 1e-9
 """N·m, beside torques up to 1e4 N·m: rounding is a thousand times less."""
 
 
-def played(robot, description, observation):
-    """Torque of computed_torque, built as the node does, along the motion of an observation; the loop."""
-    loop = ControlLoop(
-        create('adaptive_friction'),
-        Arm.from_description(robot, description),
-        LoopSettings(effort_limit=1e5),
-        {'viscous_share': 1.0},
-    )
+def played(tools, robot, description, observation):
+    """Torque of a law, built as the node builds it, along the motion of an observation; the loop."""
+    loop = tools.node_loop(robot, description, law='adaptive_friction', viscous_share=1.0, effort_limit=1e5)
     loop.controller.on_activate()
     torque = []
     zero = np.zeros(robot.n)
@@ -36,9 +33,9 @@ def played(robot, description, observation):
     return np.array(torque), loop
 
 
-def check(robot, description, observation):
+def check(tools, robot, description, observation):
     predicted = predicted_torque(Arm.from_description(None, description), observation)
-    torque, loop = played(robot, description, observation)
+    torque, loop = played(tools, robot, description, observation)
     np.testing.assert_allclose(torque, predicted, rtol=0, atol=EXACT)
     return predicted, loop
 
@@ -47,12 +44,14 @@ def observation_of(result, recording, gains=None):
     return observe(recording.select(result.problem.model.joint_names), result.plan, gains)
 
 
-def test_tx40_with_its_coupling(data):
+def test_tx40_with_its_coupling(tools, data):
     model = RobotModel.load(data / 'tx40' / 'mdh.yaml')
     recording = Recording.load(data / 'tx40' / 'exciting_traj')
     result = identify(model, [recording])
     description = DynamicsDescription.from_yaml(result.description.to_yaml())
-    predicted, loop = check(RobotModel.load(data / 'tx40' / 'mdh.yaml'), description, observation_of(result, recording))
+    predicted, loop = check(
+        tools, RobotModel.load(data / 'tx40' / 'mdh.yaml'), description, observation_of(result, recording)
+    )
     assert loop.arm.coupled is not None
     document = description.document
     without = DynamicsDescription(
@@ -64,19 +63,22 @@ def test_tx40_with_its_coupling(data):
     assert rms[5] > 1.0
 
 
-def test_kr300_with_its_counterbalance(data):
+def test_kr300_with_its_counterbalance(tools, data):
     model = RobotModel.load(data / 'kr300' / 'kr300.urdf')
     runs = [Recording.load(data / 'kr300' / name) for name in ('FF_A', 'FF_B')]
     result = identify(
         model, runs, settings=IdentificationSettings(terms=terms_from_config({'joint_2': [{'fourier': 2}]}))
     )
     description = DynamicsDescription.from_yaml(result.description.to_yaml())
-    _, loop = check(RobotModel.load(data / 'kr300' / 'kr300.urdf'), description, observation_of(result, runs[0]))
+    _, loop = check(tools, RobotModel.load(data / 'kr300' / 'kr300.urdf'), description, observation_of(result, runs[0]))
     assert loop.arm.terms
 
 
 def test_seven_joints_with_springs_coupling_and_load_friction(tools):
-    """Identified from a torque that is computed here, joint by joint, and played: the same torque, and near the true one."""
+    """Identified from a torque that is computed here, joint by joint, and played.
+
+    The same torque, and near the true one.
+    """
     coupling = np.eye(7)
     coupling[6, 5] = 1.0
     urdf = tools.chain_urdf(7)
@@ -101,7 +103,7 @@ def test_seven_joints_with_springs_coupling_and_load_friction(tools):
     result = identify(robot, [recording], settings=IdentificationSettings(terms=terms, selection=False))
     description = result.description
     observation = observe(recording, FilterPlan(5.0, 25.0, 10.0, 4, 0.1))
-    predicted, loop = check(RobotModel.from_urdf(urdf), description, observation)
+    predicted, loop = check(tools, RobotModel.from_urdf(urdf), description, observation)
     assert loop.arm.coupled is not None
     assert loop.arm.terms
     # What is left is the noise, and the position filter's error where friction steps.

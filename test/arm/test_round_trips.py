@@ -9,7 +9,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription, export_urdf
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, JointHealth
-from joint_dynamics.estimation.description_update import adapted
+from joint_dynamics.estimation.description_update import adapted_description
 from joint_dynamics.robot import RobotModel, StandardParameters
 
 PAYLOAD = {'mass': {'value': 4.0}, 'first_moments': [0.1, -0.2, 0.4], 'inertia': [0.5, 0.02, 0.01, 0.6, 0.03, 0.7]}
@@ -25,13 +25,30 @@ def test_inertials_of_the_urdf_are_those_of_the_description(tools, tmp_path, pay
     description = DynamicsDescription({**document, 'payload': PAYLOAD})
     export_urdf(description, robot.urdf, tmp_path / 'out.urdf', payload)
     exported = StandardParameters(RobotModel.from_urdf(tmp_path / 'out.urdf').parameters, 4)
-    expected = StandardParameters(description.standard_parameters(robot, friction=False), 4)
+    expected = StandardParameters(description.standard_parameters(robot), 4)
     if payload != 'without':
         expected = expected.with_payload(description.payload())
     np.testing.assert_allclose(exported.links, expected.links, rtol=0, atol=1e-6)
     assert ('name="payload"' in (tmp_path / 'out.urdf').read_text()) == (payload == 'apart')
     with pytest.raises(JointDynamicsError, match='merged, apart, without'):
         export_urdf(description, robot.urdf, tmp_path / 'out.urdf', 'with')
+
+
+def learn_payload(estimator, arm, body):
+    """Let a payload estimator see the torque of a body (10,) in ten seconds of fast motion."""
+    rng = np.random.default_rng(1)
+    bare, loaded = (arm.carrying(part).rigid for part in (np.zeros(10), body))
+    for _ in range(round(10.0 / estimator.period)):
+        motion = rng.normal(size=(3, arm.n)) * [[1.0], [2.0], [10.0]]
+        torque = loaded.inverse_dynamics(*motion) - bare.inverse_dynamics(*motion)
+        estimator.update(*motion, torque, np.sign(motion[1]), motion[1], np.ones(arm.n, dtype=bool))
+
+
+def learn_stiffness(estimator, coefficients):
+    """Let a stiffness estimator see torques of the polynomial α1 φ + α3 φ³ for five seconds."""
+    for time in np.arange(0.0, 5.0, estimator.period):
+        phi = np.full(estimator.joints, 2e-3 * np.sin(9 * time))
+        estimator.update(phi, coefficients[0] * phi + coefficients[1] * phi**3)
 
 
 def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
@@ -41,14 +58,16 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
     arm = Arm.from_description(arm3, description)
     estimator = JointEstimator(arm, 2e-3, EstimationSettings(payload=True), effort='torque')
     estimator.friction.reset(np.array([[1.3, 0.4], [0.8, -0.2], [1.1, 0.1]]))
-    estimator.payload.known = True
-    estimator.payload._solved = (np.array([2.5, 0.1, -0.05, 0.2, *np.zeros(6)]), 1e-4 * np.eye(10))
-    estimator.stiffness.reset(np.array([[1.5e4, 2e8]] * 3))
-    estimator.stiffness.excitation[:] = 5.0
-    estimator.stiffness._usual[:], estimator.stiffness._long[:] = 1.0, 0.01
+    learn_payload(estimator.payload, arm, np.array([0.0] * 6 + [0.1, -0.05, 0.2, 2.5]))
+    np.testing.assert_allclose(estimator.payload.taken(), [2.5, 0.1, -0.05, 0.2], atol=0.05)
+    assert estimator.payload.known
+    learn_stiffness(estimator.stiffness, [1.5e4, 2e8])
+    np.testing.assert_allclose(estimator.stiffness.coefficients[:, 0], 1.5e4, rtol=0.01)
     assert estimator.stiffness.reliable.all()
     health = [JointHealth('ok', '') for _ in arm3.joint_names]
-    saved = adapted(description, estimator, base='x', date='2024-05-01T12:00:00+00:00', health=health, history=[])
+    saved = adapted_description(
+        description, estimator, base='x', date='2024-05-01T12:00:00+00:00', health=health, history=[]
+    )
     loaded = Arm.from_description(arm3, DynamicsDescription.from_yaml(saved.to_yaml()))
     M, *moments = estimator.payload.parameters
     known = replace(
@@ -65,7 +84,7 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
     again = JointEstimator(loaded, 2e-3, EstimationSettings(payload=True), effort='torque')
     np.testing.assert_allclose(again.torque_link, estimator.torque_link)
     np.testing.assert_allclose(again.body.gravity(q[9]), known.rigid.gravity(q[9]), atol=1e-9)
-    np.testing.assert_allclose(again._unloaded.gravity(q[9]), arm.rigid.gravity(q[9]), atol=1e-9)
+    np.testing.assert_allclose(again.payload.body.gravity(q[9]), arm.rigid.gravity(q[9]), atol=1e-9)
 
 
 def test_a_payload_that_was_taken_off_is_not_carried(tools, arm3):

@@ -97,20 +97,110 @@ def test_what_is_no_range_is_refused(tools, arm3, validity, path):
         DynamicsDescription(document)
 
 
+RANGE = Validity.of([{'speed': 1.0, 'load': 5.0}, None, {'temperature': [20.0, 40.0], 'load': 3.0}])
+
+
+def test_a_range_is_read_joint_by_joint():
+    assert RANGE.speed.tolist() == [1.0, np.inf, np.inf]
+    assert RANGE.load.tolist() == [5.0, np.inf, 3.0]
+    assert RANGE.low.tolist() == [-np.inf, -np.inf, 20.0]
+    assert RANGE.high.tolist() == [np.inf, np.inf, 40.0]
+    assert RANGE.bounds_load
+    assert not Validity.of([{'speed': 1.0}]).bounds_load
+    assert Validity.of([None, None]) is None
+    assert Validity.of([{'speed': 1}]).speed.dtype == float
+
+
+def test_values_are_held_within_the_range():
+    x = np.array([[-7.0, -7.0, -7.0], [0.5, 0.5, 0.5], [50.0, 50.0, 50.0]])
+    before = x.copy()
+    assert RANGE.held_speed(x).tolist() == [[-1.0, -7.0, -7.0], [0.5, 0.5, 0.5], [1.0, 50.0, 50.0]]
+    assert RANGE.held_load(x).tolist() == [[-5.0, -7.0, -3.0], [0.5, 0.5, 0.5], [5.0, 50.0, 3.0]]
+    assert RANGE.held_temperature(x).tolist() == [[-7.0, -7.0, 20.0], [0.5, 0.5, 20.0], [50.0, 50.0, 40.0]]
+    assert Validity.of([{'speed': 1.0}]).held_load(x) is x
+    np.testing.assert_array_equal(x, before)
+
+
+def test_limits_of_what_does_not_matter_are_none():
+    kept = RANGE.only_where_dependent(np.array([True, True, False]), np.array([False, False, True]))
+    assert kept.speed.tolist() == RANGE.speed.tolist()
+    assert kept.load.tolist() == [5.0, np.inf, np.inf]
+    assert (kept.low.tolist(), kept.high.tolist()) == (RANGE.low.tolist(), RANGE.high.tolist())
+    cold = RANGE.only_where_dependent(np.ones(3, dtype=bool), np.zeros(3, dtype=bool))
+    assert np.isinf(cold.low).all() and np.isinf(cold.high).all() and cold.load.tolist() == RANGE.load.tolist()
+
+
+def test_what_matters_is_what_friction_or_a_term_depends_on(tools, arm3):
+    """Of each joint: by its friction, by a term of its own, and still where a further term does not depend on it."""
+    limit = {'speed': 1.0, 'load': 5.0, 'temperature': [20.0, 40.0]}
+    document = tools.described(arm3)
+    for part in document['joints'].values():
+        part['validity'] = limit
+    document['joints']['j1']['friction']['parameters'].update(F_Cl=0.1, F_T1=0.1)
+    document['joints']['j1']['terms'] = [{'document': {'friction': 'F_V2'}, 'values': [1.0]}]
+    document['joints']['j3']['terms'] = [
+        {'document': {'friction': 'load_gain'}, 'values': [0.1]},
+        {'document': {'friction': 'F_T2', 'T_0': 30.0}, 'values': [0.1]},
+        {'document': {'friction': 'F_V2'}, 'values': [1.0]},
+    ]
+    arm = Arm.from_description(arm3, DynamicsDescription(document))
+    assert arm.validity.speed.tolist() == [1.0] * 3
+    assert arm.validity.load.tolist() == [5.0, np.inf, 5.0]
+    assert arm.validity.low.tolist() == [20.0, -np.inf, 20.0]
+    assert arm.validity.high.tolist() == [40.0, np.inf, 40.0]
+    assert arm.terms.validity is arm.validity
+    p = arm.friction.parameters
+    assert p['tau_max'].tolist() == [5.0, 400.0, 5.0]
+    assert (p['T_min'][[0, 2]] == 20.0).all() and (p['T_max'][[0, 2]] == 40.0).all()
+    short = Validity.of([limit, limit])
+    with pytest.raises(JointDynamicsError, match=r'^arm: expected validity of 3 joints, found 2$'):
+        Arm(arm3, validity=short)
+    assert Arm(arm3, validity=Validity.of([limit] * 3)).validity.load.tolist() == [np.inf] * 3
+
+
+def test_how_far_the_motion_went():
+    watch = RangeWatch(RANGE, ('a', 'b', 'c'))
+    watch.update(np.array([[0.5, 99.0, 0.0], [-2.5, 0.0, 0.0]]), np.array([[1.0, 99.0, -1.0], [0.0, 0.0, -4.0]]))
+    watch.update_temperature([[99.0, 0.0, 25.0], [99.0, 0.0, 55.5]])
+    watch.update_temperature([0.0, 0.0, 12.5])
+    held = 'friction is held at its value at'
+    assert watch.extent() == [
+        f'joints.a.validity.speed: {held} 1 rad/s, the motion goes to 2.5 rad/s (2.50 times)',
+        f'joints.c.validity.load: {held} 3 N·m, the motion goes to 4 N·m (1.33 times)',
+        f'joints.c.validity.temperature: {held} 40 °C, the motion goes to 55.5 °C',
+        f'joints.c.validity.temperature: {held} 20 °C, the motion goes to 12.5 °C',
+    ]
+    ends = 'friction is held at its value there'
+    assert watch.notes() == [
+        f'joints.a.validity.speed: above 1 rad/s, {ends}',
+        f'joints.c.validity.load: above 3 N·m, {ends}',
+        f'joints.c.validity.temperature: above 40 °C, {ends}',
+        f'joints.c.validity.temperature: below 20 °C, {ends}',
+    ]
+    watch.reset()
+    assert watch.extent() == watch.notes() == []
+    # at the limit is within it
+    watch.update(np.array([1.0, 0.0, 0.0]), np.array([5.0, 0.0, -3.0]))
+    watch.update_temperature([0.0, 0.0, 40.0])
+    watch.update_temperature([0.0, 0.0, 20.0])
+    assert watch.notes() == []
+    free = RangeWatch(None, ('a',))
+    free.update(np.array([1e9]), np.array([1e9]))
+    free.update_temperature([1e9])
+    assert free.notes() == free.extent() == []
+
+
 def test_what_left_the_range_is_named_once_with_its_limit():
     watch = RangeWatch(Validity.of([{'speed': 1.0, 'load': 5.0}, {'temperature': [20.0, 40.0]}]), ('a', 'b'))
-    watch.see(np.array([-1.0, 9.0]), np.array([5.0, 99.0]))
-    watch.see_temperature([99.0, np.nan])
+    watch.update(np.array([-1.0, 9.0]), np.array([5.0, 99.0]))
+    watch.update_temperature([99.0, np.nan])
     assert watch.notes() == []
-    watch.see(np.array([[0.5, 0.0], [-2.0, 0.0], [np.nan, 0.0]]), np.zeros((3, 2)))
+    watch.update(np.array([[0.5, 0.0], [-2.0, 0.0], [np.nan, 0.0]]), np.zeros((3, 2)))
     first = watch.notes()
     assert first == ['joints.a.validity.speed: above 1 rad/s, friction is held at its value there']
-    watch.see(np.array([3.0, 0.0]), np.zeros(2))
-    watch.see_temperature([30.0, 10.0])
-    assert watch.notes() == [
-        *first,
-        'joints.b.validity.temperature: below 20 °C, friction is held at its value there',
-    ]
+    watch.update(np.array([3.0, 0.0]), np.zeros(2))
+    watch.update_temperature([30.0, 10.0])
+    assert watch.notes() == [*first, 'joints.b.validity.temperature: below 20 °C, friction is held at its value there']
     assert watch.extent()[0].endswith('at 1 rad/s, the motion goes to 3 rad/s (3.00 times)')
     watch.reset()
     assert watch.notes() == []

@@ -22,6 +22,7 @@ class Outcome:
 @pytest.fixture
 def run(capsys):
     """Call `run('identify', …)` as a shell would, in this process."""
+
     def call(*arguments):
         capsys.readouterr()
         try:
@@ -29,6 +30,7 @@ def run(capsys):
         except SystemExit as stop:
             status = stop.code
         return Outcome(status, *capsys.readouterr())
+
     return call
 
 
@@ -49,6 +51,7 @@ def motion(moving_arm):
 @pytest.fixture
 def run_file(tmp_path, ur, motion):
     """The motion as a CSV file; `change(t, q, tau)` may spoil it, `columns` rename or drop columns."""
+
     def write(name='run.csv', change=None):
         t, q, tau = (array.copy() for array in motion)
         recording = Recording(ur.joint_names, t, q, tau=tau)
@@ -57,4 +60,5 @@ def run_file(tmp_path, ur, motion):
         if change is not None:
             path.write_text(change(path.read_text()))
         return path
+
     return write

@@ -1,11 +1,21 @@
 """`joint-dynamics check-compensation` from the outside: exit status 1 when a robot would run away."""
+
 import json
 
 import pytest
 import yaml
 
-IDENTIFIED = {'format': 'joint_dynamics', 'version': 1, 'robot': {'joint_names': ['a', 'b']}, 'joints': {
-    'a': {'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 10.0}, 'standard_deviations': {'F_C0': 0.1, 'F_V1': 0.2}}}, 'b': {}}}
+IDENTIFIED = {
+    'format': 'joint_dynamics',
+    'version': 1,
+    'robot': {'joint_names': ['a', 'b']},
+    'joints': {
+        'a': {
+            'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 10.0}, 'standard_deviations': {'F_C0': 0.1, 'F_V1': 0.2}}
+        },
+        'b': {},
+    },
+}
 
 
 @pytest.fixture
@@ -14,6 +24,7 @@ def check(run, tmp_path):
         (tmp_path / 'dynamics.yaml').write_text(yaml.safe_dump(IDENTIFIED))
         (tmp_path / 'applied.yaml').write_text(applied if isinstance(applied, str) else yaml.safe_dump(applied))
         return run('check-compensation', tmp_path / 'dynamics.yaml', '--applied', tmp_path / 'applied.yaml', *more)
+
     return call
 
 
@@ -46,16 +57,23 @@ def test_limit_cycle_is_told_and_is_not_a_runaway(check, tmp_path):
     assert 'base64' in (tmp_path / 'out' / 'report.html').read_text()
 
 
-def test_doubt_is_told(check):
+def test_uncertainty_is_told(check):
     done = check(compensation(4.95, 9.95))
     assert done.status == 0
     assert 'could run away' in done.out
 
 
-@pytest.mark.parametrize(('applied', 'message'), [
-    ('joints: [', 'YAML'), ('[]', 'joints'), ({'joints': {'c': {'parameters': {'F_C0': 1}}}}, 'joints.c'),
-    ({'joints': {'b': {'parameters': {'F_C0': 1}, 'speed_limit': 1}}}, 'friction in the description'),
-    ({'joints': {'a': {'parameters': {'F_C0': 1}}}}, 'speed_limit'), ({'joints': {'a': {'parameters': {'F_X': 1}, 'speed_limit': 1}}}, 'F_X')])
+@pytest.mark.parametrize(
+    ('applied', 'message'),
+    [
+        ('joints: [', 'YAML'),
+        ('[]', 'joints'),
+        ({'joints': {'c': {'parameters': {'F_C0': 1}}}}, 'joints.c'),
+        ({'joints': {'b': {'parameters': {'F_C0': 1}, 'speed_limit': 1}}}, 'friction in the description'),
+        ({'joints': {'a': {'parameters': {'F_C0': 1}}}}, 'speed_limit'),
+        ({'joints': {'a': {'parameters': {'F_X': 1}, 'speed_limit': 1}}}, 'F_X'),
+    ],
+)
 def test_bad_input_is_one_line_and_exit_2(check, applied, message):
     done = check(applied)
     assert done.status == 2

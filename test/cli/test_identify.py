@@ -1,4 +1,8 @@
-"""`joint-dynamics identify`, `validate`, `export-urdf` from the outside: files, exit statuses, one line for bad input."""
+"""`joint-dynamics identify`, `validate`, `export-urdf` from the outside.
+
+Files, exit statuses, one line for bad input.
+"""
+
 import json
 
 import pytest
@@ -14,10 +18,27 @@ def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_pat
     assert done.status == 0, done.err
     assert sorted(item.name for item in out.iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
     summary = json.loads((out / 'summary.json').read_text())
-    for key in ('method', 'samples', 'base_parameters', 'condition_number', 'seconds', 'training', 'validation', 'parameters'):
+    for key in (
+        'method',
+        'samples',
+        'base_parameters',
+        'condition_number',
+        'seconds',
+        'training',
+        'validation',
+        'parameters',
+    ):
         assert key in summary
     entry = summary['validation'][0]
-    assert set(entry) == {'recording', 'band_hz', 'fixed_band', 'residual_percent', 'moving_residual_percent', 'raw_residual_percent', 'rmse'}
+    assert set(entry) == {
+        'recording',
+        'band_hz',
+        'fixed_band',
+        'residual_percent',
+        'moving_residual_percent',
+        'raw_residual_percent',
+        'rmse',
+    }
     assert entry['residual_percent']['overall'] < 10
     assert set(entry['residual_percent']) == {*(f'joint_{k}' for k in range(1, 7)), 'overall'}
     assert {'name', 'value', 'std', 'relative_std_percent'} <= set(summary['parameters'][0])
@@ -39,17 +60,22 @@ def test_a_motion_that_excites_little_exits_with_3_and_says_so_first(run, arm_fi
     t, q, tau = (array.copy() for array in motion)
     q[:, 3:] = q[0, 3:]
     from joint_dynamics.recording import Recording
+
     Recording(ur.joint_names, t, q, tau=tau).save_csv(tmp_path / 'still.csv')
     arguments = ('identify', tmp_path / 'still.csv', '--robot', arm_file, '--out', tmp_path / 'out')
     done = run(*arguments)
     assert done.status == 3
     assert 'do not excite the robot enough' in done.out.splitlines()[0]
     assert 'Fv_5' in done.out.splitlines()[0]
-    assert 'not to be believed' in done.error
-    doubtful = ['dynamics.not_believable.yaml', 'report.not_believable.html', 'summary.not_believable.json']
-    assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == doubtful
+    assert 'not reliable' in done.error
+    not_reliable = ['dynamics.not_reliable.yaml', 'report.not_reliable.html', 'summary.not_reliable.json']
+    assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == not_reliable
     assert run(*arguments, '--proceed').status == 0
-    assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
+    assert sorted(item.name for item in (tmp_path / 'out').iterdir()) == [
+        'dynamics.yaml',
+        'report.html',
+        'summary.json',
+    ]
 
 
 def test_an_unreliable_result_leaves_an_earlier_good_one_and_says_so(run, arm_file, run_file, tmp_path, ur, motion):
@@ -58,25 +84,27 @@ def test_an_unreliable_result_leaves_an_earlier_good_one_and_says_so(run, arm_fi
     t, q, tau = (array.copy() for array in motion)
     q[:, 3:] = q[0, 3:]
     from joint_dynamics.recording import Recording
+
     Recording(ur.joint_names, t, q, tau=tau).save_csv(tmp_path / 'still.csv')
     done = run('identify', tmp_path / 'still.csv', '--robot', arm_file, '--out', tmp_path / 'out')
     assert done.status == 3
     assert f'kept: {tmp_path}/out/dynamics.yaml of an earlier run' in done.out
-    assert 'dynamics.not_believable.yaml' in done.out
+    assert 'dynamics.not_reliable.yaml' in done.out
     assert {name: (tmp_path / 'out' / name).read_bytes() for name in before} == before
-    description = DynamicsDescription.load(tmp_path / 'out' / 'dynamics.not_believable.yaml')
+    description = DynamicsDescription.load(tmp_path / 'out' / 'dynamics.not_reliable.yaml')
     assert description.document['provenance']['believable'] is False
 
 
 def spoil(**changes):
     """Return a function that edits a CSV file: `row` and `column` with a new `value`, or `rows` kept."""
+
     def change(text):
         lines = text.splitlines()
         head = lines[0].split(',')
         if 'keep' in changes:
             lines = [lines[0], *lines[1:][changes['keep']]]
         if 'cut' in changes:
-            lines = [lines[0], *lines[1:changes['cut'][0]], *lines[changes['cut'][1]:]]
+            lines = [lines[0], *lines[1 : changes['cut'][0]], *lines[changes['cut'][1] :]]
         if 'rename' in changes:
             old, new = changes['rename']
             lines[0] = ','.join(new if name == old else name for name in head)
@@ -87,8 +115,12 @@ def spoil(**changes):
         if 'still' in changes:
             first = lines[1].split(',')
             frozen = [k for k, name in enumerate(head) if name[0] == 'q']
-            lines[1:] = [','.join(first[k] if k in frozen else cell for k, cell in enumerate(line.split(','))) for line in lines[1:]]
+            lines[1:] = [
+                ','.join(first[k] if k in frozen else cell for k, cell in enumerate(line.split(',')))
+                for line in lines[1:]
+            ]
         return '\n'.join(lines) + '\n'
+
     return change
 
 
@@ -97,7 +129,7 @@ BAD_RECORDINGS = {
     'time going backwards': (spoil(row=500, column='time', value='0.5'), r'(back|increas)'),
     'a gap': (spoil(cut=(300, 700)), r'gap|without'),
     'joints missing': (spoil(rename=('q6', 'q7')), r'q6|joint'),
-    'not a number': (spoil(row=20, column='tau2', value='abc'), r"abc"),
+    'not a number': (spoil(row=20, column='tau2', value='abc'), r'abc'),
     'too short': (spoil(keep=slice(0, 40)), r'too short: 40 samples'),
     'nothing moves': (spoil(still=True), r'(never|constant|move)'),
     'no torque': (lambda text: '\n'.join(','.join(line.split(',')[:7]) for line in text.splitlines()), r'torque'),
@@ -108,6 +140,7 @@ BAD_RECORDINGS = {
 @pytest.mark.parametrize('case', BAD_RECORDINGS)
 def test_a_bad_recording_is_refused_with_one_line(run, arm_file, run_file, tmp_path, case):
     import re
+
     change, pattern = BAD_RECORDINGS[case]
     path = run_file(change=change)
     done = run('identify', path, '--robot', arm_file, '--out', tmp_path / 'out')
@@ -123,7 +156,9 @@ def test_other_bad_input_is_refused_with_one_line(run, arm_file, run_file, tmp_p
     unknown = tmp_path / 'config.yaml'
     cases = []
     unknown.write_text(yaml.safe_dump({'recordings': {}}))
-    cases.append((('identify', path, '--robot', arm_file, '--config', unknown, '--out', out), 'recordings: expected one of'))
+    cases.append(
+        (('identify', path, '--robot', arm_file, '--config', unknown, '--out', out), 'recordings: expected one of')
+    )
     cases.append((('identify', path, '--robot', tmp_path / 'none.urdf', '--out', out), 'No such file'))
     cases.append((('identify', tmp_path / 'none', '--robot', arm_file, '--out', out), 'none'))
     (tmp_path / 'file').write_text('')
@@ -160,6 +195,7 @@ def test_a_description_of_another_version_is_refused(run, arm_file, run_file, tm
 
 def test_help_lists_every_command(run):
     from joint_dynamics.cli.main import COMMANDS
+
     done = run('--help')
     assert done.status == 0
     assert all(name in done.out for name in COMMANDS)
@@ -167,6 +203,7 @@ def test_help_lists_every_command(run):
 
 def test_every_command_has_help(run):
     from joint_dynamics.cli.main import COMMANDS
+
     for name in COMMANDS:
         done = run(name, '--help')
         assert done.status == 0
@@ -176,9 +213,20 @@ def test_every_command_has_help(run):
 def test_export_of_a_robot_without_masses_is_refused(run, arm_file, run_file, tmp_path, ur_table):
     run('identify', run_file(), '--robot', arm_file, '--out', tmp_path / 'out')
     assert isinstance(DynamicsDescription.load(tmp_path / 'out' / 'dynamics.yaml'), DynamicsDescription)
-    joints = ''.join(f'<link name="l{k}"/><joint name="joint_{k}" type="continuous"><parent link="l{k - 1}"/><child link="l{k}"/></joint>' for k in range(1, 7))
+    joints = ''.join(
+        f'<link name="l{k}"/><joint name="joint_{k}" type="continuous"><parent link="l{k - 1}"/><child'
+        f' link="l{k}"/></joint>'
+        for k in range(1, 7)
+    )
     (tmp_path / 'arm.urdf').write_text(f'<robot name="arm"><link name="l0"/>{joints}</robot>')
-    done = run('export-urdf', tmp_path / 'out' / 'dynamics.yaml', '--robot', tmp_path / 'arm.urdf', '--out', tmp_path / 'new.urdf')
+    done = run(
+        'export-urdf',
+        tmp_path / 'out' / 'dynamics.yaml',
+        '--robot',
+        tmp_path / 'arm.urdf',
+        '--out',
+        tmp_path / 'new.urdf',
+    )
     assert done.status == 2
     assert 'expected a positive mass behind joint_1' in done.error
     assert not (tmp_path / 'new.urdf').exists()
@@ -200,10 +248,13 @@ def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_fil
         for row in rows:
             row[column] = str(-float(row[column]))
         return '\n'.join([lines[0], *(','.join(row) for row in rows)])
+
     wrong = run('validate', out / 'dynamics.yaml', run_file('turned.csv', turned), '--out', tmp_path / 'again')
     assert wrong.status == 3
-    assert wrong.out.splitlines()[0].startswith('verdict: not reliable, because the torque of joint_2 has the opposite sign')
-    assert 'not to be believed' in wrong.error
+    assert wrong.out.splitlines()[0].startswith(
+        'verdict: not reliable, because the torque of joint_2 has the opposite sign'
+    )
+    assert 'not reliable' in wrong.error
     summary = json.loads((tmp_path / 'again' / 'summary.json').read_text())
     assert summary['verdict'] == 'not reliable'
     assert summary['reasons'][0]['code'] == 'torque_sign'

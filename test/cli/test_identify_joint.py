@@ -1,10 +1,12 @@
 """`joint-dynamics identify-joint` from the outside: files, exit statuses, one test's result taken up by the next."""
+
 import json
 
 import numpy as np
 import pytest
 import yaml
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.recording import Recording
 
@@ -19,19 +21,41 @@ def drive(speeds, load=0.0, temperature=30.0, seed=0):
     q = np.cumsum(omega) / 500
     tau_J = load * np.sin(3 * q)
     T = np.full_like(q, temperature)
-    friction = np.sign(omega) * (TRUTH['F_C'] + TRUTH['F_C1'] * tau_J**2 + np.sqrt(np.abs(omega)) * TRUTH['F_T1'] * (T - 30)) + TRUTH['F_V'] * omega
+    friction = (
+        np.sign(omega) * (TRUTH['F_C'] + TRUTH['F_C1'] * tau_J**2 + np.sqrt(np.abs(omega)) * TRUTH['F_T1'] * (T - 30))
+        + TRUTH['F_V'] * omega
+    )
     tau = friction + tau_J + 0.3 * rng.standard_normal(q.size)
     still = np.zeros_like(q)
 
     def both(x, y=still):
         return np.column_stack([x, y])
-    return Recording(('a', 'b'), np.arange(q.size) / 500, both(q), current=both(tau / 10), theta=both(q), temperature=both(T, T), load_torque=both(tau_J))
+
+    return Recording(
+        ('a', 'b'),
+        np.arange(q.size) / 500,
+        both(q),
+        current=both(tau / 10),
+        theta=both(q),
+        temperature=both(T, T),
+        load_torque=both(tau_J),
+    )
 
 
 @pytest.fixture
 def config(tmp_path):
     path = tmp_path / 'joint.yaml'
-    path.write_text(yaml.safe_dump({'joint': {'drive_gains': {'joint_1': 10.0}, 'load': {'form': 'quadratic'}, 'temperature': {'cubic': False}}}))
+    path.write_text(
+        yaml.safe_dump(
+            {
+                'joint': {
+                    'drive_gains': {'joint_1': 10.0},
+                    'load': {'form': 'quadratic'},
+                    'temperature': {'cubic': False},
+                }
+            }
+        )
+    )
     return path
 
 
@@ -41,6 +65,7 @@ def csv(tmp_path):
         path = tmp_path / f'{name}.csv'
         recording.save_csv(path)
         return path
+
     return write
 
 
@@ -48,9 +73,15 @@ BOTH = np.ravel(np.column_stack([SPEEDS, -SPEEDS]))
 
 
 def test_one_test_after_another_into_one_description(run, csv, config, tmp_path):
-    speed = run('identify-joint', 'friction', csv('speed', drive(BOTH)), '--config', config, '--out', tmp_path / 'speed')
+    speed = run(
+        'identify-joint', 'friction', csv('speed', drive(BOTH)), '--config', config, '--out', tmp_path / 'speed'
+    )
     assert speed.status == 0, speed.err
-    assert sorted(item.name for item in (tmp_path / 'speed').iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
+    assert sorted(item.name for item in (tmp_path / 'speed').iterdir()) == [
+        'dynamics.yaml',
+        'report.html',
+        'summary.json',
+    ]
     summary = json.loads((tmp_path / 'speed' / 'summary.json').read_text())
     values = {item['name']: item for item in summary['parameters']}
     assert summary['joint'] == 'joint_1'
@@ -58,14 +89,32 @@ def test_one_test_after_another_into_one_description(run, csv, config, tmp_path)
     assert values['F_V1']['unit'] == 'N·m·s/rad'
     assert values['F_V1']['std'] > 0
     first = tmp_path / 'speed' / 'dynamics.yaml'
-    load = run('identify-joint', 'load', csv('load', drive([0.5, -0.5] * 3, load=80.0)), '--description', first, '--config', config,
-               '--out', tmp_path / 'load')
+    load = run(
+        'identify-joint',
+        'load',
+        csv('load', drive([0.5, -0.5] * 3, load=80.0)),
+        '--description',
+        first,
+        '--config',
+        config,
+        '--out',
+        tmp_path / 'load',
+    )
     assert load.status == 0, load.err
     second = tmp_path / 'load' / 'dynamics.yaml'
-    warm = run('identify-joint', 'temperature', *(csv(f'warm{T}', drive([0.5, -0.5, 1.5, -1.5], temperature=T)) for T in (20.0, 40.0)),
-               '--description', second, '--config', config, '--out', tmp_path / 'warm')
+    warm = run(
+        'identify-joint',
+        'temperature',
+        *(csv(f'warm{T}', drive([0.5, -0.5, 1.5, -1.5], temperature=T)) for T in (20.0, 40.0)),
+        '--description',
+        second,
+        '--config',
+        config,
+        '--out',
+        tmp_path / 'warm',
+    )
     assert warm.status == 0, warm.err
-    friction = DynamicsDescription.load(tmp_path / 'warm' / 'dynamics.yaml').friction(['joint_1'])
+    friction = Arm.of_joints(DynamicsDescription.load(tmp_path / 'warm' / 'dynamics.yaml')).friction
     omega = 1.2
     expected = TRUTH['F_C'] + TRUTH['F_C1'] * 60**2 + TRUTH['F_V'] * omega + np.sqrt(omega) * TRUTH['F_T1'] * 8
     assert np.isclose(friction.static([omega], 60.0, 38.0)[0], expected, rtol=0.01)
@@ -79,11 +128,11 @@ def test_the_report_shows_the_map_and_needs_nothing_from_outside(run, csv, confi
     assert 'http' not in page
 
 
-def test_what_cannot_be_believed_exits_with_3_and_still_writes(run, csv, config, tmp_path):
+def test_what_is_not_reliable_exits_with_3_and_still_writes(run, csv, config, tmp_path):
     done = run('identify-joint', 'friction', csv('one', drive(SPEEDS)), '--config', config, '--out', tmp_path / 'out')
     assert done.status == 3
     assert 'one direction only' in done.error
-    assert json.loads((tmp_path / 'out' / 'summary.not_believable.json').read_text())['believable'] is False
+    assert json.loads((tmp_path / 'out' / 'summary.not_reliable.json').read_text())['believable'] is False
     t = np.arange(2000) / 500
     swing = Recording(('a',), t, np.sin(6 * t)[:, None], tau=np.cos(6 * t)[:, None])
     nothing = run('identify-joint', 'friction', csv('swing', swing), '--out', tmp_path / 'none')
@@ -93,23 +142,45 @@ def test_what_cannot_be_believed_exits_with_3_and_still_writes(run, csv, config,
 
 
 def test_load_without_a_friction_map_is_not_forced_into_the_description(run, csv, config, tmp_path):
-    done = run('identify-joint', 'load', csv('load', drive([0.5, -0.5] * 3, load=80.0)), '--config', config, '--out', tmp_path / 'out')
+    done = run(
+        'identify-joint',
+        'load',
+        csv('load', drive([0.5, -0.5] * 3, load=80.0)),
+        '--config',
+        config,
+        '--out',
+        tmp_path / 'out',
+    )
     assert done.status == 0, done.err
     assert 'run the friction test first' in done.out
     assert 'friction' not in yaml.safe_load((tmp_path / 'out' / 'dynamics.yaml').read_text())['joints']['joint_1']
 
 
-@pytest.mark.parametrize(('arguments', 'message'), [
-    (['--joint', 'elbow'], 'no joint elbow'), (['--config', 'nowhere.yaml'], 'nowhere.yaml'), (['--description', 'nowhere.yaml'], 'nowhere.yaml')])
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (['--joint', 'elbow'], 'expected a joint of joint_1, joint_2, found elbow'),
+        (['--config', 'nowhere.yaml'], 'nowhere.yaml'),
+        (['--description', 'nowhere.yaml'], 'nowhere.yaml'),
+    ],
+)
 def test_bad_arguments_are_one_line_and_exit_2(run, csv, tmp_path, arguments, message):
     done = run('identify-joint', 'friction', csv('speed', drive(BOTH)), *arguments, '--out', tmp_path / 'out')
     assert done.status == 2
     assert message in done.error
 
 
-@pytest.mark.parametrize(('section', 'message'), [
-    ({'drive_gains': {'joint_1': 'ten'}}, 'joint.drive_gains'), ({'cutoff': -1}, 'joint.cutoff'), ({'friction': {'modle': 'auto'}}, 'joint.friction.modle'),
-    ({'friction': {'plateaus': {'min_speed': 'slow'}}}, 'joint.friction.plateaus.min_speed'), ({'colour': 1}, 'joint.colour'), ({}, 'drive gain')])
+@pytest.mark.parametrize(
+    ('section', 'message'),
+    [
+        ({'drive_gains': {'joint_1': 'ten'}}, 'joint.drive_gains'),
+        ({'cutoff': -1}, 'joint.cutoff'),
+        ({'friction': {'modle': 'auto'}}, "joint.friction: expected the keys method, model, plateaus, found 'modle'"),
+        ({'friction': {'plateaus': {'min_speed': 'slow'}}}, 'joint.friction.plateaus.min_speed'),
+        ({'colour': 1}, 'joint: expected the keys cutoff'),
+        ({}, 'drive gain'),
+    ],
+)
 def test_bad_configuration_names_the_field(run, csv, tmp_path, section, message):
     path = tmp_path / 'config.yaml'
     path.write_text(yaml.safe_dump({'joint': section}))
@@ -128,12 +199,13 @@ def test_the_joint_must_be_named_when_several_move(run, csv, tmp_path):
 
 
 def test_gen3_trapezoids_tell_one_point_and_say_so(run, data, tmp_path):
-    # Real: one plateau of 0.42 rad/s in one direction per joint. Joint 3's axis is along gravity, so its torque is friction, 3.6 N·m.
+    # Real: one plateau of 0.42 rad/s in one direction per joint. Joint 3's axis is along gravity, so its torque is
+    # friction, 3.6 N·m.
     done = run('identify-joint', 'friction', data / 'gen3' / 'joint_3_trapez', '--out', tmp_path / 'out')
     assert done.status == 3
     assert 'one direction only' in done.error
     assert 'one speed only' in done.error
-    summary = json.loads((tmp_path / 'out' / 'summary.not_believable.json').read_text())
+    summary = json.loads((tmp_path / 'out' / 'summary.not_reliable.json').read_text())
     [point] = summary['points']
     assert 0.40 < point['speed'] < 0.44
     assert 3.4 < point['torque'] < 3.8
@@ -149,9 +221,11 @@ def test_gen3_gravity_is_seen_where_it_was_left_in(run, data, tmp_path):
 def test_gen3_curve_from_the_whole_motion(run, data, tmp_path):
     config = tmp_path / 'motion.yaml'
     config.write_text(yaml.safe_dump({'joint': {'friction': {'method': 'motion', 'plateaus': {'min_speed': 0.02}}}}))
-    done = run('identify-joint', 'friction', data / 'gen3' / 'joint_3_trapez', '--config', config, '--out', tmp_path / 'out')
+    done = run(
+        'identify-joint', 'friction', data / 'gen3' / 'joint_3_trapez', '--config', config, '--out', tmp_path / 'out'
+    )
     assert done.status == 3
-    summary = json.loads((tmp_path / 'out' / 'summary.not_believable.json').read_text())
+    summary = json.loads((tmp_path / 'out' / 'summary.not_reliable.json').read_text())
     values = {item['name']: item for item in summary['parameters']}
     assert 2.0 < values['F_C']['value'] < 3.2
     assert 1.0 < values['F_V1']['value'] < 4.0

@@ -1,4 +1,5 @@
 """`joint-dynamics identify --method tls`: currents of the unloaded and the loaded robot, and the weighed mass."""
+
 import json
 
 import numpy as np
@@ -46,8 +47,24 @@ def test_gains_in_summary_and_description(run, arm_file, pair, ur, tmp_path):
     prior = dict(zip(ur.joint_names, (1.2 * GAINS).tolist(), strict=True))
     config.write_text(yaml.safe_dump({'identification': {'drive_gains': prior, 'selection': False}}))
     out = tmp_path / 'out'
-    done = run('identify', free, '--robot', arm_file, '--config', config, '--method', 'tls', '--loaded', loaded, '--payload-mass', 3.2,
-               '--validate', free, '--out', out)
+    done = run(
+        'identify',
+        free,
+        '--robot',
+        arm_file,
+        '--config',
+        config,
+        '--method',
+        'tls',
+        '--loaded',
+        loaded,
+        '--payload-mass',
+        3.2,
+        '--validate',
+        free,
+        '--out',
+        out,
+    )
     assert done.status == 0, done.err
     assert 'Drive gains' in done.out
     summary = json.loads((out / 'summary.json').read_text())
@@ -63,8 +80,14 @@ def test_gains_in_summary_and_description(run, arm_file, pair, ur, tmp_path):
     assert summary['validation'][0]['residual_percent']['overall'] < 5
 
 
-@pytest.mark.parametrize(('arguments', 'found'), [
-    ((), 'no loaded recording'), (('--payload-mass', 3.2), 'no loaded recording'), (('--loaded', 'LOADED'), 'no known mass')])
+@pytest.mark.parametrize(
+    ('arguments', 'found'),
+    [
+        ((), 'no loaded recording'),
+        (('--payload-mass', 3.2), 'no loaded recording'),
+        (('--loaded', 'LOADED'), 'no known mass'),
+    ],
+)
 def test_tls_without_what_it_needs_is_one_clear_line(run, arm_file, pair, tmp_path, arguments, found):
     arguments = [pair[1] if argument == 'LOADED' else argument for argument in arguments]
     done = run('identify', pair[0], '--robot', arm_file, '--method', 'tls', *arguments, '--out', tmp_path / 'out')

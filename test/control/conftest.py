@@ -18,15 +18,30 @@ def robot():
 @pytest.fixture
 def make_arm(robot):
     """An arm with everything, or with what is given instead."""
+
     def make(**changes):
         rng = np.random.default_rng(5)
         n = robot.n
-        friction = FrictionModel({'F_C0': np.array([7.0, 7, 6, 2, 2, 2]), 'F_C1': 1e-3, 'F_S': np.array([8.0, 8, 7, 2.5, 2.5, 2.5]), 'F_V1': 6.0,
-                                  'F_T1': -0.05}, MaxwellSlip(n, 5e-4))
-        values = {'rotor_inertia': np.array([0.9, 0.9, 0.9, 0.2, 0.2, 0.2]), 'drive_gain': rng.uniform(8, 14, n), 'friction': friction,
-                  'stiffness': TorsionalStiffness([2e4, 1e8]), 'damping': np.full(n, 5.0),
-                  'kinematic_error': PeriodicMap(rng.normal(0, 1e-4, 90))}
+        friction = FrictionModel(
+            {
+                'F_C0': np.array([7.0, 7, 6, 2, 2, 2]),
+                'F_C1': 1e-3,
+                'F_S': np.array([8.0, 8, 7, 2.5, 2.5, 2.5]),
+                'F_V1': 6.0,
+                'F_T1': -0.05,
+            },
+            MaxwellSlip(n, 5e-4),
+        )
+        values = {
+            'rotor_inertia': np.array([0.9, 0.9, 0.9, 0.2, 0.2, 0.2]),
+            'drive_gain': rng.uniform(8, 14, n),
+            'friction': friction,
+            'stiffness': TorsionalStiffness([2e4, 1e8]),
+            'damping': np.full(n, 5.0),
+            'kinematic_error': PeriodicMap(rng.normal(0, 1e-4, 90)),
+        }
         return Arm(robot, **{**values, **changes})
+
     return make
 
 
@@ -38,11 +53,13 @@ def arm(make_arm):
 @pytest.fixture
 def make_loop(make_arm):
     """A loop with a law by name, activated."""
+
     def make(law='computed_torque', arm=None, settings=None, activate=True, **parameters):
         loop = ControlLoop(create(law), arm or make_arm(), settings or LoopSettings(), parameters)
         if activate:
             loop.activate()
         return loop
+
     return make
 
 
@@ -56,11 +73,19 @@ def path():
 @pytest.fixture
 def feed():
     """Write state and reference of one instant of a motion, tracked perfectly."""
+
     def write(loop, motion, time, **state):
-        given = {'position': motion[0], 'velocity': motion[1], 'motor_position': motion[0], 'motor_velocity': motion[1],
-                 'temperature': np.full(len(motion[0]), 30.0), **state}
+        given = {
+            'position': motion[0],
+            'velocity': motion[1],
+            'motor_position': motion[0],
+            'motor_velocity': motion[1],
+            'temperature': np.full(len(motion[0]), 30.0),
+            **state,
+        }
         for quantity, values in given.items():
             loop.state.write(quantity, values, time)
         for quantity, values in zip(('position', 'velocity', 'acceleration', 'jerk', 'snap'), motion, strict=True):
             loop.reference.write(quantity, values, time)
+
     return write

@@ -1,70 +1,102 @@
-"""The check of a friction compensation: its verdicts, its limit cycle against an integrated oscillation, its doubts."""
+"""The check of a friction compensation: verdicts, its limit cycle against an integrated oscillation, its deviation."""
+
 import numpy as np
 import pytest
 
-from joint_dynamics.control.compensation import check_compensation, check_direction, limit_cycles
+from joint_dynamics.arm import Arm, SteadyFriction
+from joint_dynamics.control import compensation as compensations
+from joint_dynamics.control.applied import AppliedCompensation
+from joint_dynamics.control.compensation import limit_cycles
+from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 
 REAL = {'parameters': {'F_C0': 5.0, 'F_V1': 10.0}, 'standard_deviations': {'F_C0': 0.1, 'F_V1': 0.2}}
+
+
+def described(friction, **joint):
+    """An arm of one joint whose description says nothing of it but its drive."""
+    part = joint if friction is None else {'friction': friction, **joint}
+    return Arm.of_joints(DynamicsDescription({'robot': {'joint_names': ['j']}, 'joints': {'j': part}}))
+
+
+def check_direction(name, friction, compensation, limit, **joint):
+    identified = SteadyFriction(described(friction, **joint), 0)
+    item = AppliedCompensation('j', compensation, identified.most_load)
+    return compensations.check_direction(identified, item, name, limit)
+
+
+def check_compensation(friction, item, limits, **joint):
+    return compensations.check_compensation(described(friction, **joint), {'j': item}, limits)
 
 
 def applied(F_C0, F_V1, **more):
     return {'parameters': {'F_C0': F_C0, 'F_V1': F_V1}, **more}
 
 
-@pytest.mark.parametrize(('compensation', 'verdict', 'v_a', 'runs_away'), [
-    (applied(4.0, 9.0), 'under', None, False), (applied(6.0, 11.0), 'over', None, True),
-    (applied(6.0, 9.0), 'attracting', 1.0, False), (applied(4.0, 11.0), 'repelling', 1.0, True), (applied(5.0, 10.0), 'exact', None, False)])
+@pytest.mark.parametrize(
+    ('compensation', 'verdict', 'v_a', 'runs_away'),
+    [
+        (applied(4.0, 9.0), 'under', None, False),
+        (applied(6.0, 11.0), 'over', None, True),
+        (applied(6.0, 9.0), 'attracting', 1.0, False),
+        (applied(4.0, 11.0), 'repelling', 1.0, True),
+        (applied(5.0, 10.0), 'exact', None, False),
+    ],
+)
 def test_the_situations_of_van_der_aalst(compensation, verdict, v_a, runs_away):
     for name in ('positive', 'negative'):
-        check = check_direction('j', name, REAL, compensation, 2.0)
+        check = check_direction(name, REAL, compensation, 2.0)
         assert check.verdict == verdict
         assert check.runs_away is runs_away
         assert [round(item.speed, 6) for item in check.crossings] == ([] if v_a is None else [v_a])
 
 
 def test_a_crossing_beyond_the_speed_limit_does_not_count():
-    assert check_direction('j', 'positive', REAL, applied(4.0, 11.0), 0.9).verdict == 'under'
-    assert check_direction('j', 'positive', REAL, applied(6.0, 9.0), 0.9).runs_away
+    assert check_direction('positive', REAL, applied(4.0, 11.0), 0.9).verdict == 'under'
+    assert check_direction('positive', REAL, applied(6.0, 9.0), 0.9).runs_away
 
 
 def test_directions_are_checked_apart():
     real = {**REAL, 'directions': {'positive': {'F_C': 5.5, 'F_V1': 10.0}, 'negative': {'F_C': 4.5, 'F_V1': 10.0}}}
-    [check] = check_compensation({'j': real}, {'j': applied(5.0, 10.0)}, {'j': 2.0})
+    [check] = check_compensation(real, applied(5.0, 10.0), {'j': 2.0})
     assert check.positive.verdict == 'under'
     assert check.negative.verdict == 'over'
     assert check.runs_away
     offset = {'parameters': {'F_C0': 5.0, 'F_V1': 10.0, 'offset': 0.5}}
-    [check] = check_compensation({'j': offset}, {'j': applied(5.0, 10.0)}, {'j': 2.0})
+    [check] = check_compensation(offset, applied(5.0, 10.0), {'j': 2.0})
     assert (check.positive.verdict, check.negative.verdict) == ('under', 'over')
 
 
 def test_warm_joint_runs_away_where_the_cold_one_does_not():
     real = {'parameters': {'F_C0': 5.0, 'F_V1': 10.0, 'F_T1': -0.1, 'T_0': 20.0}}
-    cold, warm = check_compensation({'j': real}, {'j': applied(4.8, 10.0, temperatures=[20.0, 45.0])}, {'j': 2.0})
+    cold, warm = check_compensation(real, applied(4.8, 10.0, temperatures=[20.0, 45.0]), {'j': 2.0})
     assert cold.positive.verdict == 'under'
     assert warm.runs_away
 
 
 def test_stribeck_friction_gives_two_crossings():
     real = {'parameters': {'F_C0': 5.0, 'F_S': 7.0, 'V_S': 0.05, 'F_V1': 10.0}}
-    check = check_direction('j', 'positive', real, applied(5.5, 9.0), 2.0)
+    check = check_direction('positive', real, applied(5.5, 9.0), 2.0)
     assert check.verdict == 'mixed'
     assert [item.kind for item in check.crossings] == ['repelling', 'attracting']
     assert not check.runs_away
 
 
-def test_doubt_within_two_deviations():
-    check = check_direction('j', 'positive', REAL, applied(4.9, 9.9), 2.0)
+def test_uncertain_within_two_deviations():
+    check = check_direction('positive', REAL, applied(4.9, 9.9), 2.0)
     assert check.verdict == 'under'
     assert check.might
-    assert not check_direction('j', 'positive', REAL, applied(3.0, 9.0), 2.0).might
+    assert not check_direction('positive', REAL, applied(3.0, 9.0), 2.0).might
+    # Known exactly and compensated exactly: nothing is left that might run away.
+    exact = check_direction('positive', {'parameters': REAL['parameters']}, applied(5.0, 10.0), 2.0)
+    assert (exact.verdict, exact.might, exact.runs_away) == ('exact', False, False)
     # Independent parameters add in squares: σ(v)² = σ_C² + (σ_V v)².
     assert np.allclose(check.deviation, np.hypot(0.1, 0.2 * check.speed))
 
 
 def oscillate(spring, inertia, e, q0, seconds, step=2e-4):
     """Speed amplitude at the end of I q̈ = −K q + sgn(q̇) e(|q̇|), by Runge and Kutta's fourth-order steps."""
+
     def rate(x):
         return np.array([x[1], (-spring * x[0] + np.tanh(x[1] / 1e-3) * e(abs(x[1]))) / inertia])
 
@@ -82,7 +114,7 @@ def oscillate(spring, inertia, e, q0, seconds, step=2e-4):
 @pytest.mark.parametrize('q0', [0.02, 0.12])
 def test_predicted_limit_cycle_is_the_one_that_is_reached(q0):
     real, compensation = {'parameters': {'F_C0': 2.0, 'F_V1': 4.0}}, applied(2.4, 3.0, spring=80.0, inertia=1.5)
-    [check] = check_compensation({'j': real}, {'j': compensation}, {'j': 2.0})
+    [check] = check_compensation(real, compensation, {'j': 2.0})
     [cycle] = check.cycles
     assert cycle.stable
     assert np.isclose(cycle.speed, 4 / np.pi * 0.4, rtol=1e-3)
@@ -93,7 +125,7 @@ def test_predicted_limit_cycle_is_the_one_that_is_reached(q0):
 
 
 def test_repelling_crossing_gives_an_unstable_cycle():
-    sides = [check_direction('j', name, REAL, applied(4.0, 11.0), 2.0) for name in ('positive', 'negative')]
+    sides = [check_direction(name, REAL, applied(4.0, 11.0), 2.0) for name in ('positive', 'negative')]
     [cycle] = limit_cycles(*sides)
     assert not cycle.stable
     assert np.isclose(cycle.speed, 4 / np.pi, rtol=1e-3)
@@ -102,12 +134,153 @@ def test_repelling_crossing_gives_an_unstable_cycle():
     assert grown > 1.3 * cycle.speed > 0.8 * cycle.speed > shrunk
 
 
-@pytest.mark.parametrize(('item', 'limits', 'message'), [
-    (applied(1, 1), {}, 'speed_limit'), (applied(1, 1, colour=3), {'j': 1.0}, 'colour'), (applied(1, 1, spring=-3), {'j': 1.0}, 'spring'),
-    ({'F_C0': 1}, {'j': 1.0}, 'parameters'), (applied(1, 1, directions={'up': {}}), {'j': 1.0}, 'directions'),
-    (applied(1, 1, temperatures=20), {'j': 1.0}, 'temperatures')])
+@pytest.mark.parametrize(
+    ('item', 'limits', 'message'),
+    [
+        (applied(1, 1), {}, 'speed_limit'),
+        (applied(1, 1, colour=3), {'j': 1.0}, 'colour'),
+        (applied(1, 1, spring=-3), {'j': 1.0}, 'spring'),
+        ({'F_C0': 1}, {'j': 1.0}, 'parameters'),
+        (applied(1, 1, directions={'up': {}}), {'j': 1.0}, 'directions'),
+        (applied(1, 1, temperatures=20), {'j': 1.0}, 'temperatures'),
+    ],
+)
 def test_bad_input_is_refused(item, limits, message):
     with pytest.raises(JointDynamicsError, match=message):
-        check_compensation({'j': REAL}, {'j': item}, limits)
+        check_compensation(REAL, item, limits)
     with pytest.raises(JointDynamicsError, match='description'):
-        check_compensation({}, {'j': applied(1, 1)}, {'j': 1.0})
+        check_compensation(None, applied(1, 1), {'j': 1.0})
+
+
+@pytest.mark.parametrize(
+    ('joint', 'extra'),
+    [
+        ({'terms': [{'document': {'friction': 'F_V2'}, 'values': [3.0]}]}, 3.0 * 2.0**2),
+        ({'terms': [{'document': {'function': 'sign(dq) * dq**4'}, 'values': [0.5]}]}, 0.5 * 2.0**4),
+        ({'validity': {'speed': 1.5}}, -10.0 * 0.5),
+    ],
+)
+def test_identified_friction_is_all_of_it(joint, extra):
+    """Terms that identification chose, and the range in which the friction was checked."""
+    plain = check_direction('negative', REAL, applied(5.0, 10.0), 2.0)
+    check = check_direction('negative', REAL, applied(5.0, 10.0), 2.0, **joint)
+    assert plain.friction[-1] == pytest.approx(25.0)
+    assert check.friction[-1] - plain.friction[-1] == pytest.approx(extra)
+    assert check.excess[-1] == pytest.approx(-extra)
+
+
+def test_friction_is_that_at_the_present_alpha():
+    """A joint that has run in since it was identified has less friction: the same compensation is too much."""
+    assert check_direction('positive', REAL, applied(4.9, 9.9), 2.0).verdict == 'under'
+    check = check_direction('positive', {**REAL, 'scale': [0.8, -1.0]}, applied(4.9, 9.9), 2.0)
+    assert check.verdict == 'over'
+    assert check.friction[-1] == pytest.approx(0.8 * 5.0 + 9.0 * 2.0)
+
+
+def test_the_load_at_which_it_is_worst_is_found():
+    """Too little without load, too much under load: a compensation whose load dependence is too steep."""
+    real = {'parameters': {'F_C0': 5.0, 'F_Cl': 0.1, 'F_V1': 10.0}}
+    steep = {'parameters': {'F_C0': 4.0, 'F_Cl': 0.3, 'F_V1': 10.0}}
+    for name in ('positive', 'negative'):
+        check = check_direction(name, real, steep, 2.0, validity={'load': 40.0})
+        assert abs(check.load) == 40.0
+        assert check.excess[-1] == pytest.approx(-1.0 + 0.2 * 40.0)
+        assert check.runs_away
+        assert check.unloaded[-1] == pytest.approx(-1.0)
+        assert not check_direction(name, real, steep, 2.0, validity={'load': 4.0}).runs_away
+    # Without load dependence there is one load to look at, and the least friction is without.
+    assert check_direction('positive', REAL, applied(5.5, 10.0), 2.0).load == 0.0
+    assert abs(check_direction('positive', real, applied(5.5, 10.0), 2.0, validity={'load': 40.0}).load) < 1e-3
+
+
+def test_the_quadrant_in_which_friction_is_least_is_found():
+    quadrants = {'dq_s': 0.05, 'c_m': 6.0, 'c_g': 3.0, 'F_V': 10.0, 'a_m': 1.0, 'a_g': 1.0}
+    real = {'parameters': {'F_C0': 99.0}, 'quadrants': quadrants}
+    for name, side in (('positive', 1.0), ('negative', -1.0)):
+        check = check_direction(name, real, applied(4.0, 10.0), 2.0, validity={'load': 20.0})
+        # As a generator: load against the motion.
+        assert check.load * side < 0
+        assert check.excess[-1] == pytest.approx(1.0)
+        assert check.friction[-1] == pytest.approx(3.0 + 20.0)
+        assert not check_direction(name, real, applied(2.9, 10.0), 2.0, validity={'load': 20.0}).runs_away
+
+
+def test_the_angle_at_which_friction_is_least_is_found():
+    real = {'parameters': {'F_C0': 5.0}}
+    terms = [{'document': {'function': 'sign(dq) * cos(q)'}, 'values': [2.0]}]
+    check = check_direction('positive', real, applied(4.0, 0.0), 2.0, terms=terms)
+    assert check.excess[-1] == pytest.approx(4.0 - 3.0)
+    assert abs(check.position) == pytest.approx(np.pi)
+
+
+def test_uncertainty_of_terms_and_quadrants_counts():
+    term = {'document': {'friction': 'F_V2'}, 'values': [1.0], 'std': [0.3]}
+    check = check_direction('positive', REAL, applied(5.0, 10.0), 2.0, terms=[term])
+    assert np.allclose(check.deviation, np.sqrt(0.1**2 + (0.2 * check.speed) ** 2 + (0.3 * check.speed**2) ** 2))
+    quadrants = {'dq_s': 0.05, 'c_m': 6.0, 'c_g': 3.0}
+    real = {'parameters': {'F_C0': 1.0}, 'quadrants': quadrants, 'standard_deviations': {'c_g': 0.4, 'c_m': 0.7}}
+    check = check_direction('positive', real, applied(4.0, 0.0), 2.0)
+    assert check.load < 0
+    assert np.allclose(check.deviation, 0.4)
+    # Coulomb friction without a Stribeck part stays so when it is raised; with one, it is the level that is uncertain.
+    for F_S, deviation in ((None, 0.1), (8.0, 0.0)):
+        parameters = {'F_C0': 5.0, 'V_S': 0.5} | ({} if F_S is None else {'F_S': F_S})
+        real = {'parameters': parameters, 'standard_deviations': {'F_C0': 0.1}}
+        check = check_direction('positive', real, applied(4.0, 0.0), 2.0)
+        assert check.deviation[0] == pytest.approx(deviation, abs=1e-3)
+
+
+def test_directions_that_are_none_are_refused_by_name():
+    for wrong in (
+        {'up': {'F_C': 1.0, 'F_V1': 1.0}},
+        {'positive': {'F_C': 1.0}},
+        {'positive': {'F_C': 'x', 'F_V1': 1.0}},
+        [1],
+    ):
+        with pytest.raises(JointDynamicsError, match=r'joints\.j\.friction\.directions'):
+            described({**REAL, 'directions': wrong})
+
+
+def test_a_direction_of_its_own_is_compensated_by_its_own_numbers():
+    """What it does not say is that of both; the offset is not, as it is in F_C already."""
+    document = {
+        'parameters': {'F_C0': 5.0, 'F_S': 6.0, 'V_S': 0.1, 'mu': 1.0, 'F_V1': 10.0, 'F_V2': 2.0, 'offset': 0.5},
+        'directions': {'positive': {'F_C': 4.0, 'F_V1': 9.0}, 'negative': {'F_C': 3.0, 'F_S': 3.5, 'F_V1': 8.0}},
+        'spring': 80.0, 'inertia': 1.5, 'temperatures': [20.0],
+    }  # fmt: skip
+    v = np.array([1e-6, 0.05, 0.2, 1.0])
+    one = AppliedCompensation('j', document)
+    np.testing.assert_allclose(one.torque(v), 4.0 + 9.0 * v + 2.0 * v**2)
+    np.testing.assert_allclose(one.torque(-v), -(3.0 + 0.5 * np.exp(-v / 0.1) + 8.0 * v + 2.0 * v**2))
+    assert (one.speed_limit, one.spring, one.inertia, one.temperatures) == (None, 80.0, 1.5, (20.0,))
+    small = AppliedCompensation('j', {**document, 'spring': 0.5, 'inertia': 0.02, 'speed_limit': 0.9, 'smoothing': 0})
+    assert (small.spring, small.inertia, small.speed_limit) == (0.5, 0.02, 0.9)
+    del document['directions']
+    both = AppliedCompensation('j', document).torque
+    for side in (1.0, -1.0):
+        expected = side * (5.0 + np.exp(-v / 0.1) + 10.0 * v + 2.0 * v**2) + 0.5
+        np.testing.assert_allclose(both(side * v), expected)
+
+
+def test_a_check_in_plain_data():
+    item = applied(5.5, 9.0, spring=80.0, inertia=1.5, temperatures=[20.0])
+    [check] = check_compensation(REAL, item, {'j': 2.0})
+    found = check.summary()
+    [cycle] = check.cycles
+    assert found['limit_cycles'] == [
+        {'speed': cycle.speed, 'stable': cycle.stable, 'amplitude': cycle.amplitude, 'period': cycle.period}
+    ]
+    assert (cycle.amplitude, cycle.period) == pytest.approx(
+        (cycle.speed / np.sqrt(80 / 1.5), 2 * np.pi * np.sqrt(1.5 / 80))
+    )
+    assert (found['joint'], found['temperature'], found['runs_away']) == ('j', 20.0, False)
+    for name, own, one in zip(
+        ('positive', 'negative'), found['directions'], (check.positive, check.negative), strict=True
+    ):
+        # 0.5 − v: over below 0.5 rad/s, under above, the largest at the slowest speed looked at.
+        assert own == {
+            'direction': name, 'verdict': 'attracting', 'runs_away': False, 'might_run_away': False,
+            'crossings': [{'speed': pytest.approx(0.5), 'kind': 'attracting'}],
+            'largest_excess': pytest.approx(0.5 - one.speed[0]), 'at_speed': one.speed[0],
+            'at_load': 0.0, 'at_position': one.position,
+        }  # fmt: skip

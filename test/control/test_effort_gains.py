@@ -1,10 +1,15 @@
-"""Gains from the model are stable in every posture, sampled and late by a period; those of a shoulder at a wrist are not."""
+"""Gains from the model are stable in every posture, sampled and late by a period.
+
+Those of a shoulder at a wrist are not.
+"""
+
 import numpy as np
 import pytest
 import yaml
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.cli.main import main
-from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
+from joint_dynamics.control.effort_gains import EffortGains, controller_parameters, effort_gains
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -19,7 +24,7 @@ def robot():
 
 @pytest.fixture(scope='module')
 def gains(robot):
-    return effort_gains(robot, PERIOD)
+    return effort_gains(Arm(robot), PERIOD)
 
 
 def spectral_radius(mass, p, d, period, late):
@@ -57,18 +62,20 @@ def test_ratio_and_damping_are_as_asked(gains):
 
 def test_one_joint_by_hand(tmp_path):
     """A point mass on a rod, I = m l²: d = 0.4 I / T, p = d² / (4 ζ² I)."""
-    text = ('<robot name="rod"><link name="base"/><link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>'
-            '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-            '<joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>'
-            '<limit lower="-1" upper="1" effort="10" velocity="1"/></joint></robot>')
-    gains = effort_gains(RobotModel.from_urdf(text), 0.01, damping=1.0)
+    text = (
+        '<robot name="rod"><link name="base"/><link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>'
+        '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" effort="10" velocity="1"/></joint></robot>'
+    )
+    gains = effort_gains(Arm(RobotModel.from_urdf(text)), 0.01, damping=1.0)
     np.testing.assert_allclose([gains.d[0], gains.p[0]], [0.4 * 0.5 / 0.01, 20.0**2 / (4 * 0.5)])
-    with_rotor = effort_gains(RobotModel.from_urdf(text), 0.01, damping=1.0, rotor_inertia=[0.5])
+    with_rotor = effort_gains(Arm(RobotModel.from_urdf(text), rotor_inertia=[0.5]), 0.01, damping=1.0)
     np.testing.assert_allclose(with_rotor.d, 2 * gains.d)
 
 
 def test_twice_the_rate_allows_twice_the_damping(robot, gains):
-    faster = effort_gains(robot, PERIOD / 2)
+    faster = effort_gains(Arm(robot), PERIOD / 2)
     np.testing.assert_allclose(faster.d, 2 * gains.d)
     np.testing.assert_allclose(faster.p, 4 * gains.p)
 
@@ -76,15 +83,17 @@ def test_twice_the_rate_allows_twice_the_damping(robot, gains):
 @pytest.mark.parametrize('wrong', [{'period': 0.0}, {'period': float('nan')}, {'ratio': 1.5}, {'damping': 0.0}])
 def test_what_cannot_be_is_refused(robot, wrong):
     with pytest.raises(JointDynamicsError, match='expected'):
-        effort_gains(robot, **{'period': PERIOD, **wrong})
+        effort_gains(Arm(robot), **{'period': PERIOD, **wrong})
 
 
 def test_a_robot_without_inertia_is_refused():
-    text = ('<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute">'
-            '<parent link="a"/><child link="b"/>'
-            '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>')
-    with pytest.raises(JointDynamicsError, match='expected a robot with inertials'):
-        effort_gains(RobotModel.from_urdf(text), PERIOD)
+    text = (
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute">'
+        '<parent link="a"/><child link="b"/>'
+        '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
+    )
+    with pytest.raises(JointDynamicsError, match='no inertials'):
+        effort_gains(Arm(RobotModel.from_urdf(text)), PERIOD)
 
 
 def test_the_command_prints_and_writes_them(gains, tmp_path, capsys):
@@ -102,6 +111,25 @@ def test_the_command_prints_and_writes_them(gains, tmp_path, capsys):
         assert written[name]['d'] == pytest.approx(gains.d[k], rel=1e-3)
 
 
+def test_ros_reads_the_file(tmp_path, gains):
+    """By rcl's own parser, which knows no aliases (&id001)."""
+    rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+    path = tmp_path / 'controllers.yaml'
+    assert main(['gains', '--robot', str(ur5e_urdf()), '--rate', '500', '--out', str(path)]) == 0
+    context = rclpy.Context()
+    rclpy.init(args=['--ros-args', '--params-file', str(path)], context=context)
+    try:
+        node = rclpy.create_node(
+            'effort_trajectory_controller', context=context, automatically_declare_parameters_from_overrides=True
+        )
+        assert node.get_parameter('joints').value == list(gains.joint_names)
+        assert node.get_parameter('command_interfaces').value == ['effort']
+        assert node.get_parameter(f'gains.{gains.joint_names[0]}.d').value == pytest.approx(gains.d[0], rel=1e-3)
+        node.destroy_node()
+    finally:
+        rclpy.shutdown(context=context)
+
+
 def test_the_command_refuses_a_rate_that_cannot_be(capsys):
     assert main(['gains', '--robot', str(ur5e_urdf()), '--rate', '0']) == 2
     assert 'expected' in capsys.readouterr().err
@@ -110,12 +138,93 @@ def test_the_command_refuses_a_rate_that_cannot_be(capsys):
 def test_the_command_takes_an_identified_arm(tmp_path, robot):
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.robot import INERTIAL, PER_JOINT
-    standard = {name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
-                for k, name in enumerate(robot.joint_names)}
+
+    standard = {
+        name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
+        for k, name in enumerate(robot.joint_names)
+    }
     path, out = tmp_path / 'dynamics.yaml', tmp_path / 'controllers.yaml'
-    DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard},
-                         'joints': {name: {'rotor_inertia': {'value': 0.8}} for name in robot.joint_names}}).save(path)
+    DynamicsDescription(
+        {
+            'robot': {'joint_names': list(robot.joint_names)},
+            'inertial': {'standard': standard},
+            'joints': {name: {'rotor_inertia': {'value': 0.8}} for name in robot.joint_names},
+            # What hangs on the arm is felt like the arm itself.
+            'payload': {'mass': {'value': 2.0}, 'first_moments': [0.0, 0.0, 0.2], 'inertia': [0.02, 0, 0, 0.02, 0, 0]},
+        }
+    ).save(path)
     assert main(['gains', '--robot', str(ur5e_urdf()), '--description', str(path), '--out', str(out)]) == 0
     written = yaml.safe_load(out.read_text())['/**']['effort_trajectory_controller']['ros__parameters']['gains']
-    expected = effort_gains(robot, PERIOD, rotor_inertia=np.full(6, 0.8))
+    expected = effort_gains(Arm(robot, rotor_inertia=np.full(6, 0.8)).with_payload(2.0, (0.0, 0.0, 0.1)), PERIOD)
     assert [written[name]['p'] for name in robot.joint_names] == pytest.approx(expected.p, rel=1e-3)
+
+
+def test_coupled_rotors_are_felt_by_both_joints(robot):
+    """A motor that turns with two joints carries what moves one over to the other: together they feel its rotor."""
+    coupling = np.eye(6)
+    coupling[5, 4] = 1.0
+    standing = robot.standing(None, coupling)
+    rotors = np.array([0.9, 0.9, 0.9, 0.2, 0.7, 0.7])
+    apart = effort_gains(Arm(robot, rotor_inertia=rotors), PERIOD)
+    coupled = effort_gains(Arm(standing, [*robot.parameters, 0.5, 0.0, 0.0], rotor_inertia=rotors), PERIOD)
+    np.testing.assert_allclose(coupled.largest, apart.largest)
+    # With its fellow free, a joint no longer feels the rotor that both turn; without it, 0.2 of its own.
+    assert np.all(coupled.smallest[4:] < 0.7 * apart.smallest[4:])
+    np.testing.assert_allclose(coupled.smallest[:4], apart.smallest[:4], rtol=1e-2)
+
+
+def test_the_parameter_file_in_every_field():
+    gains = EffortGains(
+        ('a', 'b'),
+        0.004,
+        np.array([123.456, 1.0]),
+        np.array([0.98765, 2.0]),
+        np.array([1.0, 2.0]),
+        np.array([4.0, 3.0]),
+    )
+    pid = {
+        'a': {'p': 123.5, 'i': 0.0, 'd': 0.9877, 'ff_velocity_scale': 0.0},
+        'b': {'p': 1.0, 'i': 0.0, 'd': 2.0, 'ff_velocity_scale': 0.0},
+    }
+    assert gains.as_parameters() == pid
+    follower, common = 'joint_trajectory_controller/JointTrajectoryController', {
+        'joints': ['a', 'b'], 'state_interfaces': ['position', 'velocity']
+    }  # fmt: skip
+    document = {
+        '/**': {
+            'controller_manager': {
+                'ros__parameters': {
+                    'update_rate': 250,
+                    'use_sim_time': True,
+                    'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
+                    'joint_trajectory_controller': {'type': follower},
+                    'effort_trajectory_controller': {'type': follower},
+                    'forward_effort_controller': {'type': 'forward_command_controller/ForwardCommandController'},
+                }
+            },
+            'joint_trajectory_controller': {'ros__parameters': {**common, 'command_interfaces': ['position']}},
+            'effort_trajectory_controller': {
+                'ros__parameters': {**common, 'command_interfaces': ['effort'], 'gains': pid}
+            },
+            'forward_effort_controller': {'ros__parameters': {'joints': ['a', 'b'], 'interface_name': 'effort'}},
+        }
+    }
+    assert controller_parameters(gains, {'use_sim_time': True}) == document
+    del document['/**']['controller_manager']['ros__parameters']['use_sim_time']
+    assert controller_parameters(gains) == document
+    np.testing.assert_allclose(gains.ratio, [0.98765 * 0.004, 2.0 * 0.004 / 2.0])
+    np.testing.assert_allclose(gains.damping, [0.98765 / (2 * np.sqrt(123.456 * 4.0)), 2.0 / (2 * np.sqrt(3.0))])
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'expected'),
+    [
+        ({'period': 1.0}, 'gains: expected period between 0 and 1, found 1.0'),
+        ({'ratio': 0.0}, 'gains: expected ratio between 0 and 1, found 0.0'),
+        ({'damping': 10.5}, 'gains: expected damping between 0 and 10, found 10.5'),
+    ],
+)
+def test_what_is_out_of_range_is_named(robot, wrong, expected):
+    with pytest.raises(JointDynamicsError) as found:
+        effort_gains(Arm(robot), **{'period': PERIOD, **wrong})
+    assert str(found.value) == expected

@@ -1,4 +1,5 @@
 """Stiffness that falls with the load: allowed while it stays positive over the torques of the joint."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ NAMES = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_jo
 
 def cubic(stiffness, torque):
     """The negative α₂ whose stiffness vanishes at a torque: τ_max = (2/3) α₁ √(α₁/(3 |α₂|))."""
-    return -4.0 * stiffness ** 3 / (27.0 * torque ** 2)
+    return -4.0 * stiffness**3 / (27.0 * torque**2)
 
 
 def test_the_range_ends_where_the_stiffness_vanishes():
@@ -37,9 +38,16 @@ def test_the_inverse_is_the_inverse(limit, share, stiffness):
     assert np.abs(phi) <= phi_max
 
 
-@pytest.mark.parametrize('coefficients', [
-    [2e4, cubic(2e4, 155.0)], [[2e4, cubic(2e4, 155.0)]] * 3 + [[5e3, 1e9]] * 3, [2e4, cubic(2e4, 300.0), 0.0], [1e4, -1e8, 1e12],
-    [2e4, -1e6, -1e10]])
+@pytest.mark.parametrize(
+    'coefficients',
+    [
+        [2e4, cubic(2e4, 155.0)],
+        [[2e4, cubic(2e4, 155.0)]] * 3 + [[5e3, 1e9]] * 3,
+        [2e4, cubic(2e4, 300.0), 0.0],
+        [1e4, -1e8, 1e12],
+        [2e4, -1e6, -1e10],
+    ],
+)
 def test_an_arm_takes_a_joint_that_softens(make_arm, coefficients):
     arm = make_arm(stiffness=TorsionalStiffness(coefficients))
     transmission = arm.transmission
@@ -68,15 +76,23 @@ def test_a_flexible_law_on_a_joint_that_softens_is_the_derivative_of_itself(make
         _, _, omega_before, _ = law.motor_motion(path.at(time - h))
         # θ_d carries the first order of the damping, θ̇_d does not: D/k φ̇ ~ 3e-4 s of it.
         np.testing.assert_allclose((after - before) / (2 * h), omega, atol=2e-3 * np.abs(omega).max())
-        np.testing.assert_allclose((omega_after - omega_before) / (2 * h), alpha, rtol=1e-5, atol=1e-5 * np.abs(alpha).max())
+        np.testing.assert_allclose(
+            (omega_after - omega_before) / (2 * h), alpha, rtol=1e-5, atol=1e-5 * np.abs(alpha).max()
+        )
 
 
-@pytest.mark.parametrize(('coefficients', 'expected'), [
-    ([1e4, cubic(1e4, 140.0)], 'stiffness of shoulder_pan_joint that stays positive up to its torque limit of 150 N·m'),
-    ([1e4, cubic(1e4, 150.0 * (1 + 1e-6))], 'shoulder_pan_joint'),
-    ([[2e4, 0.0]] * 4 + [[-5e3, 1e9]] + [[2e4, 0.0]], 'wrist_2_joint'),
-    ([0.0, 0.0], 'hold up to'),
-])
+@pytest.mark.parametrize(
+    ('coefficients', 'expected'),
+    [
+        (
+            [1e4, cubic(1e4, 140.0)],
+            'stiffness of shoulder_pan_joint that stays positive up to its torque limit of 150 N·m',
+        ),
+        ([1e4, cubic(1e4, 150.0 * (1 + 1e-6))], 'shoulder_pan_joint'),
+        ([[2e4, 0.0]] * 4 + [[-5e3, 1e9]] + [[2e4, 0.0]], 'wrist_2_joint'),
+        ([0.0, 0.0], 'hold up to'),
+    ],
+)
 def test_one_that_does_not_hold_the_joint_is_refused(make_arm, make_loop, coefficients, expected):
     with pytest.raises(JointDynamicsError, match=expected):
         make_loop('flexible_joint', make_arm(stiffness=TorsionalStiffness(coefficients)))

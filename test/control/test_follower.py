@@ -27,7 +27,7 @@ def motion(follower, reference, time):
 
 def test_nothing_is_desired_at_first(follower, reference):
     assert np.isnan(motion(follower, reference, 0.0)).all()
-    assert 'has not come yet' in reference.doubt(('position',), 0.0, 'reference')
+    assert 'has not come yet' in reference.why_invalid(('position',), 0.0, 'reference')
 
 
 def test_joints_in_any_order_from_where_the_robot_stands(follower, reference):
@@ -36,7 +36,7 @@ def test_joints_in_any_order_from_where_the_robot_stands(follower, reference):
     np.testing.assert_allclose(motion(follower, reference, 5.0)[0], HERE)
     np.testing.assert_allclose(motion(follower, reference, 7.0)[0], [1.1, 1.2])
     np.testing.assert_allclose(motion(follower, reference, 99.0)[0], [1.1, 1.2])
-    assert reference.doubt(('position', 'snap'), 99.0, 'reference') == ''
+    assert reference.why_invalid(('position', 'snap'), 99.0, 'reference') == ''
     assert path.derivatives == 4
 
 
@@ -47,6 +47,18 @@ def test_a_new_trajectory_goes_on_from_the_motion_of_the_old_one(follower, refer
     follower.follow(second, 1.0, 1.0)
     np.testing.assert_allclose(motion(follower, reference, 1.0)[:4], before[:4], atol=1e-9)
     assert second.derivatives == 4
+
+
+def test_a_trajectory_that_begins_in_motion_goes_on_from_the_motion_desired_then(follower):
+    """As a stop does, whose first point is where the motion is when it is planned."""
+    first = follower.plan(Points(NAMES, [0.0, 2.0], [[0.1, 0.2], [0.5, -0.6]], np.zeros((2, 2))), 10.0, [0.1, 0.2])
+    follower.follow(first, 10.0, 10.0)
+    desired = follower.motion(11.0)
+    points = [desired[0], desired[0] + 0.25 * desired[1]]
+    stop = Points(NAMES, [0.0, 0.5], points, [desired[1], [0.0, 0.0]], [desired[2], [0.0, 0.0]])
+    path = follower.plan(stop, 11.0, [9.0, 9.0])
+    assert path.derivatives == first.derivatives
+    np.testing.assert_allclose(path.at(0.0)[:4], desired[:4], atol=1e-12)
 
 
 def test_a_trajectory_in_the_future_waits(follower, reference):
@@ -61,23 +73,26 @@ def test_a_trajectory_in_the_future_waits(follower, reference):
 def test_a_set_point_gets_old(follower, reference):
     follower.set_point(['b', 'a'], [2.0, 1.0], [0.2, 0.1], [0.02, 0.01], 3.0)
     np.testing.assert_array_equal(motion(follower, reference, 3.05)[:3], [[1, 2], [0.1, 0.2], [0.01, 0.02]])
-    assert reference.doubt(('position',), 3.05, 'reference') == ''
-    assert 'snap of a is not a finite' in reference.doubt(('snap',), 3.05, 'reference')
+    assert reference.why_invalid(('position',), 3.05, 'reference') == ''
+    assert 'snap of a is not a finite' in reference.why_invalid(('snap',), 3.05, 'reference')
     motion(follower, reference, 3.2)
-    assert 'old' in reference.doubt(('position',), 3.2, 'reference')
+    assert 'old' in reference.why_invalid(('position',), 3.2, 'reference')
 
 
-@pytest.mark.parametrize(('points', 'expected'), [
-    (Points(['a'], [1.0], [[1.0]]), 'each of the joints'),
-    (Points(NAMES, [1.0], [[1.0]]), '2 values'),
-    (Points(NAMES, [1.0, 2.0], [[1.0, 1.0]]), '2 values'),
-    (Points(NAMES, [], []), 'found'),
-    (Points(NAMES, [-1.0], [[1.0, 1.0]]), 'times >= 0'),
-    (Points(NAMES, [np.nan], [[1.0, 1.0]]), 'times >= 0'),
-    (Points(NAMES, [1.0], [[np.nan, 1.0]]), 'finite positions'),
-    (Points(NAMES, [0.0, 1.0], [[0.1, 0.9], [1.0, 1.0]]), 'b at 0.9 rad, from 0.2 rad'),
-    (Points(NAMES, [1.0], [[1.0, 1.0]], [[1.0, 0.0]]), 'at rest'),
-])
+@pytest.mark.parametrize(
+    ('points', 'expected'),
+    [
+        (Points(['a'], [1.0], [[1.0]]), 'each of the joints'),
+        (Points(NAMES, [1.0], [[1.0]]), '2 values'),
+        (Points(NAMES, [1.0, 2.0], [[1.0, 1.0]]), '2 values'),
+        (Points(NAMES, [], []), 'found'),
+        (Points(NAMES, [-1.0], [[1.0, 1.0]]), 'times >= 0'),
+        (Points(NAMES, [np.nan], [[1.0, 1.0]]), 'times >= 0'),
+        (Points(NAMES, [1.0], [[np.nan, 1.0]]), 'finite positions'),
+        (Points(NAMES, [0.0, 1.0], [[0.1, 0.9], [1.0, 1.0]]), 'b at 0.9 rad, from 0.2 rad'),
+        (Points(NAMES, [1.0], [[1.0, 1.0]], [[1.0, 0.0]]), 'at rest'),
+    ],
+)
 def test_points_that_cannot_be_followed_are_refused(follower, points, expected):
     with pytest.raises(JointDynamicsError, match=expected):
         follower.plan(points, 0.0, HERE)
@@ -89,3 +104,37 @@ def test_without_a_position_there_is_no_start(follower):
     for arguments in (([1.0], [0.0, 0.0], [0.0, 0.0]), ([1.0, 1.0], [], [0.0, 0.0])):
         with pytest.raises(JointDynamicsError, match='expected 2'):
             follower.set_point(NAMES, *arguments, 0.0)
+
+
+def test_a_trajectory_goes_on_from_a_set_point_whose_jerk_is_not_known():
+    follower = Follower(NAMES)
+    follower.set_point(NAMES, HERE, [0.1, 0.0], [0.0, 0.0], 3.0)
+    path = follower.plan(Points(NAMES, [2.0], [[1.0, 1.0]]), 3.0, np.zeros(2))
+    np.testing.assert_allclose(path.at(0.0)[:3], [HERE, [0.1, 0.0], [0.0, 0.0]])
+    assert np.isfinite(path.sample(np.linspace(0, 2, 21))).all()
+
+
+def test_planning_ahead_does_not_end_what_is_followed_now():
+    follower = Follower(NAMES)
+    follower.follow(follower.plan(Points(NAMES, [1.0], [[1.0, 1.0]]), 0.0, HERE), 0.0, 0.0)
+    follower.follow(follower.plan(Points(NAMES, [1.0], [[2.0, 2.0]]), 5.0, HERE), 5.0, 0.0)
+    before = follower.motion(0.5)
+    np.testing.assert_allclose(follower.origin(6.0, HERE)[0], 2.0)
+    np.testing.assert_array_equal(follower.motion(0.5), before)
+
+
+def test_the_joint_that_is_furthest_off_is_named(follower):
+    for first, named in (([-0.5, 0.21], 'a at -0.5 rad, from 0.1 rad'), ([0.2, -0.4], 'b at -0.4 rad, from 0.2 rad')):
+        expected = f'trajectory: expected it to start within 0.1 rad of where the robot is, found {named}'
+        with pytest.raises(JointDynamicsError) as found:
+            follower.plan(Points(NAMES, [0.0, 1.0], [first, [1.0, 1.0]]), 0.0, HERE)
+        assert str(found.value) == expected
+
+
+@pytest.mark.parametrize('ahead', [1e-3, 0.4, 1.0, 1.5])
+def test_a_first_point_however_soon_is_reached_out_of_the_motion(follower, ahead):
+    follower.follow(follower.plan(Points(NAMES, [2.0], [[1.0, -1.0]]), 0.0, HERE), 0.0, 0.0)
+    desired = follower.motion(1.0)
+    assert np.abs(desired[1]).min() > 0.1
+    path = follower.plan(Points(NAMES, [ahead, 4.0], [desired[0] + ahead * desired[1], [1.0, 1.0]]), 1.0, HERE)
+    np.testing.assert_allclose(path.at(0.0)[:4], desired[:4], rtol=1e-6, atol=1e-9)

@@ -1,4 +1,5 @@
 """The shipped laws: identities first, then the plant they invert."""
+
 from pathlib import Path as File
 
 import numpy as np
@@ -6,8 +7,9 @@ import pytest
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControllerSetup, available, create
+from joint_dynamics.control.friction import DRIVEN
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 
 LAWS = ('computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback')
 
@@ -18,7 +20,7 @@ def along(loop, path, feed, times, **state):
     for time in times:
         motion = path.at(time)
         feed(loop, motion, time, **state)
-        out.append(loop._law(time, 1e-3))
+        out.append(loop.law_now(time, 1e-3))
     return np.array(out)
 
 
@@ -36,7 +38,9 @@ def test_gravity_off_takes_gravity_off_and_nothing_else(make_loop, path, feed, l
 def test_current_is_torque_over_drive_gain(make_loop, path, feed, law):
     times = np.arange(0.5, 1.5, 0.01)
     effort, current = (make_loop(law, output=output) for output in ('effort', 'current'))
-    np.testing.assert_allclose(along(effort, path, feed, times), along(current, path, feed, times) * effort.arm.drive_gain, atol=1e-12)
+    np.testing.assert_allclose(
+        along(effort, path, feed, times), along(current, path, feed, times) * effort.arm.drive_gain, atol=1e-12
+    )
     assert (effort.output, current.output) == ('effort', 'current')
 
 
@@ -65,20 +69,22 @@ def test_joint_torque_feedback_is_feedforward_where_the_torque_is_as_desired(mak
         motion = path.at(time)
         desired = loop.arm.rigid.inverse_dynamics(*motion[:3])
         feed(plain, motion, time)
-        u = plain._law(time, 1e-3)
+        u = plain.law_now(time, 1e-3)
         feed(loop, motion, time, torque=desired)
-        np.testing.assert_allclose(loop._law(time, 1e-3), u, atol=1e-9)
+        np.testing.assert_allclose(loop.law_now(time, 1e-3), u, atol=1e-9)
         feed(loop, motion, time, torque=desired - 2.0)
-        np.testing.assert_allclose(loop._law(time, 1e-3), u + 1.6, atol=1e-9)
+        np.testing.assert_allclose(loop.law_now(time, 1e-3), u + 1.6, atol=1e-9)
     feed(loop, motion, time, torque=desired - 1e6)
-    np.testing.assert_allclose(loop._law(time, 1e-3), u + 0.3 * loop.arm.effort_limit, atol=1e-9)
+    np.testing.assert_allclose(loop.law_now(time, 1e-3), u + 0.3 * loop.arm.effort_limit, atol=1e-9)
 
 
 def test_the_set_point_of_the_torque_loop_includes_what_the_pid_asks_for(make_loop, path, feed):
     motion = path.at(1.1)
     state = {'position': motion[0] + 1e-3, 'torque': make_loop().arm.rigid.inverse_dynamics(*motion[:3])}
     gains = {'feedback': True, 'kp': 400.0, 'kd': 40.0}
-    plain, pid = (along(make_loop('flexible_joint', **options), path, feed, [1.1], **state)[0] for options in ({}, gains))
+    plain, pid = (
+        along(make_loop('flexible_joint', **options), path, feed, [1.1], **state)[0] for options in ({}, gains)
+    )
     loop = make_loop('joint_torque_feedback', torque_source='interface', torque_gain=0.3, **gains)
     np.testing.assert_allclose(along(loop, path, feed, [1.1], **state)[0] - plain, 1.3 * (pid - plain), atol=1e-9)
 
@@ -91,17 +97,22 @@ def test_torque_from_deformation_is_that_of_the_transmission(make_loop, arm, pat
     for _ in range(20):
         theta = motion[0] + phi + arm.kinematic_error(theta)
     feed(loop, motion, 0.0, motor_position=theta, motor_velocity=motion[1] + 0.1)
-    loop._load_state(0.0)
-    np.testing.assert_allclose(loop.controller.transmission_torque(), arm.stiffness.torque(phi) + arm.damping * 0.1, atol=1e-6)
+    loop.look(0.0)
+    np.testing.assert_allclose(
+        loop.controller.transmission_torque(), arm.stiffness.torque(phi) + arm.damping * 0.1, atol=1e-6
+    )
 
 
 def test_adaptation_scales_coulomb_and_viscous_friction_within_bounds(make_loop, path, feed):
     time = 1.1
     loops = {}
-    for name, state in {'nominal': {}, 'nan': {'friction_scale': np.full(6, np.nan), 'viscous_excess': np.full(6, np.nan)},
-                        'half': {'friction_scale': np.full(6, 0.5), 'viscous_excess': np.full(6, 0.02)},
-                        'least': {'friction_scale': np.full(6, 0.4), 'viscous_excess': np.full(6, 0.05)},
-                        'beyond': {'friction_scale': np.full(6, -9.0), 'viscous_excess': np.full(6, np.inf)}}.items():
+    for name, state in {
+        'nominal': {},
+        'nan': {'friction_scale': np.full(6, np.nan), 'viscous_excess': np.full(6, np.nan)},
+        'half': {'friction_scale': np.full(6, 0.5), 'viscous_excess': np.full(6, 0.02)},
+        'least': {'friction_scale': np.full(6, 0.4), 'viscous_excess': np.full(6, 0.05)},
+        'beyond': {'friction_scale': np.full(6, -9.0), 'viscous_excess': np.full(6, np.inf)},
+    }.items():
         loop = make_loop('adaptive_friction', viscous_share=0.0)
         along(loop, path, feed, np.arange(0.9, time, 0.001))
         loops[name] = along(loop, path, feed, [time], **state)[0]
@@ -128,6 +139,7 @@ def test_the_region_of_the_viscous_part_grows_with_the_viscous_friction(make_loo
 def test_temperature_is_bounded_and_a_missing_one_is_the_last(make_loop, path, feed):
     def at(loop, value):
         return along(loop, path, feed, [1.1], temperature=np.full(6, value))[0]
+
     loop = make_loop('adaptive_friction')
     hot = at(loop, 80.0)
     np.testing.assert_array_equal(at(loop, 1e9), hot)
@@ -143,10 +155,29 @@ def test_friction_gain_and_kind(make_loop, path, feed):
         loop = make_loop('computed_torque', **parameters)
         along(loop, path, feed, np.arange(0.9, 1.1, 0.001))
         return along(loop, path, feed, [1.1])[0] - along(make_loop('computed_torque'), path, feed, [1.1])[0]
+
     full = friction(friction='static')
     np.testing.assert_allclose(friction(friction='static', friction_gain=0.5), 0.5 * full, atol=1e-12)
     moving = np.abs(path.at(1.1)[1]) > 0.1
     np.testing.assert_allclose(friction(friction='hysteresis')[moving], full[moving], rtol=1e-9)
+
+
+def test_less_of_the_hysteresis_is_compensated_where_the_motion_stands(make_loop, path, feed):
+    """Of a joint that stands: the rest gain's share of what is compensated of it else; of one that moves: all of it."""
+
+    def friction(**parameters):
+        loop = make_loop('computed_torque', friction='hysteresis', **parameters)
+        along(loop, path, feed, np.arange(0.9, 1.1, 0.001))
+        compensation = loop.controller.friction
+        still = np.zeros(6)
+        q, load = path.at(1.1)[0], np.full(6, 3.0)
+        slow = compensation.torque(q, q, still, load)
+        fast = compensation.torque(q, q, np.full(6, DRIVEN), load)
+        return slow, fast
+
+    (slow, fast), (less, same) = friction(), friction(rest_gain=0.6)
+    np.testing.assert_allclose(same, fast, rtol=1e-12)
+    np.testing.assert_allclose(less, 0.6 * slow, rtol=1e-9, atol=1e-12)
 
 
 def test_pid_is_an_acceleration_scaled_by_the_inertia(make_loop, path, feed):
@@ -156,19 +187,27 @@ def test_pid_is_an_acceleration_scaled_by_the_inertia(make_loop, path, feed):
     plain = along(make_loop('computed_torque'), path, feed, [1.1])[0]
     loop = make_loop('computed_torque', feedback=True, kp=400.0, kd=40.0)
     M = loop.arm.rigid.mass_matrix(motion[0]) + np.diag(loop.arm.rotor_inertia)
-    np.testing.assert_allclose(along(loop, path, feed, [1.1], **state)[0] - plain, M @ (-40 * rate - 400 * error), atol=1e-9)
-    loop = make_loop('computed_torque', feedback=True, ki=100.0, integral_limit=0.5)
+    np.testing.assert_allclose(
+        along(loop, path, feed, [1.1], **state)[0] - plain, M @ (-40 * rate - 400 * error), atol=1e-9
+    )
+    loop = make_loop('computed_torque', feedback=True, ki=100.0, integral_limit=0.05)
     out = along(loop, path, feed, np.full(1000, 1.1), **state) - plain
     np.testing.assert_allclose(out[0], M @ -np.full(6, 100 * 1e-3 * 1e-3), atol=1e-12)
-    loop.controller.state['position'][:] = motion[0] + 1.0
-    for _ in range(100):
-        loop.controller.update(0.0, 1e-3)
-    np.testing.assert_allclose(loop.controller._integral, 0.5)
+    np.testing.assert_allclose(out[400], M @ -np.full(6, 401 * 100 * 1e-3 * 1e-3), atol=1e-9)
+    np.testing.assert_allclose(out[-1], M @ -np.full(6, 0.05), atol=1e-9)
 
 
 def test_flexible_feedforward_alone_moves_a_flexible_arm_along_the_motion(make_arm, path):
-    """Open loop, exact plant without friction: B θ̈ + τ = u, M q̈ + C q̇ + g = τ = τ_E(θ − q), fourth-order Runge-Kutta."""
-    arm = make_arm(stiffness=TorsionalStiffness(np.outer([1, 1, 1, 0.2, 0.2, 0.2], [4e3, 4e7])), damping=None, friction=None, kinematic_error=None)
+    """Open loop, exact plant without friction.
+
+    B θ̈ + τ = u, M q̈ + C q̇ + g = τ = τ_E(θ − q), fourth-order Runge-Kutta.
+    """
+    arm = make_arm(
+        stiffness=TorsionalStiffness(np.outer([1, 1, 1, 0.2, 0.2, 0.2], [4e3, 4e7])),
+        damping=None,
+        friction=None,
+        kinematic_error=None,
+    )
     law = create('flexible_joint')
     law.on_configure(ControllerSetup.of(law, arm, friction='none'))
     _, theta, omega, _ = law.motor_motion(path.at(0.0))
@@ -177,7 +216,15 @@ def test_flexible_feedforward_alone_moves_a_flexible_arm_along_the_motion(make_a
     def rate(x, u):
         q, dq, th, w = x.reshape(4, 6)
         tau = arm.stiffness.torque(th - q)
-        return np.concatenate([dq, np.linalg.solve(arm.rigid.mass_matrix(q), tau - arm.rigid.bias(q, dq)), w, (u - tau) / arm.rotor_inertia])
+        return np.concatenate(
+            [
+                dq,
+                np.linalg.solve(arm.rigid.mass_matrix(q), tau - arm.rigid.bias(q, dq)),
+                w,
+                (u - tau) / arm.rotor_inertia,
+            ]
+        )
+
     h, time = 5e-4, 0.0
     worst = 0.0
     while time < 0.8:
@@ -204,20 +251,29 @@ def test_the_quick_inverse_is_the_inverse(make_arm, coefficients):
 
 def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
     for law, changes, parameters, expected in [
-            ('adaptive_friction', {'friction': None}, {}, 'friction model'),
-            ('flexible_joint', {'stiffness': None}, {}, 'stiffness'),
-            ('computed_torque', {'drive_gain': None}, {'output': 'current'}, 'drive gain'),
-            ('computed_torque', {}, {'output': 'volts'}, 'effort or current'),
-            ('computed_torque', {}, {'kp': -1.0}, 'kp'),
-            ('computed_torque', {}, {'feedback': True, 'kd': 40.0}, 'kp or ki > 0 of every joint, found none for shoulder_pan_joint'),
-            ('computed_torque', {}, {'feedback': True, 'kp': [400.0] * 5 + [0.0]}, 'none for wrist_3_joint'),
-            ('computed_torque', {}, {'kq': 1.0}, "found 'kq'")]:
+        ('adaptive_friction', {'friction': None}, {}, 'friction model'),
+        ('flexible_joint', {'stiffness': None}, {}, 'stiffness'),
+        ('computed_torque', {'drive_gain': None}, {'output': 'current'}, 'drive gain'),
+        ('computed_torque', {}, {'output': 'volts'}, 'one of effort, current'),
+        ('computed_torque', {}, {'kp': -1.0}, 'kp'),
+        (
+            'computed_torque',
+            {},
+            {'feedback': True, 'kd': 40.0},
+            'kp or ki > 0 of every joint, found none for shoulder_pan_joint',
+        ),
+        ('computed_torque', {}, {'feedback': True, 'kp': [400.0] * 5 + [0.0]}, 'none for wrist_3_joint'),
+        ('computed_torque', {}, {'kq': 1.0}, "found 'kq'"),
+    ]:
         with pytest.raises(JointDynamicsError, match=expected):
             make_loop(law, make_arm(**changes), **parameters)
     with pytest.raises(JointDynamicsError, match=r'shoulder_pan_joint\.rotor_inertia >= 0'):
         make_loop('computed_torque', make_arm(rotor_inertia=-np.ones(6)))
-    for changes in ({'parameters': np.full(84, np.nan)}, {'damping': np.ones(3)},
-                    {'friction': FrictionModel({'F_C0': np.ones(4)}, MaxwellSlip(4))}):
+    for changes in (
+        {'parameters': np.full(84, np.nan)},
+        {'damping': np.ones(3)},
+        {'friction': FrictionModel({'F_C0': np.ones(4)}, MaxwellSlip(4))},
+    ):
         with pytest.raises(JointDynamicsError):
             make_arm(**changes)
     with pytest.raises(JointDynamicsError, match='payload'):
@@ -228,7 +284,9 @@ def test_without_hysteresis_its_compensation_is_static_and_says_so(make_arm, mak
     arm = make_arm(friction=FrictionModel({'F_C0': np.ones(6)}))
     loop = make_loop('adaptive_friction', arm)
     assert any('friction.maxwell_slip' in remark for remark in loop.remarks)
-    np.testing.assert_array_equal(along(loop, path, feed, [1.1]), along(make_loop('adaptive_friction', arm, friction='static'), path, feed, [1.1]))
+    np.testing.assert_array_equal(
+        along(loop, path, feed, [1.1]), along(make_loop('adaptive_friction', arm, friction='static'), path, feed, [1.1])
+    )
 
 
 def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):
@@ -238,6 +296,7 @@ def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):
     q, dq, ddq = rng.normal(size=(3, 6))
     # The same mass by d'Alembert: its weight and inertia force through the Jacobian of the point.
     import pinocchio
+
     model, data = robot.pinocchio, robot.pinocchio.createData()
     pinocchio.forwardKinematics(model, data, q, dq, ddq)
     pinocchio.computeJointJacobians(model, data, q)
@@ -250,7 +309,9 @@ def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):
     J = pinocchio.getJointJacobian(model, data, 6, pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED)
     arm_to = place.rotation @ center
     expected = J[:3].T @ force + J[3:].T @ np.cross(arm_to, force)
-    np.testing.assert_allclose(loaded.rigid.inverse_dynamics(q, dq, ddq) - arm.rigid.inverse_dynamics(q, dq, ddq), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        loaded.rigid.inverse_dynamics(q, dq, ddq) - arm.rigid.inverse_dynamics(q, dq, ddq), expected, atol=1e-9
+    )
     np.testing.assert_array_equal(loaded.rotor_inertia, arm.rotor_inertia)
 
 
@@ -288,7 +349,28 @@ def test_the_hysteresis_is_driven_by_the_angle_of_the_motor(make_arm, make_loop,
         for acceleration in np.linspace(0, 20, 200):
             motion[2, 1] = acceleration
             feed(loop, motion, 0.0)
-            u = loop._law(0.0, 1e-3)
+            u = loop.law_now(0.0, 1e-3)
         loads[name] = u[1] - loop.arm.rigid.inverse_dynamics(*motion[:3])[1] - loop.arm.rotor_inertia[1] * 20
     assert loads['stiff'] == pytest.approx(0.0, abs=1e-9)
     assert loads['flexible'] > 7.0
+
+
+def test_what_of_the_transmission_a_law_leaves_out_is_named(make_arm, make_loop):
+    softer, one = TorsionalStiffness([2e4, 1e8]), np.arange(6) == 1
+    arm = make_arm(stiffness=softer, stiffness_described=one, damping=2.0 * one)
+    every, only = ', '.join(arm.joint_names), arm.joint_names[1]
+
+    def left_out(law, arm, **parameters):
+        loop = make_loop(law, arm, **parameters)
+        return {remark for remark in loop.remarks if 'not used by' in remark}
+
+    assert left_out('computed_torque', arm) == {
+        f'joints.({only}).stiffness: not used by ComputedTorque',
+        f'joints.({every}).kinematic_error: not used by ComputedTorque',
+        f'joints.({only}).damping: not used by ComputedTorque',
+    }
+    # What carries the hysteresis is used for it; the damping is not.
+    assert left_out('adaptive_friction', arm) == {f'joints.({only}).damping: not used by AdaptiveFriction'}
+    assert left_out('flexible_joint', arm) == set()
+    loose = make_arm(backlash=PeriodicMap(np.full(90, 1e-4)), kinematic_error=None, damping=None)
+    assert left_out('flexible_joint', loose) == {f'joints.({every}).backlash: not used by FlexibleJoint'}

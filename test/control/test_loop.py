@@ -1,4 +1,5 @@
 """The loop: what reaches a robot whatever comes in."""
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -25,6 +26,7 @@ def run(loop, path, feed, start, steps, **state):
 
 def test_before_activation_and_after_there_is_no_command(make_loop, path, feed):
     loop = make_loop(activate=False)
+    assert (loop.fallback_reason, loop.warning) == ('not active', '')
     feed(loop, path.at(0.0), 0.0)
     assert loop.step(0.0, T) is None
     loop.activate()
@@ -41,29 +43,34 @@ def test_activation_forgets_what_was_before(make_loop, path, feed):
     list(loop.deactivate())
     loop.activate()
     out = loop.step(time, T)
-    assert 'has not come yet' in loop.doubt
+    assert 'has not come yet' in loop.fallback_reason
     np.testing.assert_array_equal(out, 0)
 
 
 @pytest.mark.parametrize('safe', ['gravity', 'zero'])
-def test_every_doubt_has_a_reason_and_ends_at_the_safe_command(make_loop, path, feed, safe):
+def test_every_fault_has_a_reason_and_ends_at_the_safe_command(make_loop, path, feed, safe):
     loop = make_loop('computed_torque', settings=LoopSettings(safe=safe))
     time, _ = run(loop, path, feed, 0.5, 400)
-    assert loop.doubt == ''
+    assert loop.fallback_reason == ''
     stand = path.at(time)
-    for name, change in {'position of elbow_joint is not a finite': ('state', 'position', np.where(np.arange(6) == 2, np.nan, stand[0])),
-                         'distance from the desired position of shoulder_pan_joint': ('reference', 'position', stand[0] + 0.6),
-                         'speed of shoulder_pan_joint is -10': ('state', 'velocity', np.full(6, -10.0)),
-                         'desired speed of wrist_3_joint': ('reference', 'velocity', np.where(np.arange(6) == 5, 9.0, 0)),
-                         'desired position of elbow_joint': ('reference', 'position', np.where(np.arange(6) == 2, 9.0, stand[0])),
-                         'acceleration of wrist_1_joint is not a finite': ('reference', 'acceleration', np.where(np.arange(6) == 3, np.inf, 0)),
-                         }.items():
+    for name, change in {
+        'position of elbow_joint is not a finite': ('state', 'position', np.where(np.arange(6) == 2, np.nan, stand[0])),
+        'distance from the desired position of shoulder_pan_joint': ('reference', 'position', stand[0] + 0.6),
+        'speed of shoulder_pan_joint is -10': ('state', 'velocity', np.full(6, -10.0)),
+        'desired speed of wrist_3_joint': ('reference', 'velocity', np.where(np.arange(6) == 5, 9.0, 0)),
+        'desired position of elbow_joint': ('reference', 'position', np.where(np.arange(6) == 2, 9.0, stand[0])),
+        'acceleration of wrist_1_joint is not a finite': (
+            'reference',
+            'acceleration',
+            np.where(np.arange(6) == 3, np.inf, 0),
+        ),
+    }.items():
         for _ in range(300):
             feed(loop, stand, time)
             getattr(loop, change[0]).write(change[1], change[2], time)
             out = loop.step(time, T)
             time += T
-            assert name in loop.doubt
+            assert name in loop.fallback_reason
         gravity = loop.arm.rigid.gravity(loop.state['position'])
         if np.isfinite(gravity).all():
             np.testing.assert_allclose(out, gravity if safe == 'gravity' else 0, atol=1e-9)
@@ -72,12 +79,12 @@ def test_every_doubt_has_a_reason_and_ends_at_the_safe_command(make_loop, path, 
     for _ in range(30):
         out = loop.step(time, T)
         time += T
-    assert 'old' in loop.doubt
+    assert 'old' in loop.fallback_reason
     for _ in range(500):
         feed(loop, stand, time)
         out = loop.step(time, T)
         time += T
-    assert loop.doubt == ''
+    assert loop.fallback_reason == ''
     assert loop.gate.weight == 1
 
 
@@ -97,18 +104,20 @@ def test_one_joint_that_stays_away_is_noticed_by_name(make_loop, path, feed):
         motion = path.at(time)
         for quantity, values in zip(('position', 'velocity', 'acceleration'), motion, strict=False):
             loop.reference.write(quantity, values, time)
-        loop.state.write('position', [*motion[0][5:2:-1], *motion[0][1::-1], 7.0], time, [*names[5:2:-1], *names[1::-1], 'gripper'])
+        loop.state.write(
+            'position', [*motion[0][5:2:-1], *motion[0][1::-1], 7.0], time, [*names[5:2:-1], *names[1::-1], 'gripper']
+        )
         loop.step(time, T)
         time += T
     np.testing.assert_array_equal(np.delete(loop.state['position'], 2), np.delete(motion[0], 2))
-    assert 'position of elbow_joint is' in loop.doubt
-    assert 'old' in loop.doubt
+    assert 'position of elbow_joint is' in loop.fallback_reason
+    assert 'old' in loop.fallback_reason
 
 
 def test_slow_inputs_may_be_missing_and_that_is_said(make_loop, path, feed):
     loop = make_loop('adaptive_friction')
     run(loop, path, feed, 0.5, 400)
-    assert loop.doubt == ''
+    assert loop.fallback_reason == ''
     assert 'viscous_excess of shoulder_pan_joint is missing' in loop.warning
     run(loop, path, feed, 1.3, 10, friction_scale=np.ones(6), viscous_excess=np.zeros(6))
     assert loop.warning == ''
@@ -138,13 +147,16 @@ def raise_it(law):
     raise ZeroDivisionError('one over nothing')
 
 
-@pytest.mark.parametrize(('behave', 'expected'), [
-    (raise_it, 'the law raised ZeroDivisionError: one over nothing'),
-    (lambda law: law.command['effort'].fill(np.nan), 'not finite'),
-    (lambda law: law.command.clear(), 'not finite'),
-    (lambda law: law.command.__setitem__('effort', np.zeros(3)), 'ValueError'),
-    (lambda law: law.command.__setitem__('torque', np.zeros(6)), 'KeyError'),
-])
+@pytest.mark.parametrize(
+    ('behave', 'expected'),
+    [
+        (raise_it, 'the law raised ZeroDivisionError: one over nothing'),
+        (lambda law: law.command['effort'].fill(np.nan), 'not finite'),
+        (lambda law: law.command.clear(), 'not finite'),
+        (lambda law: law.command.__setitem__('effort', np.zeros(3)), 'ValueError'),
+        (lambda law: law.command.__setitem__('torque', np.zeros(6)), 'KeyError'),
+    ],
+)
 def test_a_law_that_fails_ends_with_zero_for_good(arm, path, feed, behave, expected):
     law = Law()
     loop = ControlLoop(law, arm)
@@ -155,7 +167,7 @@ def test_a_law_that_fails_ends_with_zero_for_good(arm, path, feed, behave, expec
     time, _ = run(loop, path, feed, time, 1)
     law.behave = lambda law: None
     time, out = run(loop, path, feed, time, 260)
-    assert expected in loop.doubt
+    assert expected in loop.fallback_reason
     np.testing.assert_allclose(out, 0, atol=1e-9)
     loop.activate()
     _, out = run(loop, path, feed, time, 400)
@@ -169,12 +181,15 @@ def test_a_law_cannot_change_what_was_measured(arm, path, feed):
     np.testing.assert_array_equal(loop.state['position'], path.at(time - T)[0])
 
 
-@pytest.mark.parametrize(('claims', 'expected'), [
-    ({'command': InterfaceConfiguration(('elbow_joint/effort',))}, 'not found for shoulder_pan_joint'),
-    ({'command': InterfaceConfiguration(('knee/effort',))}, "'knee/effort'"),
-    ({'command': InterfaceConfiguration()}, 'one command'),
-    ({'state': InterfaceConfiguration(('elbow_joint/colour',))}, "'elbow_joint/colour'"),
-])
+@pytest.mark.parametrize(
+    ('claims', 'expected'),
+    [
+        ({'command': InterfaceConfiguration(('elbow_joint/effort',))}, 'not found for shoulder_pan_joint'),
+        ({'command': InterfaceConfiguration(('knee/effort',))}, "'knee/effort'"),
+        ({'command': InterfaceConfiguration()}, 'one command'),
+        ({'state': InterfaceConfiguration(('elbow_joint/colour',))}, "'elbow_joint/colour'"),
+    ],
+)
 def test_claims_that_cannot_be_met_are_refused(arm, claims, expected):
     with pytest.raises(JointDynamicsError, match=expected):
         ControlLoop(Law(claims=claims), arm)
@@ -216,10 +231,18 @@ def test_bounded_input_or_not_bounded_output_for_ten_minutes(arm, path):
     # The law with the most inputs: feedforward, friction, torque loop and PID.
     rng = np.random.default_rng(7)
     loop, last, time, clock = everything('joint_torque_feedback', arm), np.zeros(6), 0.0, 0.0
-    n, followed, doubts, activations = arm.n, 0, set(), 0
+    n, followed, reasons, activations = arm.n, 0, set(), 0
     offset = np.zeros(n)
     storm = 0
-    quantities = ('position', 'velocity', 'motor_position', 'motor_velocity', 'temperature', 'friction_scale', 'viscous_excess')
+    quantities = (
+        'position',
+        'velocity',
+        'motor_position',
+        'motor_velocity',
+        'temperature',
+        'friction_scale',
+        'viscous_excess',
+    )
     while time < 600.0:
         period = T * 10
         time += period
@@ -231,8 +254,15 @@ def test_bounded_input_or_not_bounded_output_for_ten_minutes(arm, path):
         storm = max(0, storm - 1)
         offset = 0.99 * offset + rng.normal(0, 1e-3, n)
         q = motion[0] + offset
-        values = {'position': q, 'velocity': motion[1] + rng.normal(0, 0.02, n), 'motor_position': q + 1e-3, 'motor_velocity': motion[1],
-                  'temperature': np.full(n, 35.0), 'friction_scale': rng.uniform(0, 2, n), 'viscous_excess': rng.normal(0, 0.1, n)}
+        values = {
+            'position': q,
+            'velocity': motion[1] + rng.normal(0, 0.02, n),
+            'motor_position': q + 1e-3,
+            'motor_velocity': motion[1],
+            'temperature': np.full(n, 35.0),
+            'friction_scale': rng.uniform(0, 2, n),
+            'viscous_excess': rng.normal(0, 0.1, n),
+        }
         for quantity in quantities:
             if bad and rng.random() < 0.3:
                 kind = rng.integers(4)
@@ -251,8 +281,8 @@ def test_bounded_input_or_not_bounded_output_for_ten_minutes(arm, path):
         step = period if not bad or rng.random() < 0.8 else rng.choice([0.0, -1.0, np.nan, 1e9, 1e-9])
         out = loop.step(time + (rng.choice([0.0, -5.0, 3.0]) if bad and rng.random() < 0.1 else 0.0), step)
         last = check(loop, out, last, step)
-        followed += loop.doubt == ''
-        doubts.add(' '.join(loop.doubt.split()[:2]))
+        followed += loop.fallback_reason == ''
+        reasons.add(' '.join(loop.fallback_reason.split()[:2]))
         if loop.gate.failure or rng.random() < 0.002:
             for out in loop.deactivate(T):
                 last = check(loop, out, last, T) if loop.gate.is_open else out
@@ -261,7 +291,7 @@ def test_bounded_input_or_not_bounded_output_for_ten_minutes(arm, path):
             last, activations = np.zeros(n), activations + 1
     # It was a hard time, and yet the law was followed for most of it.
     assert followed > 15_000
-    assert len(doubts) > 5
+    assert len(reasons) > 5
     assert activations > 10
 
 
@@ -270,23 +300,45 @@ class Adversary(RuleBasedStateMachine):
 
     numbers = st.floats(allow_nan=True, allow_infinity=True, width=64) | st.floats(-3, 3)
 
-    @initialize(law=st.sampled_from(['computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback']))
+    @initialize(
+        law=st.sampled_from(['computed_torque', 'adaptive_friction', 'flexible_joint', 'joint_torque_feedback'])
+    )
     def start(self, law):
         robot = RobotModel.from_urdf(ur5e_urdf())
-        friction = FrictionModel({'F_C0': np.full(6, 5.0), 'F_C1': 1e-3, 'F_S': 6.0, 'F_V1': 6.0, 'F_T1': 0.1}, MaxwellSlip(6, 5e-4))
+        friction = FrictionModel(
+            {'F_C0': np.full(6, 5.0), 'F_C1': 1e-3, 'F_S': 6.0, 'F_V1': 6.0, 'F_T1': 0.1}, MaxwellSlip(6, 5e-4)
+        )
         arm = Arm(robot, rotor_inertia=np.ones(6), friction=friction, stiffness=TorsionalStiffness([2e4, 1e8]))
         self.loop = everything(law, arm)
         self.q = np.array([0.1, -1.0, 1.0, 0.2, 0.3, 0.4])
         self.time, self.last = 0.0, np.zeros(6)
 
-    @rule(quantity=st.sampled_from(['position', 'velocity', 'motor_position', 'motor_velocity', 'temperature', 'friction_scale',
-                                    'viscous_excess']), joint=st.integers(0, 5), value=numbers, late=st.floats(0, 0.2))
+    @rule(
+        quantity=st.sampled_from(
+            [
+                'position',
+                'velocity',
+                'motor_position',
+                'motor_velocity',
+                'temperature',
+                'friction_scale',
+                'viscous_excess',
+            ]
+        ),
+        joint=st.integers(0, 5),
+        value=numbers,
+        late=st.floats(0, 0.2),
+    )
     def write_state(self, quantity, joint, value, late):
         values = self.q.copy() if 'position' in quantity else np.zeros(6)
         values[joint] = value
         self.loop.state.write(quantity, values, self.time - late)
 
-    @rule(quantity=st.sampled_from(['position', 'velocity', 'acceleration', 'jerk', 'snap']), joint=st.integers(0, 5), value=numbers)
+    @rule(
+        quantity=st.sampled_from(['position', 'velocity', 'acceleration', 'jerk', 'snap']),
+        joint=st.integers(0, 5),
+        value=numbers,
+    )
     def write_reference(self, quantity, joint, value):
         values = self.q.copy() if quantity == 'position' else np.zeros(6)
         values[joint] = value
@@ -318,7 +370,7 @@ class Adversary(RuleBasedStateMachine):
     @invariant()
     def says_why(self):
         if hasattr(self, 'loop') and self.loop.gate.failure:
-            assert self.loop.doubt
+            assert self.loop.fallback_reason
 
 
 TestAdversary = Adversary.TestCase
@@ -334,8 +386,10 @@ def test_a_joint_without_an_effort_limit_is_refused():
     assert ControlLoop(Law(), arm, LoopSettings(effort_limit=20.0)).gate.limit.max() == 20.0
 
 
-@pytest.mark.parametrize(('settings', 'options', 'holds'), [
-    ({}, {}, True), ({'safe': 'zero'}, {}, False), ({'holds_gravity': False}, {'gravity': False}, False)])
+@pytest.mark.parametrize(
+    ('settings', 'options', 'holds'),
+    [({}, {}, True), ({'safe': 'zero'}, {}, False), ({'holds_gravity': False}, {'gravity': False}, False)],
+)
 def test_an_end_that_holds_goes_to_the_safe_command_and_stays(make_loop, path, feed, settings, options, holds):
     loop = make_loop('computed_torque', settings=LoopSettings(**settings), **options)
     time, last = run(loop, path, feed, 0.5, 400)

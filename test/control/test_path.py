@@ -29,7 +29,7 @@ def test_it_meets_what_is_given_and_is_as_smooth_as_it_says(given, smooth):
             np.testing.assert_allclose(path.at(time)[d], expected[k], atol=1e-9)
     for time in TIME:
         before, after = path.at(time - 1e-9), path.at(time + 1e-9)
-        np.testing.assert_allclose(before[:path.derivatives], after[:path.derivatives], atol=1e-4)
+        np.testing.assert_allclose(before[: path.derivatives], after[: path.derivatives], atol=1e-4)
     # Without accelerations of the ends they jump to rest there; a motion made smooth starts and ends at rest.
     assert path.derivatives == (K if smooth or given != 2 else 2)
     assert smooth or np.abs(path.at(1e-9)[path.derivatives]).max() > 1e-3
@@ -54,7 +54,8 @@ def test_it_rests_before_and_after():
 
 
 def test_samples_of_a_smooth_motion_give_that_motion_back():
-    # 50 points per second of a seventh-degree polynomial with rest at both ends, given as positions, velocities and accelerations.
+    # 50 points per second of a seventh-degree polynomial with rest at both ends, given as positions, velocities and
+    # accelerations.
     coefficients = np.array([0, 0, 0, 0, 35.0, -84.0, 70.0, -20.0])
     time = np.linspace(0, 1, 51)
     q, dq, ddq = (polynomial.polyval(time, polynomial.polyder(coefficients, d))[:, None] for d in range(3))
@@ -77,16 +78,19 @@ def test_a_motion_that_goes_over_into_another_keeps_all_its_derivatives():
         assert second.derivatives == 4
 
 
-@pytest.mark.parametrize(('arguments', 'expected'), [
-    (([0, 0, 1, 2], points()[0]), 'increase'),
-    (([0, 1, 2], points()[0]), 'rows'),
-    (([0], points()[0][:1]), 'two points'),
-    ((TIME, points()[0], None, points()[2]), 'velocities where'),
-    ((TIME, points()[0] * np.nan), 'finite positions'),
-    ((TIME, points()[0], np.full((4, 3), np.inf)), 'finite velocities'),
-    ((TIME, points()[0], points()[1] + 1), 'last point at rest'),
-    ((TIME * np.nan, points()[0]), 'times'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'expected'),
+    [
+        (([0, 0, 1, 2], points()[0]), 'increase'),
+        (([0, 1, 2], points()[0]), 'rows'),
+        (([0], points()[0][:1]), 'two points'),
+        ((TIME, points()[0], None, points()[2]), 'velocities where'),
+        ((TIME, points()[0] * np.nan), 'finite positions'),
+        ((TIME, points()[0], np.full((4, 3), np.inf)), 'finite velocities'),
+        ((TIME, points()[0], points()[1] + 1), 'last point at rest'),
+        ((TIME * np.nan, points()[0]), 'times'),
+    ],
+)
 def test_what_cannot_be_is_refused(arguments, expected):
     with pytest.raises(JointDynamicsError, match=expected), np.errstate(invalid='ignore'):
         Path(*arguments)
@@ -111,3 +115,14 @@ def test_joints_are_found_by_name():
     for names in (['a', 'b'], ['a', 'b', 'c', 'd'], ['a', 'b', 'c', 'a'], []):
         with pytest.raises(JointDynamicsError, match='each of the joints'):
             order_joints(('a', 'b', 'c'), names)
+
+
+def test_whole_numbers_are_numbers_too():
+    start = np.array([[0.0], [0.7], [-0.3], [0.2], [0.0]])
+    whole, real = (
+        Path([0, 1, 3], np.array([[0], [1], [2]], kind), *np.zeros((2, 3, 1), kind), start=start)
+        for kind in (int, float)
+    )
+    np.testing.assert_allclose(whole.at(0.0)[:4], start[:4], atol=1e-12)
+    times = np.linspace(-0.5, 3.5, 41)
+    np.testing.assert_array_equal(whole.sample(times), real.sample(times))

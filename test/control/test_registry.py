@@ -1,4 +1,5 @@
 """Controllers are found by name, those of other packages too."""
+
 import os
 import subprocess
 import sys
@@ -25,13 +26,16 @@ def test_an_unknown_name_names_the_known_ones():
         load('computed_talk')
 
 
-@pytest.mark.parametrize(('values', 'expected'), [
-    (['no.such.module:Law'], "cannot load 'law'.*ModuleNotFoundError"),
-    (['math:pi'], 'subclass of joint_dynamics.control.Controller'),
-    (['pathlib:Path'], 'subclass of joint_dynamics.control.Controller'),
-    (['a:A', 'b:B'], 'one controller .law., found a:A and b:B'),
-    (['joint_dynamics.control.interface:Controller'], 'cannot construct'),
-])
+@pytest.mark.parametrize(
+    ('values', 'expected'),
+    [
+        (['no.such.module:Law'], "expected 'law' .* to load, found ModuleNotFoundError"),
+        (['math:pi'], 'subclass of joint_dynamics.control.Controller'),
+        (['pathlib:Path'], 'subclass of joint_dynamics.control.Controller'),
+        (['a:A', 'b:B'], 'one controller .law., found a:A and b:B'),
+        (['joint_dynamics.control.interface:Controller'], 'expected .* to be made without arguments'),
+    ],
+)
 def test_what_cannot_be_used_is_refused_with_the_reason(monkeypatch, values, expected):
     points = [EntryPoint('law', value, registry.GROUP) for value in values]
     monkeypatch.setattr(registry, 'entry_points', lambda group: points)
@@ -48,9 +52,25 @@ def test_another_installed_package_adds_a_law(tmp_path):
         if path.is_file():
             (source / path.name).write_bytes(path.read_bytes())
     pytest.importorskip('setuptools')
-    subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-index', '--no-deps', '--no-build-isolation', '--no-compile',
-                    '--target', str(site), str(source)], check=True, timeout=120)
-    program = '''
+    subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'pip',
+            'install',
+            '--quiet',
+            '--no-index',
+            '--no-deps',
+            '--no-build-isolation',
+            '--no-compile',
+            '--target',
+            str(site),
+            str(source),
+        ],
+        check=True,
+        timeout=600,
+    )
+    program = """
 import numpy as np
 from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControlLoop, available, create
@@ -65,10 +85,16 @@ for k in range(300):
     loop.state.write('position', np.full(6, 0.1), time)
     loop.reference.write('position', np.zeros(6), time)
     command = loop.step(time, 0.002)
-assert loop.doubt == '', loop.doubt
+assert loop.fallback_reason == '', loop.fallback_reason
 np.testing.assert_allclose(command, -5.0)
 print('followed')
-'''
+"""
     path = os.pathsep.join([str(site), *filter(None, [os.environ.get('PYTHONPATH')])])
-    result = subprocess.run([sys.executable, '-c', program], env={**os.environ, 'PYTHONPATH': path}, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(
+        [sys.executable, '-c', program],
+        env={**os.environ, 'PYTHONPATH': path},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert result.stdout.strip() == 'followed', result.stderr

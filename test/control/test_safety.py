@@ -42,10 +42,10 @@ def test_rate_is_limited(gate):
     np.testing.assert_allclose(gate.step(np.array([100.0, 0.1]), np.zeros(2), 10.0), [33.0, 0.1])
 
 
-def test_a_doubt_ends_at_the_safe_command_within_the_ramp_time_and_comes_back(gate):
+def test_a_fault_ends_at_the_safe_command_within_the_ramp_time_and_comes_back(gate):
     settle(gate, [100.0, 10.0], [-20.0, 5.0])
     for _ in range(int(RAMP / T) + 1):
-        out = gate.step(None, np.array([-20.0, 5.0]), T, doubt=True)
+        out = gate.step(None, np.array([-20.0, 5.0]), T, fallback=True)
     np.testing.assert_allclose(out, [-20.0, 5.0], atol=1e-9)
     for _ in range(int(RAMP / T) + 1):
         out = gate.step(np.array([90.0, 9.0]), np.array([-20.0, 5.0]), T)
@@ -88,17 +88,29 @@ def test_closing_half_way_closes(gate):
     assert not gate.is_open
 
 
-@pytest.mark.parametrize(('arguments', 'expected'), [
-    (([np.inf], [1.0], 1.0), 'finite torque limits'), (([0.0], [1.0], 1.0), 'torque limits'), (([1.0], [1.0, 2.0], 1.0), 'torque limits'),
-    (([1.0], [1.0], 1.0), 'rate limits'), (([1.0], [np.nan], 1.0), 'rate limits'), (([1.0], [9.0], 0.0), 'ramp_time')])
+@pytest.mark.parametrize(
+    ('arguments', 'expected'),
+    [
+        (([np.inf], [1.0], 1.0), 'finite torque limits'),
+        (([0.0], [1.0], 1.0), 'torque limits'),
+        (([1.0], [1.0, 2.0], 1.0), 'torque limits'),
+        (([1.0], [1.0], 1.0), 'rate limits'),
+        (([1.0], [np.nan], 1.0), 'rate limits'),
+        (([1.0], [9.0], 0.0), 'ramp_time'),
+    ],
+)
 def test_limits_that_cannot_keep_the_promise_are_refused(arguments, expected):
     with pytest.raises(JointDynamicsError, match=expected):
         SafetyGate(*arguments)
 
 
 NUMBER = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-200, 200)
-STEP = st.tuples(st.sampled_from(['law', 'none', 'doubt', 'fail', 'close', 'open']) | st.just('law'), st.tuples(NUMBER, NUMBER),
-                 st.tuples(NUMBER, NUMBER), st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 0.02))
+STEP = st.tuples(
+    st.sampled_from(['law', 'none', 'fault', 'fail', 'close', 'open']) | st.just('law'),
+    st.tuples(NUMBER, NUMBER),
+    st.tuples(NUMBER, NUMBER),
+    st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 0.02),
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -117,7 +129,9 @@ def test_whatever_happens_commands_are_finite_limited_in_torque_and_rate_and_non
         else:
             if kind == 'fail':
                 gate.fail('reason')
-            out = gate.step(None if kind == 'none' else np.array(command), np.array(safe), period, doubt=kind == 'doubt')
+            out = gate.step(
+                None if kind == 'none' else np.array(command), np.array(safe), period, fallback=kind == 'fault'
+            )
             assert (out is None) == (not gate.is_open)
             if out is None:
                 continue
@@ -126,3 +140,31 @@ def test_whatever_happens_commands_are_finite_limited_in_torque_and_rate_and_non
             time = min(period, gate.max_period) if period > 0 else 0.0
             assert (np.abs(out - last) <= RATE * time + 1e-9).all()
             last = out
+
+
+def test_a_new_gate_has_neither_failed_nor_opened():
+    gate = SafetyGate(LIMIT, RATE, RAMP)
+    assert (gate.failure, gate.weight, gate.is_open, gate.max_period) == ('', 0.0, False, 0.02)
+    assert gate.limited.dtype == bool and gate.limited.shape == (2,) and not gate.limited.any()
+    assert gate.step(np.ones(2), np.zeros(2), T) is None
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'expected'),
+    [
+        (
+            ([1.0, np.inf], [1e3, 1e3], 0.25),
+            'finite torque limits > 0 of every joint (effort in the URDF, or a parameter), found [1.0, inf]',
+        ),
+        (([1.0], [1e3], 0.0), 'ramp_time and max_period > 0 s, found 0.0 and 0.02'),
+        (
+            ([1.0, 2.0], [8.0, 15.0], 0.25),
+            'rate limits of at least 2 limit / ramp_time, so that the ramp ends in time: [8.0, 16.0], '
+            'found [8.0, 15.0]',
+        ),
+    ],
+)
+def test_what_no_gate_can_be_made_of_is_said(arguments, expected):
+    with pytest.raises(JointDynamicsError) as found:
+        SafetyGate(*arguments)
+    assert str(found.value) == f'gate: expected {expected}'

@@ -1,4 +1,5 @@
 """τ̇_J and τ̈_J against derivatives that were computed in other ways."""
+
 import numpy as np
 import pinocchio
 import pytest
@@ -29,9 +30,16 @@ def test_first_derivative_is_the_exact_one_and_second_its_derivative(rigid, seed
 
     def rate_at(s):
         q, v, a, j, d = motion
-        return exact_rate(rigid, q + v*s + a*s**2/2 + j*s**3/6 + d*s**4/24, v + a*s + j*s**2/2 + d*s**3/6, a + j*s + d*s**2/2, j + d*s)
+        return exact_rate(
+            rigid,
+            q + v * s + a * s**2 / 2 + j * s**3 / 6 + d * s**4 / 24,
+            v + a * s + j * s**2 / 2 + d * s**3 / 6,
+            a + j * s + d * s**2 / 2,
+            j + d * s,
+        )
+
     h = 1e-4
-    expected = (8 * (rate_at(h) - rate_at(-h)) - (rate_at(2*h) - rate_at(-2*h))) / (12*h)
+    expected = (8 * (rate_at(h) - rate_at(-h)) - (rate_at(2 * h) - rate_at(-2 * h))) / (12 * h)
     np.testing.assert_allclose(curvature, expected, rtol=1e-6, atol=1e-5)
 
 
@@ -41,8 +49,10 @@ def test_along_a_path_they_are_the_finite_differences_of_the_torque(rigid, path)
         _, rate, curvature = torque_derivatives(rigid, path.at(time))
         h = 1e-3
         tau_at = [rigid.inverse_dynamics(*path.at(time + k * h)[:3]) for k in range(-2, 3)]
-        np.testing.assert_allclose(rate, (tau_at[0] - 8*tau_at[1] + 8*tau_at[3] - tau_at[4]) / (12*h), rtol=1e-5, atol=1e-5)
-        expected = (-tau_at[0] + 16*tau_at[1] - 30*tau_at[2] + 16*tau_at[3] - tau_at[4]) / (12*h*h)
+        np.testing.assert_allclose(
+            rate, (tau_at[0] - 8 * tau_at[1] + 8 * tau_at[3] - tau_at[4]) / (12 * h), rtol=1e-5, atol=1e-5
+        )
+        expected = (-tau_at[0] + 16 * tau_at[1] - 30 * tau_at[2] + 16 * tau_at[3] - tau_at[4]) / (12 * h * h)
         np.testing.assert_allclose(curvature, expected, rtol=1e-4, atol=1e-3)
 
 

@@ -1,4 +1,5 @@
 """Trajectory mode: the torque at as many points as linear interpolation needs."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +37,9 @@ def test_the_motion_between_the_points_is_the_motion(make_loop, path):
 
 
 def test_a_tighter_tolerance_asks_for_more_points(make_loop, path):
-    counts = [len(fill_effort(make_loop('adaptive_friction'), path, tolerance=share).time) for share in (0.02, 0.004, 0.0005)]
+    counts = [
+        len(fill_effort(make_loop('adaptive_friction'), path, tolerance=share).time) for share in (0.02, 0.004, 0.0005)
+    ]
     assert counts[0] < counts[1] < counts[2]
 
 
@@ -105,6 +108,7 @@ def test_temperature_counts_and_feedback_does_not(make_loop, path):
         if temperature:
             loop.state.write('temperature', np.full(6, temperature), 0.0)
         return fill_effort(loop, path, tolerance=1e-6).effort
+
     np.testing.assert_allclose(filled(), filled(feedback=True, kp=100.0, kd=10.0, ki=10.0), atol=1e-9)
     assert np.abs(filled(60.0)[:100] - filled(25.0)[:100]).max() > 0.2
 
@@ -113,7 +117,7 @@ def test_a_law_that_fails_along_the_motion_is_refused(make_arm, make_loop, path)
     arm = make_arm(friction=FrictionModel({'F_C0': np.ones(6), 'V_S': 1e-300, 'F_S': 1e308, 'mu': 1e-3}))
     loop = make_loop('computed_torque', arm, friction='static')
     loop.controller.friction.gain[:] = np.nan
-    with pytest.raises(JointDynamicsError, match='not finite'):
+    with pytest.raises(JointDynamicsError, match='law: expected a finite command, found'):
         fill_effort(loop, path)
 
 
@@ -141,13 +145,22 @@ def test_positions_of_the_motor_side_come_in_without_a_jump(make_arm, make_loop,
 
 def test_a_speed_loop_on_the_motor_is_given_the_motor_s_speed(make_arm, make_loop, path):
     gain = np.array([200.0, 150.0, 0.0, 20.0, 20.0, 10.0])
-    plain, more = (fill_effort(make_loop('flexible_joint', make_arm(friction=None), friction='none'), path, max_spacing=0.002, speed_gain=value)
-                   for value in (0.0, gain))
+    plain, more = (
+        fill_effort(
+            make_loop('flexible_joint', make_arm(friction=None), friction='none'),
+            path,
+            max_spacing=0.002,
+            speed_gain=value,
+        )
+        for value in (0.0, gain)
+    )
     law = make_loop('flexible_joint', make_arm(friction=None), friction='none').controller
     np.testing.assert_array_equal(more.q, plain.q)
     for k in range(0, len(plain.time), 50):
         motion = path.at(plain.time[k])
-        np.testing.assert_allclose(more.effort[k] - plain.effort[k], gain * (law.motor_reference(motion)[1] - motion[1]), atol=1e-9)
+        np.testing.assert_allclose(
+            more.effort[k] - plain.effort[k], gain * (law.motor_reference(motion)[1] - motion[1]), atol=1e-9
+        )
     assert np.abs(more.effort - plain.effort).max() > 0.1
     with pytest.raises(JointDynamicsError, match='speed_gain'):
         fill_effort(make_loop('flexible_joint'), path, side='motor', speed_gain=gain)
@@ -182,3 +195,13 @@ def test_a_limit_broken_between_two_steps_is_seen(make_arm, make_loop, path, kin
     finally:
         loop.arm.robot.limits = kept
     fill_effort(loop, path, period=0.5)
+
+
+@pytest.mark.parametrize(
+    ('ends', 'period', 'steps'), [([2.5, 5.0], 0.25, 20), ([2.5, 5.0], 0.3, 18), ([1.1], 0.1, 11), ([0.3], 0.1, 3)]
+)
+def test_the_law_steps_evenly_from_point_to_point(make_loop, path, ends, period, steps):
+    """No step longer than the period, and none more for what rounding leaves of a whole number of them."""
+    here = np.tile(path.at(0.0)[0], (len(ends) + 1, 1))
+    still = Path([0.0, *ends], here, np.zeros_like(here), np.zeros_like(here))
+    assert fill_effort(make_loop(), still, period=period).steps == steps + 1

@@ -2,7 +2,8 @@
 
 import pytest
 
-from joint_dynamics.demo.chain import ChainSettings, run_chain
+from joint_dynamics.demo.chain import run_chain
+from joint_dynamics.demo.demo_settings import ChainSettings
 
 
 @pytest.fixture(scope='session')

@@ -1,9 +1,18 @@
 """The demonstration's numbers, held against cases whose answer is known."""
+
 import numpy as np
 import pytest
 
 from joint_dynamics.demo import motions as demo_motions
-from joint_dynamics.demo.comparison import Comparison, compare_parameters, friction_errors, headlines, map_nrmse, mean_squares, reductions
+from joint_dynamics.demo.comparison import (
+    Comparison,
+    compare_parameters,
+    friction_errors,
+    headlines,
+    map_nrmse,
+    mean_squares,
+    reductions,
+)
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.robot import RobotModel
@@ -36,7 +45,10 @@ def test_coverage_counts_what_lies_within_two_deviations():
 def test_the_true_parameters_are_compared_by_name_without_the_linear_friction(model, truth):
     base = model.base_parameters()
     true = base.regroup(np.array(truth['parameters']))
-    identified = [{'name': name, 'expression': '', 'value': value + 0.5, 'std': 1.0} for name, value in zip(base.names, true, strict=True)]
+    identified = [
+        {'name': name, 'expression': '', 'value': value + 0.5, 'std': 1.0}
+        for name, value in zip(base.names, true, strict=True)
+    ]
     comparison = compare_parameters(identified[::-1], truth)
     assert 0 < len(comparison.rows) < base.count
     assert not any(row[0].startswith(('Fv', 'Fc', 'off')) for row in comparison.rows)
@@ -59,7 +71,11 @@ def test_friction_errors_are_those_put_in(truth):
     speeds = np.linspace(0.1, 1.5, 29)[:, None]
     np.testing.assert_allclose(found['friction_identified'], np.tile(10.0 + 5.0 * speeds, len(names)))
     np.testing.assert_allclose(found['friction_adapted'], np.tile(15.0 + 7.0 * speeds, len(names)))
-    expected = 100 * np.linalg.norm(found['friction_adapted'] - found['friction_true'], axis=0) / np.linalg.norm(found['friction_true'], axis=0)
+    expected = (
+        100
+        * np.linalg.norm(found['friction_adapted'] - found['friction_true'], axis=0)
+        / np.linalg.norm(found['friction_true'], axis=0)
+    )
     np.testing.assert_allclose(found['friction_error_adapted_percent'], expected)
 
 
@@ -79,7 +95,12 @@ def test_friction_of_the_truth_grows_with_wear(truth):
 
 def test_mean_squares_of_a_run_with_known_errors():
     time = np.linspace(0, 2, 41)
-    motion = MotionSamples(time, np.column_stack([np.sin(time)] * 2), np.column_stack([np.cos(time)] * 2), np.column_stack([-np.sin(time)] * 2))
+    motion = MotionSamples(
+        time,
+        np.column_stack([np.sin(time)] * 2),
+        np.column_stack([np.cos(time)] * 2),
+        np.column_stack([-np.sin(time)] * 2),
+    )
     fine = np.linspace(-1, 3, 1001)
     q = np.column_stack([np.sin(fine) + 1e-3, np.sin(fine) - 2e-3])
     effort = np.column_stack([time, 2 * time])
@@ -98,8 +119,17 @@ def test_reductions_state_both_means():
 
 
 def test_headlines_show_what_there_is():
-    rows = headlines({'parameter_coverage_percent': 70.0, 'identification': {'median_error_percent': 2.0, 'validation_moving_percent': 0.5,
-                                                                            'validation_residual_percent': 1.0, 'resting_within_percent': 97.0}})
+    rows = headlines(
+        {
+            'parameter_coverage_percent': 70.0,
+            'identification': {
+                'median_error_percent': 2.0,
+                'validation_moving_percent': 0.5,
+                'validation_residual_percent': 1.0,
+                'resting_within_percent': 97.0,
+            },
+        }
+    )
     assert [row[1] for row in rows] == [70.0, 2.0, 0.5, 1.0, 97.0]
 
 

@@ -1,4 +1,5 @@
 """The demonstration as a whole, shortened, and its end by signals at any time: no process is left behind."""
+
 import json
 import os
 import signal
@@ -13,10 +14,10 @@ import yaml
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
-from joint_dynamics.cli.demo import tell
+from joint_dynamics.cli.demo import run_demo
 from joint_dynamics.demo.comparison import friction_errors
+from joint_dynamics.demo.demo_settings import DemoSettings
 from joint_dynamics.demo.report import demo_report
-from joint_dynamics.demo.story import DemoSettings
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 
@@ -53,9 +54,14 @@ def wait_for(condition, what, out=None):
 def demo(tmp_path):
     """The command in a process of its own, with a marker that everything it starts inherits."""
     marker = f'DEMO_TEST={tmp_path}'
-    process = subprocess.Popen([sys.executable, '-m', 'joint_dynamics.cli.main', 'demo', '--out', str(tmp_path / 'out')],
-                               env={**os.environ, 'DEMO_TEST': str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               start_new_session=True)
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'joint_dynamics.cli.main', 'demo', '--out', str(tmp_path / 'out')],
+        env={**os.environ, 'DEMO_TEST': str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     yield process, marker, tmp_path / 'out'
     if process.poll() is None:
         process.kill()
@@ -63,8 +69,11 @@ def demo(tmp_path):
     wait_for(lambda: not descendants(marker), f'still there: {descendants(marker)}')
 
 
-@pytest.mark.parametrize(('number', 'moment'), [(signal.SIGINT, 'identifier'), (signal.SIGTERM, 'simulator'), (signal.SIGKILL, 'identifier')],
-                         ids=['interrupted', 'terminated', 'killed'])
+@pytest.mark.parametrize(
+    ('number', 'moment'),
+    [(signal.SIGINT, 'identifier'), (signal.SIGTERM, 'simulator'), (signal.SIGKILL, 'identifier')],
+    ids=['interrupted', 'terminated', 'killed'],
+)
 def test_ended_at_any_time_it_leaves_no_process_and_no_half_result(demo, number, moment):
     process, marker, out = demo
     wait_for(lambda: (out / 'logs' / f'{moment}.log').exists() or process.poll() is not None, f'{moment} to start', out)
@@ -84,24 +93,38 @@ def test_ended_at_any_time_it_leaves_no_process_and_no_half_result(demo, number,
 
 def test_a_node_that_dies_ends_the_demonstration_with_one_line_and_status_2(demo):
     process, marker, out = demo
-    wait_for(lambda: (out / 'logs' / 'identifier.log').exists() or process.poll() is not None, 'identifier to start', out)
+    wait_for(
+        lambda: (out / 'logs' / 'identifier.log').exists() or process.poll() is not None, 'identifier to start', out
+    )
 
     def simulators():
-        return [pid for pid in descendants(marker) if b'joint_dynamics.nodes.simulator' in Path(f'/proc/{pid}/cmdline').read_bytes()]
+        return [
+            pid
+            for pid in descendants(marker)
+            if b'joint_dynamics.nodes.simulator' in Path(f'/proc/{pid}/cmdline').read_bytes()
+        ]
+
     wait_for(simulators, 'the simulator', out)
     for pid in simulators():
         os.kill(pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
-    assert errors.strip().startswith('joint-dynamics demo: simulator ended by itself')
+    assert errors.strip().startswith(
+        'joint-dynamics demo: simulator: expected it to go on, found that it ended by itself'
+    )
     assert len(errors.strip().splitlines()) == 1
     assert not descendants(marker)
 
 
 def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_starts(tmp_path):
     (tmp_path / 'file').write_text('')
-    done = subprocess.run([sys.executable, '-m', 'joint_dynamics.cli.main', 'demo', '--out', str(tmp_path / 'file' / 'out')], text=True,
-                          capture_output=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        [sys.executable, '-m', 'joint_dynamics.cli.main', 'demo', '--out', str(tmp_path / 'file' / 'out')],
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert done.returncode == 2
     assert 'joint-dynamics demo: output folder' in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -109,9 +132,12 @@ def test_an_output_folder_that_cannot_be_written_is_refused_before_anything_star
 
 def test_mujoco_is_asked_for_by_name_and_a_seed_is_a_number_from_0(tmp_path, monkeypatch, capsys):
     from joint_dynamics.cli import main as command
+
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None if name == 'mujoco' else object())
-    for arguments, reason in ((['--engine', 'mujoco'], 'expected the package mujoco, not found'),
-                              (['--seed', '-1'], 'expected a seed >= 0, found -1')):
+    for arguments, reason in (
+        (['--engine', 'mujoco'], 'expected the package mujoco, not found'),
+        (['--seed', '-1'], 'demo.seed: expected a whole number, ≥ 0, found -1'),
+    ):
         assert command.main(['demo', '--out', str(tmp_path), *arguments]) == 2
         assert reason in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -123,9 +149,10 @@ def test_the_first_half_finds_the_robot(tmp_path, engine):
     if engine == 'mujoco':
         pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
     settings = DemoSettings(seed=1, engine=engine, budget=15.0, period=8.0, repeats=1, online=False)
-    summary, results = tell(settings, tmp_path)
+    summary, results = run_demo(settings, tmp_path)
     assert summary['identification']['validation_moving_percent'] < 3.0
-    # a joint that rests holds any torque within its friction's level: no residual says how good the model is, only the stated 95 % interval does
+    # a joint that rests holds any torque within its friction's level: no residual says how good the model is, only the
+    # stated 95 % interval does
     assert summary['identification']['resting_within_percent'] > 80.0
     assert summary['identification']['median_error_percent'] < 15.0
     assert 0.0 < summary['parameter_coverage_percent'] <= 100.0
@@ -166,6 +193,7 @@ def every_number(document):
 
 def test_a_trajectory_of_another_size_is_refused():
     from joint_dynamics.demo.robot import efforts_of, trajectory_message
+
     time_, q = np.array([0.5, 1.25]), np.arange(4.0).reshape(2, 2)
     message = trajectory_message(['a', 'b'], time_, q, effort=10 * q)
     assert [point.positions.tolist() for point in message.points] == q.tolist()

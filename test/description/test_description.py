@@ -1,4 +1,5 @@
 """The dynamics description: a round trip loses nothing; what is wrong is refused with its path."""
+
 import copy
 
 import numpy as np
@@ -6,25 +7,48 @@ import pinocchio
 import pytest
 import yaml
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription, export_urdf, pseudo_inertia
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, RobotModel
 
-URDF = """<robot name="two"><link name="base"/><link name="l1"/><link name="l2"/><link name="tool"><inertial><mass value="1"/>
+URDF = """<robot name="two"><link name="base"/><link name="l1"/><link name="l2"/><link name="tool"><inertial>
+  <mass value="1"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
-<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
-<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0" rpy="1.5708 0 0"/><axis xyz="0 0 1"/>
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/>
+  <limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
+<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0" rpy="1.5708 0 0"/>
+  <axis xyz="0 0 1"/>
 <limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
 <joint name="flange" type="fixed"><parent link="l2"/><child link="tool"/></joint></robot>"""
 
 
 def document():
-    link = {'XX': 0.3, 'XY': 0.01, 'XZ': 0.0, 'YY': 0.4, 'YZ': 0.02, 'ZZ': 0.5, 'MX': 0.2, 'MY': 0.1, 'MZ': 0.3, 'M': 2.0}
-    joint = {'drive_gain': {'value': 9.1, 'std': 0.1}, 'rotor_inertia': {'value': 0.4, 'std': None},
-             'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 4.0, 'offset': 0.1}, 'standard_deviations': {'F_C0': 0.05}},
-             'stiffness': {'coefficients': [1e4, 1e9]}, 'damping': {'value': 10.0}}
-    return {'robot': {'joint_names': ['j1', 'j2'], 'urdf': URDF}, 'inertial': {'standard': {'j1': dict(link), 'j2': dict(link)}},
-            'joints': {'j1': copy.deepcopy(joint), 'j2': copy.deepcopy(joint)}, 'provenance': {'method': 'by hand', 'recordings': ['a']}}
+    link = {
+        'XX': 0.3,
+        'XY': 0.01,
+        'XZ': 0.0,
+        'YY': 0.4,
+        'YZ': 0.02,
+        'ZZ': 0.5,
+        'MX': 0.2,
+        'MY': 0.1,
+        'MZ': 0.3,
+        'M': 2.0,
+    }
+    joint = {
+        'drive_gain': {'value': 9.1, 'std': 0.1},
+        'rotor_inertia': {'value': 0.4, 'std': None},
+        'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 4.0, 'offset': 0.1}, 'standard_deviations': {'F_C0': 0.05}},
+        'stiffness': {'coefficients': [1e4, 1e9]},
+        'damping': {'value': 10.0},
+    }
+    return {
+        'robot': {'joint_names': ['j1', 'j2'], 'urdf': URDF},
+        'inertial': {'standard': {'j1': dict(link), 'j2': dict(link)}},
+        'joints': {'j1': copy.deepcopy(joint), 'j2': copy.deepcopy(joint)},
+        'provenance': {'method': 'by hand', 'recordings': ['a']},
+    }
 
 
 def test_round_trip_keeps_every_number(tmp_path):
@@ -36,22 +60,41 @@ def test_round_trip_keeps_every_number(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ['dynamics.yaml']
 
 
-@pytest.mark.parametrize(('path', 'value', 'message'), [
-    (('version',), 3, 'version: expected 2, found 3'),
-    (('format',), 'urdf', "format: expected 'joint_dynamics'"),
-    (('colour',), 'red', 'colour: expected one of'),
-    (('robot', 'joint_names'), ['j1', 'j1'], 'robot.joint_names: expected at least one joint, each once'),
-    (('robot', 'joint_names'), ['j1', 'j2', 'j3'], 'joints.j3: expected this joint'),
-    (('robot', 'joint_names'), ['j1'], 'joints.j2: expected a joint of robot.joint_names'),
-    (('joints', 'j1', 'drive_gain', 'value'), float('nan'), 'joints.j1.drive_gain.value: expected a finite number, found nan'),
-    (('joints', 'j1', 'drive_gain', 'value'), '9', "joints.j1.drive_gain.value: expected a finite number, found '9'"),
-    (('joints', 'j2', 'friction', 'parameters', 'F_X'), 1.0, "joints.j2.friction: expected a friction document .*F_X"),
-    (('joints', 'j2', 'friction', 'parameters', 'F_C0'), float('inf'), 'joints.j2.friction.parameters.F_C0: expected a finite number'),
-    (('joints', 'j2', 'stiffness', 'coefficients'), [], 'joints.j2.stiffness.coefficients'),
-    (('joints', 'j2', 'backlash'), {'type': 'table'}, 'joints.j2.backlash: expected a periodic map'),
-    (('inertial', 'standard', 'j1', 'XX'), None, 'inertial.standard.j1.XX: expected a finite number'),
-    (('provenance', 'residual'), float('inf'), 'provenance.residual: expected a finite number'),
-])
+@pytest.mark.parametrize(
+    ('path', 'value', 'message'),
+    [
+        (('version',), 3, 'version: expected 2, found 3'),
+        (('format',), 'urdf', "format: expected 'joint_dynamics'"),
+        (('colour',), 'red', 'colour: expected one of'),
+        (('robot', 'joint_names'), ['j1', 'j1'], 'robot.joint_names: expected at least one joint, each once'),
+        (('robot', 'joint_names'), ['j1', 'j2', 'j3'], 'joints.j3: expected this joint'),
+        (('robot', 'joint_names'), ['j1'], 'joints.j2: expected a joint of robot.joint_names'),
+        (
+            ('joints', 'j1', 'drive_gain', 'value'),
+            float('nan'),
+            'joints.j1.drive_gain.value: expected a finite number, found nan',
+        ),
+        (
+            ('joints', 'j1', 'drive_gain', 'value'),
+            '9',
+            "joints.j1.drive_gain.value: expected a finite number, found '9'",
+        ),
+        (
+            ('joints', 'j2', 'friction', 'parameters', 'F_X'),
+            1.0,
+            'joints.j2.friction: expected a friction document .*F_X',
+        ),
+        (
+            ('joints', 'j2', 'friction', 'parameters', 'F_C0'),
+            float('inf'),
+            'joints.j2.friction.parameters.F_C0: expected a finite number',
+        ),
+        (('joints', 'j2', 'stiffness', 'coefficients'), [], 'joints.j2.stiffness.coefficients'),
+        (('joints', 'j2', 'backlash'), {'type': 'table'}, 'joints.j2.backlash: expected a periodic map'),
+        (('inertial', 'standard', 'j1', 'XX'), None, 'inertial.standard.j1.XX: expected a finite number'),
+        (('provenance', 'residual'), float('inf'), 'provenance.residual: expected a finite number'),
+    ],
+)
 def test_what_is_wrong_is_refused_with_its_path(path, value, message):
     values = {'format': 'joint_dynamics', 'version': 2, **document()}
     part = values
@@ -63,7 +106,12 @@ def test_what_is_wrong_is_refused_with_its_path(path, value, message):
 
 
 def test_text_that_is_no_description():
-    for text, message in (('[1, 2]', 'expected a mapping'), ('{a: ', 'expected YAML'), ('robot: {}', 'format: expected this field'), ('', 'expected a mapping')):
+    for text, message in (
+        ('[1, 2]', 'expected a mapping'),
+        ('{a: ', 'expected YAML'),
+        ('robot: {}', 'format: expected this field'),
+        ('', 'expected a mapping'),
+    ):
         with pytest.raises(JointDynamicsError, match=message):
             DynamicsDescription.from_yaml(text)
 
@@ -86,8 +134,6 @@ def test_arrays_come_by_joint_name():
     description = DynamicsDescription(document())
     description.document['joints']['j2']['drive_gain']['value'] = 5.0
     assert description.values('drive_gain', ['j2', 'j1']).tolist() == [5.0, 9.1]
-    assert description.friction(['j2', 'j1']).parameters['F_C0'].tolist() == [3.0, 3.0]
-    assert description.stiffness().coefficients.shape == (2, 2)
     assert description.scale().tolist() == [[1, 0], [1, 0]]
     with pytest.raises(JointDynamicsError, match=r'joints.j1.gear_ratio: expected this field'):
         description.values('gear_ratio')
@@ -99,9 +145,9 @@ def test_standard_parameters_follow_the_models_order():
     description = DynamicsDescription(document())
     model = description.robot_model()
     values = dict(zip(model.parameter_names, description.standard_parameters(model), strict=True))
-    assert (values['ZZ_2'], values['Ia_1'], values['Fv_1'], values['Fc_2'], values['off_1']) == (0.5, 0.4, 4.0, 3.0, 0.1)
-    rigid = description.standard_parameters(model, friction=False)
-    assert np.count_nonzero(rigid.reshape(2, PER_JOINT)[:, 11:]) == 0
+    assert (values['ZZ_2'], values['Ia_1']) == (0.5, 0.4)
+    # Friction is the friction model's.
+    assert [values[f'{name}_{k}'] for name in ('Fv', 'Fc', 'off') for k in (1, 2)] == [0.0] * 6
 
 
 def test_exported_urdf_gives_the_same_torques(tmp_path):
@@ -114,7 +160,9 @@ def test_exported_urdf_gives_the_same_torques(tmp_path):
     standard[[k for k, name in enumerate(model.parameter_names) if name.split('_')[0] not in INERTIAL]] = 0
     workspace = exported.createData()
     for state in zip(*model.random_states(20, np.random.default_rng(0)), strict=True):
-        assert np.allclose(pinocchio.rnea(exported, workspace, *state), model.inverse_dynamics(*state, standard), rtol=1e-6, atol=1e-9)
+        assert np.allclose(
+            pinocchio.rnea(exported, workspace, *state), model.inverse_dynamics(*state, standard), rtol=1e-6, atol=1e-9
+        )
 
 
 def test_a_link_that_is_no_body_is_named(tmp_path):
@@ -126,22 +174,37 @@ def test_a_link_that_is_no_body_is_named(tmp_path):
 
 
 def test_yaml_has_nothing_but_plain_data():
-    assert yaml.safe_load(DynamicsDescription(document()).to_yaml())['joints']['j1']['rotor_inertia'] == {'value': 0.4, 'std': None}
+    assert yaml.safe_load(DynamicsDescription(document()).to_yaml())['joints']['j1']['rotor_inertia'] == {
+        'value': 0.4,
+        'std': None,
+    }
 
 
-@pytest.mark.parametrize(('slip', 'stays'), [
-    ({'operators': 2, 'limits': [1e-4, 1.0], 'stiffness': [5e3, 0.5]}, False), ({'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}, True)])
+@pytest.mark.parametrize(
+    ('slip', 'stays'),
+    [
+        ({'operators': 2, 'limits': [1e-4, 1.0], 'stiffness': [5e3, 0.5]}, False),
+        ({'operators': 4, 'r_Delta': 4.0, 'r_k': 2.0}, True),
+    ],
+)
 def test_a_document_of_version_1_is_brought_up_to_date(slip, stays):
-    """Its Maxwell-slip parts had their length in `backlash`; what identification of a robot put there is no backlash."""
+    """Its Maxwell-slip parts had their length in `backlash`.
+
+    What identification of a robot put there is no backlash.
+    """
     old = copy.deepcopy(document())
     old['version'] = 1
     for part in old['joints'].values():
         part['friction'] = {'parameters': {'F_C0': 2.0}, 'maxwell_slip': slip}
         part['backlash'] = {'type': 'table', 'period': 6.283185307179586, 'values': [2e-3]}
-    new = DynamicsDescription.from_yaml(DynamicsDescription({**old, 'version': 1, 'format': 'joint_dynamics'}).to_yaml())
+    new = DynamicsDescription.from_yaml(
+        DynamicsDescription({**old, 'version': 1, 'format': 'joint_dynamics'}).to_yaml()
+    )
     assert new.document['version'] == 2
-    assert new.friction().maxwell_slip.presliding.minimum == 2e-3
+    assert Arm.of_joints(new).friction.maxwell_slip.presliding.minimum == 2e-3
     assert all(('backlash' in part) == stays for part in new.document['joints'].values())
     del old['joints']['j1']['backlash']
-    with pytest.raises(JointDynamicsError, match=r'joints\.j1\.backlash: expected this field beside a Maxwell-slip part'):
+    with pytest.raises(
+        JointDynamicsError, match=r'joints\.j1\.backlash: expected this field beside a Maxwell-slip part'
+    ):
         DynamicsDescription(old)

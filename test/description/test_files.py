@@ -1,4 +1,5 @@
 """Files are written whole, sets all at once, whenever the writer is killed; nothing is left behind."""
+
 import fcntl
 import json
 import os
@@ -7,7 +8,14 @@ import stat
 
 import pytest
 
-from joint_dynamics.description import DynamicsDescription, files, prepare_folder, write_atomically, write_result, write_set
+from joint_dynamics.description import (
+    DynamicsDescription,
+    files,
+    prepare_folder,
+    write_atomically,
+    write_result,
+    write_set,
+)
 from joint_dynamics.description.files import current
 from joint_dynamics.errors import JointDynamicsError
 
@@ -28,7 +36,9 @@ def killed_at(step, work):
                 if count > step:
                     os.kill(os.getpid(), 9)
                 return call(*arguments, **keys)
+
             return counted
+
         for name in CALLS:
             setattr(os, name, counting(getattr(os, name)))
         work()
@@ -111,7 +121,9 @@ def test_a_set_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch):
     (tmp_path / 'd').mkdir()
     with pytest.raises(JointDynamicsError, match='can be written'):
         write_set(tmp_path, {'a.yaml': 'new', 'd': 'new'})
-    monkeypatch.setattr(files.os, 'fsync', lambda descriptor: (_ for _ in ()).throw(OSError(28, 'No space left on device')))
+    monkeypatch.setattr(
+        files.os, 'fsync', lambda descriptor: (_ for _ in ()).throw(OSError(28, 'No space left on device'))
+    )
     with pytest.raises(JointDynamicsError, match='No space left'):
         write_set(tmp_path, dict.fromkeys(NAMES, 'new'))
     assert contents(tmp_path) == dict.fromkeys(NAMES, 'old')
@@ -129,23 +141,29 @@ class Page:
         return self.text
 
 
-def test_doubt_never_takes_the_place_of_what_is_believed(tmp_path):
-    def write(value, believable):
-        description = DynamicsDescription({'robot': {'joint_names': ['a']}, 'joints': {'a': {'damping': {'value': value}}}})
-        return write_result(tmp_path, description, {'value': value}, Page(), believable)
+def test_what_is_not_reliable_never_takes_the_place_of_what_is(tmp_path):
+    def write(value, reliable):
+        description = DynamicsDescription(
+            {'robot': {'joint_names': ['a']}, 'joints': {'a': {'damping': {'value': value}}}}
+        )
+        return write_result(tmp_path, description, {'value': value}, Page(), reliable)
 
     def found(name):
         return DynamicsDescription.load(tmp_path / name).joint('a')['damping']['value']
 
-    assert write(1.0, False) == ['dynamics.not_believable.yaml', 'summary.not_believable.json', 'report.not_believable.html']
-    assert sorted(item.name for item in tmp_path.iterdir()) == ['dynamics.not_believable.yaml', 'report.not_believable.html', 'summary.not_believable.json']
+    assert write(1.0, False) == ['dynamics.not_reliable.yaml', 'summary.not_reliable.json', 'report.not_reliable.html']
+    assert sorted(item.name for item in tmp_path.iterdir()) == [
+        'dynamics.not_reliable.yaml',
+        'report.not_reliable.html',
+        'summary.not_reliable.json',
+    ]
     assert write(2.0, True) == ['dynamics.yaml', 'summary.json', 'report.html']
     assert sorted(item.name for item in tmp_path.iterdir()) == ['dynamics.yaml', 'report.html', 'summary.json']
     write(3.0, False)
-    assert (found('dynamics.yaml'), found('dynamics.not_believable.yaml')) == (2.0, 3.0)
+    assert (found('dynamics.yaml'), found('dynamics.not_reliable.yaml')) == (2.0, 3.0)
     assert json.loads((tmp_path / 'summary.json').read_text())['value'] == 2.0
     runs = set()
-    for part in ('', '.not_believable'):
+    for part in ('', '.not_reliable'):
         run = json.loads((tmp_path / f'summary{part}.json').read_text())['run']
         assert DynamicsDescription.load(tmp_path / f'dynamics{part}.yaml').document['provenance']['run'] == run
         assert re.search(run, (tmp_path / f'report{part}.html').read_text())

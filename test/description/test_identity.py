@@ -1,4 +1,5 @@
 """A description says which robot it belongs to; what is used with another one is refused, naming joint and quantity."""
+
 import logging
 import re
 
@@ -6,16 +7,20 @@ import numpy as np
 import pytest
 
 from joint_dynamics.description import DynamicsDescription, export_urdf, identity_of
-from joint_dynamics.description.description import _tell_unchecked
+from joint_dynamics.description.description import tell_unchecked
 from joint_dynamics.description.identity import TOLERANCE, differences
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import INERTIAL, RobotModel
 
 URDF = """<robot name="two"><link name="base"/>
-<link name="l1"><inertial><origin xyz="0 0 0.1"/><mass value="4"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
-<link name="l2"><inertial><origin xyz="0 0 0.1"/><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
-<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
-<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0" rpy="1.5708 0 0"/><axis xyz="0 0 1"/>
+<link name="l1"><inertial><origin xyz="0 0 0.1"/><mass value="4"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<link name="l2"><inertial><origin xyz="0 0 0.1"/><mass value="2"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/>
+  <limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
+<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0" rpy="1.5708 0 0"/>
+  <axis xyz="0 0 1"/>
 <limit lower="-3" upper="3" velocity="3" effort="4"/></joint></robot>"""
 
 
@@ -23,8 +28,13 @@ def described(model, scale=1.0, **changes):
     link = dict.fromkeys(INERTIAL, 0.0)
     standard = {name: {**link, 'M': scale * mass} for name, mass in zip(model.joint_names, (4.0, 2.0), strict=True)}
     robot = {'joint_names': list(model.joint_names), **model.kinematics(), 'identity': identity_of(model), **changes}
-    return DynamicsDescription({'robot': {key: value for key, value in robot.items() if value is not None}, 'inertial': {'standard': standard},
-                                'joints': {name: {} for name in model.joint_names}})
+    return DynamicsDescription(
+        {
+            'robot': {key: value for key, value in robot.items() if value is not None},
+            'inertial': {'standard': standard},
+            'joints': {name: {} for name in model.joint_names},
+        }
+    )
 
 
 @pytest.fixture
@@ -33,13 +43,30 @@ def model():
 
 
 OTHERS = {
-    'another length': (URDF.replace('0.3 0 0', '0.35 0 0'), r'offset \[m\] of j2 is \[0.3, 0, 0\] in the description, \[0.35, 0, 0\] of the robot'),
-    'another rotation': (URDF.replace('1.5708', '1.4708'), r'rotation \(roll, pitch, yaw\) \[rad\] of j2 is \[1.5708, 0, 0\] .*, \[1.4708, 0, 0\]'),
-    'another axis': (URDF.replace('<axis xyz="0 0 1"/>\n', '<axis xyz="0 0 -1"/>\n'), r'axis of j2 is \[0, 0, 1\] in the description, \[0, 0, -1\] of the robot'),
-    'another type': (URDF.replace('name="j1" type="revolute"', 'name="j1" type="prismatic"'), 'type of j1 is revolute in the description, prismatic of the robot'),
-    'ten times heavier': (URDF.replace('mass value="4"', 'mass value="40"').replace('mass value="2"', 'mass value="20"'),
-                          'mass of the moving links is 6 kg in the URDF of the description, 60 kg in that of the robot'),
-    'another name': (URDF.replace('"j2"', '"j3"'), 'joint j2 is in the description only; joint j3 is of the robot only'),
+    'another length': (
+        URDF.replace('0.3 0 0', '0.35 0 0'),
+        r'offset \[m\] of j2 is \[0.3, 0, 0\] in the description, \[0.35, 0, 0\] of the robot',
+    ),
+    'another rotation': (
+        URDF.replace('1.5708', '1.4708'),
+        r'rotation \(roll, pitch, yaw\) \[rad\] of j2 is \[1.5708, 0, 0\] .*, \[1.4708, 0, 0\]',
+    ),
+    'another axis': (
+        URDF.replace('<axis xyz="0 0 1"/>\n', '<axis xyz="0 0 -1"/>\n'),
+        r'axis of j2 is \[0, 0, 1\] in the description, \[0, 0, -1\] of the robot',
+    ),
+    'another type': (
+        URDF.replace('name="j1" type="revolute"', 'name="j1" type="prismatic"'),
+        'type of j1 is revolute in the description, prismatic of the robot',
+    ),
+    'ten times heavier': (
+        URDF.replace('mass value="4"', 'mass value="40"').replace('mass value="2"', 'mass value="20"'),
+        'mass of the moving links is 6 kg in the URDF of the description, 60 kg in that of the robot',
+    ),
+    'another name': (
+        URDF.replace('"j2"', '"j3"'),
+        'joint j2 is in the description only; joint j3 is of the robot only',
+    ),
 }
 
 
@@ -56,7 +83,9 @@ def test_another_robot_is_refused_with_what_differs(model, text, message, stored
 
 def test_coupling_belongs_to_the_identity(model):
     coupled = RobotModel.from_urdf(URDF, coupling=[[1, 0], [0.5, 1]])
-    with pytest.raises(JointDynamicsError, match=r'coupling of its motor of j2 is none in the description, \[0.5, 1\] of the robot'):
+    with pytest.raises(
+        JointDynamicsError, match=r'coupling of its motor of j2 is none in the description, \[0.5, 1\] of the robot'
+    ):
         described(model).check_robot(coupled)
 
 
@@ -67,12 +96,19 @@ def test_the_same_robot_is_the_same_however_it_is_written(model, ur, ur_table, t
     assert identity_of(stored.robot_model())['hash'] == identity_of(model)['hash']
     near = URDF.replace('0.3 0 0', f'{0.3 + 0.4 * TOLERANCE} 0 0').replace('1.5708', '1.57079632679')
     stored.check_robot(RobotModel.from_urdf(near))
-    stored.check_robot(RobotModel.from_urdf(re.sub(r'<limit[^>]*>', '<limit lower="-1" upper="1" velocity="2" effort="2"/>', URDF), mounting=[np.pi, 0, 0]))
+    stored.check_robot(
+        RobotModel.from_urdf(
+            re.sub(r'<limit[^>]*>', '<limit lower="-1" upper="1" velocity="2" effort="2"/>', URDF),
+            mounting=[np.pi, 0, 0],
+        )
+    )
     assert differences(identity_of(RobotModel.from_mdh(ur_table)), identity_of(ur)) == []
 
 
 def test_pitch_of_a_quarter_turn_has_many_angles_and_is_one_rotation(model):
-    turned = {yaw: RobotModel.from_urdf(URDF.replace('1.5708 0 0', f'{yaw} 1.5707963267949 {yaw}')) for yaw in (0.0, 0.3)}
+    turned = {
+        yaw: RobotModel.from_urdf(URDF.replace('1.5708 0 0', f'{yaw} 1.5707963267949 {yaw}')) for yaw in (0.0, 0.3)
+    }
     described(turned[0.0]).check_robot(turned[0.3])
 
 
@@ -85,20 +121,30 @@ def test_the_identity_can_be_read(model):
     identity = identity_of(model)
     assert identity['version'] == 1
     assert identity['mass'] == 6.0
-    assert identity['joints']['j2'] == {'type': 'revolute', 'parent': 'j1', 'offset': [0.3, 0.0, 0.0], 'rotation': [1.5708, 0.0, 0.0], 'axis': [0.0, 0.0, 1.0]}
-    assert identity_of(RobotModel.from_urdf(URDF))['hash'] == identity['hash'], 'the same in every process and version: it is written into files'
+    assert identity['joints']['j2'] == {
+        'type': 'revolute',
+        'parent': 'j1',
+        'offset': [0.3, 0.0, 0.0],
+        'rotation': [1.5708, 0.0, 0.0],
+        'axis': [0.0, 0.0, 1.0],
+    }
+    assert identity_of(RobotModel.from_urdf(URDF))['hash'] == identity['hash'], (
+        'the same in every process and version: it is written into files'
+    )
     assert re.fullmatch('[0-9a-f]{16}', identity['hash'])
 
 
 def test_a_description_without_any_of_it_still_loads_and_says_so_once(model, caplog):
     old = described(model, identity=None, urdf=None)
-    _tell_unchecked.cache_clear()
+    tell_unchecked.cache_clear()
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             old.standard_parameters(model)
             old.check_robot(RobotModel.from_urdf(OTHERS['another length'][0]))
     assert [record.message for record in caplog.records] == [
-        'the dynamics description does not say which robot it belongs to (robot.identity): only the names of joints are compared; identify anew to have it']
+        'the dynamics description does not say which robot it belongs to (robot.identity): only the names of joints are'
+        ' compared; identify anew to have it'
+    ]
 
 
 def test_export_into_the_urdf_of_another_robot_is_refused(model, tmp_path):

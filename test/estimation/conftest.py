@@ -1,7 +1,10 @@
-"""A single joint computed backwards, from the link's motion to the current, for chapter 3 of the thesis; and a simulated robot.
+"""A single joint computed backwards, from the link's motion to the current, for chapter 3 of the thesis.
+
+A simulated robot.
 
 Nothing here uses joint_dynamics.joint: elasticity, hysteresis and friction are written out anew.
 """
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +14,10 @@ MOVES = {'v': np.pi, 'a': 12.0, 'distance': 2 * np.pi}
 
 
 def bang_coast_bang(rng, seconds, period):
-    """Acceleration (N,) of random moves, 30 to 100 % of the limits, with waits up to 1 s between them; jumps smoothed over 60 ms."""
+    """Acceleration (N,) of random moves, 30 to 100 % of the limits, with waits up to 1 s between them.
+
+    Jumps smoothed over 60 ms.
+    """
     samples = int(seconds / period)
     acceleration = np.zeros(samples)
     k, q = 0, 0.0
@@ -21,8 +27,8 @@ def bang_coast_bang(rng, seconds, period):
         direction = -1.0 if q > 0 else 1.0
         ramp, coast = int(v / a / period), int(max(distance / v - v / a, 0.0) / period)
         move = direction * np.concatenate([np.full(ramp, a), np.zeros(coast), np.full(ramp, -a)])
-        part = move[:max(samples - k, 0)]
-        acceleration[k:k + part.size] = part
+        part = move[: max(samples - k, 0)]
+        acceleration[k : k + part.size] = part
         k += move.size
         q += direction * distance
     w = np.hanning(int(0.06 / period) | 1)
@@ -44,10 +50,12 @@ def hysteresis(theta, width=1e-3):
 
 
 def make_joint(seed=0, seconds=35.0, period=1e-3, stiffness=(2e4, 3e9), noise=0.5, acceleration=None, offset=0.0):
-    """A base joint as in thesis chapter 3: 3 kg·m² about a vertical axis, encoders of 2¹⁹ and 2²⁰ counts, friction of 8 N·m and viscous.
+    """A base joint as in thesis chapter 3.
 
-    acceleration (N,) instead of bang-coast-bang; offset N·m: constant torque of the link. Returns measured q, theta, motor_torque and true phi,
-    torque, friction, dtheta, all (N,), and the constants.
+    3 kg·m² about a vertical axis, encoders of 2¹⁹ and 2²⁰ counts, friction of 8 N·m and viscous.
+
+    acceleration (N,) instead of bang-coast-bang; offset N·m: constant torque of the link. Returns measured q, theta,
+    motor_torque and true phi, torque, friction, dtheta, all (N,), and the constants.
     """
     rng = np.random.default_rng(seed)
     ddq = bang_coast_bang(rng, seconds, period) if acceleration is None else acceleration
@@ -57,17 +65,28 @@ def make_joint(seed=0, seconds=35.0, period=1e-3, stiffness=(2e4, 3e9), noise=0.
     k1, k3 = stiffness
     phi = torque / k1
     for _ in range(30):
-        phi = phi - (k1 * phi + k3 * phi ** 3 - torque) / (k1 + 3 * k3 * phi ** 2)
+        phi = phi - (k1 * phi + k3 * phi**3 - torque) / (k1 + 3 * k3 * phi**2)
     theta = q + phi
     dtheta = np.gradient(theta, period)
     H = hysteresis(theta)
     friction = H * (8.0 + np.exp(-np.abs(dtheta) / 0.1)) + 8.0 * dtheta - 0.6 * np.abs(dtheta) * dtheta
     motor = 2.5 * np.gradient(dtheta, period) + friction + torque + 20.0 * np.gradient(phi, period)
-    link_count, motor_count = 2 * np.pi / 2 ** 19, 2 * np.pi / 2 ** 20
+    link_count, motor_count = 2 * np.pi / 2**19, 2 * np.pi / 2**20
     return SimpleNamespace(
-        time=np.arange(q.size) * period, period=period, q=np.round(q / link_count) * link_count, theta=np.round(theta / motor_count) * motor_count,
-        motor_torque=motor + rng.normal(0, noise, q.size), phi=phi, torque=torque, friction=friction, dtheta=dtheta, hysteresis=H,
-        stiffness=stiffness, inertia=2.5, damping=20.0)
+        time=np.arange(q.size) * period,
+        period=period,
+        q=np.round(q / link_count) * link_count,
+        theta=np.round(theta / motor_count) * motor_count,
+        motor_torque=motor + rng.normal(0, noise, q.size),
+        phi=phi,
+        torque=torque,
+        friction=friction,
+        dtheta=dtheta,
+        hysteresis=H,
+        stiffness=stiffness,
+        inertia=2.5,
+        damping=20.0,
+    )
 
 
 @pytest.fixture(scope='session')
@@ -81,10 +100,30 @@ def bang_joint():
     return make_joint(seed=0)
 
 
+def recursive_step(psi, y, P, alpha, forgetting, delta, directional):
+    """One step of recursive least squares with matrices: (P, α, ε, ε²/(1 + r))."""
+    r = psi @ P @ psi
+    error = y - psi @ alpha
+    growth = (1.0 if directional else forgetting) + r
+    alpha = alpha + P @ psi * error / growth
+    if directional:
+        beta = forgetting - (1.0 - forgetting) / r
+        P = P - np.outer(P @ psi, P @ psi) / (1.0 / beta + r)
+    else:
+        P = (P - np.outer(P @ psi, P @ psi) / growth) / forgetting
+    return P + delta * np.eye(len(psi)), alpha, error, error**2 / growth
+
+
+@pytest.fixture(scope='session')
+def textbook():
+    """Return `recursive_step`, recursive least squares with matrices."""
+    return recursive_step
+
+
 def map_nrmse(coefficients, stiffness, reach):
     """NRMSE % [M3 eq 15] of the elastic torque over ±reach rad."""
     phi = np.linspace(-reach, reach, 201)
-    truth = stiffness[0] * phi + stiffness[1] * phi ** 3
+    truth = stiffness[0] * phi + stiffness[1] * phi**3
     estimate = sum(alpha * phi ** (2 * p + 1) for p, alpha in enumerate(coefficients))
     return 100.0 * (1.0 - np.linalg.norm(truth - estimate) / np.linalg.norm(truth - truth.mean()))
 
@@ -95,10 +134,19 @@ def nrmse():
     return map_nrmse
 
 
-# A simulated robot. Its physics is the simulation's own; here the estimator gets a model of it made from the truth, as identification would.
+# A simulated robot. Its physics is the simulation's own; here the estimator gets a model of it made from the truth, as
+# identification would.
 
-WAYPOINTS = np.deg2rad([[-110, 0, 0, -90, 90, 0], [-70, -30, -90, -130, 50, 120], [-140, -10, -130, -40, 125, 10],
-                        [-45, -55, 100, -90, 45, 150], [-45, -90, 0, -90, 0, 0], [-220, -90, 0, -90, 0, 0]])
+WAYPOINTS = np.deg2rad(
+    [
+        [-110, 0, 0, -90, 90, 0],
+        [-70, -30, -90, -130, 50, 120],
+        [-140, -10, -130, -40, 125, 10],
+        [-45, -55, 100, -90, 45, 150],
+        [-45, -90, 0, -90, 0, 0],
+        [-220, -90, 0, -90, 0, 0],
+    ]
+)
 
 
 def waypoint_motion(cycles, dwell=0.0, spacing=0.004, speed=np.pi, acceleration=2 * np.pi / 3):
@@ -110,8 +158,14 @@ def waypoint_motion(cycles, dwell=0.0, spacing=0.004, speed=np.pi, acceleration=
         ramp = peak / acceleration
         total = way / peak + ramp
         t = np.arange(int(round(total / spacing))) * spacing
-        share = np.select([t < ramp, t < total - ramp], [0.5 * acceleration * t ** 2, peak * (t - ramp / 2)],
-                          way - 0.5 * acceleration * (total - t) ** 2) / way
+        share = (
+            np.select(
+                [t < ramp, t < total - ramp],
+                [0.5 * acceleration * t**2, peak * (t - ramp / 2)],
+                way - 0.5 * acceleration * (total - t) ** 2,
+            )
+            / way
+        )
         pieces += [now + share[:, None] * (goal - now), np.repeat(goal[None], int(dwell / spacing), axis=0)]
         now = goal
     q = np.concatenate([*pieces, now[None]])
@@ -122,35 +176,68 @@ def waypoint_motion(cycles, dwell=0.0, spacing=0.004, speed=np.pi, acceleration=
 
 
 def described(robot, model=None):
-    """A dynamics description of a simulated robot from its truth: what a perfect identification of a new robot would have written."""
+    """A dynamics description of a simulated robot from its truth.
+
+    What a perfect identification of a new robot would have written.
+    """
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.robot import INERTIAL
+
     truth, drives, names = robot.truth, robot.drives, robot.joint_names
     parameters = truth.parameters.reshape(robot.n, -1)
     angle = np.repeat(np.linspace(0, 2 * np.pi, 360, endpoint=False)[:, None], robot.n, axis=1)
     maps = {'backlash': truth.backlash(angle), 'kinematic_error': truth.kinematic_error(angle)}
-    constants = {'F_C0': 'coulomb', 'F_C1': 'coulomb_load', 'F_Cl': 'load_linear', 'F_S': 'static', 'V_S': 'stribeck_speed', 'mu': 'stribeck_shape',
-                 'F_V1': 'viscous', 'F_V2': 'viscous_square', 'F_V3': 'viscous_cubic', 'F_T1': 'temperature_linear', 'F_T2': 'temperature_cubic'}
+    constants = {
+        'F_C0': 'coulomb',
+        'F_C1': 'coulomb_load',
+        'F_Cl': 'load_linear',
+        'F_S': 'static',
+        'V_S': 'stribeck_speed',
+        'mu': 'stribeck_shape',
+        'F_V1': 'viscous',
+        'F_V2': 'viscous_square',
+        'F_V3': 'viscous_cubic',
+        'F_T1': 'temperature_linear',
+        'F_T2': 'temperature_cubic',
+    }
     joints = {}
     for j, name in enumerate(names):
         friction = {key: float(getattr(drives, value)[j]) for key, value in constants.items()}
         friction |= {'T_0': float(drives.reference_temperature[0]), 'T_min': 10.0, 'T_max': 80.0}
         joints[name] = {
-            'drive_gain': {'value': float(truth.drive_gains[j])}, 'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
+            'drive_gain': {'value': float(truth.drive_gains[j])},
+            'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
             'damping': {'value': float(truth.damping[j])},
-            'friction': {'parameters': friction, 'maxwell_slip': {'operators': 4, 'presliding': {'values': maps['backlash'][:, j].tolist()}}},
+            'friction': {
+                'parameters': friction,
+                'maxwell_slip': {'operators': 4, 'presliding': {'values': maps['backlash'][:, j].tolist()}},
+            },
             'stiffness': {'coefficients': truth.stiffness[j].tolist()},
-            **{key: {'type': 'table', 'values': table[:, j].tolist()} for key, table in maps.items()}}
-    return DynamicsDescription({
-        'robot': {'joint_names': list(names)}, 'joints': joints,
-        'inertial': {'standard': {name: dict(zip(INERTIAL, row[:10].tolist(), strict=True)) for name, row in zip(names, parameters, strict=True)}}})
+            **{key: {'type': 'table', 'values': table[:, j].tolist()} for key, table in maps.items()},
+        }
+    return DynamicsDescription(
+        {
+            'robot': {'joint_names': list(names)},
+            'joints': joints,
+            'inertial': {
+                'standard': {
+                    name: dict(zip(INERTIAL, row[:10].tolist(), strict=True))
+                    for name, row in zip(names, parameters, strict=True)
+                }
+            },
+        }
+    )
 
 
 def changed(description, **parts):
-    """A copy of a description with fields of every joint's part replaced; None: taken out; a function: of the old value."""
+    """A copy of a description with fields of every joint's part replaced; None: taken out.
+
+    A function: of the old value.
+    """
     import copy
 
     from joint_dynamics.description import DynamicsDescription
+
     document = copy.deepcopy(description.document)
     for joint in document['joints'].values():
         for key, value in parts.items():
@@ -168,25 +255,51 @@ def tools():
 
 
 @pytest.fixture(scope='session')
+def worn_description():
+    """A description of the simulated UR5e with everything in it, friction worn to α = [0.9, 0.02]; no simulation."""
+    from joint_dynamics.simulation import FlexibleJointRobot
+
+    return changed(
+        described(FlexibleJointRobot(seed=3, rate=500.0)), friction=lambda part: {**part, 'scale': [0.9, 0.02]}
+    )
+
+
+@pytest.fixture(scope='session')
+def worn_arm(worn_description):
+    """The arm of that description."""
+    from joint_dynamics.arm import Arm
+    from joint_dynamics.simulation import FlexibleJointRobot
+
+    return Arm.from_description(FlexibleJointRobot(seed=3, rate=500.0).model, worn_description)
+
+
+@pytest.fixture(scope='session')
 def waypoint_run():
-    """Seven waypoint cycles of a simulated UR5e with 7.5 kg at 500 Hz, all model errors on: robot, samples, description, 93 s."""
-    from joint_dynamics.simulation import FlexibleJointRobot, Payload, Trajectory, play
+    """Seven waypoint cycles of a simulated UR5e with 7.5 kg at 500 Hz, all model errors on.
+
+    Robot, samples, description, 93 s.
+    """
+    from joint_dynamics.simulation import FlexibleJointRobot, Payload, TrajectoryPoints, play
+
     robot = FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0)
     robot.attach_payload(Payload(7.5, (0.0, 0.0, 0.08)))
     description = described(robot)
     time, q = waypoint_motion(7)
-    samples = play(robot, Trajectory(time, q, np.gradient(q, time, axis=0)))
+    samples = play(robot, TrajectoryPoints(time, q, np.gradient(q, time, axis=0)))
     return SimpleNamespace(robot=robot, samples=samples, description=description)
 
 
 @pytest.fixture(scope='session')
 def short_run():
     """Two waypoint cycles of a simulated UR5e with 5 kg at 250 Hz, 27 s: robot, samples, description."""
-    from joint_dynamics.simulation import FlexibleJointRobot, Payload, Trajectory, play
+    from joint_dynamics.simulation import FlexibleJointRobot, Payload, TrajectoryPoints, play
+
     robot = FlexibleJointRobot(seed=3, rate=500.0, temperature=35.0)
     robot.attach_payload(Payload(5.0, (0.0, 0.0, 0.08)))
     description = described(robot)
     time, q = waypoint_motion(2, spacing=0.008)
-    played = play(robot, Trajectory(time, q, np.gradient(q, time, axis=0)))
-    samples = SimpleNamespace(**{name: getattr(played, name)[::2] for name in ('time', 'q', 'theta', 'current', 'temperature')})
+    played = play(robot, TrajectoryPoints(time, q, np.gradient(q, time, axis=0)))
+    samples = SimpleNamespace(
+        **{name: getattr(played, name)[::2] for name in ('time', 'q', 'theta', 'current', 'temperature')}
+    )
     return SimpleNamespace(robot=robot, samples=samples, description=description, period=4e-3)

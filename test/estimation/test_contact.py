@@ -1,4 +1,5 @@
 """Contacts against the usual error: learnt per regime, armed when learnt, and no trap for the adaptation."""
+
 import numpy as np
 import pytest
 
@@ -11,25 +12,39 @@ NONE = np.zeros(1)
 
 
 def signals(seconds, seed=0, error=(0.3, 2.0)):
-    """A joint that moves for 2 s and rests for 1 s: (motor, deviation, spring, ω) per sample; motor's error in slip and in presliding, N·m."""
+    """A joint that moves for 2 s and rests for 1 s: (motor, deviation, spring, ω) per sample.
+
+    Motor's error in slip and in presliding, N·m.
+    """
     rng = np.random.default_rng(seed)
     t = np.arange(int(seconds / PERIOD)) * PERIOD
     phase = t % 3.0
     omega = np.where(phase < 2.0, np.sin(np.pi * phase / 2.0), 0.0)
-    smooth = np.convolve(rng.normal(size=t.size + 12), np.ones(13) / 13.0 ** 0.5, 'valid')
+    smooth = np.convolve(rng.normal(size=t.size + 12), np.ones(13) / 13.0**0.5, 'valid')
     motor = smooth * np.where(np.abs(omega) > 0.2, *error)
     return motor, np.where(np.abs(omega) > 0.2, 0.5, 2.0), smooth * 0.1, omega
 
 
 def run(detector, seconds, push=lambda k: 0.0, adapted=True, seed=0, elastic=True, held=0.0):
-    """Feed the signals; a push (N·m at sample k) is felt by the spring, and by the motor less the share `held` by friction below 0.2 rad/s."""
+    """Feed the signals; a push (N·m at sample k) is felt by the spring.
+
+    By the motor less the share `held` by friction below 0.2 rad/s.
+    """
     motor, deviation, spring, omega = signals(seconds, seed)
     found = []
     for k in range(motor.size):
         extra = push(k)
-        felt = motor[k:k + 1] + extra * (1.0 - held * (abs(omega[k]) < 0.2))
-        evidence = Evidence(felt, deviation[k:k + 1], spring[k:k + 1] + extra if elastic else felt, NONE, NONE, NONE, np.array([elastic]))
-        found.append(bool(detector.update(evidence, omega[k:k + 1], np.array([adapted]))[0]))
+        felt = motor[k : k + 1] + extra * (1.0 - held * (abs(omega[k]) < 0.2))
+        evidence = Evidence(
+            felt,
+            deviation[k : k + 1],
+            spring[k : k + 1] + extra if elastic else felt,
+            NONE,
+            NONE,
+            NONE,
+            np.array([elastic]),
+        )
+        found.append(bool(detector.update(evidence, omega[k : k + 1], np.array([adapted]))[0]))
     return np.array(found)
 
 
@@ -48,12 +63,12 @@ def test_free_motion_is_no_contact_and_pushes_are(detector, elastic):
     assert not run(detector, 45.0, seed=1, elastic=elastic).any()
     start = int(1.0 / PERIOD)
     found = run(detector, 3.0, push=lambda k: 6.0 if k >= start else 0.0, seed=2, elastic=elastic)
-    assert found[start:start + 12].any()
+    assert found[start : start + 12].any()
     assert not found[:start].any()
     detector.reset_signals()
     rest = int(2.6 / PERIOD)
     found = run(detector, 3.0, push=lambda k: 20.0 if k >= rest else 0.0, seed=3, elastic=elastic)
-    assert found[rest:rest + 6].any()
+    assert found[rest : rest + 6].any()
 
 
 def test_the_spring_sees_what_friction_holds(detector):
@@ -69,17 +84,24 @@ def test_the_spring_sees_what_friction_holds(detector):
 def test_lost_motion_is_not_taken_for_a_push():
     """A change of the spring that goes with the play it was corrected for counts against what is not known of that."""
     rest = int(2.6 / PERIOD)
-    for unsure in (0.0, 3.0):
+    for uncertainty in (0.0, 3.0):
         held = ContactDetector(1, PERIOD, floor=0.5)
         run(held, 45.0)
         motor, deviation, spring, omega = signals(3.0, 3)
         found = False
         for k in range(motor.size):
             extra = 3.0 * (k >= rest)
-            evidence = Evidence(motor[k:k + 1], deviation[k:k + 1], spring[k:k + 1] + extra, np.array([unsure * (k >= rest)]), NONE, np.array([unsure * (k >= rest)]),
-                                np.array([True]))
-            found |= bool(held.update(evidence, omega[k:k + 1], np.array([True]))[0])
-        assert found == (unsure == 0.0)
+            evidence = Evidence(
+                motor[k : k + 1],
+                deviation[k : k + 1],
+                spring[k : k + 1] + extra,
+                np.array([uncertainty * (k >= rest)]),
+                NONE,
+                np.array([uncertainty * (k >= rest)]),
+                np.array([True]),
+            )
+            found |= bool(held.update(evidence, omega[k : k + 1], np.array([True]))[0])
+        assert found == (uncertainty == 0.0)
 
 
 def test_levels_are_of_the_regimes(detector):

@@ -1,4 +1,5 @@
 """The adaptive law and its alternative: no gain can make it unstable, and it adapts only to what the motion tells."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,10 @@ PERIOD = 1e-3
 
 
 def regressor(seconds, level=6.0, speed=1.5, seed=0):
-    """(N, 2) of F H and ω of a joint that goes to and fro with changing speed: H by a soft sign, with its hysteresis left out."""
+    """(N, 2) of F H and ω of a joint that goes to and fro with changing speed.
+
+    H by a soft sign, with its hysteresis left out.
+    """
     rng = np.random.default_rng(seed)
     t = np.arange(int(seconds / PERIOD)) * PERIOD
     omega = speed * sum(rng.uniform(0.3, 1) * np.sin(2 * np.pi * f * t + rng.uniform(0, 6)) for f in (0.21, 0.37, 0.53))
@@ -21,7 +25,7 @@ def regressor(seconds, level=6.0, speed=1.5, seed=0):
 def run(estimator, Y, truth, noise=0.0, seed=0):
     rng = np.random.default_rng(seed)
     f = Y @ truth + rng.normal(0, noise, len(Y)) if noise else Y @ truth
-    return np.array([estimator.update(f[k:k + 1], Y[k, :1], Y[k, 1:])[0] for k in range(len(Y))])
+    return np.array([estimator.update(f[k : k + 1], Y[k, :1], Y[k, 1:])[0] for k in range(len(Y))])
 
 
 @pytest.mark.parametrize('truth', [[1.2, 0.03], [0.8, -0.04], [1.0, 0.0]])
@@ -37,8 +41,13 @@ def test_it_finds_wear_and_excess_viscous_friction(truth):
 @given(rate=st.floats(0.0, 1e9), scale=st.floats(1e-3, 1e3), seed=st.integers(0, 100))
 @settings(max_examples=25, deadline=None)
 def test_no_gain_makes_it_unstable(rate, scale, seed):
-    """Without noise, the prediction error after a step has the sign of the one before, and is smaller: it never overshoots."""
-    estimator = FrictionEstimator(1, rate=rate, initial=[0.6, 0.0], lower=[-9.0, -9.0], upper=[9.0, 9.0], information=0.0)
+    """Without noise, the prediction error after a step has the sign of the one before, and is smaller.
+
+    It never overshoots.
+    """
+    estimator = FrictionEstimator(
+        1, rate=rate, initial=[0.6, 0.0], lower=[-9.0, -9.0], upper=[9.0, 9.0], information=0.0
+    )
     Y = regressor(1.5, level=6.0 * scale, speed=scale, seed=seed)
     truth = np.array([1.2, 0.3])
     for first, second in Y:
@@ -46,7 +55,7 @@ def test_no_gain_makes_it_unstable(rate, scale, seed):
         before = estimator.update(f, [first], [second])[0]
         after = (f - estimator.predict(np.array([first]), np.array([second])))[0]
         assert abs(after) <= abs(before) * (1 + 1e-9) + 1e-12
-        assert after * before >= -1e-12 * scale ** 2
+        assert after * before >= -1e-12 * scale**2
     assert np.isfinite(estimator.parameters).all()
 
 
@@ -77,7 +86,10 @@ def test_standstill_does_not_adapt():
 
 
 def test_constant_speed_passes_the_published_condition_but_not_ours():
-    """A joint that only ever turns at one speed, viscous friction 2 N·m·s/rad more: α cannot be told, so nothing may move."""
+    """A joint that only ever turns at one speed, viscous friction 2 N·m·s/rad more.
+
+    α cannot be told, so nothing may move.
+    """
     ours = FrictionEstimator(1, upper=[1.5, 5.0])
     published = FrictionEstimator(1, upper=[1.5, 5.0], information=0.0)
     for _ in range(8000):
@@ -99,7 +111,7 @@ def test_a_late_signal_costs_gain_but_not_stability():
     Y = regressor(10.0)
     f = Y @ np.array([1.1, 0.0])
     for k in range(50, len(Y)):
-        estimator.update(f[k - 50:k - 49], Y[k, :1], Y[k, 1:])
+        estimator.update(f[k - 50 : k - 49], Y[k, :1], Y[k, 1:])
     assert np.isfinite(estimator.parameters).all()
 
 
@@ -132,7 +144,7 @@ def test_least_squares_alternative_equals_batch_without_forgetting():
     f = 7.0 * np.sign(Y[:, 1]) + 3.0 * Y[:, 1] + rng.normal(0, 0.5, len(Y))
     estimator = CoulombViscousEstimator(1, PERIOD, memory=np.inf, deviation=(1e4, 1e4))
     for k in range(len(Y)):
-        estimator.update(f[k:k + 1], Y[k, 1:])
+        estimator.update(f[k : k + 1], Y[k, 1:])
     W = np.stack([np.sign(Y[:, 1]), Y[:, 1]], axis=1)
     assert estimator.parameters[0] == pytest.approx(np.linalg.lstsq(W, f, rcond=None)[0], rel=1e-7)
     assert estimator.predict(np.array([0.5]))[0] == pytest.approx(estimator.parameters[0] @ [1.0, 0.5])
@@ -153,8 +165,16 @@ def test_least_squares_alternative_forgets_and_stays_bounded():
     assert np.linalg.eigvalsh(estimator.covariance[0]).min() > 0
 
 
-@pytest.mark.parametrize('bad', [{'joints': 0}, {'joints': 1, 'rate': -1.0}, {'joints': 1, 'lower': [2.0, 0.0]}, {'joints': 1, 'memory': 0.0},
-                                 {'joints': 1, 'period': 0.0}])
+@pytest.mark.parametrize(
+    'bad',
+    [
+        {'joints': 0},
+        {'joints': 1, 'rate': -1.0},
+        {'joints': 1, 'lower': [2.0, 0.0]},
+        {'joints': 1, 'memory': 0.0},
+        {'joints': 1, 'period': 0.0},
+    ],
+)
 def test_bad_settings_are_refused(bad):
     with pytest.raises(JointDynamicsError):
         FrictionEstimator(**bad)

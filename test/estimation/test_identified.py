@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.estimation import EstimationSettings, JointEstimator
-from joint_dynamics.estimation.torques import ROTOR_OFF
+from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
+from joint_dynamics.estimation.torques import ROTOR_INERTIA_SPREAD
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording
-from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, Trajectory, play
+from joint_dynamics.simulation import FlexibleJointRobot, ModelErrors, Payload, TrajectoryPoints, play
 from joint_dynamics.simulation.drives import plausible_drives
 
 REACH = np.array([1.5e-3] * 3 + [1e-3] * 3)
@@ -18,7 +18,10 @@ REACH = np.array([1.5e-3] * 3 + [1e-3] * 3)
 
 
 def robot():
-    """A flexible arm with a tool, whose transmissions have next to no play and no kinematic error: nothing that `identify` does not know of."""
+    """A flexible arm with a tool, whose transmissions have next to no play and no kinematic error.
+
+    Nothing that `identify` does not know of.
+    """
     drives = plausible_drives(FlexibleJointRobot(seed=1).limits.effort, 1, ModelErrors.none())
     drives = drives.with_backlash(0.02 * drives.backlash)._replace(kinematic_error=0.02 * drives.kinematic_error)
     found = FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0, errors=ModelErrors.none(), drives=drives)
@@ -35,7 +38,7 @@ def identified():
     amplitude = np.random.default_rng(1).normal(size=(5, arm.n)) * 0.68 / k[:, None]
     swing = (np.sin(np.outer(t, k)) @ amplitude) * np.minimum(t / 3, 1)[:, None] ** 2 * np.array([1, 0.7, 1, 1, 1, 1])
     q = arm.truth.position + swing
-    samples = play(arm, Trajectory(t, q, np.gradient(q, t, axis=0)))
+    samples = play(arm, TrajectoryPoints(t, q, np.gradient(q, t, axis=0)))
     recording = Recording(
         arm.joint_names,
         samples.time - samples.time[0],
@@ -51,24 +54,32 @@ def identified():
 
 def test_stiffness_is_learnt_from_what_identify_wrote(identified, tools, nrmse):
     parts = [identified.joint(name) for name in identified.joint_names]
-    assert all(
-        'maxwell_slip' in part['friction'] and 'backlash' not in part and 'stiffness' not in part for part in parts
-    )
+    assert all({'stiffness', 'kinematic_error'} <= set(part) for part in parts)
     arm = robot()
-    estimator = JointEstimator(Arm.from_description(arm.model, identified), arm.period)
+    described = Arm.from_description(arm.model, identified)
+    described, settings, _ = choose_friction_method(described, EstimationSettings())
+    estimator = JointEstimator(described, arm.period, settings)
     time, q = tools.waypoint_motion(2)
-    samples = play(arm, Trajectory(time, q, np.gradient(q, time, axis=0)))
+    samples = play(arm, TrajectoryPoints(time, q, np.gradient(q, time, axis=0)))
+    load = np.zeros(arm.n)
     for k in range(len(samples.q)):
         if k % 200 == 0:
             estimator.set_temperature(samples.temperature[k])
-        estimator.update(samples.q[k], samples.current[k], samples.theta[k])
+        if estimator.update(samples.q[k], samples.current[k], samples.theta[k]):
+            load = np.maximum(load, np.abs(estimator.torque_link))
     assert estimator.stiffness.reliable.all()
+    # Wrist 3 carries 3.4 N·m at most, and is deformed by 0.75 mrad: beyond, a cubic is extrapolated, not learnt.
+    reach = np.minimum(REACH, load / arm.truth.stiffness[:, 0])
+    assert (reach[:5] > 0.95 * REACH[:5]).all()
     for j in range(arm.n):
-        assert nrmse(estimator.stiffness.coefficients[j], arm.truth.stiffness[j], REACH[j]) >= 95.0
+        assert nrmse(estimator.stiffness.coefficients[j], arm.truth.stiffness[j], reach[j]) >= 95.0
 
 
 def test_a_rotor_that_is_not_identifiable_is_said_and_not_trusted(identified):
-    """Of the first two joints the regressor shows ZZR alone; the sum is right, and the rotor near the truth by the URDF's inertials."""
+    """Of the first two joints the regressor shows ZZR alone.
+
+    The sum is right, and the rotor near the truth by the URDF's inertials.
+    """
     model = robot().model
     rotors = [identified.joint(name)['rotor_inertia'] for name in identified.joint_names]
     shown = [f'Ia_{k + 1}' in model.base_parameters().names for k in range(model.n)]
@@ -78,16 +89,20 @@ def test_a_rotor_that_is_not_identifiable_is_said_and_not_trusted(identified):
     arm = Arm.from_description(model, identified)
     truth = robot().truth
     # The tool weighs as much as the forearm, and the URDF knows nothing of it.
-    np.testing.assert_allclose(arm.rotor_inertia, truth.rotor_inertia, rtol=ROTOR_OFF)
+    np.testing.assert_allclose(arm.rotor_inertia, truth.rotor_inertia, rtol=ROTOR_INERTIA_SPREAD)
     np.testing.assert_array_equal(arm.rotor_identifiable, shown)
+    arm, settings, _ = choose_friction_method(arm, EstimationSettings())
     known = replace(arm, rotor_identifiable=np.ones(model.n, dtype=bool))
-    doubts, none = (JointEstimator(one, 2e-3, EstimationSettings()).fusion.rotor_doubt for one in (arm, known))
-    np.testing.assert_allclose(doubts, np.where(shown, 0.0, ROTOR_OFF * arm.rotor_inertia))
+    deviations, none = (JointEstimator(one, 2e-3, settings).fusion.rotor_inertia_deviation for one in (arm, known))
+    np.testing.assert_allclose(deviations, np.where(shown, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia))
     assert not none.any()
 
 
 def test_the_split_of_link_and_rotor_changes_no_rigid_torque(identified):
-    """What is identifiable is used: with any other split of ZZR the motor torque without load friction and compliance is the same."""
+    """What is identifiable is used.
+
+    With any other split of ZZR the motor torque without load friction and compliance is the same.
+    """
     model = robot().model
     arm = Arm.from_description(model, identified)
     plain = replace(arm, friction=None, stiffness=None)

@@ -1,4 +1,5 @@
 """The whole estimation on a simulated UR5e: friction of thesis chapter 6, torques of three sides, payload."""
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,8 +15,15 @@ PERIOD = 2e-3
 AFTER = 27500
 
 
-def estimate(run, description, settings=None, *, motor_side=True, keep=('friction_error', 'external', 'torque_spring', 'torque_motor', 'torque'),
-             samples=None):
+def estimate(
+    run,
+    description,
+    settings=None,
+    *,
+    motor_side=True,
+    keep=('friction_error', 'external', 'torque_spring', 'torque_motor', 'torque'),
+    samples=None,
+):
     """Feed a run; return the estimator, and arrays (N, n) of what is kept, NaN before there are estimates."""
     model = Arm.from_description(run.robot.model, description)
     estimator = JointEstimator(model, PERIOD, settings or EstimationSettings(), motor_side=motor_side)
@@ -47,7 +55,10 @@ def plain(waypoint_run, worn_start):
 
 
 def test_adaptation_of_chapter_six(adaptive, plain):
-    """Torque MSE of two cycles after 50 s, with and without adaptation [M6 table 2]: 84 % lower on average over joints."""
+    """Torque MSE of two cycles after 50 s, with and without adaptation [M6 table 2].
+
+    84 % lower on average over joints.
+    """
     estimator, kept = adaptive
     window = slice(AFTER, AFTER + 13250)
     before, after = (np.mean(run.friction_error[window] ** 2, axis=0) for run in (plain[1], kept))
@@ -60,9 +71,13 @@ def test_transmission_torques(adaptive, waypoint_run):
     """Each estimate against the truth at its delay; the fused one is as good as the best on every joint."""
     estimator, kept = adaptive
     late = round(estimator.delay / PERIOD)
-    truth = waypoint_run.samples.transmission_torque[AFTER - late:-late]
-    error = {name: np.sqrt(np.mean((getattr(kept, name)[AFTER:] - truth) ** 2, axis=0)) for name in ('torque_spring', 'torque_motor', 'torque')}
-    # The friction of the joint is what the motor side misses: 10 % of it in the mean, motion through standstill included.
+    truth = waypoint_run.samples.transmission_torque[AFTER - late : -late]
+    error = {
+        name: np.sqrt(np.mean((getattr(kept, name)[AFTER:] - truth) ** 2, axis=0))
+        for name in ('torque_spring', 'torque_motor', 'torque')
+    }
+    # The friction of the joint is what the motor side misses: 10 % of it in the mean, motion through standstill
+    # included.
     assert np.all(error['torque_motor'] < 0.25 * waypoint_run.robot.truth.coulomb)
     assert np.all(error['torque'] <= 1.1 * np.minimum(error['torque_motor'], error['torque_spring']) + 0.05)
     # Under load, the spring is good to a few tenths of a newton metre.
@@ -80,13 +95,14 @@ def test_stiffness_of_loaded_joints(adaptive, waypoint_run, nrmse):
 
 
 def test_extended_maxwell_slip_beats_sign_at_reversals(adaptive, waypoint_run):
-    """The usual load friction sgn(ω) F(τ_J) on the same data, the same adaptation given: 2.1 times worse within 0.15 s of a reversal."""
-    from joint_dynamics.joint import FrictionModel
+    """The usual load friction sgn(ω) F(τ_J) on the same data, the same adaptation given.
+
+    2.1 times worse within 0.15 s of a reversal.
+    """
     estimator, kept = adaptive
-    samples, names = waypoint_run.samples, waypoint_run.robot.joint_names
+    samples = waypoint_run.samples
     late = round(estimator.delay / PERIOD)
-    model = waypoint_run.description.friction(names)
-    assert isinstance(model, FrictionModel)
+    model = Arm.from_description(waypoint_run.robot.model, waypoint_run.description).friction
     # The measured friction at the estimator's time, rebuilt from what it predicted and missed.
     omega = np.gradient(samples.true_theta, PERIOD, axis=0)
     temperature = samples.temperature
@@ -97,15 +113,18 @@ def test_extended_maxwell_slip_beats_sign_at_reversals(adaptive, waypoint_run):
         return np.stack([np.convolve(array[:, j], smooth, 'same') for j in range(6)], axis=1)
 
     alpha = estimator.friction.parameters
-    sign = filtered(alpha[:, 0] * np.sign(omega) * model.level(samples.transmission_torque) + alpha[:, 1] * omega
-                    + model.speed_part(np.sign(omega), omega, temperature))
+    sign = filtered(
+        alpha[:, 0] * np.sign(omega) * model.level(samples.transmission_torque)
+        + alpha[:, 1] * omega
+        + model.speed_part(np.sign(omega), omega, temperature)
+    )
     truth = filtered(samples.friction)
     ratio = []
     for j in range(6):
         turns = np.flatnonzero(np.diff(np.sign(np.where(np.abs(omega[:, j]) < 1e-4, 0.0, omega[:, j]))) != 0)
         near = np.zeros(len(omega), dtype=bool)
         for k in turns:
-            near[max(k - 75, 0):k + 75] = True
+            near[max(k - 75, 0) : k + 75] = True
         near[:AFTER] = near[-200:] = False
         shifted = np.roll(near, late)
         ours = np.mean(kept.friction_error[shifted, j] ** 2)
@@ -115,18 +134,22 @@ def test_extended_maxwell_slip_beats_sign_at_reversals(adaptive, waypoint_run):
 
 
 def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
-    """On from the adapted state, one more cycle: nothing is seen without a push, and pushes that some joint feels are, within 100 ms.
+    """On from the adapted state, one more cycle.
 
-    A direction through the axes gives no joint a torque worth telling from friction; `bench_contact.py` has the shares of all directions.
+    Nothing is seen without a push, and pushes that some joint feels are, within 100 ms.
+
+    A direction through the axes gives no joint a torque worth telling from friction; `bench_contact.py` has the shares
+    of all directions.
     """
     import copy
 
     import pinocchio
 
-    from joint_dynamics.simulation import Command, Trajectory
+    from joint_dynamics.simulation import Command, TrajectoryPoints
+
     estimator, robot = copy.deepcopy(adaptive[0]), copy.deepcopy(waypoint_run.robot)
     time, q = tools.waypoint_motion(1)
-    trajectory = Trajectory(time, q, np.gradient(q, time, axis=0))
+    trajectory = TrajectoryPoints(time, q, np.gradient(q, time, axis=0))
     rng, model = np.random.default_rng(0), robot.model.pinocchio
 
     def advance(robot, estimator, start, count):
@@ -142,7 +165,9 @@ def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
     for start in range(0, 6000, 200):
         if start:
             quiet.append(advance(robot, estimator, start - 200, 200).any())
-        J = pinocchio.computeFrameJacobian(model, model.createData(), robot.truth.position, model.nframes - 1, pinocchio.LOCAL_WORLD_ALIGNED)[:3]
+        J = pinocchio.computeFrameJacobian(
+            model, model.createData(), robot.truth.position, model.nframes - 1, pinocchio.LOCAL_WORLD_ALIGNED
+        )[:3]
         direction = rng.normal(size=3)
         torque = 10.0 * direction / np.linalg.norm(direction) @ J
         if np.abs(torque).max() >= 3.0:
@@ -155,12 +180,40 @@ def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
     assert np.mean(seen) >= 0.8
 
 
+def test_nothing_is_learnt_while_a_joint_is_in_contact(waypoint_run, worn_start):
+    """One joint in contact stops α and stiffness of all; the same motion without it teaches both."""
+
+    class Touched:
+        lasting = np.zeros(6, dtype=bool)
+
+        def update(self, *_):
+            return np.arange(6) == 2
+
+    arm = Arm.from_description(waypoint_run.robot.model, worn_start)
+    samples = waypoint_run.samples
+    learnt = {}
+    for contact in (True, False):
+        estimator = JointEstimator(arm, PERIOD, EstimationSettings())
+        if contact:
+            estimator.detector = Touched()
+        before = estimator.friction.parameters.copy(), estimator.stiffness.coefficients.copy()
+        for k in range(4000):
+            estimator.update(samples.q[k], samples.current[k], samples.theta[k])
+        after = estimator.friction.parameters, estimator.stiffness.coefficients
+        learnt[contact] = [np.abs(new - old).max() for new, old in zip(after, before, strict=True)]
+    assert learnt[True] == [0.0, 0.0]
+    assert min(learnt[False]) > 0.0
+
+
 def test_payload_of_unknown_mass(waypoint_run, tools):
     """The robot is known without its payload; one cycle of waypoints, friction 10 % wrong: 7.5 kg within 2 %."""
     from joint_dynamics.simulation import FlexibleJointRobot
+
     bare = tools.described(FlexibleJointRobot(seed=1, rate=500.0, temperature=35.0))
     bare = tools.changed(bare, friction=lambda part: {**part, 'scale': [0.9, 0.0]})
-    cycle = SimpleNamespace(**{name: getattr(waypoint_run.samples, name)[:6750] for name in ('q', 'theta', 'current', 'temperature')})
+    cycle = SimpleNamespace(
+        **{name: getattr(waypoint_run.samples, name)[:6750] for name in ('q', 'theta', 'current', 'temperature')}
+    )
     estimator, _ = estimate(waypoint_run, bare, EstimationSettings(payload=True), samples=cycle)
     assert estimator.payload.known
     assert estimator.payload.mass == pytest.approx(7.5, rel=0.02)
@@ -178,7 +231,10 @@ def test_without_second_encoders(waypoint_run, worn_start):
 
 
 def test_without_a_friction_model(waypoint_run, tools):
-    """Coulomb and viscous friction by least squares, nothing described; they come near the plant's at working speeds."""
+    """Coulomb and viscous friction by least squares, nothing described.
+
+    They come near the plant's at working speeds.
+    """
     bare = tools.changed(waypoint_run.description, friction=None, backlash=None, kinematic_error=None)
     estimator, _ = estimate(waypoint_run, bare, EstimationSettings(friction='coulomb_viscous'), keep=())
     speed = np.full(6, 1.0)
@@ -190,8 +246,18 @@ def test_torque_instead_of_current(waypoint_run, worn_start, tools):
     samples = waypoint_run.samples
     gains = waypoint_run.description.values('drive_gain')
     short = slice(0, 3000)
-    torque = SimpleNamespace(q=samples.q[short], theta=samples.theta[short], current=samples.current[short] * gains, temperature=samples.temperature[short])
-    current = SimpleNamespace(q=samples.q[short], theta=samples.theta[short], current=samples.current[short], temperature=samples.temperature[short])
+    torque = SimpleNamespace(
+        q=samples.q[short],
+        theta=samples.theta[short],
+        current=samples.current[short] * gains,
+        temperature=samples.temperature[short],
+    )
+    current = SimpleNamespace(
+        q=samples.q[short],
+        theta=samples.theta[short],
+        current=samples.current[short],
+        temperature=samples.temperature[short],
+    )
     plain = tools.changed(worn_start, drive_gain=None)
     one, _ = estimate(waypoint_run, plain, samples=torque, keep=())
     other, _ = estimate(waypoint_run, worn_start, samples=current, keep=())
@@ -201,6 +267,7 @@ def test_torque_instead_of_current(waypoint_run, worn_start, tools):
 
 def test_a_copy_goes_on_by_itself(waypoint_run):
     import copy
+
     samples = waypoint_run.samples
     one = JointEstimator(Arm.from_description(waypoint_run.robot.model, waypoint_run.description), PERIOD)
     for k in range(800):
@@ -219,9 +286,18 @@ def test_a_copy_goes_on_by_itself(waypoint_run):
 
 
 def test_settings_that_cannot_be_are_refused(waypoint_run, tools):
-    bare = tools.changed(waypoint_run.description, friction=lambda part: {key: value for key, value in part.items() if key != 'maxwell_slip'})
+    bare = tools.changed(
+        waypoint_run.description,
+        friction=lambda part: {key: value for key, value in part.items() if key != 'maxwell_slip'},
+    )
     with pytest.raises(JointDynamicsError, match='Maxwell-slip'):
         JointEstimator(Arm.from_description(waypoint_run.robot.model, bare), PERIOD)
-    for bad in ({'friction': 'magic'}, {'window': -1.0}, {'friction_lower': (3.0, 0.0)}, {'stiffness_order': 0}, {'link_noise': float('nan')}):
+    for bad in (
+        {'friction': 'magic'},
+        {'window': -1.0},
+        {'friction_lower': (3.0, 0.0)},
+        {'stiffness_order': 0},
+        {'link_noise': float('nan')},
+    ):
         with pytest.raises(JointDynamicsError):
             EstimationSettings(**bad)

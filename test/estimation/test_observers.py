@@ -1,4 +1,8 @@
-"""Observers: the friction observer finds the friction, the momentum observer the push, with the signs of the equations."""
+"""Observers: the friction observer finds the friction, the momentum observer the push.
+
+With the signs of the equations.
+"""
+
 import numpy as np
 import pinocchio
 import pytest
@@ -53,11 +57,13 @@ def arm():
 
 
 def falling(arm, push, seconds=1.0, period=1e-3):
-    """A frictionless arm moved by torques (gravity and a swing), pushed in the middle by `push` (n,) N·m in the direction of q."""
+    """A frictionless arm moved by torques (gravity, a swing), pushed in the middle by `push` (n,) N·m along q."""
     body, data = arm.pinocchio, arm.pinocchio.createData()
     q, dq = np.array([0.2, -1.2, 1.0, -1.0, -1.3, 0.2]), np.zeros(6)
     for k in range(int(seconds / period)):
-        tau = pinocchio.computeGeneralizedGravity(body, data, q) + np.array([3.0, 2.0, 1.0, 0.3, 0.2, 0.1]) * np.sin(6 * k * period)
+        tau = pinocchio.computeGeneralizedGravity(body, data, q) + np.array([3.0, 2.0, 1.0, 0.3, 0.2, 0.1]) * np.sin(
+            6 * k * period
+        )
         yield tau, q, dq
         outside = push if k > seconds / period / 2 else 0.0
         ddq = pinocchio.aba(body, data, q, dq, tau + outside)

@@ -1,4 +1,5 @@
 """Payload by regression with friction beside it; health against a reference; the trend over runs."""
+
 import numpy as np
 import pytest
 
@@ -15,13 +16,21 @@ def arm():
 
 
 def loaded_samples(arm, payload, scale, samples=300, seed=0, noise=0.2):
-    """Torque that the unloaded model lacks, on random motion: payload, friction wrong by `scale`, noise; computed by the batch regressor."""
+    """Torque that the unloaded model lacks, on random motion: payload, friction wrong by `scale`, noise.
+
+    Computed by the batch regressor.
+    """
     rng = np.random.default_rng(seed)
     q, dq, ddq = rng.uniform(-2, 2, (samples, 6)), rng.uniform(-1, 1, (samples, 6)), rng.uniform(-2, 2, (samples, 6))
     last = PER_JOINT * 5
     columns = [last + 9, last + 6, last + 7, last + 8]
     coulomb = np.sign(dq) * np.array([8, 8, 7, 2, 2, 2.0])
-    torque = arm.regressor(q, dq, ddq)[:, :, columns] @ payload + coulomb * scale[0] + dq * scale[1] + rng.normal(0, noise, q.shape)
+    torque = (
+        arm.regressor(q, dq, ddq)[:, :, columns] @ payload
+        + coulomb * scale[0]
+        + dq * scale[1]
+        + rng.normal(0, noise, q.shape)
+    )
     return q, dq, ddq, torque, coulomb
 
 
@@ -67,8 +76,12 @@ REFERENCE = TorsionalStiffness([[2e4, 3e9], [5e3, 1e8]])
 def test_health_names_the_joint_and_the_change():
     monitor = HealthMonitor(REFERENCE)
     enough = np.full(2, 60.0)
-    found = monitor.judge(stiffness=REFERENCE.coefficients * [[1.0], [0.85]], stiffness_excitation=enough,
-                          friction=np.array([1.02, 1.5]), friction_excitation=enough)
+    found = monitor.judge(
+        stiffness=REFERENCE.coefficients * [[1.0], [0.85]],
+        stiffness_excitation=enough,
+        friction=np.array([1.02, 1.5]),
+        friction_excitation=enough,
+    )
     assert [item.status for item in found] == ['ok', 'error']
     assert found[1].reason == 'Coulomb friction +50 % against the reference'
     assert found[1].stiffness_ratio == pytest.approx(0.85)
@@ -80,7 +93,7 @@ def test_health_names_the_joint_and_the_change():
 def test_health_compares_torques_not_coefficients():
     """Another split between the terms that gives the same torque over the working range is no wear."""
     phi = np.linspace(-1e-3, 1e-3, 41)
-    W = np.stack([phi, phi ** 3], axis=1)
+    W = np.stack([phi, phi**3], axis=1)
     other = np.linalg.lstsq(W[:, :1], TorsionalStiffness([2e4, 3e9]).torque(phi), rcond=None)[0]
     monitor = HealthMonitor(TorsionalStiffness([[2e4, 3e9]]))
     assert monitor.stiffness_ratios(np.array([[other[0], 0.0]]))[0] == pytest.approx(1.0, abs=0.02)
@@ -92,8 +105,10 @@ def test_health_does_not_judge_what_it_does_not_know():
     few = monitor.judge(friction=np.array([1.9]), friction_excitation=np.array([1.0]))
     assert few[0].status == 'unknown'
     assert 'not excited' in few[0].reason
-    unsure = monitor.judge(friction=np.array([1.5]), friction_deviation=np.array([0.2]), friction_excitation=np.array([60.0]))
-    assert unsure[0].status == 'ok'
+    uncertain = monitor.judge(
+        friction=np.array([1.5]), friction_deviation=np.array([0.2]), friction_excitation=np.array([60.0])
+    )
+    assert uncertain[0].status == 'ok'
     with pytest.raises(JointDynamicsError):
         monitor.judge()
     with pytest.raises(JointDynamicsError):

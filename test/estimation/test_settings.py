@@ -1,4 +1,8 @@
-"""Settings as parameters: the thesis's preset is the thesis's settings, estimator and feedforward agree on the region of α."""
+"""Settings as parameters: the thesis's preset is the thesis's settings.
+
+Estimator and feedforward agree on the region of α.
+"""
+
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ PRESET = Path(__file__).parents[2] / 'config' / 'thesis' / 'estimator.yaml'
 def test_preset_of_the_thesis():
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     from joint_dynamics.nodes.estimator_parameters import PARAMETERS, settings_of
+
     values = {row.name: row.default for row in PARAMETERS}
     given = yaml.safe_load(PRESET.read_text(encoding='utf-8'))['/**/estimator']['ros__parameters']
     assert set(given) <= set(values)

@@ -1,4 +1,5 @@
 """Robots and a gradient check for the tests of excitation."""
+
 import numpy as np
 import pytest
 
@@ -10,19 +11,36 @@ LIMIT = 'lower="-2.8" upper="2.8" velocity="3" effort="60"'
 
 
 def planar_urdf(geometry=True, inertials=True, limit=LIMIT, mesh=None):
-    """Three links of 0.4 m on a pedestal, the first joint upright; spheres at the joints and the tip, so that distances are smooth."""
+    """Three links of 0.4 m on a pedestal, the first joint upright.
+
+    Spheres at the joints and the tip, so that distances are smooth.
+    """
+
     def body(x):
         shape = f'<mesh filename="{mesh}"/>' if mesh else '<sphere radius="0.05"/>'
         return f'<collision><origin xyz="{x} 0 0"/><geometry>{shape}</geometry></collision>' if geometry else ''
 
-    mass = ('<inertial><origin xyz="0.2 0.02 0.01"/><mass value="2"/><inertia ixx="0.01" iyy="0.04" izz="0.05" ixy="0.002" ixz="0.001" '
-            'iyz="-0.003"/></inertial>' if inertials else '')
-    links = f'<link name="base">{body(-0.2)}</link>' + ''.join(f'<link name="l{k}">{mass}{body(0.4)}</link>' for k in (1, 2, 3)) + '<link name="tip"/>'
+    mass = (
+        '<inertial><origin xyz="0.2 0.02 0.01"/><mass value="2"/><inertia ixx="0.01" iyy="0.04" izz="0.05" ixy="0.002"'
+        ' ixz="0.001" iyz="-0.003"/></inertial>'
+        if inertials
+        else ''
+    )
+    links = (
+        f'<link name="base">{body(-0.2)}</link>'
+        + ''.join(f'<link name="l{k}">{mass}{body(0.4)}</link>' for k in (1, 2, 3))
+        + '<link name="tip"/>'
+    )
     joints = ''.join(
-        f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="l{k}"/><origin xyz="{x} 0 {z}"/><axis xyz="{axis}"/>'
-        f'<limit {limit}/></joint>' for k, (name, parent, x, z, axis) in enumerate(
-            (('a', 'base', 0, 0.5, '0 0 1'), ('b', 'l1', 0.4, 0, '0 1 0'), ('c', 'l2', 0.4, 0, '0 1 0')), start=1))
-    flange = '<joint name="flange" type="fixed"><parent link="l3"/><child link="tip"/><origin xyz="0.4 0 0.05"/></joint>'
+        f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="l{k}"/><origin xyz="{x} 0'
+        f' {z}"/><axis xyz="{axis}"/><limit {limit}/></joint>'
+        for k, (name, parent, x, z, axis) in enumerate(
+            (('a', 'base', 0, 0.5, '0 0 1'), ('b', 'l1', 0.4, 0, '0 1 0'), ('c', 'l2', 0.4, 0, '0 1 0')), start=1
+        )
+    )
+    flange = (
+        '<joint name="flange" type="fixed"><parent link="l3"/><child link="tip"/><origin xyz="0.4 0 0.05"/></joint>'
+    )
     return f'<robot name="planar">{links}{joints}{flange}</robot>'
 
 
@@ -53,14 +71,20 @@ def coupled(ur_table):
 @pytest.fixture(scope='session')
 def states():
     """Random q, dq, ddq of a model, (joints, samples) each."""
+
     def draw(model, samples, seed):
         return [np.ascontiguousarray(array.T) for array in model.random_states(samples, np.random.default_rng(seed))]
+
     return draw
 
 
 @pytest.fixture(scope='session')
 def check_slack_gradient(states):
-    """Compare the gradient of a constraint's slack with central differences along random directions, away from its corners."""
+    """Compare the gradient of a constraint's slack with central differences along random directions.
+
+    Away from its corners.
+    """
+
     def check(constraint, model, seed, tolerance=1e-5, samples=6, only_broken=False):
         rng = np.random.default_rng(seed)
         arrays = states(model, samples, seed)
@@ -79,4 +103,5 @@ def check_slack_gradient(states):
                 values.append(constraint.slack(RobotMotion(model, *moved)))
             slope = (weight * (values[0] - values[1])).sum() / 2e-6
             assert (gradient[k] * direction).sum() == pytest.approx(slope, rel=tolerance, abs=tolerance)
+
     return check

@@ -1,4 +1,5 @@
 """Limits: what they are, when they are refused, their slacks and gradients."""
+
 import numpy as np
 import pinocchio
 import pytest
@@ -7,7 +8,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import LimitSettings, PayloadSettings
 from joint_dynamics.excitation.constraints import make_constraints
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.load import loaded_parameters
+from joint_dynamics.excitation.load import parameters_with_payload
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.robot import RobotModel
@@ -32,7 +33,12 @@ def test_limits_are_those_of_the_urdf_times_the_safety_factor(arm):
 
 
 def test_what_is_given_takes_the_place_of_the_urdf(arm):
-    limits = MotionLimits.of(arm, LimitSettings(velocity={'a': 1, 'b': 2, 'c': 2.5}, acceleration=[4, 5, 6], torque=20, lower=-1, upper=[1, 2, 0.5]))
+    limits = MotionLimits.of(
+        arm,
+        LimitSettings(
+            velocity={'a': 1, 'b': 2, 'c': 2.5}, acceleration=[4, 5, 6], torque=20, lower=-1, upper=[1, 2, 0.5]
+        ),
+    )
     np.testing.assert_allclose(limits.velocity, [1, 2, 2.5])
     np.testing.assert_allclose(limits.acceleration, [4, 5, 6])
     np.testing.assert_allclose(limits.torque, 20)
@@ -45,32 +51,54 @@ def test_a_joint_without_position_limits_keeps_to_the_continuous_range(make_urdf
     np.testing.assert_allclose(MotionLimits.of(model, LimitSettings(continuous_range=2.0)).upper, 2.0)
 
 
-@pytest.mark.parametrize(('change', 'settings', 'message'), [
-    ({'inertials': False}, {}, r'limits: expected inertial parameters .* set torque_limit: false'),
-    ({'limit': 'lower="-1" upper="1" velocity="0" effort="10"'}, {}, r'limits: expected a speed limit for every joint, found none for a, b, c'),
-    ({'limit': 'lower="-1" upper="1" velocity="2" effort="0"'}, {}, r'limits: expected a torque limit for every joint'),
-    ({}, {'lower': 2.0, 'upper': 1.0}, r'limits: expected room to move for a'),
-    ({}, {'velocity': {'a': 1}}, r'limits.velocity: expected the joints a, b, c, found a'),
-    ({}, {'acceleration': [1, 2]}, r'limits.acceleration: expected 3 numbers'),
-    ({}, {'velocity': -1}, r'limits.velocity: expected a number > 0, found -1'),
-    ({}, {'height': [0, 1], 'end_effector': 'hand'}, r"limits.end_effector: expected one of .*, found 'hand'"),
-    ({}, {'height': [0, 1], 'end_effector': 'base'}, r"limits.end_effector: expected a frame that moves, found 'base'"),
-    ({'geometry': False}, {'floor': 0.0}, r'limits.floor: expected a URDF with collision geometry'),
-])
+@pytest.mark.parametrize(
+    ('change', 'settings', 'message'),
+    [
+        ({'inertials': False}, {}, r'limits: expected inertial parameters .* set torque_limit: false'),
+        (
+            {'limit': 'lower="-1" upper="1" velocity="0" effort="10"'},
+            {},
+            r'limits: expected a speed limit for every joint, found none for a, b, c',
+        ),
+        (
+            {'limit': 'lower="-1" upper="1" velocity="2" effort="0"'},
+            {},
+            r'limits: expected a torque limit for every joint',
+        ),
+        ({}, {'lower': 2.0, 'upper': 1.0}, r'limits: expected room to move for a'),
+        ({}, {'velocity': {'a': 1}}, r'limits.velocity: expected a number for each of a, b, c, found'),
+        ({}, {'acceleration': [1, 2]}, r'limits.acceleration: expected 3 numbers'),
+        ({}, {'velocity': -1}, r'limits.velocity: expected a number, > 0 rad/s .*, found -1'),
+        ({}, {'height': [0, 1], 'end_effector': 'hand'}, r"limits.end_effector: expected one of .*, found 'hand'"),
+        (
+            {},
+            {'height': [0, 1], 'end_effector': 'base'},
+            r"limits.end_effector: expected a frame that moves, found 'base'",
+        ),
+        ({'geometry': False}, {'floor': 0.0}, r'limits.floor: expected a URDF with collision geometry'),
+    ],
+)
 def test_a_limit_that_cannot_be_given_is_refused(make_urdf, change, settings, message):
     model = RobotModel.from_urdf(make_urdf(**change))
     with pytest.raises(JointDynamicsError, match=message):
         all_constraints(model, LimitSettings(**settings))
 
 
-@pytest.mark.parametrize(('settings', 'message'), [
-    ({'safety_factor': 1.5}, r'limits.safety_factor: expected a number > 0 and ≤ 1, found 1.5'),
-    ({'clearance': 0}, r'limits.clearance'), ({'height': [2, 1]}, r'limits.height: expected lower < upper'),
-    ({'radius': 3}, r'limits.radius: expected \[lower, upper\]'), ({'floor': 0.0, 'clearance': None}, r'limits.floor'),
-    ({'payload': {'mass': -1}}, r'payload.mass'), ({'payload': {'mass': 1, 'com': [0, 0]}}, r'payload.com: expected 3 numbers'),
-    ({'payload': {'weight': 1}}, r"limits.payload: expected the keys mass, com, inertia, found 'weight'"),
-    ({'torque_limit': 1}, r'limits.torque_limit: expected true or false'), ({'ignored_pairs': ['ab']}, r'limits.ignored_pairs'),
-])
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'safety_factor': 1.5}, r'limits.safety_factor: expected a number, > 0 and ≤ 1, found 1.5'),
+        ({'clearance': 0}, r'limits.clearance'),
+        ({'height': [2, 1]}, r'limits.height: expected \[lower, upper\], lower < upper'),
+        ({'radius': 3}, r'limits.radius: expected a list of 2'),
+        ({'floor': 0.0, 'clearance': None}, r'limits.floor'),
+        ({'payload': {'mass': -1}}, r'payload.mass'),
+        ({'payload': {'mass': 1, 'com': [0, 0]}}, r'payload.com: expected 3 values'),
+        ({'payload': {'weight': 1}}, r"limits.payload: expected the keys mass, com, inertia, found 'weight'"),
+        ({'torque_limit': 1}, r'limits.torque_limit: expected true or false'),
+        ({'ignored_pairs': ['ab']}, r'limits.ignored_pairs'),
+    ],
+)
 def test_settings_are_checked(settings, message):
     with pytest.raises(JointDynamicsError, match=message):
         LimitSettings(**settings)
@@ -97,16 +125,21 @@ def test_torque_is_that_of_the_robot_with_payload_and_friction(arm, states):
     model.appendBodyToJoint(3, pinocchio.Inertia(1.5, np.array(payload.com), tensor), frame.placement)
     data = model.createData()
     q, dq, ddq = states(arm, 5, 0)
-    expected = np.array([pinocchio.rnea(model, data, *(array[:, k].copy() for array in (q, dq, ddq))) for k in range(5)]).T
+    expected = np.array(
+        [pinocchio.rnea(model, data, *(array[:, k].copy() for array in (q, dq, ddq))) for k in range(5)]
+    ).T
     expected += np.array([[1], [2], [3]]) * dq + 0.5 * np.sign(dq)
-    np.testing.assert_allclose(arm.inverse_dynamics(q.T, dq.T, ddq.T, loaded_parameters(arm, settings)).T, expected, atol=1e-10)
+    np.testing.assert_allclose(
+        arm.inverse_dynamics(q.T, dq.T, ddq.T, parameters_with_payload(arm, settings)).T, expected, atol=1e-10
+    )
     torque = {constraint.kind: constraint for constraint in make_constraints(arm, settings)}['torque']
     np.testing.assert_allclose(torque.slack(RobotMotion(arm, q, dq, ddq)), 1 - np.abs(expected) / 54, atol=1e-12)
 
 
 def test_end_effector_bounds_are_those_of_forward_kinematics(arm):
     found = by_kind(arm, height=[0.2, 1.0], radius=[None, 1.0])
-    # stretched the tip is 1.2 m out and 0.05 m above the shoulder, which is 0.5 m up; the arm's reach is 0.5 + 0.4 + 0.4 m
+    # stretched the tip is 1.2 m out and 0.05 m above the shoulder, which is 0.5 m up; the arm's reach is 0.5 + 0.4 +
+    # 0.4 m
     stretched = still(arm, [1.0, 0, 0])
     assert found['height'].slack(stretched)[0, 0] == pytest.approx((0.55 - 0.2) / 0.4)
     assert found['radius'].slack(stretched)[0, 0] == pytest.approx((1.0 - 1.2) / 1.3)
@@ -119,5 +152,10 @@ def test_end_effector_bounds_are_those_of_forward_kinematics(arm):
 @pytest.mark.parametrize('kind', ['position', 'velocity', 'acceleration', 'torque', 'radius', 'height'])
 @pytest.mark.parametrize('seed', range(2))
 def test_gradients_are_derivatives(ur5e, check_slack_gradient, kind, seed):
-    settings = {'radius': [0.1, 0.8], 'height': [None, 0.7], 'payload': PayloadSettings(2.0, (0, 0, 0.1)), 'viscous_friction': 3.0}
+    settings = {
+        'radius': [0.1, 0.8],
+        'height': [None, 0.7],
+        'payload': PayloadSettings(2.0, (0, 0, 0.1)),
+        'viscous_friction': 3.0,
+    }
     check_slack_gradient(by_kind(ur5e, **settings)[kind], ur5e, seed)

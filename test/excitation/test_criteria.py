@@ -1,8 +1,15 @@
 """The criteria: what they tend to, what they do not depend on, and their gradients."""
+
 import numpy as np
 import pytest
 
-from joint_dynamics.excitation.criteria import log_condition, make_criterion, negative_log_det, weighted_blocks, with_information
+from joint_dynamics.excitation.criteria import (
+    log_condition,
+    make_criterion,
+    negative_log_det,
+    weighted_blocks,
+    with_information,
+)
 
 NAMES = ['XX_2', 'ZZR_1', 'MXR_2', 'MY_2', 'M_3', 'Fv_1', 'off_1']
 

@@ -1,4 +1,5 @@
 """Fourier series with ramps: derivatives, rest at both ends, postures, repeats."""
+
 import numpy as np
 import pytest
 
@@ -18,8 +19,12 @@ def test_speed_and_acceleration_are_derivatives(posture):
     trajectory = series(2, posture)
     t = np.linspace(0.01, trajectory.duration - 0.01, 500)
     h = 1e-5
-    np.testing.assert_allclose((trajectory.position(t + h) - trajectory.position(t - h)) / (2 * h), trajectory.velocity(t), atol=1e-7)
-    np.testing.assert_allclose((trajectory.velocity(t + h) - trajectory.velocity(t - h)) / (2 * h), trajectory.acceleration(t), atol=1e-6)
+    np.testing.assert_allclose(
+        (trajectory.position(t + h) - trajectory.position(t - h)) / (2 * h), trajectory.velocity(t), atol=1e-7
+    )
+    np.testing.assert_allclose(
+        (trajectory.velocity(t + h) - trajectory.velocity(t - h)) / (2 * h), trajectory.acceleration(t), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize('posture', [None, [0.4, -1.0]])
@@ -57,7 +62,9 @@ def test_shrinking_keeps_the_posture_and_scales_the_rest(posture):
     trajectory = series(1, posture)
     t = np.linspace(0, trajectory.duration, 60)
     half = trajectory.scaled(0.5)
-    np.testing.assert_allclose(half.position(t) - trajectory.posture, 0.5 * (trajectory.position(t) - trajectory.posture), atol=1e-12)
+    np.testing.assert_allclose(
+        half.position(t) - trajectory.posture, 0.5 * (trajectory.position(t) - trajectory.posture), atol=1e-12
+    )
     np.testing.assert_allclose(half.acceleration(t), 0.5 * trajectory.acceleration(t), atol=1e-12)
 
 

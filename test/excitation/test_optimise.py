@@ -1,4 +1,5 @@
 """The search: better than random, never outside a limit, reproducible, and honest when it cannot be done."""
+
 import json
 import subprocess
 import sys
@@ -15,14 +16,17 @@ from joint_dynamics.excitation import ExcitationSettings, LimitSettings, Payload
 from joint_dynamics.excitation.collision import Clearance
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion
-from joint_dynamics.excitation.optimise import ALL, NOTHING_GAINED, TIME, _Search
+from joint_dynamics.excitation.optimise import ALL, NOTHING_GAINED, TIME, Search
 from joint_dynamics.excitation.problem import ExcitationProblem
-from joint_dynamics.excitation.search import Found, random_trajectory, search
+from joint_dynamics.excitation.search import FoundMotion, random_trajectory, search
 
 optimise_module = sys.modules['joint_dynamics.excitation.optimise']
-QUICK = ExcitationSettings(period=6.0, harmonics=3, starts=2, candidates=2, processes=2, time_budget=60.0)
+# without a time budget, so that no busy machine decides what is found
+QUICK = ExcitationSettings(period=6.0, harmonics=3, starts=2, candidates=2, processes=2)
 SHORT = replace(QUICK, starts=1, candidates=1)
-TIGHT = LimitSettings(height=[0.0, 1.2], radius=[0.1, 1.1], torque=25.0, payload=PayloadSettings(1.0), viscous_friction=0.5, floor=-0.3)
+TIGHT = LimitSettings(
+    height=[0.0, 1.2], radius=[0.1, 1.1], torque=25.0, payload=PayloadSettings(1.0), viscous_friction=0.5, floor=-0.3
+)
 
 
 def check_every_limit(model, settings, trajectory):
@@ -38,7 +42,11 @@ def check_every_limit(model, settings, trajectory):
     frame = model.pinocchio.frames[model.pinocchio.getFrameId('tip')]
     loaded = model.pinocchio.copy()
     if settings.payload is not None:
-        loaded.appendBodyToJoint(3, pinocchio.Inertia(settings.payload.mass, np.array(settings.payload.com), np.zeros((3, 3))), frame.placement)
+        loaded.appendBodyToJoint(
+            3,
+            pinocchio.Inertia(settings.payload.mass, np.array(settings.payload.com), np.zeros((3, 3))),
+            frame.placement,
+        )
     data = loaded.createData()
     for q, dq, ddq in zip(samples.q, samples.dq, samples.ddq, strict=True):
         torque = pinocchio.rnea(loaded, data, q, dq, ddq) + 0.5 * dq * (settings.viscous_friction > 0)
@@ -96,10 +104,11 @@ def test_the_same_seed_gives_the_same_motion_on_one_process_or_two(arm, result):
 def test_it_works_from_a_program_without_a_main_guard(tmp_path, make_urdf):
     (tmp_path / 'arm.urdf').write_text(make_urdf())
     (tmp_path / 'program.py').write_text(
-        'from joint_dynamics.excitation import ExcitationSettings, optimise\nfrom joint_dynamics.robot import RobotModel\n'
-        'settings = ExcitationSettings(period=6.0, harmonics=3, starts=1, candidates=1, time_budget=60.0)\n'
-        'print(optimise(RobotModel.load("arm.urdf"), settings).condition_number)\n')
-    done = subprocess.run([sys.executable, 'program.py'], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        'from joint_dynamics.excitation import ExcitationSettings, optimise\nfrom joint_dynamics.robot import'
+        ' RobotModel\nsettings = ExcitationSettings(period=6.0, harmonics=3, starts=1,'
+        ' candidates=1)\nprint(optimise(RobotModel.load("arm.urdf"), settings).condition_number)\n'
+    )
+    done = subprocess.run([sys.executable, 'program.py'], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert 1 < float(done.stdout) < 20
 
@@ -107,7 +116,9 @@ def test_it_works_from_a_program_without_a_main_guard(tmp_path, make_urdf):
 def test_it_begins_and_ends_at_the_posture_given(arm):
     posture = {'a': 0.3, 'b': -0.4, 'c': 0.9}
     trajectory = optimise(arm, replace(SHORT, posture=posture)).trajectory
-    np.testing.assert_allclose(trajectory.position([0.0, trajectory.duration]), np.tile(list(posture.values()), (2, 1)), atol=1e-12)
+    np.testing.assert_allclose(
+        trajectory.position([0.0, trajectory.duration]), np.tile(list(posture.values()), (2, 1)), atol=1e-12
+    )
     check_every_limit(arm, LimitSettings(), trajectory)
 
 
@@ -131,7 +142,10 @@ def test_other_criteria_improve_what_they_stand_for(arm, criterion):
         base = arm.base_parameters()
         W = arm.regressor(samples.q, samples.dq, samples.ddq).reshape(-1, len(arm.parameter_names))[:, base.independent]
         W = W / np.linalg.norm(W, axis=0)
-        first, second = ([name in family for name in names] for family in (('MX', 'MY', 'MZ', 'M'), ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'Ia')))
+        first, second = (
+            [name in family for name in names]
+            for family in (('MX', 'MY', 'MZ', 'M'), ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'Ia'))
+        )
         expected = np.linalg.cond(W[:, first]) + np.linalg.cond(W[:, second])
         assert found.history[-1][1] == pytest.approx(expected, rel=1e-3)
         assert found.history[-1][1] < 0.5 * problem.value(found.before)
@@ -141,19 +155,30 @@ def test_repeats_play_the_period_that_was_searched_for(arm):
     once = ExcitationProblem(arm, QUICK)
     thrice = ExcitationProblem(arm, replace(QUICK, repeats=3))
     trajectory = random_trajectory(once, np.random.default_rng(0))
-    assert thrice.assess(trajectory).samples == pytest.approx(once.assess(trajectory).samples * (3 * 6 + 2.4) / (6 + 2.4), abs=2)
+    assert thrice.assess(trajectory).samples == pytest.approx(
+        once.assess(trajectory).samples * (3 * 6 + 2.4) / (6 + 2.4), abs=2
+    )
     assert once.assess(trajectory).margins == pytest.approx(thrice.assess(trajectory).margins, abs=2e-3)
 
 
-@pytest.mark.parametrize('settings', [QUICK, replace(QUICK, posture=[0.0, -0.9, 1.8], repeats=2, limits=TIGHT, criterion='log_det'),
-                                      replace(QUICK, criterion='weighted_blocks', kinds=('XX', 'ZZ', 'MX', 'M', 'Fv'))])
+@pytest.mark.parametrize(
+    'settings',
+    [
+        QUICK,
+        replace(QUICK, posture=[0.0, -0.9, 1.8], repeats=2, limits=TIGHT, criterion='log_det'),
+        replace(QUICK, criterion='weighted_blocks', kinds=('XX', 'ZZ', 'MX', 'M', 'Fv')),
+    ],
+)
 @pytest.mark.parametrize('with_criterion', [True, False])
 def test_the_gradient_of_the_objective_is_its_derivative(arm, settings, with_criterion):
     problem = ExcitationProblem(arm, settings)
     rng = np.random.default_rng(0)
     x, direction = 0.7 * rng.standard_normal((2, problem.size))
     gradient = problem.objective(x, 4.0, 50.0, with_criterion)[1]
-    slope = sum(sign * problem.objective(x + sign * 1e-6 * direction, 4.0, 50.0, with_criterion)[0] for sign in (1, -1)) / 2e-6
+    slope = (
+        sum(sign * problem.objective(x + sign * 1e-6 * direction, 4.0, 50.0, with_criterion)[0] for sign in (1, -1))
+        / 2e-6
+    )
     assert gradient @ direction == pytest.approx(slope, rel=1e-4)
 
 
@@ -174,26 +199,42 @@ def test_a_narrow_box_is_found_although_no_random_motion_keeps_it(arm):
 
 
 def test_what_cannot_be_done_is_said_with_the_limit_that_stands_in_the_way(arm):
-    with pytest.raises(JointDynamicsError, match=r'expected a motion that keeps every limit, found none within 60 s; broken to the last: height'):
+    with pytest.raises(
+        JointDynamicsError,
+        match=r'expected a motion that keeps every limit, found none in 1 starts; broken to the last: height',
+    ):
         optimise(arm, replace(SHORT, limits=LimitSettings(height=[3.0, 4.0])))
 
 
-@pytest.mark.parametrize(('change', 'message'), [
-    ({'posture': [0, 0]}, r'posture: expected 3 numbers'), ({'posture': 'home'}, r"posture: expected 3 angles in rad, .* found 'home'"),
-    ({'posture': [0, 2.7, 0]}, r'posture: expected one that keeps every limit, found broken at rest: position'),
-    ({'posture': [0, 2.22, 0.44]}, r'found broken at rest: clearance'),
-])
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ({'posture': [0, 0]}, r'posture: expected 3 numbers'),
+        ({'posture': 'home'}, r"posture: expected a list or a mapping .* found 'home'"),
+        ({'posture': [0, 2.7, 0]}, r'posture: expected one that keeps every limit, found broken at rest: position'),
+        ({'posture': [0, 2.22, 0.44]}, r'found broken at rest: clearance'),
+    ],
+)
 def test_a_posture_that_does_not_fit_is_refused(arm, change, message):
     with pytest.raises(JointDynamicsError, match=message):
         optimise(arm, replace(QUICK, **change))
 
 
-@pytest.mark.parametrize(('change', 'message'), [
-    ({'period': 0}, 'period: expected a number > 0'), ({'harmonics': 1.5}, 'harmonics: expected an integer ≥ 1'), ({'starts': 0}, 'starts'),
-    ({'criterion': 'best'}, "criterion: expected one of condition_number, weighted_blocks, log_det, found 'best'"),
-    ({'weights': [1]}, 'weights: expected two numbers'), ({'kinds': ['XX', 'FOO']}, "kinds: expected one of .* found 'FOO'"),
-    ({'ramp': -1}, 'ramp'), ({'information_weight': -0.1}, 'information_weight: expected a number ≥ 0'), ({'processes': 0}, 'processes'), ({'limits': {'safety': 1}}, "limits: expected the keys .* found 'safety'; meant safety_factor"),
-])
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        ({'period': 0}, 'period: expected a number, > 0 s, found 0'),
+        ({'harmonics': 1.5}, 'harmonics: expected a whole number, ≥ 1'),
+        ({'starts': 0}, 'starts'),
+        ({'criterion': 'best'}, "criterion: expected one of condition_number, weighted_blocks, log_det, found 'best'"),
+        ({'weights': [1]}, 'weights: expected 2 values'),
+        ({'kinds': ['XX', 'FOO']}, r"kinds.1.: expected one of .* found 'FOO'"),
+        ({'ramp': -1}, 'ramp'),
+        ({'information_weight': -0.1}, 'information_weight: expected a number, ≥ 0'),
+        ({'processes': 0}, 'processes'),
+        ({'limits': {'safety': 1}}, "limits: expected the keys .* found 'safety'; meant safety_factor"),
+    ],
+)
 def test_settings_are_checked(change, message):
     with pytest.raises(JointDynamicsError, match=message):
         ExcitationSettings(**change)
@@ -228,10 +269,10 @@ def test_the_deadline_ends_a_search_with_what_it_has(arm):
 
 def arrived(*merits, patience=2, order=None):
     """A search of as many starts as merits, whose messages came in `order`; starts without a merit are not done."""
-    state = _Search(len(merits), patience)
+    state = Search(len(merits), patience)
     for start in order or range(len(merits)):
         if merits[start] is not None:
-            found = Found(start, 3, f'motion {start}', None, merits[start], merits[start])
+            found = FoundMotion(start, 3, f'motion {start}', None, merits[start], merits[start])
             state.arrivals.append((float(len(state.arrivals)), found))
             state.done.add(start)
     return state
@@ -254,7 +295,7 @@ def test_a_search_ends_when_nothing_is_gained_whatever_came_first():
 
 
 def test_patience_ends_a_search_before_its_starts(arm):
-    found = optimise(arm, replace(SHORT, starts=50, patience=1, processes=1, harmonics=1, time_budget=None))
+    found = optimise(arm, replace(SHORT, starts=50, patience=1, processes=1, harmonics=1))
     assert found.ended == NOTHING_GAINED
     assert 2 <= found.finished < 50
     assert found.reproducible
@@ -287,7 +328,9 @@ def test_what_is_lost_between_the_samples_is_made_up_for(ur5e):
     x = 0.5 * rng.standard_normal(problem.size)
     lost, missing = problem.lost_between(x)
     trajectory = problem.trajectory(x)
-    sampled = {one.kind: one.smallest(RobotMotion(ur5e, *trajectory.motion(problem.times))) for one in problem.constraints}
+    sampled = {
+        one.kind: one.smallest(RobotMotion(ur5e, *trajectory.motion(problem.times))) for one in problem.constraints
+    }
     fine = np.linspace(0, trajectory.duration, 4000)
     true = {one.kind: one.smallest(RobotMotion(ur5e, *trajectory.motion(fine))) for one in problem.constraints}
     assert lost['acceleration'] > 1e-3

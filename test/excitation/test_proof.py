@@ -28,18 +28,23 @@ from joint_dynamics.excitation import (
 from joint_dynamics.excitation.assessment import keeps
 from joint_dynamics.excitation.constraints import TorqueBound
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.load import loaded_parameters
+from joint_dynamics.excitation.load import parameters_with_payload
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.piecewise import JointPieces
 from joint_dynamics.excitation.problem import all_constraints
-from joint_dynamics.excitation.proof import certainly_keeps, certified_margins
+from joint_dynamics.excitation.proof import certified_margins, certified_within_limits
 from joint_dynamics.excitation.wrench_bounds import point_acceleration, torque_bounds
 from joint_dynamics.robot import PER_JOINT, RobotModel
 
 RATE = 10.0
 """Samples per second of a search for motions as here: 20 per cycle of the highest harmonic."""
 LIMITS = LimitSettings(
-    height=[-0.6, 1.6], radius=[0.0, 1.3], torque=25.0, payload=PayloadSettings(1.0), viscous_friction=0.5, coulomb_friction=2.0
+    height=[-0.6, 1.6],
+    radius=[0.0, 1.3],
+    torque=25.0,
+    payload=PayloadSettings(1.0),
+    viscous_friction=0.5,
+    coulomb_friction=2.0,
 )
 KINDS = ('series', 'series from a posture', 'move', 'points', 'pieces', 'succession', 'braking', 'braking pieces')
 RADIUS = 0.05
@@ -111,7 +116,7 @@ def sampled_margins(arm, limits, trajectory, rate):
     """Margins at the samples, by the robot's own regressor and, for the places, by the arm's own trigonometry."""
     found = MotionLimits.of(arm, limits)
     q, dq, ddq = both_sides(trajectory, rate)
-    torque = arm.inverse_dynamics(q.T, dq.T, ddq.T, loaded_parameters(arm, limits)).T
+    torque = arm.inverse_dynamics(q.T, dq.T, ddq.T, parameters_with_payload(arm, limits)).T
     a, b, c = q
     out = np.array([np.cos(a), np.sin(a), 0 * a])
     up = np.array([0.0, 0.0, 1.0])[:, None]
@@ -216,7 +221,7 @@ def test_a_limit_that_is_broken_between_the_samples_only_is_seen(arm, kind):
     )
     found = 0
     for seed in range(12):
-        trajectory = fourier(arm, np.random.default_rng(seed)).once()
+        trajectory = fourier(arm, np.random.default_rng(seed)).without_repetition()
         grid = np.linspace(0, trajectory.duration, int(RATE * trajectory.duration))
         coarse, fine = (
             float(_extreme(arm, kind, trajectory, times))
@@ -232,7 +237,7 @@ def test_a_limit_that_is_broken_between_the_samples_only_is_seen(arm, kind):
         }.get(kind, {BETWEEN[kind]: limit})
         constraints = [one for one in all_constraints(arm, replace(wide, **changed)) if one.kind == kind]
         assert keeps(arm, trajectory, grid, constraints)
-        assert not certainly_keeps(arm, trajectory, constraints)
+        assert not certified_within_limits(arm, trajectory, constraints)
         assert certified_margins(arm, trajectory, constraints)[kind] < 0
         found += 1
     assert found >= 3
@@ -246,7 +251,7 @@ def test_a_limit_that_is_just_kept_is_not_called_broken(arm, kind):
     )
     found = 0
     for seed in range(8):
-        trajectory = fourier(arm, np.random.default_rng(seed)).once()
+        trajectory = fourier(arm, np.random.default_rng(seed)).without_repetition()
         fine = np.linspace(0, trajectory.duration, 200001)
         limit = float(_extreme(arm, kind, trajectory, fine))
         if kind == 'clearance' and limit < 0.02:
@@ -255,7 +260,7 @@ def test_a_limit_that_is_just_kept_is_not_called_broken(arm, kind):
         limit = limit - 2e-5 if kind == 'clearance' else limit + 5e-6 * abs(limit)
         changed = {kind: [None, limit]} if kind == 'height' else {kind: limit}
         constraints = [one for one in all_constraints(arm, replace(wide, **changed)) if one.kind == kind]
-        assert certainly_keeps(arm, trajectory, constraints)
+        assert certified_within_limits(arm, trajectory, constraints)
         assert 0 <= certified_margins(arm, trajectory, constraints)[kind] < 1e-3
         found += 1
     assert found >= 3
@@ -305,8 +310,10 @@ link="l1"/><child link="l2"/><origin xyz="0.3 0 0.1"/><axis xyz="0 0.6 0.8"/><li
 <joint name="y" type="prismatic"><parent link="l2"/><child link="l3"/><origin xyz="0.1 0.2 0"/><axis xyz="1 0 0"/><limit
 lower="-0.3" upper="0.4" velocity="1" effort="90"/></joint> <joint name="held" type="revolute"><parent link="l3"/><child
 link="l4"/><origin xyz="0.1 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="2" effort="20"/></joint>
-<joint name="w" type="revolute"><parent link="l4"/><child link="l5"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" velocity="2" effort="20"/></joint></robot>"""
-LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.05 -0.02"/><mass value="2"/><inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.002" ixz="0.001"
+<joint name="w" type="revolute"><parent link="l4"/><child link="l5"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/>
+  <limit lower="-2" upper="2" velocity="2" effort="20"/></joint></robot>"""
+LINK = """<link name="{name}"><inertial><origin xyz="0.1 0.05 -0.02"/><mass value="2"/>
+  <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.002" ixz="0.001"
 iyz="-0.003"/></inertial></link>"""
 
 
@@ -323,7 +330,7 @@ def test_slides_joints_without_limits_and_locked_joints(slider, seed):
     rng = np.random.default_rng(seed)
     trajectory = fourier(slider, rng)
     certified = certified_margins(slider, trajectory, all_constraints(slider, limits))
-    q, dq, ddq = both_sides(trajectory.once(), 1000 * RATE)
+    q, dq, ddq = both_sides(trajectory.without_repetition(), 1000 * RATE)
     found = MotionLimits.of(slider, limits)
     assert found.upper[1] == pytest.approx(np.pi)
     torque = slider.inverse_dynamics(q.T, dq.T, ddq.T).T
@@ -341,7 +348,7 @@ def test_coupled_drives_count(coupled):
     parameters = rng.uniform(0, 1, len(coupled.parameter_names))
     bound = TorqueBound(parameters, np.full(6, 300.0))
     for seed in range(4):
-        trajectory = fourier(coupled, np.random.default_rng(seed)).once()
+        trajectory = fourier(coupled, np.random.default_rng(seed)).without_repetition()
         q, dq, ddq = both_sides(trajectory, 500 * RATE)
         sampled = 1 - np.abs(coupled.inverse_dynamics(q.T, dq.T, ddq.T, parameters)).max() / 300.0
         certified = certified_margins(coupled, trajectory, [bound])['torque']
@@ -372,13 +379,15 @@ def test_a_repeated_motion_costs_and_says_what_one_period_does(arm, constraints)
     assert certified_margins(arm, series.repeated(50), constraints) == certified_margins(
         arm, series.repeated(1), constraints
     )
-    whole = Succession([series.once()] * 20)
-    assert certified_margins(arm, whole, constraints) == certified_margins(arm, series.once(), constraints)
+    whole = Succession([series.without_repetition()] * 20)
+    assert certified_margins(arm, whole, constraints) == certified_margins(
+        arm, series.without_repetition(), constraints
+    )
 
 
 def test_what_is_sent_is_played_within_the_limits_too(arm):
     """Points at 100 Hz with quintics between them, as a trajectory controller plays them, are checked as such."""
-    series = fourier(arm, np.random.default_rng(2)).once()
+    series = fourier(arm, np.random.default_rng(2)).without_repetition()
     margins = certified_margins(
         arm, series, all_constraints(arm, LimitSettings(velocity=50, acceleration=500, torque=500.0))
     )
@@ -404,7 +413,7 @@ def test_torque_and_place_change_no_faster_than_their_bounds(name, request):
     model = request.getfixturevalue(name)
     h = 1e-3
     for seed in range(2):
-        trajectory = fourier(model, np.random.default_rng(seed)).once()
+        trajectory = fourier(model, np.random.default_rng(seed)).without_repetition()
         t = np.linspace(0, trajectory.duration, 60)
         t = t[np.abs(t[:, None] - trajectory.knots).min(axis=1) > h]
         states = [trajectory.motion(t + k * h) for k in (-1, 0, 1)]
@@ -431,9 +440,12 @@ def test_torque_and_place_change_no_faster_than_their_bounds(name, request):
 
 @pytest.mark.parametrize('kind', ['series', 'move', 'pieces', 'braking'])
 def test_the_proof_stands_on_its_bounds_and_not_on_how_finely_it_begins(arm, constraints, kind):
-    """Begun with nothing but the ends of whole pieces: where a bound were too small, what lies between would be missed."""
+    """Begun with nothing but the ends of whole pieces.
+
+    Where a bound were too small, what lies between would be missed.
+    """
     for seed in range(5):
-        trajectory = draw(arm, kind, np.random.default_rng(seed)).once()
+        trajectory = draw(arm, kind, np.random.default_rng(seed)).without_repetition()
         sampled = sampled_margins(arm, LIMITS, trajectory, 200 * RATE)
         for one in constraints:
             least = one.certified(arm, trajectory, trajectory.knots[:-1], trajectory.knots[1:])
@@ -441,7 +453,10 @@ def test_the_proof_stands_on_its_bounds_and_not_on_how_finely_it_begins(arm, con
 
 
 def test_what_is_left_of_taylor_counts():
-    """Two waves whose fourth and fifth derivatives vanish together at the middle of the interval: only what is left remains."""
+    """Two waves whose fourth and fifth derivatives vanish together at the middle of the interval.
+
+    Only what is left remains.
+    """
     basis = FourierBasis(4.0, 2, 2, 1.0, True)
     trajectory = FourierTrajectory(['a'], basis, np.array([[0.0, 0.0, 0.0, 1.0, -1.0 / 16]]))
     middle, half, w = basis.ramp + basis.period, 0.2, 2 * np.pi / basis.period

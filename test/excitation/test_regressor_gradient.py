@@ -1,4 +1,5 @@
 """The regressor and its reverse pass against the model's own regressor and against differences."""
+
 import numpy as np
 import pytest
 
@@ -30,10 +31,16 @@ def test_the_reverse_pass_is_the_derivative(robot, states, seed):
     gradient = regressor.pull_back(weight)
     for k in range(3):
         direction = rng.standard_normal(arrays[k].shape)
-        rows = [RegressorGradient(robot, *(array + h * direction * (k == m) for m, array in enumerate(arrays)), sign_speed=0.5).rows
-                for h in (1e-5, -1e-5)]
+        rows = [
+            RegressorGradient(
+                robot, *(array + h * direction * (k == m) for m, array in enumerate(arrays)), sign_speed=0.5
+            ).rows
+            for h in (1e-5, -1e-5)
+        ]
         slope = (weight * (rows[0] - rows[1])).sum(axis=(0, 1)) / 2e-5
-        np.testing.assert_allclose((gradient[k] * direction).sum(axis=0), slope, rtol=1e-6, atol=1e-6 * np.abs(slope).max())
+        np.testing.assert_allclose(
+            (gradient[k] * direction).sum(axis=0), slope, rtol=1e-6, atol=1e-6 * np.abs(slope).max()
+        )
 
 
 def test_the_slope_of_the_sign_itself_is_zero(arm, states):
@@ -46,6 +53,7 @@ def test_the_slope_of_the_sign_itself_is_zero(arm, states):
 
 def test_link_frames_are_those_of_pinocchio(robot, states):
     import pinocchio
+
     q = states(robot, 3, 4)[0]
     frames = LinkFrames(robot.chain, q)
     data = robot.pinocchio.createData()
@@ -63,6 +71,12 @@ def test_the_gradient_of_a_point_is_its_derivative(robot, states):
     frames = LinkFrames(robot.chain, q)
     link = robot.n - 1
     gradient = frames.pull_back(link, frames.point(link, offset), weight)
-    slope = sum(sign * (weight * LinkFrames(robot.chain, q + sign * 1e-6 * direction).point(link, offset)).sum() for sign in (1, -1)) / 2e-6
+    slope = (
+        sum(
+            sign * (weight * LinkFrames(robot.chain, q + sign * 1e-6 * direction).point(link, offset)).sum()
+            for sign in (1, -1)
+        )
+        / 2e-6
+    )
     assert sum((gradient[j] * direction[j]).sum() for j in gradient) == pytest.approx(slope, rel=1e-6)
     assert frames.pull_back(-1, frames.point(-1, offset), weight) == {}

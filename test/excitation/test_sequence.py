@@ -1,9 +1,19 @@
 """Moves, successions, braking on the path, and motions given by points."""
+
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation import Braking, FourierBasis, FourierTrajectory, LimitSettings, Move, Playback, SampledTrajectory, Succession
+from joint_dynamics.excitation import (
+    Braking,
+    FourierBasis,
+    FourierTrajectory,
+    LimitSettings,
+    Move,
+    Playback,
+    SampledTrajectory,
+    Succession,
+)
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.playback import distance_from
 
@@ -23,8 +33,14 @@ def series(arm):
 def derivatives_fit(trajectory, tolerance=1e-6):
     t = np.linspace(1e-3, trajectory.duration - 1e-3, 400)
     h = 1e-6
-    np.testing.assert_allclose((trajectory.position(t + h) - trajectory.position(t - h)) / (2 * h), trajectory.velocity(t), atol=tolerance)
-    np.testing.assert_allclose((trajectory.velocity(t + h) - trajectory.velocity(t - h)) / (2 * h), trajectory.acceleration(t), atol=100 * tolerance)
+    np.testing.assert_allclose(
+        (trajectory.position(t + h) - trajectory.position(t - h)) / (2 * h), trajectory.velocity(t), atol=tolerance
+    )
+    np.testing.assert_allclose(
+        (trajectory.velocity(t + h) - trajectory.velocity(t - h)) / (2 * h),
+        trajectory.acceleration(t),
+        atol=100 * tolerance,
+    )
 
 
 @pytest.mark.parametrize('way', [0.001, 0.1, 3.0])
@@ -49,7 +65,9 @@ def test_a_succession_plays_one_after_the_other(arm, limits, series):
     np.testing.assert_allclose(both.position(move.duration + t), series.position(t), atol=1e-9)
     np.testing.assert_allclose(both.position([0.1]), move.position([0.1]))
     derivatives_fit(both, 1e-5)
-    with pytest.raises(JointDynamicsError, match=r'expected every motion to begin where the one before ends, found .* rad away'):
+    with pytest.raises(
+        JointDynamicsError, match=r'expected every motion to begin where the one before ends, found .* rad away'
+    ):
         Succession([series, move])
 
 
@@ -90,7 +108,9 @@ def test_points_give_the_motion_back(series):
 def test_points_that_make_no_motion_are_refused():
     with pytest.raises(JointDynamicsError, match='increasing times'):
         SampledTrajectory(['a'], [0, 0], [[0], [1]], [[0], [0]], [[0], [0]])
-    with pytest.raises(JointDynamicsError, match=r'expected finite positions, velocities and accelerations of shape \(2, 1\)'):
+    with pytest.raises(
+        JointDynamicsError, match=r'expected finite positions, velocities and accelerations of shape \(2, 1\)'
+    ):
         SampledTrajectory(['a'], [0, 1], [[0], [np.nan]], [[0], [0]], [[0], [0]])
 
 
@@ -100,7 +120,11 @@ def test_playback_goes_to_the_start_and_repeats_the_period(arm, series):
     approach = whole.duration - (series.duration + 2 * 5.0)
     assert approach > 0.5
     np.testing.assert_allclose(whole.position(0.0), [[0.1, 0.0, 0.3]])
-    np.testing.assert_allclose(whole.position(approach + 1.0 + np.array([0.2, 5.2, 10.2])), np.repeat(series.position([1.2]), 3, axis=0), atol=1e-9)
+    np.testing.assert_allclose(
+        whole.position(approach + 1.0 + np.array([0.2, 5.2, 10.2])),
+        np.repeat(series.position([1.2]), 3, axis=0),
+        atol=1e-9,
+    )
 
 
 def test_playback_takes_joints_in_any_order(arm, series):
@@ -116,13 +140,28 @@ def test_playback_refuses_what_it_may_not_play(arm, series):
         with pytest.raises(JointDynamicsError, match=match):
             Playback(arm, settings or LimitSettings(), trajectory, **options)
 
-    refused(r'trajectory: expected the joints a, b, c, found a, b', FourierTrajectory(['a', 'b'], series.basis, series.coefficients[:2]))
-    refused(r'trajectory: expected one within the limits, found velocity exceeded by', settings=LimitSettings(velocity=0.2, acceleration=10))
-    refused(r'trajectory: expected one within the limits, found height exceeded by', settings=LimitSettings(height=[0.9, 1.0]))
+    refused(
+        r'trajectory: expected the joints a, b, c, found a, b',
+        FourierTrajectory(['a', 'b'], series.basis, series.coefficients[:2]),
+    )
+    refused(
+        r'trajectory: expected one within the limits, found velocity exceeded by',
+        settings=LimitSettings(velocity=0.2, acceleration=10),
+    )
+    refused(
+        r'trajectory: expected one within the limits, found height exceeded by',
+        settings=LimitSettings(height=[0.9, 1.0]),
+    )
     samples = series.sample(20.0)
-    part = SampledTrajectory(series.joint_names, *(array[20:80] for array in (samples.time, samples.q, samples.dq, samples.ddq)))
+    part = SampledTrajectory(
+        series.joint_names, *(array[20:80] for array in (samples.time, samples.q, samples.dq, samples.ddq))
+    )
     refused(r'trajectory: expected one that begins and ends at rest', part)
-    refused(r'expected every motion to begin where the one before ends', Move(arm.joint_names, [0, 0, 0], [0.1, 0, 0], 2.0), repeats=2)
+    refused(
+        r'expected every motion to begin where the one before ends',
+        Move(arm.joint_names, [0, 0, 0], [0.1, 0, 0], 2.0),
+        repeats=2,
+    )
 
 
 def test_playback_refuses_a_start_it_may_not_leave_from(arm, series):
@@ -130,7 +169,10 @@ def test_playback_refuses_a_start_it_may_not_leave_from(arm, series):
     with pytest.raises(JointDynamicsError, match=r'start: expected b within -2.52 … 2.52 rad, found it at 2.7'):
         playback.from_posture([0, 2.7, 0])
     # reaching back, the last sphere is in that of the base
-    with pytest.raises(JointDynamicsError, match=r'way from here to the start of the trajectory: expected one within the limits, found clearance'):
+    with pytest.raises(
+        JointDynamicsError,
+        match=r'way from here to the start of the trajectory: expected one within the limits, found clearance',
+    ):
         playback.from_posture([0, 2.22, 0.44])
 
 

@@ -1,4 +1,5 @@
 """Where a robot is on its motion, and how one that is not on it comes to rest."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,13 +14,18 @@ NAMES = ('a', 'b', 'c')
 
 @pytest.fixture(scope='module')
 def motion():
-    return FourierTrajectory(NAMES, FourierBasis(4.0, 3, 2, 0.8, True), 0.3 * np.random.default_rng(1).standard_normal((3, 7)))
+    return FourierTrajectory(
+        NAMES, FourierBasis(4.0, 3, 2, 0.8, True), 0.3 * np.random.default_rng(1).standard_normal((3, 7))
+    )
 
 
 @pytest.mark.parametrize('delay', [0.0, 0.05, 0.12, 0.3, 0.5])
 def test_the_delay_of_a_robot_on_the_path_is_found(motion, delay):
     for at in np.arange(2.0, 7.0, 0.37):
-        q, speed = motion.position(at - delay)[0], np.abs(motion.motion(np.linspace(at - delay - 0.05, at, 50))[1]).max(axis=0).min()
+        q, speed = (
+            motion.position(at - delay)[0],
+            np.abs(motion.motion(np.linspace(at - delay - 0.05, at, 50))[1]).max(axis=0).min(),
+        )
         found, apart = delay_of(motion, at, q)
         # what 1 mrad leaves open at the speed the path has there, and half a step of the search
         assert abs(found - delay) <= 2.5e-3 / speed + 0.005

@@ -1,18 +1,51 @@
 """What mutates inputs: values anywhere in a document, pieces of a text, bits of a file."""
+
 import copy
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 NIGHTLY = settings.default.max_examples >= 10_000
-CASES = settings(max_examples=10_000 if NIGHTLY else 200, deadline=None, derandomize=not NIGHTLY, database=None,
-                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large])
-HUGE = [10 ** 400, -10 ** 30, 1e300, -1e300, 1e308, 5e-324, float('inf'), float('nan'), 2 ** 63, 0, -1]
+CASES = settings(
+    max_examples=10_000 if NIGHTLY else 200,
+    deadline=None,
+    derandomize=not NIGHTLY,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
+)
+HUGE = [10**400, -(10**30), 1e300, -1e300, 1e308, 5e-324, float('inf'), float('nan'), 2**63, 0, -1]
 JUNK = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-10, 10), st.sampled_from(HUGE), st.floats(), st.text(max_size=8),
-              st.sampled_from(['', 'on', 'joint_1', '9**9**9**9', 'sin()', '2026-01-01', '{joint}', '../x', '\0', 'nan', '1e400', '*a', '!!int x'])),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.one_of(st.text(max_size=6), st.integers(0, 3), st.booleans()), inner, max_size=3)),
-    max_leaves=6)
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-10, 10),
+        st.sampled_from(HUGE),
+        st.floats(),
+        st.text(max_size=8),
+        st.sampled_from(
+            [
+                '',
+                'on',
+                'joint_1',
+                '9**9**9**9',
+                'sin()',
+                '2026-01-01',
+                '{joint}',
+                '../x',
+                '\0',
+                'nan',
+                '1e400',
+                '*a',
+                '!!int x',
+            ]
+        ),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(st.text(max_size=6), st.integers(0, 3), st.booleans()), inner, max_size=3),
+    ),
+    max_leaves=6,
+)
 
 
 def places(document, path=()):
@@ -28,7 +61,10 @@ def places(document, path=()):
 
 
 def changed(document, changes):
-    """Return a copy with some values replaced by others, deleted, or swapped for another part; `changes`: (place 0…1, action, value)."""
+    """Return a copy with some values replaced by others, deleted, or swapped for another part.
+
+    `changes`: (place 0…1, action, value).
+    """
     document = copy.deepcopy(document)
     for place, action, value in changes:
         paths = places(document)
@@ -49,10 +85,51 @@ def changed(document, changes):
     return document
 
 
-CHANGES = st.lists(st.tuples(st.floats(0, 1), st.sampled_from(['replace', 'replace', 'delete', 'add']), JUNK), min_size=1, max_size=3)
-PIECES = st.one_of(st.text(max_size=6), st.sampled_from(
-    ['<', '>', '"', '/', '&', '<!--', ']]>', '<!DOCTYPE a>', '[' * 80, '{a: ' * 80, '- ' * 80, '<a>' * 80, 'nan', 'inf', '-1', '1e308', '1e-320', '9' * 400, ',', ',,',
-     '\n', '\n\n', '\0', '\ufeff', '\r', ':', '&a ', '*a', '!!', '%', 'name="j1"', 'link="l1"', 'e', '.', '-']))
+CHANGES = st.lists(
+    st.tuples(st.floats(0, 1), st.sampled_from(['replace', 'replace', 'delete', 'add']), JUNK), min_size=1, max_size=3
+)
+PIECES = st.one_of(
+    st.text(max_size=6),
+    st.sampled_from(
+        [
+            '<',
+            '>',
+            '"',
+            '/',
+            '&',
+            '<!--',
+            ']]>',
+            '<!DOCTYPE a>',
+            '[' * 80,
+            '{a: ' * 80,
+            '- ' * 80,
+            '<a>' * 80,
+            'nan',
+            'inf',
+            '-1',
+            '1e308',
+            '1e-320',
+            '9' * 400,
+            ',',
+            ',,',
+            '\n',
+            '\n\n',
+            '\0',
+            '\ufeff',
+            '\r',
+            ':',
+            '&a ',
+            '*a',
+            '!!',
+            '%',
+            'name="j1"',
+            'link="l1"',
+            'e',
+            '.',
+            '-',
+        ]
+    ),
+)
 EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 12), PIECES), min_size=1, max_size=4)
 
 
@@ -60,7 +137,7 @@ def edited(text, edits):
     """Return the text with pieces cut out and put in; `edits`: (place 0…1, characters to cut, text to put in)."""
     for place, cut, piece in edits:
         at = int(place * len(text))
-        text = text[:at] + piece + text[at + cut:]
+        text = text[:at] + piece + text[at + cut :]
     return text
 
 
@@ -69,4 +146,4 @@ def damaged(content, flips, cut=None):
     content = bytearray(content)
     for place, bit in flips:
         content[min(int(place * len(content)), len(content) - 1)] ^= 1 << bit
-    return bytes(content if cut is None else content[:int(cut * len(content))])
+    return bytes(content if cut is None else content[: int(cut * len(content))])

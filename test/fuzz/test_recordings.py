@@ -1,4 +1,5 @@
 """Damaged recordings: what is read is finite and plausible, what is not is one JointDynamicsError of one line."""
+
 import contextlib
 import importlib.util
 from pathlib import Path
@@ -13,7 +14,7 @@ from rosbags.typesys import Stores, get_typestore
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import load_recording
 from joint_dynamics.recording.plausibility import ANY_ARM
-from joint_dynamics.recording.settings import RecordingSettings
+from joint_dynamics.recording.recording_settings import RecordingSettings
 
 _spec = importlib.util.spec_from_file_location('fuzz_tools', Path(__file__).with_name('conftest.py'))
 tools = importlib.util.module_from_spec(_spec)
@@ -23,7 +24,11 @@ NAMES = ['shoulder', 'elbow']
 TIME = np.arange(60) * 0.01
 Q, DQ = np.column_stack([np.sin(TIME), np.cos(3 * TIME)]), np.column_stack([np.cos(TIME), -3 * np.sin(3 * TIME)])
 TAU = 5 + 3 * Q
-CSV = 'time,q1,q2,dq1,dq2,tau1,tau2\n' + '\n'.join(','.join(f'{value:.9g}' for value in row) for row in np.column_stack([TIME, Q, DQ, TAU])) + '\n'
+CSV = (
+    'time,q1,q2,dq1,dq2,tau1,tau2\n'
+    + '\n'.join(','.join(f'{value:.9g}' for value in row) for row in np.column_stack([TIME, Q, DQ, TAU]))
+    + '\n'
+)
 SETTINGS = RecordingSettings(min_duration=0.1, min_samples=10)
 
 
@@ -50,7 +55,10 @@ def use(path):
 def bags(tmp_path_factory):
     """Folder of each storage with its files' contents."""
     store = get_typestore(Stores.ROS2_JAZZY)
-    header, stamp, state = (store.types[name] for name in ('std_msgs/msg/Header', 'builtin_interfaces/msg/Time', 'sensor_msgs/msg/JointState'))
+    header, stamp, state = (
+        store.types[name]
+        for name in ('std_msgs/msg/Header', 'builtin_interfaces/msg/Time', 'sensor_msgs/msg/JointState')
+    )
     found = {}
     for storage in ('MCAP', 'SQLITE3'):
         path = tmp_path_factory.mktemp('bags') / storage.lower()
@@ -58,7 +66,9 @@ def bags(tmp_path_factory):
             connection = writer.add_connection('/joint_states', 'sensor_msgs/msg/JointState', typestore=store)
             for k, time in enumerate(TIME):
                 nanoseconds = 1_700_000_000_000_000_000 + round(time * 1e9)
-                message = state(header(stamp(nanoseconds // 10 ** 9, nanoseconds % 10 ** 9), ''), NAMES, Q[k], DQ[k], TAU[k])
+                message = state(
+                    header(stamp(nanoseconds // 10**9, nanoseconds % 10**9), ''), NAMES, Q[k], DQ[k], TAU[k]
+                )
                 writer.write(connection, nanoseconds, store.serialize_cdr(message, 'sensor_msgs/msg/JointState'))
         found[storage] = path, {item.name: item.read_bytes() for item in path.iterdir()}
         use(path)
@@ -78,7 +88,13 @@ def test_csv(tmp_path, edits):
 
 
 @tools.CASES
-@given(st.lists(st.tuples(st.integers(0, 59), st.integers(0, 6), st.one_of(st.floats(), st.sampled_from(tools.HUGE))), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 59), st.integers(0, 6), st.one_of(st.floats(), st.sampled_from(tools.HUGE))),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_csv_with_other_numbers(tmp_path, cells):
     rows = [line.split(',') for line in CSV.splitlines()]
     for row, column, value in cells:
@@ -112,6 +128,7 @@ def test_bags_with_flipped_bits(bags, storage, flips, cut, alone):
 @example([(0.85, 'replace', [])], [(0.0, 0, '')], True)
 def test_bags_with_other_metadata(bags, changes, edits, structure):
     import yaml
+
     path, contents = bags['MCAP']
     before = contents['metadata.yaml'].decode()
     after = yaml.safe_dump(tools.changed(yaml.safe_load(before), changes)) if structure else tools.edited(before, edits)

@@ -1,4 +1,8 @@
-"""A robot to identify whose torques come from pinocchio and friction written down here, not from the package's regressor."""
+"""A robot to identify whose torques come from pinocchio and friction written down here.
+
+Not from the package's regressor.
+"""
+
 import numpy as np
 import pinocchio
 import pytest
@@ -19,7 +23,9 @@ class TrueRobot:
         for k in range(n):
             size = np.array([0.08, 0.08, 0.35 if k in (1, 2) else 0.08])
             centre = rng.normal(scale=0.3 * size)
-            tensor = masses[k] * (np.diag((size @ size - size**2) / 3) + centre @ centre * np.eye(3) - np.outer(centre, centre))
+            tensor = masses[k] * (
+                np.diag((size @ size - size**2) / 3) + centre @ centre * np.eye(3) - np.outer(centre, centre)
+            )
             self.standard[k, :10] = (*tensor[np.triu_indices(3)], *(masses[k] * centre), masses[k])
         self.standard[:, 10] = np.array([1.5, 1.5, 1.2, 0.3, 0.3, 0.3, 0.3])[:n]
         self.standard[:, 11] = np.array([12.0, 12.0, 10.0, 3.0, 3.0, 3.0, 3.0])[:n]
@@ -27,7 +33,9 @@ class TrueRobot:
         self.standard[:, 13] = rng.normal(scale=0.3, size=n)
         self.rigid = model.pinocchio.copy()
         for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(self.standard[:, :10]):
-            self.rigid.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
+            self.rigid.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(
+                np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz])
+            )
 
     @property
     def base(self):
@@ -59,6 +67,7 @@ class TrueRobot:
         white = rng.normal(size=tau.shape)
         if correlated:
             from scipy.signal import lfilter
+
             white = lfilter([1.0], [1.0, -0.9], white, axis=0)
             white /= white.std(axis=0)
         step = 2 * np.pi / counts

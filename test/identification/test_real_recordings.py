@@ -1,9 +1,10 @@
 """The figures that a plain reference reaches on recordings of real robots; ours must not be worse."""
+
 import pytest
 
 from joint_dynamics.arm import terms_from_config
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.regression.residuals import together
+from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -17,7 +18,9 @@ def tx40(data):
 
 @pytest.fixture(scope='module')
 def kr300(data):
-    return RobotModel.load(data / 'kr300' / 'kr300.urdf'), *(Recording.load(data / 'kr300' / name) for name in ('FF_A', 'FF_B'))
+    return RobotModel.load(data / 'kr300' / 'kr300.urdf'), *(
+        Recording.load(data / 'kr300' / name) for name in ('FF_A', 'FF_B')
+    )
 
 
 def test_tx40_whole_record(tx40):
@@ -36,24 +39,31 @@ def test_tx40_split(tx40):
 def test_gen3_unseen_trajectory(data):
     model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
     runs = sorted(path for path in (data / 'gen3').iterdir() if path.is_dir() and path.name != 'opti_traj_testing1')
-    result = identify(model, [Recording.load(path) for path in runs], [Recording.load(data / 'gen3' / 'opti_traj_testing1')], PLAIN)
+    result = identify(
+        model, [Recording.load(path) for path in runs], [Recording.load(data / 'gen3' / 'opti_traj_testing1')], PLAIN
+    )
     assert len(runs) == 6
     assert result.validation[0].residual_percent()[1] <= 16.0
 
 
-@pytest.mark.parametrize('counterbalance', [{}, {'joint_2': [{'fourier': 2}]}, {'joint_2': [{'function': 'sin(q) / sqrt(1.5 - cos(q))'}]}],
-                         ids=['none', 'fourier', 'function'])
+@pytest.mark.parametrize(
+    'counterbalance',
+    [{}, {'joint_2': [{'fourier': 2}]}, {'joint_2': [{'function': 'sin(q) / sqrt(1.5 - cos(q))'}]}],
+    ids=['none', 'fourier', 'function'],
+)
 def test_kr300_both_runs(kr300, counterbalance):
     model, first, second = kr300
-    result = identify(model, [first, second], settings=IdentificationSettings(method='wls', terms=terms_from_config(counterbalance)))
-    assert together(result.training, moving=True)[1] <= 7.0
+    result = identify(
+        model, [first, second], settings=IdentificationSettings(method='wls', terms=terms_from_config(counterbalance))
+    )
+    assert overall_residual(result.training, moving=True)[1] <= 7.0
     assert not result.reasons
 
 
-def test_kr300_one_run_alone_is_not_believed(kr300):
+def test_kr300_one_run_alone_is_not_reliable(kr300):
     model, first, second = kr300
     result = identify(model, [first], [second], PLAIN)
     assert result.solution.condition_number > 300
     assert 'do not excite the robot enough' in result.reasons[0].text
-    assert len(result.doubtful) >= 3
+    assert len(result.poorly_determined) >= 3
     assert result.validation[0].residual_percent()[1] > 20

@@ -1,4 +1,5 @@
 """What a result offers to the programmer: predictions, and a short face in an interpreter and a notebook."""
+
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -13,7 +14,10 @@ from joint_dynamics.recording import Recording
 @pytest.fixture(scope='module')
 def found(true_robot):
     runs = [true_robot.record(seed, duration=8.0, rate=200.0) for seed in (1, 2)]
-    return identify(true_robot.model, runs[:1], runs[1:], IdentificationSettings(method='wls', selection=False)), runs[1]
+    return (
+        identify(true_robot.model, runs[:1], runs[1:], IdentificationSettings(method='wls', selection=False)),
+        runs[1],
+    )
 
 
 def test_prediction_is_the_torque_that_validation_compares(found):
@@ -23,13 +27,19 @@ def test_prediction_is_the_torque_that_validation_compares(found):
     assert predicted.shape == recording.q.shape
     (fit,) = validate_description(result.description, [recording], result.settings)
     from joint_dynamics.identification.preparation.observations import observe
+
     observation = observe(recording, result.plan)
-    inner = predicted[int(round(result.plan.trim * recording.rate)):][:len(observation.time)]
-    np.testing.assert_allclose(observation.decimator.apply(inner), fit.predicted, rtol=1e-9, atol=1e-9 * np.abs(fit.tau).max())
+    inner = predicted[int(round(result.plan.trim * recording.rate)) :][: len(observation.time)]
+    np.testing.assert_allclose(
+        observation.decimator.apply(inner), fit.predicted, rtol=1e-9, atol=1e-9 * np.abs(fit.tau).max()
+    )
 
 
 def test_prediction_meets_the_noise_free_torque(found, true_robot):
-    """Within the noise of the recordings (2 %), away from the ends and from reversals, where the sign of a filtered speed is late."""
+    """Within the noise of the recordings (2 %), away from the ends and from reversals.
+
+    Where the sign of a filtered speed is late.
+    """
     result, _ = found
     t, q, dq, ddq = true_robot.motion(np.random.default_rng(7), 8.0, 200.0)
     truth = true_robot.torque(q, dq, ddq)
@@ -49,7 +59,7 @@ def test_measured_torque_takes_no_part(found):
 
 def test_what_cannot_be_predicted_is_said(found):
     result, recording = found
-    with pytest.raises(JointDynamicsError, match='no joint'):
+    with pytest.raises(JointDynamicsError, match='found joint_4'):
         result.predict(recording.select(recording.joint_names[:3]))
     with pytest.raises(JointDynamicsError, match=r'expected at least [\d.]+ s'):
         result.predict(recording.window(0, 0.02))
@@ -58,7 +68,9 @@ def test_what_cannot_be_predicted_is_said(found):
 def test_it_shows_itself_in_one_line(found):
     result, _ = found
     text = repr(result)
-    assert text.startswith(f'<IdentificationResult wls: {result.problem.base.count} base parameters from {result.samples} samples, ')
+    assert text.startswith(
+        f'<IdentificationResult wls: {result.problem.base.count} base parameters from {result.samples} samples, '
+    )
     assert '\n' not in text
     assert len(text) < 200
     assert f'validation residual {result.summary()["validation_overall_percent"]:.3g} %' in text
@@ -88,3 +100,22 @@ def test_it_shows_itself_in_a_notebook(found):
     assert 'a <b> & c' in cells
     assert set(result.names) | set(result.expressions) <= set(cells)
     assert f'{recording.name} (validation)' in cells
+
+
+def test_the_description_says_where_it_comes_from(found):
+    """Residuals of all recordings as one, of all samples and of those in motion."""
+    result, recording = found
+    provenance = result.description.document['provenance']
+    [fit] = result.training
+    error, moving = fit.tau - fit.predicted, np.abs(fit.dq) > fit.moving_speed
+    assert 0 < moving.sum() < moving.size
+    assert provenance['residual_percent'] == pytest.approx(100 * np.linalg.norm(error) / np.linalg.norm(fit.tau))
+    assert provenance['moving_residual_percent'] == pytest.approx(
+        100 * np.linalg.norm(error[moving]) / np.linalg.norm(fit.tau[moving])
+    )
+    [unseen] = result.validation
+    assert provenance['validation'] == {recording.name: pytest.approx(unseen.residual_percent()[1])}
+    assert (provenance['method'], provenance['recordings']) == ('wls', [fit.name])
+    assert provenance['believable'] == (not result.reasons)
+    assert provenance['condition_number'] == pytest.approx(result.solution.condition_number)
+    assert provenance['filters'] == {name: pytest.approx(value) for name, value in vars(result.plan).items()}

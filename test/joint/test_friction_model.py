@@ -1,4 +1,5 @@
 """The extended Maxwell-slip friction model: proposition 1 with load, no jump, one code for samples and recordings."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,11 +8,24 @@ from hypothesis import strategies as st
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, StaticFriction, TemperatureFriction
 
-FULL = {'F_C0': 6.0, 'F_C1': 1e-3, 'F_S': 7.5, 'V_S': 0.05, 'mu': 0.8, 'F_V1': 4.0, 'F_V2': -0.6, 'F_V3': 0.1, 'F_T1': -0.05, 'F_T2': 2e3}
+FULL = {
+    'F_C0': 6.0,
+    'F_C1': 1e-3,
+    'F_S': 7.5,
+    'V_S': 0.05,
+    'mu': 0.8,
+    'F_V1': 4.0,
+    'F_V2': -0.6,
+    'F_V3': 0.1,
+    'F_T1': -0.05,
+    'F_T2': 2e3,
+}
 
 
 def model(joints=1, **changes):
-    backlash = PeriodicMap.stack([PeriodicMap(1e-3 * (1 + 0.3 * np.cos(np.arange(60) * 2 * np.pi / 60 + j))) for j in range(joints)])
+    backlash = PeriodicMap.stack(
+        [PeriodicMap(1e-3 * (1 + 0.3 * np.cos(np.arange(60) * 2 * np.pi / 60 + j))) for j in range(joints)]
+    )
     return FrictionModel({**FULL, **changes}, MaxwellSlip(joints, backlash), joints=joints)
 
 
@@ -39,7 +53,8 @@ def test_steady_slip_is_the_static_map():
 @given(seed=st.integers(0, 2**31), rate=st.floats(1e-3, 1.0), load=st.floats(-100, 100))
 @settings(max_examples=40, deadline=None)
 def test_no_jump_at_zero_speed(seed, rate, load):
-    # Between neighbouring samples f moves by no more than its slope allows, through every reversal, Stribeck term included.
+    # Between neighbouring samples f moves by no more than its slope allows, through every reversal, Stribeck term
+    # included.
     rng = np.random.default_rng(seed)
     friction = model(mu=1.0, F_V2=0.0, F_V3=0.0)
     dt = 1e-5
@@ -64,14 +79,22 @@ def test_recordings_and_single_samples_are_the_same_numbers(seed, joints):
     whole = model(joints)
     single = whole.copy()
     theta = np.cumsum(rng.normal(0, 3e-4, (60, joints)), axis=0)
-    omega, load, temperature = rng.normal(0, 1, (60, joints)), rng.normal(0, 50, (60, joints)), rng.uniform(0, 60, (60, joints))
+    omega, load, temperature = (
+        rng.normal(0, 1, (60, joints)),
+        rng.normal(0, 50, (60, joints)),
+        rng.uniform(0, 60, (60, joints)),
+    )
     f = whole.run(theta, omega, load, temperature)
-    assert np.array_equal(f, np.array([single.step(*sample) for sample in zip(theta, omega, load, temperature, strict=True)]))
+    assert np.array_equal(
+        f, np.array([single.step(*sample) for sample in zip(theta, omega, load, temperature, strict=True)])
+    )
 
 
 def test_closed_path_at_constant_load_and_speed_loses_energy():
     friction = model(F_V1=0.0, F_V2=0.0, F_V3=0.0)
-    theta = np.concatenate([np.linspace(0, 2e-3, 400), np.linspace(2e-3, -1e-3, 600)[1:], np.linspace(-1e-3, 0, 200)[1:]])
+    theta = np.concatenate(
+        [np.linspace(0, 2e-3, 400), np.linspace(2e-3, -1e-3, 600)[1:], np.linspace(-1e-3, 0, 200)[1:]]
+    )
     f = friction.run(theta[:, None], 0.0, 40.0)[:, 0]
     assert np.sum(0.5 * (f[1:] + f[:-1]) * np.diff(theta)) > 0
 
@@ -97,9 +120,18 @@ def test_documents_go_round():
     assert np.allclose(one.static(0.3), friction.static(0.3)[1])
 
 
-@pytest.mark.parametrize(('document', 'message'), [
-    ({'parameters': {}}, 'F_C0'), ({'parameters': {'F_C0': 1, 'F_X': 2}}, 'F_X'), ({'parametres': {}}, 'parametres'),
-    ({'parameters': {'F_C0': 1}, 'maxwell_slip': {'operators': 4}}, 'maxwell_slip.presliding: expected the presliding length')])
+@pytest.mark.parametrize(
+    ('document', 'message'),
+    [
+        ({'parameters': {}}, 'F_C0'),
+        ({'parameters': {'F_C0': 1, 'F_X': 2}}, 'F_X'),
+        ({'parametres': {}}, 'parametres'),
+        (
+            {'parameters': {'F_C0': 1}, 'maxwell_slip': {'operators': 4}},
+            'maxwell_slip.presliding: expected the presliding length',
+        ),
+    ],
+)
 def test_bad_documents_are_refused(document, message):
     with pytest.raises(JointDynamicsError, match=message):
         FrictionModel.from_dict(document)
@@ -113,8 +145,9 @@ def test_without_hysteresis_only_the_static_map():
 
 
 def test_what_a_change_of_level_can_give_back_is_what_the_springs_hold():
-    # f = F(τ_J) H is passive at any constant level. Stretched at a low level and released at a high one, it gives back more than was put in: at
-    # most the difference of the levels times the energy of the springs at H = 1, 𝓑 Σ k_i Δ_i²/2 per N·m (5e-5 J at 𝓑 = 1 mrad).
+    # f = F(τ_J) H is passive at any constant level. Stretched at a low level and released at a high one, it gives back
+    # more than was put in: at most the difference of the levels times the energy of the springs at H = 1, 𝓑 Σ k_i
+    # Δ_i²/2 per N·m (5e-5 J at 𝓑 = 1 mrad).
     friction = FrictionModel({'F_C0': 6.0, 'F_C1': 1e-3}, MaxwellSlip(1, 1e-3))
     slip = friction.maxwell_slip
     stored = 1e-3 * float(np.sum(slip.stiffness * slip.limits**2)) / 2
@@ -143,6 +176,8 @@ def test_a_document_with_a_kinematic_error_is_one_whose_angle_is_corrected():
     expected = plain.run((theta - error(theta))[:, None], 0.0)
     assert np.allclose(corrected.run(theta[:, None], 0.0), expected, atol=1e-9)
     assert not np.allclose(FrictionModel.from_dict(document).run(theta[:, None], 0.0), expected)
+    written = FrictionModel.from_dict(document, error.to_dict())
+    assert np.allclose(written.run(theta[:, None], 0.0), expected, atol=1e-9)
 
 
 def test_what_a_document_leaves_out_has_its_default():
@@ -159,6 +194,15 @@ def test_what_a_document_leaves_out_has_its_default():
     assert friction.to_dict()['parameters']['F_S'] == 6.0
     assert 'tau_max' not in friction.to_dict()['parameters']
     assert 'maxwell_slip' not in friction.to_dict()
+
+
+def test_numbers_are_for_all_joints_there_are():
+    assert FrictionModel({'F_C0': 1.0}).joints == 1
+    three = FrictionModel({'F_C0': 1.0}, joints=3)
+    assert three.joints == 3
+    assert three.parameters['F_S'].tolist() == three.static(0.1).tolist() == [1.0] * 3
+    assert FrictionModel({'F_C0': 1.0}, MaxwellSlip(2)).level().tolist() == [1.0] * 2
+    assert FrictionModel({'F_C0': 1.0, 'F_V1': [1.0, 2.0]}).static(1.0).tolist() == [2.0, 3.0]
 
 
 def test_without_load_a_sample_has_the_level_without_load():
@@ -195,13 +239,16 @@ def test_reset_takes_the_hysteresis_where_it_is_told():
             lambda: FrictionModel({'F_C0': [1, 2]}, MaxwellSlip(3)),
             r'^friction: expected parameters for one or 3 joints, found sizes \[2, 3\]$',
         ),
-        (lambda: FrictionModel({'F_C0': 1, 'F_X': 1}), "^friction: unknown parameter 'F_X'$"),
+        (lambda: FrictionModel({'F_C0': 1, 'F_X': 1}), "^friction: expected a known parameter, found 'F_X'$"),
         (lambda: FrictionModel({}), '^friction: expected the parameter F_C0$'),
         (
             lambda: FrictionModel.from_dict({'parameters': {'F_C0': 1}, 'colour': 1}),
-            "^friction: unknown field 'colour'$",
+            "^friction: expected a known field, found 'colour'$",
         ),
-        (lambda: FrictionModel.from_dict({'parameters': {'F_Y': 1}}), "^friction: unknown parameter 'F_Y'$"),
+        (
+            lambda: FrictionModel.from_dict({'parameters': {'F_Y': 1}}),
+            "^friction: expected a known parameter, found 'F_Y'$",
+        ),
         (lambda: FrictionModel.from_dict({'parameters': {}}), '^friction: expected the parameter F_C0$'),
         (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters$'),
         (
@@ -212,7 +259,7 @@ def test_reset_takes_the_hysteresis_where_it_is_told():
         ),
         (
             lambda: FrictionModel({'F_C0': 1}).reset(),
-            r'^friction: this model has no Maxwell-slip part; give it one, or use static\(\)$',
+            r'^friction: expected a model with a Maxwell-slip part, found none: give it one, or use static\(\)$',
         ),
     ],
 )

@@ -1,4 +1,5 @@
 """Friction that grows with load; Hamon's quadrants."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +17,11 @@ def test_level_is_even_in_load_and_bounded():
     assert level.level(1e6) == level.level(50)
 
 
+def test_a_bound_may_be_any_magnitude():
+    for bound in (0.0, 0.5, 1.0, np.inf):
+        assert CoulombLevel(5.0, 0.5, tau_max=bound).level(-3.0) == 5.0 + 0.5 * min(3.0, bound)
+
+
 def test_load_friction_forms():
     assert np.isclose(LoadFriction(linear=0.1).torque(-0.3, 20), -2)
     assert np.isclose(LoadFriction(quadratic=0.01).torque(0.3, -20), 4)
@@ -31,7 +37,9 @@ def test_quadrants_reduce_to_the_usual_model(tau, dq):
 
 def test_quadrants_by_hand():
     # Equation (25) with the parameters of table II, joint 3 of the RX130L.
-    friction = QuadrantFriction(a_m=1.05, b_m=0.08, a_g=0.92, b_g=0.085, c_m=21.152, c_g=15.588, F_V=48.139, tau_off=9.95, dq_s=0.03)
+    friction = QuadrantFriction(
+        a_m=1.05, b_m=0.08, a_g=0.92, b_g=0.085, c_m=21.152, c_g=15.588, F_V=48.139, tau_off=9.95, dq_s=0.03
+    )
     E = np.exp(-0.05 / 0.03)
     assert np.isclose(friction.torque(100, 0.05), (1.05 + 0.08 * E) * 100 + 21.152 + 48.139 * 0.05 + 9.95)
     assert np.isclose(friction.torque(100, -0.05), (0.92 - 0.085 * E) * 100 - 15.588 - 48.139 * 0.05 + 9.95)

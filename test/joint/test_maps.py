@@ -1,4 +1,5 @@
 """Periodic look-up tables and Fourier series."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -53,7 +54,7 @@ def test_fourier_fit_comes_back_and_as_a_table():
 
 
 def test_too_little_of_a_turn_is_refused():
-    with pytest.raises(JointDynamicsError, match='cover too little'):
+    with pytest.raises(JointDynamicsError, match='expected angles over enough of a turn'):
         FourierSeries.fit(np.linspace(0, 1e-3, 100), np.zeros(100), harmonics=6)
     with pytest.raises(JointDynamicsError, match='1 to 12'):
         FourierSeries(0, np.zeros(13), np.zeros(13))
@@ -62,7 +63,19 @@ def test_too_little_of_a_turn_is_refused():
 def test_documents():
     item = PeriodicMap([1.0, 2.0], period=3.0)
     assert np.array_equal(PeriodicMap.from_dict(item.to_dict())(0.7), item(0.7))
-    for bad in ({'values': [1], 'colour': 1}, {'type': 'spline', 'values': [1]}, {'type': 'table'}, {'values': [np.inf]}):
+    for bad in (
+        {'values': [1], 'colour': 1},
+        {'type': 'spline', 'values': [1]},
+        {'type': 'table'},
+        {'values': [np.inf]},
+        {'values': False},
+        {'values': 1.0},
+        {'values': ['1']},
+        {'values': [True]},
+        {'values': [10**400]},
+        {'values': [1], 'period': '3'},
+        {'type': 'fourier', 'mean': 0, 'cosine': 1.0, 'sine': 1.0},
+    ):
         with pytest.raises(JointDynamicsError):
             PeriodicMap.from_dict(bad)
 
@@ -81,6 +94,12 @@ def test_a_series_has_its_period():
     assert np.allclose(fit.tabulate(30)(np.arange(30) * 0.1), fit(np.arange(30) * 0.1))
 
 
+def test_one_harmonic_is_fitted_exactly():
+    theta = np.linspace(0, 6, 50)
+    series = FourierSeries.fit(theta, 0.5 + 2.0 * np.cos(theta) - 3.0 * np.sin(theta), harmonics=1)
+    np.testing.assert_allclose([series.mean, *series.cosine, *series.sine], [0.5, 2.0, -3.0], rtol=1e-12)
+
+
 def test_twelve_harmonics_are_allowed_and_one():
     for harmonics in (1, 12):
         assert FourierSeries(0, np.ones(harmonics), np.ones(harmonics)).cosine.size == harmonics
@@ -91,7 +110,7 @@ def test_twelve_harmonics_are_allowed_and_one():
     [
         (
             lambda: FourierSeries.fit(np.linspace(0, 0.8, 500), np.zeros(500), harmonics=6),
-            r'^FourierSeries: the angles cover too little of a turn for 6 harmonics \(rank \d+ of 13\)$',
+            r'^FourierSeries: expected angles over enough of a turn for 6 harmonics, found too few \(rank \d+ of 13\)$',
         ),
         (
             lambda: FourierSeries.fit(np.linspace(0, 6, 500), np.zeros(500), harmonics=13),
@@ -105,7 +124,10 @@ def test_twelve_harmonics_are_allowed_and_one():
             lambda: FourierSeries(0, [1, 2], [1]),
             '^FourierSeries: expected 1 to 12 cosine and as many sine coefficients, found 2 and 1$',
         ),
-        (lambda: PeriodicMap.from_dict({'values': [1], 'colour': 1}), "^periodic map: unknown field 'colour'$"),
+        (
+            lambda: PeriodicMap.from_dict({'values': [1], 'colour': 1}),
+            "^periodic map: expected a known field, found 'colour'$",
+        ),
         (lambda: PeriodicMap.from_dict({'type': 'table'}), '^periodic map of type table: expected the field values$'),
         (
             lambda: PeriodicMap.from_dict({'type': 'spline'}),
@@ -120,6 +142,31 @@ def test_twelve_harmonics_are_allowed_and_one():
 def test_what_does_not_fit_is_said_in_one_line(build, message):
     with pytest.raises(JointDynamicsError, match=message):
         build()
+
+
+@pytest.mark.parametrize(
+    ('field', 'value', 'message'),
+    [
+        ('mean', 'x', "expected a finite number in mean, found 'x'"),
+        ('mean', True, "expected a finite number in mean, found 'True'"),
+        ('period', None, "expected a finite number in period, found 'None'"),
+        ('period', 10**400, f'expected a finite number in period, found {"1" + "0" * 39!r}'),
+        ('cosine', [np.inf, 1.0], "expected a finite number in cosine, found 'inf'"),
+        ('cosine', 1.0, "expected a list of numbers in cosine, found '1.0'"),
+        ('sine', '12', "expected a list of numbers in sine, found '12'"),
+        ('sine', [0.0, np.nan], "expected a finite number in sine, found 'nan'"),
+    ],
+)
+def test_a_number_that_is_none_is_named_by_its_field(field, value, message):
+    document = FourierSeries(1.0, [1.0, 2.0], [3.0, 4.0], 2.5).to_dict()
+    with pytest.raises(JointDynamicsError) as caught:
+        FourierSeries.from_dict({**document, field: value})
+    assert str(caught.value) == f'periodic map: {message}'
+    if field in ('period', 'sine'):
+        name = 'values' if field == 'sine' else 'period'
+        with pytest.raises(JointDynamicsError) as caught:
+            PeriodicMap.from_dict({'values': [1.0], name: value})
+        assert str(caught.value) == f'periodic map: {message.replace("sine", name)}'
 
 
 def test_a_document_is_a_table_of_one_turn_unless_it_says_otherwise():
@@ -139,5 +186,7 @@ def test_the_slope_is_that_of_the_lines_between_the_points():
 def test_a_stack_is_of_maps_of_one_joint_each():
     item = PeriodicMap([1.0])
     for wrong in ([], [PeriodicMap.stack([item, item])]):
-        with pytest.raises(JointDynamicsError, match=r'^PeriodicMap.stack: expected at least one map, each of one joint$'):
+        with pytest.raises(
+            JointDynamicsError, match=r'^PeriodicMap.stack: expected at least one map, each of one joint$'
+        ):
             PeriodicMap.stack(wrong)

@@ -1,4 +1,8 @@
-"""Maxwell-slip in position form: the laws of the paper, proposition 1, passivity, and one code for samples and recordings."""
+"""Maxwell-slip in position form.
+
+The laws of the paper, proposition 1, passivity, and one code for samples and recordings.
+"""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,7 +59,8 @@ def test_follows_the_printed_recursion(table, points, start):
 @given(table=backlash_tables, sign=st.sampled_from([-1.0, 1.0]), start=st.floats(-10, 10), stride=st.floats(1e-5, 0.3))
 @settings(max_examples=60, deadline=None)
 def test_steady_slip_is_exactly_one_whatever_the_backlash(table, sign, start, stride):
-    # Proposition 1. Far enough that every operator has slipped: a map may grow along the way, so its largest width counts.
+    # Proposition 1. Far enough that every operator has slipped: a map may grow along the way, so its largest width
+    # counts.
     slip = MaxwellSlip(1, PeriodicMap(table))
     begin = MaxwellSlip(1, PeriodicMap(table))
     begin.run(start + sign * np.arange(0, 2.2 * max(table) + stride, stride))
@@ -134,9 +139,15 @@ def test_reset_starts_without_deformation_or_in_full_slip():
     assert np.allclose(slip.step([0.3 + 1e-7, 0.4]), [slip.stiffness[0].sum() * 1e-7 / 1e-3, 0], rtol=1e-6)
 
 
-@pytest.mark.parametrize(('arguments', 'message'), [
-    ({'presliding': 0.0}, 'presliding length > 0'), ({'limits': [0.5, 0.4]}, 'Delta_1'), ({'stiffness': [1, 1, 1, 1]}, 'sum k_i'),
-    ({'joints': 0}, 'joints >= 1')])
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        ({'presliding': 0.0}, 'presliding length > 0'),
+        ({'limits': [0.5, 0.4]}, 'Delta_1'),
+        ({'stiffness': [1, 1, 1, 1]}, 'sum k_i'),
+        ({'joints': 0}, 'joints >= 1'),
+    ],
+)
 def test_bad_parameters_are_refused(arguments, message):
     with pytest.raises(JointDynamicsError, match=message):
         MaxwellSlip(**arguments)
@@ -226,6 +237,13 @@ def test_a_document_with_limits_and_stiffness_of_its_own_keeps_them():
     assert 'stiffness' in different.to_dict(0)
 
 
+def test_a_document_with_a_stiffness_of_its_own_and_limits_by_the_law_keeps_it():
+    document = {'operators': 2, 'r_Delta': 1.0, 'stiffness': [0.4, 0.8], 'presliding': 1e-3}
+    found = MaxwellSlip.from_dicts([document]).to_dict()
+    assert found['stiffness'] == [0.4, 0.8]
+    assert 'r_k' not in found
+
+
 def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
     slip = MaxwellSlip(1, limits=[0.5, 1.0], stiffness=[1.0 + 6e-7, 0.5])
     assert np.isclose(slip.stiffness[0] @ slip.limits[0], 1.0, rtol=0, atol=1e-15)
@@ -247,19 +265,22 @@ def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
         (lambda: MaxwellSlip(operators=0), '^MaxwellSlip: expected joints >= 1 and operators >= 1, found 1 and 0$'),
         (lambda: MaxwellSlip(limits=[0.5, np.inf]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
         (lambda: MaxwellSlip(limits=[0.0, 1.0]), '^MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found'),
-        (lambda: MaxwellSlip(presliding=-1e-3), '^MaxwellSlip: expected a presliding length > 0 everywhere, found -0.001$'),
+        (
+            lambda: MaxwellSlip(presliding=-1e-3),
+            '^MaxwellSlip: expected a presliding length > 0 everywhere, found -0.001$',
+        ),
         (
             lambda: MaxwellSlip(2).run(np.zeros(4)),
             r'^MaxwellSlip: expected a recording theta of shape \(N, 2\), found \(4,\)$',
         ),
         (
-            lambda: MaxwellSlip.from_dicts([{'operators': 3, 'presliding': 1e-3}, {'operators': 4, 'presliding': 1e-3}]),
+            lambda: MaxwellSlip.from_dicts(
+                [{'operators': 3, 'presliding': 1e-3}, {'operators': 4, 'presliding': 1e-3}]
+            ),
             '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
         ),
         (
-            lambda: MaxwellSlip.from_dicts(
-                [{'limits': [0.5, 1.0], 'stiffness': [1.0], 'presliding': 1e-3}]
-            ),
+            lambda: MaxwellSlip.from_dicts([{'limits': [0.5, 1.0], 'stiffness': [1.0], 'presliding': 1e-3}]),
             '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
         ),
     ],
@@ -279,5 +300,5 @@ def test_one_joint_takes_samples_in_a_row_or_a_column():
 
 
 def test_an_unknown_field_of_a_document_is_named():
-    with pytest.raises(JointDynamicsError, match=r"^maxwell_slip: unknown field 'colour'$"):
+    with pytest.raises(JointDynamicsError, match=r"^maxwell_slip: expected a known field, found 'colour'$"):
         MaxwellSlip.from_dicts([{'colour': 1}])

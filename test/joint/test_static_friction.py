@@ -1,4 +1,5 @@
 """Static friction against speed."""
+
 import numpy as np
 import pytest
 
@@ -10,7 +11,7 @@ OMEGA = np.linspace(-3, 3, 61)
 
 def test_terms_one_by_one():
     friction = StaticFriction(F_C=5, F_S=8, V_S=0.1, mu=1.3, F_V1=2, F_V2=-0.5, F_V3=0.1, offset=0.3)
-    dry = np.sign(OMEGA) * (5 + 3 * np.exp(-(np.abs(OMEGA) / 0.1) ** 1.3))
+    dry = np.sign(OMEGA) * (5 + 3 * np.exp(-((np.abs(OMEGA) / 0.1) ** 1.3)))
     assert np.allclose(friction.torque(OMEGA), dry + 2 * OMEGA - 0.5 * np.abs(OMEGA) * OMEGA + 0.1 * OMEGA**3 + 0.3)
     assert friction.torque(0.0) == 0.3
     assert np.isclose(friction.torque(1e-12), 8.3)

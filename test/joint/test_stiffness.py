@@ -1,4 +1,5 @@
 """The stiffness polynomial, its derivative and its inverse."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,26 @@ def test_is_the_polynomial_of_the_sheet():
     assert stiffness.stiffness(0.0) == 2e4
     central = (stiffness.torque(phi + 1e-8) - stiffness.torque(phi - 1e-8)) / 2e-8
     assert np.allclose(stiffness.stiffness(phi), central, rtol=1e-6)
+
+
+@pytest.mark.parametrize('alpha', [[2e4], [2e4, 3e9], [2e4, -3e9, 1e14], [1e4, 2e9, 3e13, -4e18]])
+def test_stiffness_and_its_slope_are_those_of_numpys_polynomial(alpha):
+    odd = np.zeros(2 * len(alpha))
+    odd[1::2] = alpha
+    torque = np.polynomial.Polynomial(odd)
+    phi = np.linspace(-3e-3, 3e-3, 31)
+    model, joints = TorsionalStiffness(alpha), TorsionalStiffness([alpha, alpha])
+    for function, expected in (
+        ('torque', torque(phi)),
+        ('stiffness', torque.deriv()(phi)),
+        ('curvature', torque.deriv(2)(phi)),
+    ):
+        # sums of at most four terms
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(getattr(model, function)(phi), expected, rtol=1e-12, atol=1e-14 * size)
+        both = getattr(joints, function)(np.stack([phi, -phi], axis=1))
+        np.testing.assert_allclose(both[:, 0], expected, rtol=1e-12, atol=1e-14 * size)
+        np.testing.assert_allclose(both[::-1, 1], expected, rtol=1e-12, atol=1e-14 * size)
 
 
 @given(alpha=alphas, tau=st.floats(-500, 500))
@@ -73,7 +94,10 @@ def test_documents_and_stacking():
         ),
         (
             lambda: TorsionalStiffness([[1.0], [0.0]]).deformation([1.0, 1.0]),
-            r'^TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint \(monotone\), found \[\[1.0\], \[0.0\]\]$',
+            (
+                r'^TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint \(monotone\),'
+                r' found \[\[1.0\], \[0.0\]\]$'
+            ),
         ),
         (lambda: TorsionalStiffness.from_dict({}), '^stiffness: expected the field coefficients$'),
     ],

@@ -1,4 +1,5 @@
 """Both temperature forms, their bounds and the way from one to the other."""
+
 import numpy as np
 import pytest
 
@@ -41,12 +42,16 @@ def test_bad_bounds_are_refused():
         TemperatureFriction(T_0=200)
 
 
-@pytest.mark.parametrize(('bounds', 'message'), [
-    ({'T_min': -1.0}, '^temperature bounds: expected 0 < T_min < T_max in °C, found -1.0 and 80.0$'),
-    ({'T_min': 30.0, 'T_max': 30.0}, '^temperature bounds: expected 0 < T_min < T_max in °C, found 30.0 and 30.0$'),
-    ({'T_min': 26.0}, r'^T_0: expected within \[T_min, T_max\], found 25.0$'),
-    ({'T_max': 24.0}, r'^T_0: expected within \[T_min, T_max\], found 25.0$'),
-    ({'F_T2': np.nan}, '^F_T2: expected a finite number')])
+@pytest.mark.parametrize(
+    ('bounds', 'message'),
+    [
+        ({'T_min': -1.0}, '^temperature bounds: expected 0 < T_min < T_max in °C, found -1.0 and 80.0$'),
+        ({'T_min': 30.0, 'T_max': 30.0}, '^temperature bounds: expected 0 < T_min < T_max in °C, found 30.0 and 30.0$'),
+        ({'T_min': 26.0}, r'^T_0: expected within \[T_min, T_max\], found 25.0$'),
+        ({'T_max': 24.0}, r'^T_0: expected within \[T_min, T_max\], found 25.0$'),
+        ({'F_T2': np.nan}, '^F_T2: expected a finite number'),
+    ],
+)
 def test_bounds_that_do_not_hold_the_reference_are_refused(bounds, message):
     with pytest.raises(JointDynamicsError, match=message):
         TemperatureFriction(**bounds)

@@ -1,4 +1,5 @@
 """Launch files run for real where ROS 2's launch is installed; elsewhere the test modules skip themselves."""
+
 import ast
 import importlib.util
 import os
@@ -33,6 +34,7 @@ def launch_file():
 def installed():
     """Skip where the package is not registered with its launch files and executables."""
     from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
     try:
         prefix = Path(get_package_prefix('joint_dynamics'))
     except PackageNotFoundError as error:
@@ -62,16 +64,27 @@ def description_of(launch_file, installed, ros_domain, exits, tmp_path, monkeypa
 
         def note(event, context):
             exits[Path(event.cmd[0]).name] = event.returncode
+
         # Ready first: a launch file that raises must fail the test, not keep it waiting for ever.
-        return LaunchDescription([
-            ReadyToTest(), RegisterEventHandler(OnProcessExit(on_exit=note)),
-            # A busy machine may take long; what counts is that SIGINT is enough.
-            SetLaunchConfiguration('sigterm_timeout', '120'),
-            IncludeLaunchDescription(PythonLaunchDescriptionSource(launch_file(name)), launch_arguments=arguments.items())])
+        return LaunchDescription(
+            [
+                ReadyToTest(),
+                RegisterEventHandler(OnProcessExit(on_exit=note)),
+                # A busy machine may take long; what counts is that SIGINT is enough.
+                SetLaunchConfiguration('sigterm_timeout', '120'),
+                IncludeLaunchDescription(
+                    PythonLaunchDescriptionSource(launch_file(name)), launch_arguments=arguments.items()
+                ),
+            ]
+        )
+
     return describe
 
 
-SERVER = """import signal, sys
+SERVER = """import os, signal, sys
+if 'STAND_IN_PID' in os.environ:
+    with open(os.environ['STAND_IN_PID'], 'w') as file:
+        file.write(str(os.getpid()))
 signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 while True:
@@ -95,12 +108,12 @@ publisher.publish(String(data=node.declare_parameter('robot_description', '').va
 while True:
     rclpy.spin_once(node, timeout_sec=0.1)
 """
+# In a shell, as ros_gz_sim starts it: a signal to the shell does not reach what runs in it.
 GAZEBO = """from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
-from launch_ros.actions import Node
+from launch.actions import DeclareLaunchArgument, ExecuteProcess
 
 def generate_launch_description():
-    server = Node(package='ros_gz_sim', executable='server', output='both')
+    server = ExecuteProcess(cmd=['{server}', '$(echo -r)', '--force-version 8'], shell=True, output='both')
     return LaunchDescription([DeclareLaunchArgument('gz_args'), server])
 """
 
@@ -108,8 +121,12 @@ def generate_launch_description():
 @pytest.fixture
 def gazebo_stand_ins(tmp_path, monkeypatch):
     """Stand-ins for Gazebo's and ros2_control's packages; returns what was run once, as a function."""
-    programs = {'ros_gz_sim': {'server': SERVER, 'create': ONCE}, 'ros_gz_bridge': {'parameter_bridge': SERVER},
-                'controller_manager': {'spawner': ONCE}, 'robot_state_publisher': {'robot_state_publisher': PUBLISHER}}
+    programs = {
+        'ros_gz_sim': {'server': SERVER, 'create': ONCE},
+        'ros_gz_bridge': {'parameter_bridge': SERVER.replace('STAND_IN_PID', 'UNSET')},
+        'controller_manager': {'spawner': ONCE},
+        'robot_state_publisher': {'robot_state_publisher': PUBLISHER},
+    }
     prefix = tmp_path / 'stand_ins'
     for package, executables in programs.items():
         marker = prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / package
@@ -122,7 +139,9 @@ def gazebo_stand_ins(tmp_path, monkeypatch):
             path.chmod(0o755)
     launch = prefix / 'share' / 'ros_gz_sim' / 'launch' / 'gz_sim.launch.py'
     launch.parent.mkdir(parents=True)
-    launch.write_text(GAZEBO, encoding='utf-8')
+    server = prefix / 'lib' / 'ros_gz_sim' / 'server'
+    launch.write_text(GAZEBO.replace('{server}', str(server)), encoding='utf-8')
+    monkeypatch.setenv('STAND_IN_PID', str(tmp_path / 'server.pid'))
     log = tmp_path / 'stand_ins.log'
     monkeypatch.setenv('STAND_INS', str(log))
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{prefix}:{os.environ["AMENT_PREFIX_PATH"]}')
@@ -135,12 +154,24 @@ def dynamics_file(tmp_path):
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
     from joint_dynamics.simulation import ur5e_urdf
+
     robot = RobotModel.load(ur5e_urdf())
-    standard = {name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
-                for k, name in enumerate(robot.joint_names)}
-    joints = {name: {'drive_gain': {'value': 12.0}, 'rotor_inertia': {'value': 0.5}, 'damping': {'value': 6.0},
-                     'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 8.0}}, 'stiffness': {'coefficients': [15000.0, 5e6]}}
-              for name in robot.joint_names}
+    standard = {
+        name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
+        for k, name in enumerate(robot.joint_names)
+    }
+    joints = {
+        name: {
+            'drive_gain': {'value': 12.0},
+            'rotor_inertia': {'value': 0.5},
+            'damping': {'value': 6.0},
+            'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 8.0}},
+            'stiffness': {'coefficients': [15000.0, 5e6]},
+        }
+        for name in robot.joint_names
+    }
     path = tmp_path / 'dynamics.yaml'
-    DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints}).save(path)
+    DynamicsDescription(
+        {'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints}
+    ).save(path)
     return path

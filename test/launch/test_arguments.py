@@ -1,4 +1,5 @@
 """Every argument of every launch file is described, stands in docs/launch.md, and arrives where it is meant to."""
+
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch_ros.actions import Node
 from launch_ros.utilities import evaluate_parameters
+
+from joint_dynamics.nodes.wiring import enclave
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(ROOT.glob('launch/*.launch.py'))
@@ -53,7 +56,9 @@ def resolved(name, launch_file, **arguments):
             if isinstance(entity, DeclareLaunchArgument):
                 entity.execute(context)
             elif isinstance(entity, IncludeLaunchDescription):
-                context.launch_configurations.update({key: text(context, value) for key, value in entity.launch_arguments})
+                context.launch_configurations.update(
+                    {key: text(context, value) for key, value in entity.launch_arguments}
+                )
                 visit(launch_file('nodes'))
             elif isinstance(entity, Node):
                 parameters = {}
@@ -65,6 +70,7 @@ def resolved(name, launch_file, **arguments):
                         parameters.setdefault('files', []).append(part.read_text(encoding='utf-8'))
                 rules = {text(context, source): text(context, target) for source, target in entity._Node__remappings}
                 found[text(context, entity.node_executable)] = parameters, rules
+
     visit(launch_file(name))
     return found
 
@@ -74,14 +80,24 @@ def text(context, value):
 
 
 def test_the_simulated_robot_has_the_controllers_and_the_prefix_of_the_launch(launch_file, installed):
-    nodes = resolved('simulation', launch_file, tf_prefix='left_', initial_joint_controller='arm_controller', effort_controller='torques')
+    nodes = resolved(
+        'simulation',
+        launch_file,
+        tf_prefix='left_',
+        initial_joint_controller='arm_controller',
+        effort_controller='torques',
+    )
     assert set(nodes) == {'simulator', 'excitation', 'identifier', 'estimator', 'feedforward'}
     parameters, _ = nodes['simulator']
     assert parameters['tf_prefix'] == 'left_'
     assert parameters['trajectory_controller'] == 'arm_controller'
     assert parameters['effort_controller'] == 'torques'
-    assert nodes['excitation'][1] == {'~/joint_trajectory': 'arm_controller/joint_trajectory',
-                                      '~/follow_joint_trajectory': 'arm_controller/follow_joint_trajectory'}
+    assert nodes['identifier'][1] == {'motion_status': 'excitation/status'}
+    assert nodes['excitation'][1] == {
+        'controller_state': 'arm_controller/controller_state',
+        '~/joint_trajectory': 'arm_controller/joint_trajectory',
+        '~/follow_joint_trajectory': 'arm_controller/follow_joint_trajectory',
+    }
     rules = nodes['feedforward'][1]
     assert rules['~/joint_trajectory'] == 'arm_controller/joint_trajectory'
     assert rules['~/commands'] == 'torques/commands'
@@ -89,10 +105,16 @@ def test_the_simulated_robot_has_the_controllers_and_the_prefix_of_the_launch(la
     assert rules['friction_parameters'] == 'estimator/friction_parameters'
 
 
-@pytest.mark.parametrize(('arguments', 'clock', 'sim_time'), [
-    ({}, True, True), ({'namespace': 'left'}, False, False),
-    ({'namespace': 'left', 'publish_clock': 'true'}, True, True),
-    ({'publish_clock': 'false'}, False, False), ({'namespace': 'right', 'use_sim_time': 'true'}, False, True)])
+@pytest.mark.parametrize(
+    ('arguments', 'clock', 'sim_time'),
+    [
+        ({}, True, True),
+        ({'namespace': 'left'}, False, False),
+        ({'namespace': 'left', 'publish_clock': 'true'}, True, True),
+        ({'publish_clock': 'false'}, False, False),
+        ({'namespace': 'right', 'use_sim_time': 'true'}, False, True),
+    ],
+)
 def test_one_simulation_sets_the_clock_of_a_graph(launch_file, installed, arguments, clock, sim_time):
     nodes = resolved('simulation', launch_file, **arguments)
     assert nodes['simulator'][0]['publish_clock'] is clock
@@ -116,8 +138,37 @@ def test_a_wiring_replaces_the_parameters_of_the_feedforward_alone(wiring, launc
 def test_a_node_has_time_to_end_in_good_order(name, launch_file, installed, gazebo_stand_ins):
     """Of launch's own 5 s nothing is left on a busy machine; SIGTERM then leaves a status of -15."""
     context = LaunchContext()
-    nodes = [entity for path in {name, 'nodes'} for entity in PythonLaunchDescriptionSource(launch_file(path)).get_launch_description(
-        context).entities if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics']
+    nodes = [
+        entity
+        for path in {name, 'nodes'}
+        for entity in PythonLaunchDescriptionSource(launch_file(path)).get_launch_description(context).entities
+        if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics'
+    ]
     assert len(nodes) >= 4
     for node in nodes:
         assert float(text(context, node._ExecuteLocal__sigterm_timeout)) >= 15.0
+
+
+@pytest.mark.parametrize('name', ['hardware', 'simulation', 'gazebo', 'nodes'])
+@pytest.mark.parametrize('namespace', ['', 'left', '/left/arm'])
+@pytest.mark.parametrize('keystore', ['', '/keys'])
+def test_each_node_runs_in_its_own_enclave(
+    name, namespace, keystore, launch_file, installed, gazebo_stand_ins, monkeypatch
+):
+    for variable in ('ENABLE', 'STRATEGY', 'KEYSTORE'):
+        monkeypatch.delenv(f'ROS_SECURITY_{variable}', raising=False)
+    context = LaunchContext()
+    context.launch_configurations.update({'namespace': namespace, 'security': keystore})
+    nodes = [
+        entity
+        for path in {name, 'nodes'}
+        for entity in PythonLaunchDescriptionSource(launch_file(path)).get_launch_description(context).entities
+        if isinstance(entity, Node) and text(context, entity.node_package) == 'joint_dynamics'
+    ]
+    assert len(nodes) >= 4
+    expected = ('true', 'Enforce', '/keys') if keystore else ('false', 'Permissive', '')
+    for node in nodes:
+        option, path = (text(context, word) for word in node._Node__ros_arguments)
+        assert (option, path) == ('--enclave', enclave(text(context, node.node_executable), namespace))
+        environment = {text(context, key): text(context, value) for key, value in node.additional_env}
+        assert tuple(environment[f'ROS_SECURITY_{key}'] for key in ('ENABLE', 'STRATEGY', 'KEYSTORE')) == expected

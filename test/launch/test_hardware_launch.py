@@ -1,4 +1,5 @@
 """All nodes beside a driver: they come up by themselves, command nothing, and stop cleanly."""
+
 import pytest
 
 pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
@@ -34,14 +35,18 @@ class Driver:
 
     def __init__(self, ros, namespace=''):
         self.robot = RobotModel.load(ur5e_urdf())
-        ros.probe.create_publisher(String, f'{namespace}/robot_description', LATCHED).publish(String(data=ur5e_urdf().read_text()))
+        ros.probe.create_publisher(String, f'{namespace}/robot_description', LATCHED).publish(
+            String(data=ur5e_urdf().read_text())
+        )
         self.publisher = ros.probe.create_publisher(JointState, f'{namespace}/joint_states', 10)
         self.clock = ros.probe.get_clock()
         ros.probe.create_timer(0.01, self.publish)
 
     def publish(self):
         names = self.robot.joint_names[::-1]
-        message = JointState(name=list(names), position=[0.3] * len(names), velocity=[0.0] * len(names), effort=[1.0] * len(names))
+        message = JointState(
+            name=list(names), position=[0.3] * len(names), velocity=[0.0] * len(names), effort=[1.0] * len(names)
+        )
         message.header.stamp = self.clock.now().to_msg()
         self.publisher.publish(message)
 
@@ -54,8 +59,13 @@ def test_nodes_come_up_and_nothing_is_commanded(ros, exits):
     Driver(ros, '/cell')
     for node in NODES:
         ros.until_state(f'/cell/{node}', 'active')
-    ros.until(lambda: {f'/cell/{node}' for node in NODES}
-              <= {status.name.partition(':')[0] for array in arrays for status in array.status}, what='diagnostics of every node')
+    ros.until(
+        lambda: (
+            {f'/cell/{node}' for node in NODES}
+            <= {status.name.partition(':')[0] for array in arrays for status in array.status}
+        ),
+        what='diagnostics of every node',
+    )
     assert not commands
     assert not torques
     yield
@@ -70,8 +80,14 @@ def test_what_needs_a_description_waits_for_the_identifier(ros, exits):
         ros.until_state(f'/{node}', 'active')
     waiting = 'waiting for topic /identifier/dynamics_description'
     for node in ('estimator', 'feedforward'):
-        ros.until(lambda node=node: any(status.name == f'/{node}: state' and status.message == waiting
-                                        for array in arrays for status in array.status), what=f'{node} {waiting}')
+        ros.until(
+            lambda node=node: any(
+                status.name == f'/{node}: state' and status.message == waiting
+                for array in arrays
+                for status in array.status
+            ),
+            what=f'{node} {waiting}',
+        )
         assert ros.state(f'/{node}') == 'unconfigured'
     yield
     assert exits == dict.fromkeys(NODES, 0)

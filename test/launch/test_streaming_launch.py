@@ -1,4 +1,8 @@
-"""The whole wiring of torques: simulated robot with a prefix, effort controller, streaming feedforward; it holds, moves, and lets go cleanly."""
+"""The whole wiring of torques: simulated robot with a prefix, effort controller, streaming feedforward.
+
+It holds, moves, and lets go cleanly.
+"""
+
 from pathlib import Path
 
 import pytest
@@ -23,16 +27,32 @@ CONFIG = Path(__file__).parents[2] / 'config'
 
 @pytest.fixture
 def prefixed_file(tmp_path):
-    """A dynamics description of the simulated robot with its prefix: inertials of the URDF, rotors and friction of the truth's size."""
+    """A dynamics description of the simulated robot with its prefix.
+
+    Inertials of the URDF, rotors and friction of the truth's size.
+    """
     robot, drives = RobotModel.from_urdf(ur5e_description('left_')), FlexibleJointRobot(seed=0).truth.drives
-    standard = {name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
-                for k, name in enumerate(robot.joint_names)}
-    joints = {name: {'drive_gain': {'value': float(drives.nominal_gain[k])}, 'rotor_inertia': {'value': float(drives.rotor_inertia[k])},
-                     'friction': {'parameters': {'F_C0': float(drives.coulomb[k]), 'F_V1': float(drives.viscous[k])},
-                                  'maxwell_slip': {'operators': 4, 'presliding': 5e-4}}, 'backlash': {'values': [5e-4]},
-                     'stiffness': {'coefficients': [float(drives.stiffness[k])]}} for k, name in enumerate(robot.joint_names)}
+    standard = {
+        name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
+        for k, name in enumerate(robot.joint_names)
+    }
+    joints = {
+        name: {
+            'drive_gain': {'value': float(drives.nominal_gain[k])},
+            'rotor_inertia': {'value': float(drives.rotor_inertia[k])},
+            'friction': {
+                'parameters': {'F_C0': float(drives.coulomb[k]), 'F_V1': float(drives.viscous[k])},
+                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
+            },
+            'backlash': {'values': [5e-4]},
+            'stiffness': {'coefficients': [float(drives.stiffness[k])]},
+        }
+        for k, name in enumerate(robot.joint_names)
+    }
     path = tmp_path / 'left.yaml'
-    DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints}).save(path)
+    DynamicsDescription(
+        {'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints}
+    ).save(path)
     return path
 
 
@@ -43,8 +63,14 @@ def streaming(description_of, prefixed_file, tmp_path):
     text = (CONFIG / 'feedforward' / 'effort_forwarding.yaml').read_text(encoding='utf-8')
     assert 'timeout: 0.05' in text
     wiring.write_text(text.replace('timeout: 0.05', 'timeout: 2.0'), encoding='utf-8')
-    return description_of('simulation', tf_prefix='left_', initial_joint_controller='arm_controller', effort_controller='torque_controller',
-                          description_file=str(prefixed_file), feedforward_file=str(wiring))
+    return description_of(
+        'simulation',
+        tf_prefix='left_',
+        initial_joint_controller='arm_controller',
+        effort_controller='torque_controller',
+        description_file=str(prefixed_file),
+        feedforward_file=str(wiring),
+    )
 
 
 @pytest.mark.launch(fixture=streaming)
@@ -65,9 +91,18 @@ def test_streaming(ros, exits):
 
     def go(offset):
         goal = {name: start[name] + offset for name in joints}
-        reference.publish(JointTrajectory(joint_names=joints, points=[JointTrajectoryPoint(
-            positions=list(goal.values()), velocities=[0.0] * 6, time_from_start=Duration(sec=2))]))
+        reference.publish(
+            JointTrajectory(
+                joint_names=joints,
+                points=[
+                    JointTrajectoryPoint(
+                        positions=list(goal.values()), velocities=[0.0] * 6, time_from_start=Duration(sec=2)
+                    )
+                ],
+            )
+        )
         return goal
+
     # The loop is closed over DDS: what a busy machine adds to its delay must stay small against 1/20 s, its time.
     assert ros.set_parameter('/simulator', 'real_time_factor', 0.1).successful
     start = here()

@@ -30,15 +30,17 @@ def random_urdf(rng, joints=6, branches=True):
         names = zip(('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), tensor[np.triu_indices(3)], strict=True)
         inertia = ' '.join(f'{name}="{float(value)!r}"' for name, value in names)
         links.append(
-            f'<link name="l{k}"><inertial><origin xyz="{text(centre)}"/><mass value="{float(mass)!r}"/><inertia {inertia}/></inertial></link>'
+            f'<link name="l{k}"><inertial><origin xyz="{text(centre)}"/><mass value="{float(mass)!r}"/><inertia'
+            f' {inertia}/></inertial></link>'
         )
         parent = rng.integers(max(0, k - 2), k) if branches and k > 1 else k - 1
         axis = rng.normal(size=3)
         kind = 'prismatic' if rng.random() < 0.2 else 'revolute'
         found.append(
-            f'<joint name="j{k}" type="{kind}"><parent link="{f"l{parent}" if parent else "base"}"/><child link="l{k}"/>'
-            f'<origin xyz="{text(rng.normal(scale=0.3, size=3))}" rpy="{text(rng.uniform(-3, 3, 3))}"/>'
-            f'<axis xyz="{text(axis / np.linalg.norm(axis))}"/><limit lower="-3" upper="3" velocity="3" effort="100"/></joint>'
+            f'<joint name="j{k}" type="{kind}"><parent link="{f"l{parent}" if parent else "base"}"/><child'
+            f' link="l{k}"/><origin xyz="{text(rng.normal(scale=0.3, size=3))}"'
+            f' rpy="{text(rng.uniform(-3, 3, 3))}"/><axis xyz="{text(axis / np.linalg.norm(axis))}"/><limit lower="-3"'
+            ' upper="3" velocity="3" effort="100"/></joint>'
         )
     return f'<robot name="random">{"".join(links)}{"".join(found)}</robot>'
 

@@ -10,7 +10,10 @@ from joint_dynamics.identification.regression.problem import Block
 
 @pytest.fixture(params=range(4))
 def system(request):
-    """Rows (joints, columns, samples) of unlike sizes with noise unlike from joint to joint; some joints do not see some columns."""
+    """Rows (joints, columns, samples) of unlike sizes with noise unlike from joint to joint.
+
+    Some joints do not see some columns.
+    """
     rng = np.random.default_rng(request.param)
     n, b, samples = 3, 7, 500
     rows = rng.normal(size=(n, b, samples)) * 10.0 ** rng.uniform(-2, 2, b)[:, None]
@@ -40,7 +43,10 @@ def stacked(rows, tau, sigma):
 
 
 def same(found, expected, A, y):
-    """Solutions alike: with columns of norm 1, which are nearly orthogonal here, they differ by the rounding of y, summed over its rows."""
+    """Solutions alike: with columns of norm 1.
+
+    These are nearly orthogonal here: the solutions differ by the rounding of y, summed over its rows.
+    """
     norms = np.linalg.norm(A, axis=0)
     np.testing.assert_allclose(
         found * norms, expected * norms, rtol=0, atol=len(y) * np.finfo(float).eps * np.linalg.norm(y)

@@ -1,4 +1,7 @@
-"""Rigid bodies against MuJoCo, which reads the same URDF with a parser of its own and computes with other recursions than pinocchio."""
+"""Rigid bodies against MuJoCo.
+
+MuJoCo reads the same URDF with a parser of its own and computes with other recursions than pinocchio.
+"""
 
 import numpy as np
 import pytest
@@ -47,7 +50,10 @@ def pair(request, urdf_of):
 
 
 def close(found, expected):
-    """Within 1e-12 of the largest value: MuJoCo turns each inertia to its principal axes and back, a few roundings more than ours of 1e-16 each."""
+    """Within 1e-12 of the largest value.
+
+    MuJoCo turns each inertia to its principal axes and back, a few roundings more than ours of 1e-16 each.
+    """
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * max(np.abs(expected).max(), 1.0))
 
 
@@ -70,7 +76,8 @@ def test_the_simulated_arm_accelerates_as_in_mujoco(pair):
     for q, dq, _ in zip(*pair.ours.random_states(20, rng), strict=True):
         tau = rng.normal(scale=20.0, size=pair.ours.n)
         forward_dynamics(links, q, dq, tau, ddq, work, None)
-        # MuJoCo's torque for that acceleration is the one given; the sums it is made of are as large as the terms M q̈ that cancel in it
+        # MuJoCo's torque for that acceleration is the one given; the sums it is made of are as large as the terms M q̈
+        # that cancel in it
         size = np.abs(pair.mass_matrix(q)) @ np.abs(ddq)
         np.testing.assert_allclose(
             pair.inverse(q, dq, ddq), tau, rtol=0, atol=1e-12 * max(size.max(), np.abs(tau).max())

@@ -70,7 +70,10 @@ def test_pseudo_inertias_are_those_of_pinocchio(robot):
 
 
 def test_the_bodies_of_the_semidefinite_programme_are_bodies_to_pinocchio(urdf_of):
-    """The estimate is pushed out of the physical set first: what comes back has masses, and inertias of positive densities."""
+    """The estimate is pushed out of the physical set first.
+
+    What comes back has masses, and inertias of positive densities.
+    """
     pytest.importorskip('cvxpy', reason='the extra `sdp` is not installed')
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.recording import Recording
@@ -87,9 +90,7 @@ def test_the_bodies_of_the_semidefinite_programme_are_bodies_to_pinocchio(urdf_o
     tau = robot.inverse_dynamics(q, dq, ddq, unphysical) + 2 * np.sign(dq) + 3 * dq
     tau += rng.normal(scale=0.05, size=tau.shape)
     recording = Recording(robot.joint_names, t, q, tau=tau)
-    result = identify(
-        robot, [recording], settings=IdentificationSettings(physical=True, selection=False, proceed=True)
-    )
+    result = identify(robot, [recording], settings=IdentificationSettings(physical=True, selection=False, proceed=True))
     for values in result.standard_parameters[: PER_JOINT * robot.n].reshape(robot.n, PER_JOINT)[:, :10]:
         by_name = dict(zip(INERTIAL, values, strict=True))
         body = pinocchio.Inertia.FromDynamicParameters(np.array([by_name[name] for name in THEIRS]))

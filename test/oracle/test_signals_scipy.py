@@ -26,13 +26,15 @@ def test_the_zero_phase_filter_is_a_butterworth_both_ways(samples, cutoff):
 
 @pytest.mark.parametrize(('cutoff', 'rate'), [(20.0, 1000.0), (5.0, 250.0), (40.0, 500.0)])
 def test_the_kernel_has_the_squared_magnitude_of_the_filter(cutoff, rate):
-    """Its transform against scipy's frequency response; what the cut of the tails below 1e-4 of the peak leaves out adds up to no more than that."""
+    """Its transform against scipy's frequency response.
+
+    What the cut of the tails below 1e-4 of the peak leaves out adds up to no more than that.
+    """
     kernel = zero_phase_kernel(cutoff, rate)
     half = len(kernel) // 2
     frequencies = np.linspace(0, rate / 2, 200)
     found = (
-        kernel[half]
-        + 2 * np.cos(2 * np.pi / rate * np.outer(frequencies, np.arange(1, half + 1))) @ kernel[half + 1 :]
+        kernel[half] + 2 * np.cos(2 * np.pi / rate * np.outer(frequencies, np.arange(1, half + 1))) @ kernel[half + 1 :]
     )
     _, response = scipy.signal.sosfreqz(scipy.signal.butter(4, cutoff, fs=rate, output='sos'), frequencies, fs=rate)
     left_out = 2e-4 * kernel[half] * 6 * rate / cutoff

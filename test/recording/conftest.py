@@ -1,4 +1,5 @@
 """Small recordings of a made-up three-joint arm, as duck-typed messages and as bags written with rosbags."""
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,7 +36,9 @@ class Motion:
     @staticmethod
     def q(stamps):
         t = (np.asarray(stamps) - START)[..., None] * 1e-9
-        return np.array([0.5, -1.0, 0.1]) + np.array([1.0, 0.6, 0.3]) * np.sin(2 * np.pi * np.array([0.5, 0.8, 1.1]) * t)
+        return np.array([0.5, -1.0, 0.1]) + np.array([1.0, 0.6, 0.3]) * np.sin(
+            2 * np.pi * np.array([0.5, 0.8, 1.1]) * t
+        )
 
     @staticmethod
     def dq(stamps):
@@ -61,8 +64,13 @@ class Messages:
 
     @staticmethod
     def joint_state(stamp, names, position=(), velocity=(), effort=()):
-        return SimpleNamespace(header=header(stamp), name=list(names), position=np.array(position, float),
-                               velocity=np.array(velocity, float), effort=np.array(effort, float))
+        return SimpleNamespace(
+            header=header(stamp),
+            name=list(names),
+            position=np.array(position, float),
+            velocity=np.array(velocity, float),
+            effort=np.array(effort, float),
+        )
 
     @staticmethod
     def temperature(stamp, frame, value):
@@ -74,8 +82,14 @@ class Messages:
 
     @staticmethod
     def dynamic(stamp, joints, interfaces, values):
-        return SimpleNamespace(header=header(stamp), joint_names=list(joints), interface_values=[
-            SimpleNamespace(interface_names=list(names), values=np.array(row, float)) for names, row in zip(interfaces, values, strict=True)])
+        return SimpleNamespace(
+            header=header(stamp),
+            joint_names=list(joints),
+            interface_values=[
+                SimpleNamespace(interface_names=list(names), values=np.array(row, float))
+                for names, row in zip(interfaces, values, strict=True)
+            ],
+        )
 
     @staticmethod
     def keys(stamp, keys):
@@ -106,7 +120,8 @@ def typed(store, kind, value):
 
 @pytest.fixture(scope='session')
 def write_bag(store):
-    """write_bag(path, [(topic, type, received_ns, message), …], storage, compression, topics without messages) -> path."""
+    """write_bag(path, [(topic, type, received_ns, message), …], storage, compression, empty topics) -> path."""
+
     def write(path, rows, storage='MCAP', compression=None, empty=()):
         writer = Writer(path, version=9, storage_plugin=StoragePlugin[storage])
         if compression:
@@ -118,6 +133,7 @@ def write_bag(store):
                     connections[topic] = writer.add_connection(topic, kind, typestore=store)
                 writer.write(connections[topic], int(received), store.serialize_cdr(typed(store, kind, message), kind))
         return path
+
     return write
 
 
@@ -127,20 +143,31 @@ JOINT_STATE = 'sensor_msgs/msg/JointState'
 @pytest.fixture(scope='session')
 def joint_state_rows(motion, messages):
     """Rows of /joint_states with position, velocity and torque, for the stamps given."""
+
     def rows(stamps=None, topic='/joint_states', names=NAMES, late=1_000_000):
         stamps = motion.stamps() if stamps is None else stamps
         q, dq, tau = motion.q(stamps), motion.dq(stamps), motion.tau(stamps)
         columns = [NAMES.index(name) for name in names]
-        return [(topic, JOINT_STATE, stamp + late, messages.joint_state(stamp, names, q[k, columns], dq[k, columns], tau[k, columns]))
-                for k, stamp in enumerate(stamps.tolist())]
+        return [
+            (
+                topic,
+                JOINT_STATE,
+                stamp + late,
+                messages.joint_state(stamp, names, q[k, columns], dq[k, columns], tau[k, columns]),
+            )
+            for k, stamp in enumerate(stamps.tolist())
+        ]
+
     return rows
 
 
 @pytest.fixture(scope='session')
 def raw_rows(store, joint_state_rows, messages, motion):
     """Rows of topic, type, time of reception and CDR bytes; rosbags made the bytes, not the code tested here."""
-    rows = [(topic, kind, received, store.serialize_cdr(typed(store, kind, message), kind))
-            for topic, kind, received, message in joint_state_rows()]
+    rows = [
+        (topic, kind, received, store.serialize_cdr(typed(store, kind, message), kind))
+        for topic, kind, received, message in joint_state_rows()
+    ]
     warm = messages.temperature(motion.start, 'elbow', 31.5)
     kind = 'sensor_msgs/msg/Temperature'
     rows.insert(7, ('/elbow/temperature', kind, rows[7][2], store.serialize_cdr(typed(store, kind, warm), kind)))
@@ -150,8 +177,10 @@ def raw_rows(store, joint_state_rows, messages, motion):
 @pytest.fixture
 def feed():
     """Feed rows into a RecordingBuilder, as a bag or a node would."""
+
     def into(builder, rows):
         for topic, _, received, message in rows:
             builder.add_message(topic, message, int(received))
         return builder
+
     return into

@@ -1,4 +1,5 @@
 """Bags of both storages, compressed or not, and what is wrong with bags."""
+
 import shutil
 
 import numpy as np
@@ -23,10 +24,21 @@ def damaged(path, reason, **keys):
     assert '\n' not in str(caught.value)
 
 
-@pytest.mark.parametrize(('storage', 'compression'), [
-    ('MCAP', None), ('MCAP', 'FILE'), ('MCAP', 'MESSAGE'), ('MCAP', 'STORAGE'),
-    ('SQLITE3', None), ('SQLITE3', 'FILE'), ('SQLITE3', 'MESSAGE')])
-def test_every_storage_and_compression_gives_the_same(tmp_path, write_bag, joint_state_rows, motion, storage, compression):
+@pytest.mark.parametrize(
+    ('storage', 'compression'),
+    [
+        ('MCAP', None),
+        ('MCAP', 'FILE'),
+        ('MCAP', 'MESSAGE'),
+        ('MCAP', 'STORAGE'),
+        ('SQLITE3', None),
+        ('SQLITE3', 'FILE'),
+        ('SQLITE3', 'MESSAGE'),
+    ],
+)
+def test_every_storage_and_compression_gives_the_same(
+    tmp_path, write_bag, joint_state_rows, motion, storage, compression
+):
     path = write_bag(tmp_path / 'run', joint_state_rows(), storage, compression)
     recording = load_recording(path, joint_names=('wrist', 'shoulder', 'elbow'))
     np.testing.assert_array_equal(recording.q, motion.q(motion.stamps())[:, [2, 0, 1]])
@@ -44,11 +56,19 @@ def test_a_single_file_of_a_bag_is_a_recording(tmp_path, write_bag, joint_state_
 
 def test_messages_compressed_one_by_one_need_the_folder(tmp_path, write_bag, joint_state_rows):
     path = write_bag(tmp_path / 'run', joint_state_rows(), 'MCAP', 'MESSAGE')
-    damaged(path / 'run.mcap', 'compressed one by one, .* name the folder')
+    damaged(path / 'run.mcap', 'expected the folder of a recording with messages compressed one by one')
 
 
-@pytest.mark.parametrize(('window', 'rows'), [
-    ('@0.5:1.5', slice(100, 300)), ('@:1', slice(0, 200)), ('@1:', slice(200, None)), ('@:', slice(None)), ('@.5:1.', slice(100, 200))])
+@pytest.mark.parametrize(
+    ('window', 'rows'),
+    [
+        ('@0.5:1.5', slice(100, 300)),
+        ('@:1', slice(0, 200)),
+        ('@1:', slice(200, None)),
+        ('@:', slice(None)),
+        ('@.5:1.', slice(100, 200)),
+    ],
+)
 def test_windows(bag, motion, window, rows):
     recording = load_recording(f'{bag}{window}')
     np.testing.assert_array_equal(recording.q, motion.q(motion.stamps())[rows])
@@ -67,9 +87,17 @@ def test_a_path_may_hold_an_at_sign(tmp_path, write_bag, joint_state_rows, name)
     assert load_recording(f'{path}@0:1').samples == 200
 
 
-@pytest.mark.parametrize(('window', 'reason'), [
-    ('@1', 'what follows @ must be a window t0:t1'), ('@a:b', 'what follows @ must be a window'), ('@-1:2', 'must be a window'),
-    ('@1:1', 'must start before it ends, found 1:1'), ('@2:1', 'must start before it ends'), ('@9:', 'too short: 0 samples')])
+@pytest.mark.parametrize(
+    ('window', 'reason'),
+    [
+        ('@1', 'expected a window t0:t1 after @'),
+        ('@a:b', 'expected a window'),
+        ('@-1:2', 'expected a window'),
+        ('@1:1', 'expected a window t0:t1 that starts before it ends, found 1:1'),
+        ('@2:1', 'expected a window t0:t1 that starts before it ends'),
+        ('@9:', 'too short: 0 samples'),
+    ],
+)
 def test_windows_that_are_none(bag, window, reason):
     damaged(f'{bag}{window}', reason)
 
@@ -80,12 +108,14 @@ def test_a_missing_recording(tmp_path):
 
 
 def test_files_that_are_no_recordings(tmp_path):
-    for name, content, reason in (('a.txt', b'hello', r'expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file .txt'),
-                                  ('b', b'hello', 'found a file without ending'),
-                                  ('c.mcap', b'', 'cannot be read .*empty'),
-                                  ('d.mcap', b'hello, world', 'cannot be read .*magic'),
-                                  ('e.db3', b'', 'cannot be read'),
-                                  ('f.db3', b'hello, world' * 1000, 'cannot be read')):
+    for name, content, reason in (
+        ('a.txt', b'hello', r'expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file .txt'),
+        ('b', b'hello', 'found a file without ending'),
+        ('c.mcap', b'', 'expected a rosbag2 recording.*empty'),
+        ('d.mcap', b'hello, world', 'expected .*magic'),
+        ('e.db3', b'', 'expected a rosbag2 recording'),
+        ('f.db3', b'hello, world' * 1000, 'expected a rosbag2 recording'),
+    ):
         (tmp_path / name).write_bytes(content)
         damaged(tmp_path / name, reason)
 
@@ -93,20 +123,20 @@ def test_files_that_are_no_recordings(tmp_path):
 def test_a_folder_without_metadata(tmp_path, bag):
     (bag / 'metadata.yaml').unlink()
     shutil.copy(bag / 'run.mcap', bag / 'more.mcap')
-    damaged(bag, r'must have metadata.yaml, found more.mcap, run.mcap .*reindex')
+    damaged(bag, r'expected metadata.yaml in a rosbag2 folder, found more.mcap, run.mcap .*reindex')
     (tmp_path / 'empty').mkdir()
-    damaged(tmp_path / 'empty', 'must have metadata.yaml, found nothing')
+    damaged(tmp_path / 'empty', 'expected metadata.yaml in a rosbag2 folder, found nothing')
 
 
 @pytest.mark.parametrize('content', ['', 'a: [', 'rosbag2_bagfile_information: 3', 'other: {}', '\x00\x01'])
 def test_metadata_that_cannot_be_read(bag, content):
     (bag / 'metadata.yaml').write_text(content)
-    damaged(bag, 'cannot be read')
+    damaged(bag, 'expected a rosbag2 recording|metadata.yaml: expected')
 
 
 def test_metadata_of_a_file_that_is_gone(bag):
     (bag / 'run.mcap').unlink()
-    damaged(bag, 'cannot be read .*missing')
+    damaged(bag, 'expected a rosbag2 recording.*missing')
 
 
 @pytest.mark.parametrize('storage', ['MCAP', 'SQLITE3'])
@@ -115,9 +145,9 @@ def test_truncated_files_are_refused(tmp_path, write_bag, joint_state_rows, stor
     path = write_bag(tmp_path / 'run', joint_state_rows(), storage)
     file = next(item for item in path.iterdir() if item.suffix in ('.mcap', '.db3'))
     content = file.read_bytes()
-    file.write_bytes(content[:int(len(content) * share)])
-    damaged(path, 'cannot be read|truncated or damaged')
-    damaged(file, 'cannot be read|truncated or damaged')
+    file.write_bytes(content[: int(len(content) * share)])
+    damaged(path, 'truncated|damaged|something else')
+    damaged(file, 'truncated|damaged|something else')
 
 
 @pytest.mark.parametrize('compression', ['FILE', 'MESSAGE', 'STORAGE'])
@@ -126,15 +156,15 @@ def test_damaged_compressed_data_are_refused(tmp_path, write_bag, joint_state_ro
     file = next(item for item in path.iterdir() if item.suffix != '.yaml')
     content = bytearray(file.read_bytes())
     middle = len(content) // 3
-    content[middle:middle + 200] = bytes(200)
+    content[middle : middle + 200] = bytes(200)
     file.write_bytes(bytes(content))
-    damaged(path, 'cannot be read|truncated or damaged')
+    damaged(path, 'truncated|damaged|something else')
 
 
 def test_fewer_messages_than_the_metadata_states(bag):
     text = (bag / 'metadata.yaml').read_text().replace('message_count: 401', 'message_count: 500')
     (bag / 'metadata.yaml').write_text(text)
-    damaged(bag, 'truncated or damaged: 500 messages stated on /joint_states, found 401')
+    damaged(bag, 'expected 500 messages on /joint_states, as is stated, found 401')
 
 
 def test_a_file_that_may_not_be_read(bag):
@@ -143,7 +173,7 @@ def test_a_file_that_may_not_be_read(bag):
     try:
         file.read_bytes()
     except PermissionError:
-        damaged(bag, 'cannot be read')
+        damaged(bag, 'expected a rosbag2 recording')
     else:
         pytest.skip('this user may read everything')
     finally:
@@ -151,27 +181,48 @@ def test_a_file_that_may_not_be_read(bag):
 
 
 def test_a_topic_that_is_not_there_lists_those_that_are(bag):
-    damaged(bag, r'expected topic /robot/joint_states \(sensor_msgs/msg/JointState\), found /joint_states \(sensor_msgs/msg/JointState\)',
-            settings={'joint_states': '/robot/joint_states'})
-    damaged(bag, r'expected topic /\{joint\}/temperature \(sensor_msgs/msg/Temperature\)', settings={'temperatures': '{joint}/temperature'})
+    damaged(
+        bag,
+        r'expected topic /robot/joint_states \(sensor_msgs/msg/JointState\), found /joint_states'
+        r' \(sensor_msgs/msg/JointState\)',
+        settings={'joint_states': '/robot/joint_states'},
+    )
+    damaged(
+        bag,
+        r'expected topic /\{joint\}/temperature \(sensor_msgs/msg/Temperature\)',
+        settings={'temperatures': '{joint}/temperature'},
+    )
 
 
 def test_a_topic_of_another_type(tmp_path, write_bag, motion, messages):
-    rows = [('/joint_states', 'std_msgs/msg/Float64MultiArray', stamp, messages.array([1.0])) for stamp in motion.stamps().tolist()]
-    damaged(write_bag(tmp_path / 'run', rows), 'expected sensor_msgs/msg/JointState on /joint_states, found std_msgs/msg/Float64MultiArray')
+    rows = [
+        ('/joint_states', 'std_msgs/msg/Float64MultiArray', stamp, messages.array([1.0]))
+        for stamp in motion.stamps().tolist()
+    ]
+    damaged(
+        write_bag(tmp_path / 'run', rows),
+        'expected sensor_msgs/msg/JointState on /joint_states, found std_msgs/msg/Float64MultiArray',
+    )
 
 
 def test_a_topic_without_messages(tmp_path, write_bag, joint_state_rows):
-    path = write_bag(tmp_path / 'run', joint_state_rows(topic='/other'), empty=[('/joint_states', 'sensor_msgs/msg/JointState')])
-    damaged(path, 'no messages on /joint_states')
+    path = write_bag(
+        tmp_path / 'run', joint_state_rows(topic='/other'), empty=[('/joint_states', 'sensor_msgs/msg/JointState')]
+    )
+    damaged(path, 'found none on /joint_states')
     nothing = write_bag(tmp_path / 'nothing', [], empty=[('/joint_states', 'sensor_msgs/msg/JointState')])
-    damaged(nothing, 'no messages on /joint_states')
+    damaged(nothing, 'found none on /joint_states')
 
 
 def test_messages_without_any_position(tmp_path, write_bag, motion, messages):
-    rows = [('/joint_states', 'sensor_msgs/msg/JointState', stamp, messages.joint_state(stamp, NAMES, effort=[1, 2, 3]))
-            for stamp in motion.stamps().tolist()]
-    damaged(write_bag(tmp_path / 'run', rows), 'no position of any joint: expected on joint_states, found 401 messages on /joint_states')
+    rows = [
+        ('/joint_states', 'sensor_msgs/msg/JointState', stamp, messages.joint_state(stamp, NAMES, effort=[1, 2, 3]))
+        for stamp in motion.stamps().tolist()
+    ]
+    damaged(
+        write_bag(tmp_path / 'run', rows),
+        'no position of any joint: expected on joint_states, found 401 messages on /joint_states',
+    )
 
 
 def test_what_the_builder_refuses_names_the_recording(tmp_path, write_bag, joint_state_rows, messages):
@@ -179,27 +230,35 @@ def test_what_the_builder_refuses_names_the_recording(tmp_path, write_bag, joint
     damaged(write_bag(tmp_path / 'gap', rows[:100] + rows[200:]), 'gap of 0.505 s in q on /joint_states at 0.495 s')
     damaged(write_bag(tmp_path / 'joints', rows), 'expected joints a, b; not found: a, b', joint_names=('a', 'b'))
     broken = (*rows[0][:3], messages.joint_state(1, NAMES, [1.0]))
-    damaged(write_bag(tmp_path / 'broken', [*rows, broken]), '/joint_states: a JointState must have as many values as names')
+    damaged(
+        write_bag(tmp_path / 'broken', [*rows, broken]),
+        '/joint_states: expected as many values as names in a JointState',
+    )
 
 
 def test_time_going_backwards_in_the_stamps_while_reception_goes_on(tmp_path, write_bag, joint_state_rows):
     rows = joint_state_rows()
     back = rows[:200] + rows[151:]
     in_order = [(topic, kind, rows[0][2] + k * 5_000_000, message) for k, (topic, kind, _, message) in enumerate(back)]
-    damaged(write_bag(tmp_path / 'run', in_order), r'time goes backwards by 0.24 s at 0.995 s \(message 201 of 450 with q\)')
+    damaged(
+        write_bag(tmp_path / 'run', in_order),
+        r'found time going back by 0.24 s at 0.995 s \(message 201 of 450 with q\)',
+    )
 
 
 @pytest.mark.parametrize('count', ['[1, 2]', 'true', '-1', '1e30', '{}', 'many', '99999999999999999999999'])
 def test_a_message_count_that_is_none_is_refused(bag, count):
     text = (bag / 'metadata.yaml').read_text().replace('message_count: 401', f'message_count: {count}')
     (bag / 'metadata.yaml').write_text(text)
-    damaged(bag, 'expected a number of messages|cannot be read|truncated or damaged')
+    damaged(bag, 'expected a number of messages|expected a rosbag2 recording|truncated or damaged')
 
 
-@pytest.mark.parametrize('content', ['[' * 50_000, '{a: ' * 20_000, 'rosbag2_bagfile_information: ' + '[' * 5000 + ']' * 5000], ids=len)
+@pytest.mark.parametrize(
+    'content', ['[' * 50_000, '{a: ' * 20_000, 'rosbag2_bagfile_information: ' + '[' * 5000 + ']' * 5000], ids=len
+)
 def test_metadata_that_would_break_a_parser_is_refused(bag, content):
     (bag / 'metadata.yaml').write_text(content)
-    damaged(bag, 'cannot be read: metadata.yaml: expected at most .* levels')
+    damaged(bag, 'metadata.yaml: expected at most .* levels')
 
 
 def test_a_folder_without_metadata_or_a_file_without_end_is_read_as_far_as_it_goes(tmp_path, bag, motion):

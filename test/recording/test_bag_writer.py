@@ -1,4 +1,8 @@
-"""Recordings written as they come: bit for bit what was given, numbered on, never overwritten, readable after a kill or a full disk."""
+"""Recordings written as they come.
+
+Bit for bit what was given, numbered on, never overwritten, readable after a kill or a full disk.
+"""
+
 import subprocess
 import sys
 
@@ -8,13 +12,22 @@ import yaml
 from rosbags.rosbag2 import Reader
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording import BagWriter, bag_writer, check_checksums, end_unfinished, load_recording, new_recording, refuse_recording
+from joint_dynamics.recording import (
+    BagWriter,
+    bag_writer,
+    check_checksums,
+    end_unfinished,
+    load_recording,
+    new_recording,
+    refuse_recording,
+)
 from joint_dynamics.recording.bag import CONTROL_MSGS
 from joint_dynamics.recording.inputs import FLOAT64_MULTI_ARRAY, JOINT_STATE, TEMPERATURE
 from joint_dynamics.recording.unfinished import bytes_left_out, stored_messages
 
-# Writes the messages of a file (topic, type, received, bytes as npz) up to the first number and hands them over, then up to the second.
-CHILD = '''
+# Writes the messages of a file (topic, type, received, bytes as npz) up to the first number and hands them over, then
+# up to the second.
+CHILD = """
 import sys, pickle
 from joint_dynamics.recording import new_recording
 rows = pickle.load(open(sys.argv[1], 'rb'))
@@ -26,7 +39,7 @@ for k, row in enumerate(rows[:all_]):
     writer.write(*row)
 print('written', flush=True)
 sys.stdin.read()
-'''
+"""
 
 
 def written(folder, rows, **custom):
@@ -46,7 +59,10 @@ def empty(tmp_path):
 
 def read_back(folder):
     with Reader(folder) as reader:
-        return [(connection.topic, connection.msgtype, received, bytes(data)) for connection, received, data in reader.messages()]
+        return [
+            (connection.topic, connection.msgtype, received, bytes(data))
+            for connection, received, data in reader.messages()
+        ]
 
 
 def test_what_is_read_back_is_what_was_written_bit_for_bit(empty, raw_rows, motion):
@@ -124,25 +140,36 @@ def test_an_output_folder_that_cannot_be(tmp_path):
 
 def test_a_killed_writer_leaves_what_it_handed_over(tmp_path, raw_rows, motion):
     import pickle
+
     (tmp_path / 'rows').write_bytes(pickle.dumps(raw_rows))
     handed = 300
-    child = subprocess.Popen([sys.executable, '-c', CHILD, tmp_path / 'rows', tmp_path / 'out', str(handed), '390'],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, '-c', CHILD, tmp_path / 'rows', tmp_path / 'out', str(handed), '390'],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert child.stdout.readline() == 'written\n'
     child.kill()
     child.wait()
     folder = tmp_path / 'out' / 'recording_1'
     recording = load_recording(folder)
     assert recording.samples >= handed - 1
-    np.testing.assert_array_equal(recording.q, motion.q(motion.stamps())[:recording.samples])
-    note, = (note for note in recording.notes if 'never ended' in note)
+    np.testing.assert_array_equal(recording.q, motion.q(motion.stamps())[: recording.samples])
+    (note,) = (note for note in recording.notes if 'never ended' in note)
     assert 'never ended: read' in note
 
-    before = [(stored.topic, stored.kind, stored.received, stored.data) for stored in stored_messages(folder / 'recording_1_0.mcap')]
-    line, = end_unfinished(tmp_path / 'out')
+    before = [
+        (stored.topic, stored.kind, stored.received, stored.data)
+        for stored in stored_messages(folder / 'recording_1_0.mcap')
+    ]
+    (line,) = end_unfinished(tmp_path / 'out')
     assert line == f'{folder} was never ended: {len(before)} messages kept'
-    assert read_back(folder) == before == raw_rows[:len(before)]
-    assert 'recovered' in yaml.safe_load((folder / 'metadata.yaml').read_text())['rosbag2_bagfile_information']['custom_data']
+    assert read_back(folder) == before == raw_rows[: len(before)]
+    assert (
+        'recovered'
+        in yaml.safe_load((folder / 'metadata.yaml').read_text())['rosbag2_bagfile_information']['custom_data']
+    )
     assert sorted(item.name for item in folder.iterdir()) == ['metadata.yaml', 'recording_1_0.mcap']
     assert end_unfinished(tmp_path / 'out') == []
     number, _ = new_recording(tmp_path / 'out')
@@ -163,7 +190,7 @@ def test_a_file_cut_anywhere_is_read_up_to_its_last_whole_chunk(tmp_path, empty,
     for size in np.random.default_rng(5).integers(60, len(content), 40):
         cut.write_bytes(content[:size])
         found = [(stored.topic, stored.kind, stored.received, stored.data) for stored in stored_messages(cut)]
-        assert found == raw_rows[:len(found)]
+        assert found == raw_rows[: len(found)]
         assert len(found) >= max([0, *(count for end, count in ends if end <= size)])
         assert 0 <= bytes_left_out(cut) < size
 
@@ -177,9 +204,9 @@ def test_damage_within_an_unfinished_file_is_found(tmp_path, empty, raw_rows):
     writer.abandon()
     content[len(content) // 2] ^= 1
     (empty / 'recording_1_0.mcap').write_bytes(bytes(content))
-    with pytest.raises(JointDynamicsError, match=r'cannot be read \(damaged'):
+    with pytest.raises(JointDynamicsError, match='expected an MCAP file, found a damaged one'):
         load_recording(empty)
-    line, = end_unfinished(tmp_path)
+    (line,) = end_unfinished(tmp_path)
     assert 'could not be made up for' in line
     assert (empty / 'recording_1_0.mcap').read_bytes() == content
     assert len(list(empty.iterdir())) == 1
@@ -235,8 +262,13 @@ def test_a_refused_recording_stays_with_the_reason(empty, raw_rows):
 def test_a_full_disk_is_said_once_and_what_was_written_stays(tmp_path, raw_rows, empty):
     """A limit on the size of files stands for the disk: the system call fails in the same place."""
     import pickle
+
     (tmp_path / 'rows').write_bytes(pickle.dumps(raw_rows))
-    child = subprocess.run([sys.executable, '-c', '''
+    child = subprocess.run(
+        [
+            sys.executable,
+            '-c',
+            """
 import sys, pickle, resource
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import BagWriter
@@ -254,11 +286,18 @@ for attempt in (writer.flush, writer.flush, lambda: writer.write(*rows[0]), writ
         print('nothing')
     except JointDynamicsError as error:
         print(error)
-''', tmp_path / 'rows', empty], capture_output=True, text=True, check=True)
+""",
+            tmp_path / 'rows',
+            empty,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     first, *others = child.stdout.splitlines()
     assert first == f'{empty}: expected a recording that can be written, found: File too large'
     assert others == ['nothing'] * 3
     assert load_recording(empty).samples >= 199
-    line, = end_unfinished(tmp_path)
+    (line,) = end_unfinished(tmp_path)
     assert 'messages kept' in line
-    assert read_back(empty) == raw_rows[:len(read_back(empty))]
+    assert read_back(empty) == raw_rows[: len(read_back(empty))]

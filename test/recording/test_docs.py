@@ -1,4 +1,5 @@
 """The examples of docs/recordings.md are settings, and those for the robots at hand read their recordings."""
+
 import re
 from pathlib import Path
 
@@ -26,14 +27,22 @@ def test_examples_are_settings(title):
 
 
 def test_every_setting_is_documented():
-    keys = {key for row in re.findall(r'^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|', PAGE, re.MULTILINE) for key in re.findall(r'\w+', row)}
+    keys = {
+        key
+        for row in re.findall(r'^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|', PAGE, re.MULTILINE)
+        for key in re.findall(r'\w+', row)
+    }
     assert set(RecordingSettings.__dataclass_fields__) - {'motor_side'} <= keys
 
 
-@pytest.mark.parametrize(('title', 'path', 'quantities'), [
-    ('Kinova Gen3', 'gen3/RunTrajectory1', ('q', 'dq', 'tau', 'current', 'temperature')),
-    ('Stäubli TX40', 'tx40/exciting_traj', ('q', 'tau', 'theta')),
-    ('Second encoders', 'kr300/FF_A', ('q', 'dq', 'tau', 'theta', 'dtheta'))])
+@pytest.mark.parametrize(
+    ('title', 'path', 'quantities'),
+    [
+        ('Kinova Gen3', 'gen3/RunTrajectory1', ('q', 'dq', 'tau', 'current', 'temperature')),
+        ('Stäubli TX40', 'tx40/exciting_traj', ('q', 'tau', 'theta')),
+        ('Second encoders', 'kr300/FF_A', ('q', 'dq', 'tau', 'theta', 'dtheta')),
+    ],
+)
 def test_examples_read_the_recordings_they_are_for(data, title, path, quantities):
     assert load_recording(data / path, settings(title)).quantities == quantities
 
@@ -41,10 +50,23 @@ def test_examples_read_the_recordings_they_are_for(data, title, path, quantities
 def test_the_example_of_universal_robots(tmp_path, write_bag, messages):
     names = settings('Universal Robots')['arrays'][0]['joints']
     stamps = 1_700_000_000_000_000_000 + np.arange(501) * 2_000_000
-    rows = [('/joint_states', 'sensor_msgs/msg/JointState', stamp, messages.joint_state(
-        stamp, sorted(names), np.sin(stamp * 1e-9 + np.arange(6)), effort=np.cos(stamp * 1e-9 + np.arange(6)))) for stamp in stamps.tolist()]
-    rows += [('/rtde/joint_temperatures', 'std_msgs/msg/Float64MultiArray', stamp, messages.array(30 + np.arange(6)))
-             for stamp in stamps[::50].tolist()]
-    recording = load_recording(write_bag(tmp_path / 'ur', sorted(rows, key=lambda row: row[2])), settings('Universal Robots'), names)
+    rows = [
+        (
+            '/joint_states',
+            'sensor_msgs/msg/JointState',
+            stamp,
+            messages.joint_state(
+                stamp, sorted(names), np.sin(stamp * 1e-9 + np.arange(6)), effort=np.cos(stamp * 1e-9 + np.arange(6))
+            ),
+        )
+        for stamp in stamps.tolist()
+    ]
+    rows += [
+        ('/rtde/joint_temperatures', 'std_msgs/msg/Float64MultiArray', stamp, messages.array(30 + np.arange(6)))
+        for stamp in stamps[::50].tolist()
+    ]
+    recording = load_recording(
+        write_bag(tmp_path / 'ur', sorted(rows, key=lambda row: row[2])), settings('Universal Robots'), names
+    )
     assert recording.quantities == ('q', 'current', 'temperature')
     np.testing.assert_allclose(recording.temperature[-1], 30 + np.arange(6))

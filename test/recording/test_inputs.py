@@ -1,4 +1,5 @@
 """Every input form, through a bag and back: mapped by name, in its stated unit."""
+
 import sqlite3
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import RecordingBuilder, RecordingSettings, load_recording
 from joint_dynamics.recording.inputs import topic_regex
+from joint_dynamics.recording.topics import JointStates
 
 NAMES = ('shoulder', 'elbow', 'wrist')
 ORDER = ('wrist', 'shoulder', 'elbow')
@@ -22,8 +24,10 @@ def merged(*rows):
 @pytest.fixture
 def record(tmp_path, write_bag):
     """Write rows into a bag and load it with these settings."""
+
     def load(rows, config, names=NAMES, **keys):
         return load_recording(write_bag(tmp_path / 'run', rows, **keys), config, names)
+
     return load
 
 
@@ -32,10 +36,19 @@ def test_motor_side_joint_states(record, joint_state_rows, motion, messages):
     ratio = {'shoulder': 100.0, 'elbow': -50.0, 'wrist': 80.0}
     r = np.array([ratio[name] for name in NAMES])
     q, dq, tau = motion.q(stamps) + 1e-3, motion.dq(stamps), motion.tau(stamps)
-    rows = [('/motor_states', 'sensor_msgs/msg/JointState', stamp,
-             messages.joint_state(stamp, ORDER, (q * r)[k, COLUMNS], (dq * r)[k, COLUMNS], (tau / r)[k, COLUMNS]))
-            for k, stamp in enumerate(stamps.tolist())]
-    config = {'joint_states': {'effort': 'none'}, 'motor_states': {'effort': 'torque', 'gear_ratio': ratio, 'zero_offsets': [0.1, 0.0, 0.0]}}
+    rows = [
+        (
+            '/motor_states',
+            'sensor_msgs/msg/JointState',
+            stamp,
+            messages.joint_state(stamp, ORDER, (q * r)[k, COLUMNS], (dq * r)[k, COLUMNS], (tau / r)[k, COLUMNS]),
+        )
+        for k, stamp in enumerate(stamps.tolist())
+    ]
+    config = {
+        'joint_states': {'effort': 'none'},
+        'motor_states': {'effort': 'torque', 'gear_ratio': ratio, 'zero_offsets': [0.1, 0.0, 0.0]},
+    }
     recording = record(merged(rows, joint_state_rows()), config)
     np.testing.assert_allclose(recording.theta, np.add(q, [0.1, 0, 0]), atol=1e-12)
     np.testing.assert_allclose(recording.dtheta, dq, atol=1e-12)
@@ -47,11 +60,20 @@ def test_coupled_drives_without_a_link_side(record, motion, messages):
     stamps = motion.stamps()
     coupling = np.array([[32.0, 0, 0], [0, 45, 0], [0, 32, 32]])
     q, tau = motion.q(stamps), motion.tau(stamps)
-    rows = [('/motor_states', 'sensor_msgs/msg/JointState', stamp,
-             messages.joint_state(stamp, ['m1', 'm2', 'm3'], q_m, (), tau_m))
-            for stamp, q_m, tau_m in zip(stamps.tolist(), q @ coupling.T, tau @ np.linalg.inv(coupling), strict=True)]
-    config = {'joint_states': None, 'names': {'m1': 'shoulder', 'm2': 'elbow', 'm3': 'wrist'},
-              'motor_states': {'effort': 'torque', 'position_coupling': coupling.tolist(), 'zero_offsets': [1.0, 2.0, 3.0]}}
+    rows = [
+        (
+            '/motor_states',
+            'sensor_msgs/msg/JointState',
+            stamp,
+            messages.joint_state(stamp, ['m1', 'm2', 'm3'], q_m, (), tau_m),
+        )
+        for stamp, q_m, tau_m in zip(stamps.tolist(), q @ coupling.T, tau @ np.linalg.inv(coupling), strict=True)
+    ]
+    config = {
+        'joint_states': None,
+        'names': {'m1': 'shoulder', 'm2': 'elbow', 'm3': 'wrist'},
+        'motor_states': {'effort': 'torque', 'position_coupling': coupling.tolist(), 'zero_offsets': [1.0, 2.0, 3.0]},
+    }
     recording = record(rows, config)
     np.testing.assert_allclose(recording.q, np.add(q, [1, 2, 3]), atol=1e-12)
     np.testing.assert_allclose(recording.tau, tau, atol=1e-11)
@@ -65,8 +87,15 @@ def test_coupled_drives_without_a_link_side(record, motion, messages):
 
 def test_second_encoders_replace_the_link_side_of_the_joints_they_have(record, joint_state_rows, motion, messages):
     stamps = motion.stamps()
-    rows = [('/link_states', 'sensor_msgs/msg/JointState', stamp, messages.joint_state(stamp, ['elbow'], q[1:2] + 0.01, dq[1:2] + 0.02))
-            for stamp, q, dq in zip(stamps.tolist(), motion.q(stamps), motion.dq(stamps), strict=True)]
+    rows = [
+        (
+            '/link_states',
+            'sensor_msgs/msg/JointState',
+            stamp,
+            messages.joint_state(stamp, ['elbow'], q[1:2] + 0.01, dq[1:2] + 0.02),
+        )
+        for stamp, q, dq in zip(stamps.tolist(), motion.q(stamps), motion.dq(stamps), strict=True)
+    ]
     config = {'link_states': '/link_states', 'motor_states': {'topic': '/joint_states', 'effort': 'none'}}
     recording = record(merged(joint_state_rows(), rows), config)
     np.testing.assert_allclose(recording.q, np.add(motion.q(stamps), [0, 0.01, 0]), atol=1e-12)
@@ -76,52 +105,93 @@ def test_second_encoders_replace_the_link_side_of_the_joints_they_have(record, j
 
 def test_motor_currents_and_torque_sensors_beside_the_joint_states(record, joint_state_rows, motion):
     config = {'motor_current': '/motor_current', 'load_torques': '/sensor'}
-    recording = record(merged(joint_state_rows(), joint_state_rows(topic='/motor_current', names=ORDER), joint_state_rows(topic='/sensor')),
-                       config)
+    recording = record(
+        merged(
+            joint_state_rows(), joint_state_rows(topic='/motor_current', names=ORDER), joint_state_rows(topic='/sensor')
+        ),
+        config,
+    )
     for quantity in ('tau', 'current', 'load_torque'):
         np.testing.assert_array_equal(getattr(recording, quantity), motion.tau(motion.stamps()))
 
 
-@pytest.mark.parametrize(('config', 'topics', 'frames'), [
-    ('{joint}/temperature', ['/shoulder/temperature', '/elbow/temperature', '/wrist/temperature'], ['', '', '']),
-    ('/temp/{joint}', ['/temp/shoulder', '/temp/elbow', '/temp/wrist'], ['x', 'wrist', 'x']),
-    (['/t1', '/t2', '/t3'], ['/t1', '/t2', '/t3'], list(NAMES)),
-    (['/t1', '/t2', '/t3'], ['/t1', '/t2', '/t3'], ['shoulder_link', 'elbow', 'wrist']),
-    (['/temperatures'], ['/temperatures'] * 3, list(NAMES)),
-    (['/shoulder/temperature', '/elbow/temperature', '/wrist/temperature'],
-     ['/shoulder/temperature', '/elbow/temperature', '/wrist/temperature'], ['', 'base', '']),
-])
+@pytest.mark.parametrize(
+    ('config', 'topics', 'frames'),
+    [
+        ('{joint}/temperature', ['/shoulder/temperature', '/elbow/temperature', '/wrist/temperature'], ['', '', '']),
+        ('/temp/{joint}', ['/temp/shoulder', '/temp/elbow', '/temp/wrist'], ['x', 'wrist', 'x']),
+        (['/t1', '/t2', '/t3'], ['/t1', '/t2', '/t3'], list(NAMES)),
+        (['/t1', '/t2', '/t3'], ['/t1', '/t2', '/t3'], ['shoulder_link', 'elbow', 'wrist']),
+        (['/temperatures'], ['/temperatures'] * 3, list(NAMES)),
+        (
+            ['/shoulder/temperature', '/elbow/temperature', '/wrist/temperature'],
+            ['/shoulder/temperature', '/elbow/temperature', '/wrist/temperature'],
+            ['', 'base', ''],
+        ),
+    ],
+)
 def test_temperatures_by_topic_or_frame(record, joint_state_rows, motion, messages, config, topics, frames):
     slow = motion.stamps(10, 1.5) + 120_000_000
-    rows = [(topic, TEMPERATURE, stamp, messages.temperature(stamp, frame, 30 + index + (stamp - motion.start) * 1e-9))
-            for stamp in slow.tolist() for index, (topic, frame) in enumerate(zip(topics, frames, strict=True))]
-    recording = record(merged(joint_state_rows(), rows), {'temperatures': config, 'names': {'shoulder_link': 'shoulder'}})
+    rows = [
+        (topic, TEMPERATURE, stamp, messages.temperature(stamp, frame, 30 + index + (stamp - motion.start) * 1e-9))
+        for stamp in slow.tolist()
+        for index, (topic, frame) in enumerate(zip(topics, frames, strict=True))
+    ]
+    recording = record(
+        merged(joint_state_rows(), rows), {'temperatures': config, 'names': {'shoulder_link': 'shoulder'}}
+    )
     held = np.clip(recording.time, 0.12, 1.62)
     np.testing.assert_allclose(recording.temperature, 30 + np.arange(3) + held[:, None], atol=1e-9)
-    assert any('temperature interpolated, largest distance to a real sample 0.38 s (bound 30 s)' in note for note in recording.notes)
+    assert any(
+        'temperature interpolated, largest distance to a real sample 0.38 s (bound 30 s)' in note
+        for note in recording.notes
+    )
 
 
-def test_temperatures_too_far_away_or_incomplete_or_nameless(record, joint_state_rows, motion, messages, tmp_path, write_bag):
+def test_temperatures_too_far_away_or_incomplete_or_nameless(
+    record, joint_state_rows, motion, messages, tmp_path, write_bag
+):
     def rows(names, frame=''):
-        return merged(joint_state_rows(), [(f'/{name}/temperature', TEMPERATURE, stamp, messages.temperature(stamp, frame, 30))
-                                           for name in names for stamp in motion.stamps(10, 0.5).tolist()])
+        return merged(
+            joint_state_rows(),
+            [
+                (f'/{name}/temperature', TEMPERATURE, stamp, messages.temperature(stamp, frame, 30))
+                for name in names
+                for stamp in motion.stamps(10, 0.5).tolist()
+            ],
+        )
+
     path = write_bag(tmp_path / 'all', rows(NAMES))
-    with pytest.raises(JointDynamicsError, match=r'temperature of (\w+) on /\1/temperature must have a sample within 1 s .* 1.5 s'):
+    with pytest.raises(
+        JointDynamicsError, match=r'temperature of (\w+) on /\1/temperature: expected a sample within 1 s .* 1.5 s'
+    ):
         load_recording(path, {'temperatures': '{joint}/temperature', 'max_temperature_gap': 1.0}, NAMES)
     assert load_recording(path, {'temperatures': '{joint}/temperature'}).joint_names == NAMES
-    with pytest.raises(JointDynamicsError, match=r'temperature must be there for every joint, .* lacks wrist'):
+    with pytest.raises(JointDynamicsError, match=r'expected temperature of every joint, found .* lacks wrist'):
         load_recording(write_bag(tmp_path / 'two', rows(NAMES[:2])), {'temperatures': '{joint}/temperature'}, NAMES)
-    with pytest.raises(JointDynamicsError, match=r'/other/temperature: frame_id or topic must name a joint .*found frame_id'):
+    with pytest.raises(
+        JointDynamicsError,
+        match=r'/other/temperature: expected the name of a joint as frame_id or in the topic .*found frame_id',
+    ):
         load_recording(write_bag(tmp_path / 'other', rows(['other'])), {'temperatures': ['/other/temperature']}, NAMES)
 
 
 def test_arrays_without_header_in_their_stated_order(record, joint_state_rows, motion, messages):
     stamps = motion.stamps()
-    rows = [('/rtde/joint_temperatures', ARRAY, stamp, messages.array(30 + motion.tau(stamp)[COLUMNS])) for stamp in stamps[::20].tolist()]
-    rows += [('/rtde/actual_current', ARRAY, stamp, messages.array(motion.tau(stamp)[COLUMNS])) for stamp in stamps.tolist()]
-    config = {'joint_states': {'effort': 'none'}, 'arrays': [
-        {'topic': 'rtde/joint_temperatures', 'quantity': 'temperature', 'joints': list(ORDER)},
-        {'topic': '/rtde/actual_current', 'quantity': 'current', 'joints': list(ORDER)}]}
+    rows = [
+        ('/rtde/joint_temperatures', ARRAY, stamp, messages.array(30 + motion.tau(stamp)[COLUMNS]))
+        for stamp in stamps[::20].tolist()
+    ]
+    rows += [
+        ('/rtde/actual_current', ARRAY, stamp, messages.array(motion.tau(stamp)[COLUMNS])) for stamp in stamps.tolist()
+    ]
+    config = {
+        'joint_states': {'effort': 'none'},
+        'arrays': [
+            {'topic': 'rtde/joint_temperatures', 'quantity': 'temperature', 'joints': list(ORDER)},
+            {'topic': '/rtde/actual_current', 'quantity': 'current', 'joints': list(ORDER)},
+        ],
+    }
     recording = record(merged(joint_state_rows(late=0), rows), config)
     np.testing.assert_array_equal(recording.current, motion.tau(stamps))
     np.testing.assert_allclose(recording.temperature, 30 + motion.tau(stamps), atol=0.5)  # linear over 0.1 s
@@ -130,13 +200,18 @@ def test_arrays_without_header_in_their_stated_order(record, joint_state_rows, m
 def test_an_array_of_another_length_is_refused(record, joint_state_rows, motion, messages):
     rows = [('/a', ARRAY, stamp, messages.array([1.0, 2.0])) for stamp in motion.stamps().tolist()]
     with pytest.raises(JointDynamicsError, match=r'/a: expected 3 values \(wrist, shoulder, elbow\), found 2'):
-        record(merged(joint_state_rows(), rows), {'arrays': [{'topic': 'a', 'quantity': 'current', 'joints': list(ORDER)}]})
+        record(
+            merged(joint_state_rows(), rows), {'arrays': [{'topic': 'a', 'quantity': 'current', 'joints': list(ORDER)}]}
+        )
 
 
 @pytest.mark.parametrize('quantity', ['load', 'load_torque'])
 def test_a_configuration_says_load_for_the_load_torque(record, joint_state_rows, motion, messages, quantity):
     rows = [('/force', ARRAY, stamp, messages.array(motion.tau(stamp))) for stamp in motion.stamps().tolist()]
-    recording = record(merged(joint_state_rows(late=0), rows), {'arrays': [{'topic': 'force', 'quantity': quantity, 'joints': list(NAMES)}]})
+    recording = record(
+        merged(joint_state_rows(late=0), rows),
+        {'arrays': [{'topic': 'force', 'quantity': quantity, 'joints': list(NAMES)}]},
+    )
     np.testing.assert_array_equal(recording.load_torque, motion.tau(motion.stamps()))
 
 
@@ -148,17 +223,42 @@ def test_positions_may_come_from_arrays(record, motion, messages):
 
 @pytest.fixture
 def dynamic_rows(motion, messages):
-    interfaces = [['position', 'effort', 'temperature', 'mode'], ['effort', 'position', 'mode', 'temperature'],
-                  ['position', 'effort', 'mode', 'temperature']]
+    interfaces = [
+        ['position', 'effort', 'temperature', 'mode'],
+        ['effort', 'position', 'mode', 'temperature'],
+        ['position', 'effort', 'mode', 'temperature'],
+    ]
 
     def values(joint, name, stamp):
-        return {'position': motion.q(stamp)[joint], 'effort': motion.tau(stamp)[joint], 'temperature': 30.0 + joint, 'mode': 7.0}[name]
+        return {
+            'position': motion.q(stamp)[joint],
+            'effort': motion.tau(stamp)[joint],
+            'temperature': 30.0 + joint,
+            'mode': 7.0,
+        }[name]
 
     def rows(stamps):
-        return [('/dynamic_joint_states', 'control_msgs/msg/DynamicJointState', stamp, messages.dynamic(
-            stamp, ['gpio', *ORDER], [['in_1'], *interfaces],
-            [[1.0], *([values(joint, name, stamp) for name in row] for joint, row in zip(COLUMNS, interfaces, strict=True))]))
-            for stamp in stamps.tolist()]
+        return [
+            (
+                '/dynamic_joint_states',
+                'control_msgs/msg/DynamicJointState',
+                stamp,
+                messages.dynamic(
+                    stamp,
+                    ['gpio', *ORDER],
+                    [['in_1'], *interfaces],
+                    [
+                        [1.0],
+                        *(
+                            [values(joint, name, stamp) for name in row]
+                            for joint, row in zip(COLUMNS, interfaces, strict=True)
+                        ),
+                    ],
+                ),
+            )
+            for stamp in stamps.tolist()
+        ]
+
     return rows
 
 
@@ -184,19 +284,32 @@ def test_dynamic_joint_states_for_what_joint_states_lack(record, joint_state_row
 
 def test_dynamic_joint_states_that_contradict_themselves(motion, messages):
     builder = RecordingBuilder(NAMES, {'dynamic_joint_states': {}})
-    with pytest.raises(JointDynamicsError, match='tau of elbow must come from one interface, found two of effort, torque'):
-        builder.add_message('/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'torque']], [[1.0, 2.0]]), 1)
-    with pytest.raises(JointDynamicsError, match=r'as many values as names, found .*2 names and 1 values'):
-        builder.add_message('/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'position']], [[1.0]]), 1)
+    with pytest.raises(JointDynamicsError, match='tau of elbow: expected one interface, found two of effort, torque'):
+        builder.add_message(
+            '/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'torque']], [[1.0, 2.0]]), 1
+        )
+    with pytest.raises(
+        JointDynamicsError,
+        match=r'expected as many values as names in a DynamicJointState, found .*2 names and 1 values',
+    ):
+        builder.add_message(
+            '/dynamic_joint_states', messages.dynamic(1, ['elbow'], [['effort', 'position']], [[1.0]]), 1
+        )
 
 
 @pytest.mark.parametrize('late', [False, True])
 def test_state_interfaces(record, motion, messages, late):
     stamps = motion.stamps()
     keys = [f'{joint}/{name}' for name in ('position', 'torque') for joint in ORDER] + ['gpio/in_1', 'tool/frame/x']
-    rows = [('/state_interfaces_broadcaster/values', 'control_msgs/msg/Float64Values', stamp,
-             messages.values(stamp, [*q[COLUMNS], *tau[COLUMNS], 1.0, 2.0]))
-            for stamp, q, tau in zip(stamps.tolist(), motion.q(stamps), motion.tau(stamps), strict=True)]
+    rows = [
+        (
+            '/state_interfaces_broadcaster/values',
+            'control_msgs/msg/Float64Values',
+            stamp,
+            messages.values(stamp, [*q[COLUMNS], *tau[COLUMNS], 1.0, 2.0]),
+        )
+        for stamp, q, tau in zip(stamps.tolist(), motion.q(stamps), motion.tau(stamps), strict=True)
+    ]
     latched = motion.start + (500_000_000 if late else -1)
     rows.append(('/state_interfaces_broadcaster/names', 'control_msgs/msg/Keys', latched, messages.keys(latched, keys)))
     recording = record(merged(rows), {'state_interfaces': {}})
@@ -212,66 +325,104 @@ def test_state_interfaces_of_another_number_are_refused(motion, messages):
 
 
 def test_topics_to_subscribe_to():
-    config = {'motor_states': {}, 'temperatures': '{joint}/temperature', 'state_interfaces': {'interfaces': {'temperature': 'temperature'}},
-              'names': {'s1': 'shoulder'}}
+    config = {
+        'motor_states': {},
+        'temperatures': '{joint}/temperature',
+        'state_interfaces': {'interfaces': {'temperature': 'temperature'}},
+        'names': {'s1': 'shoulder'},
+    }
     assert RecordingBuilder(('shoulder', 'wrist'), config).topics() == {
-        'joint_states': 'sensor_msgs/msg/JointState', 'motor_states': 'sensor_msgs/msg/JointState',
-        'shoulder/temperature': TEMPERATURE, 'wrist/temperature': TEMPERATURE, 's1/temperature': TEMPERATURE,
+        'joint_states': 'sensor_msgs/msg/JointState',
+        'motor_states': 'sensor_msgs/msg/JointState',
+        'shoulder/temperature': TEMPERATURE,
+        'wrist/temperature': TEMPERATURE,
+        's1/temperature': TEMPERATURE,
         'state_interfaces_broadcaster/names': 'control_msgs/msg/Keys',
-        'state_interfaces_broadcaster/values': 'control_msgs/msg/Float64Values'}
-    with pytest.raises(JointDynamicsError, match='needs the names of the joints'):
+        'state_interfaces_broadcaster/values': 'control_msgs/msg/Float64Values',
+    }
+    with pytest.raises(JointDynamicsError, match='expected the names of the joints'):
         RecordingBuilder(None, config).topics()
 
 
 def test_the_joint_states_are_left_out_by_default_only_where_something_else_has_positions():
-    assert RecordingSettings.from_mapping(None).joint_states == ('joint_states', 'torque')
+    assert RecordingSettings.from_mapping(None).joint_states == JointStates('joint_states', 'torque')
     assert RecordingSettings.from_mapping({'dynamic_joint_states': {}}).joint_states is None
     assert RecordingSettings.from_mapping({'link_states': 'l'}).joint_states is not None
-    assert RecordingSettings.from_mapping({'dynamic_joint_states': {}, 'joint_states': 'j'}).joint_states == ('j', 'torque')
+    both = RecordingSettings.from_mapping({'dynamic_joint_states': {}, 'joint_states': 'j'})
+    assert both.joint_states == JointStates('j', 'torque')
 
 
-@pytest.mark.parametrize(('config', 'reason'), [
-    ({'joint_state': {}}, r'recording.joint_state: unknown; must be one of joint_states, motor_states'),
-    ([1], r'recording: must be a mapping, found \[1\]'),
-    ({'joint_states': {'topik': 'a'}}, 'recording.joint_states.topik: unknown; must be one of topic, effort'),
-    ({'joint_states': {'effort': 'amps'}}, "recording.joint_states.effort: must be one of torque, current, none, found 'amps'"),
-    ({'joint_states': 3}, 'recording.joint_states: must be a mapping, found 3'),
-    ({'joint_states': {'topic': ''}}, 'recording.joint_states.topic: must be a text'),
-    ({'motor_states': {'gear_ratio': [1, 2], 'position_coupling': [[1]]}}, 'gear_ratio or position_coupling must be given, found both'),
-    ({'motor_states': {'position_coupling': [[1, 2]]}}, 'position_coupling: must be a square matrix of numbers'),
-    ({'motor_states': {'torque_coupling': 'x'}}, 'torque_coupling: must be a square matrix of numbers'),
-    ({'temperatures': 3}, 'recording.temperatures: must be a list, found 3'),
-    ({'arrays': {'topic': 'a'}}, 'recording.arrays: must be a list'),
-    ({'arrays': [{'topic': 'a', 'quantity': 'speed', 'joints': ['a']}]}, r'recording.arrays\[0\].quantity: must be one of q, dq'),
-    ({'arrays': [{'topic': 'a', 'quantity': 'q'}]}, r'recording.arrays\[0\].joints: must be a list, found None'),
-    ({'arrays': [{'topic': 'a', 'quantity': 'q', 'joints': ['a', 'a']}]}, 'must name every joint once'),
-    ({'arrays': [{'quantity': 'q', 'joints': ['a']}]}, r'recording.arrays\[0\].topic: must be a text'),
-    ({'state_interfaces': {'interfaces': {'position': 'x'}}}, 'recording.state_interfaces.interfaces.position: must be one of'),
-    ({'stamps': 'mine'}, "recording.stamps: must be one of header, received, found 'mine'"),
-    ({'nan': 'ignore'}, 'recording.nan: must be one of refuse, interpolate'),
-    ({'max_gap': -1}, 'recording.max_gap: must be a number above 0, found -1'),
-    ({'max_gap': True}, 'recording.max_gap: must be a number above 0'),
-    ({'min_samples': 'many'}, 'recording.min_samples: must be a number above 0'),
-    ({'names': {'a': 3}}, 'recording.names: must be a text, found 3'),
-])
+@pytest.mark.parametrize(
+    ('config', 'reason'),
+    [
+        (
+            {'joint_state': {}},
+            "recording: expected the keys joint_states, .*, found 'joint_state'; meant joint_states[?]",
+        ),
+        ([1], r'recording: expected a mapping, found \[1\]'),
+        (
+            {'joint_states': {'topik': 'a'}},
+            "joint_states: expected the keys topic, effort, found 'topik'; meant topic[?]",
+        ),
+        (
+            {'joint_states': {'effort': 'amps'}},
+            "recording.joint_states.effort: expected one of torque, current, none, found 'amps'",
+        ),
+        ({'joint_states': 3}, 'recording.joint_states: expected its topic or a mapping .null: none., found 3'),
+        ({'joint_states': {'topic': ''}}, 'recording.joint_states.topic: expected a text that is not empty, found'),
+        (
+            {'motor_states': {'gear_ratio': [1, 2], 'position_coupling': [[1]]}},
+            'recording.motor_states: expected gear_ratio or position_coupling, found both',
+        ),
+        ({'motor_states': {'position_coupling': [[1, 2]]}}, 'position_coupling: expected a square matrix of numbers'),
+        ({'motor_states': {'torque_coupling': 'x'}}, "torque_coupling: expected a list .*, found 'x'"),
+        ({'temperatures': 3}, 'recording.temperatures: expected a list, found 3'),
+        ({'arrays': {'topic': 'a'}}, 'recording.arrays: expected a list'),
+        (
+            {'arrays': [{'topic': 'a', 'quantity': 'speed', 'joints': ['a']}]},
+            r'recording.arrays\[0\].quantity: expected one of q, dq',
+        ),
+        ({'arrays': [{'topic': 'a', 'quantity': 'q'}]}, r'arrays\[0\]: expected the key joints .*, found topic'),
+        ({'arrays': [{'topic': 'a', 'quantity': 'q', 'joints': ['a', 'a']}]}, 'expected every joint once'),
+        ({'arrays': [{'quantity': 'q', 'joints': ['a']}]}, r'recording.arrays\[0\]: expected the key topic'),
+        (
+            {'state_interfaces': {'interfaces': {'position': 'x'}}},
+            'recording.state_interfaces.interfaces.position: expected one of',
+        ),
+        ({'stamps': 'mine'}, "recording.stamps: expected one of header, received, found 'mine'"),
+        ({'nan': 'ignore'}, 'recording.nan: expected one of refuse, interpolate'),
+        ({'max_gap': -1}, r'recording.max_gap: expected a number, > 0 s .null: five sample .*, found -1'),
+        ({'max_gap': True}, 'recording.max_gap: expected a number, > 0 s'),
+        ({'min_samples': 'many'}, 'recording.min_samples: expected a whole number, ≥ 1'),
+        ({'names': {'a': 3}}, 'recording.names.a: expected a text, found 3'),
+    ],
+)
 def test_settings_that_cannot_be(config, reason):
     with pytest.raises(JointDynamicsError, match=reason) as caught:
         RecordingSettings.from_mapping(config)
     assert '\n' not in str(caught.value)
 
 
-@pytest.mark.parametrize(('side', 'reason'), [
-    ({'gear_ratio': [100, 0, 1]}, 'gear_ratio: must not be 0'),
-    ({'gear_ratio': [100, 1]}, 'gear_ratio: must be one finite number for each of shoulder, elbow, wrist'),
-    ({'gear_ratio': {'shoulder': 1}}, 'gear_ratio: missing for elbow, wrist'),
-    ({'gear_ratio': 'big'}, "gear_ratio: must be numbers, found 'big'"),
-    ({'position_coupling': [[1, 0], [0, 1]]}, 'position_coupling: must be a regular 3 x 3 matrix for the joints shoulder'),
-    ({'position_coupling': [[1, 0, 0], [0, 1, 0], [0, 1, 0]]}, 'position_coupling: must be a regular 3 x 3 matrix'),
-])
+@pytest.mark.parametrize(
+    ('side', 'reason'),
+    [
+        ({'gear_ratio': [100, 0, 1]}, 'gear_ratio: expected a ratio other than 0'),
+        ({'gear_ratio': [100, 1]}, 'gear_ratio: expected 3 numbers, one for each of shoulder, elbow, wrist'),
+        ({'gear_ratio': {'shoulder': 1}}, 'gear_ratio: expected a number for each of shoulder, elbow, wrist'),
+        ({'gear_ratio': 'big'}, "gear_ratio: expected a number or a list or a mapping, found 'big'"),
+        (
+            {'position_coupling': [[1, 0], [0, 1]]},
+            'position_coupling: expected a regular 3 x 3 matrix for the joints shoulder',
+        ),
+        ({'position_coupling': [[1, 0, 0], [0, 1, 0], [0, 1, 0]]}, 'coupling: expected a regular 3 x 3 matrix'),
+    ],
+)
 def test_motor_sides_that_do_not_fit_the_robot(feed, joint_state_rows, side, reason):
-    builder = feed(RecordingBuilder(NAMES, {'joint_states': None, 'motor_states': {'topic': 'joint_states', **side}}), joint_state_rows())
     with pytest.raises(JointDynamicsError, match=reason):
-        builder.build()
+        feed(
+            RecordingBuilder(NAMES, {'joint_states': None, 'motor_states': {'topic': 'joint_states', **side}}),
+            joint_state_rows(),
+        ).build()
 
 
 def test_placeholders_match_one_element_of_a_topic():

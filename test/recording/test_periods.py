@@ -11,7 +11,12 @@ def periodic(periods, period=1.0, rate=500.0, seed=5, tail=0.0):
     rng = np.random.default_rng(seed)
     time = np.arange(round((periods * period + tail) * rate)) / rate
     q = np.column_stack([np.sin(2 * np.pi * time / period), 0.3 * np.cos(4 * np.pi * time / period)])
-    return Recording(('a', 'b'), time, q + SIGMA['q'] * rng.standard_normal(q.shape), tau=5 * q + SIGMA['tau'] * rng.standard_normal(q.shape))
+    return Recording(
+        ('a', 'b'),
+        time,
+        q + SIGMA['q'] * rng.standard_normal(q.shape),
+        tau=5 * q + SIGMA['tau'] * rng.standard_normal(q.shape),
+    )
 
 
 def test_noise_of_the_mean_falls_with_the_number_of_periods():
@@ -21,7 +26,9 @@ def test_noise_of_the_mean_falls_with_the_number_of_periods():
     assert (average.periods, average.recording.samples, average.recording.rate) == (40, 500, pytest.approx(500))
     for name, true in (('q', q), ('tau', 5 * q)):
         np.testing.assert_allclose(average.noise_variance[name], SIGMA[name] ** 2, rtol=0.05)
-        np.testing.assert_allclose(((getattr(average.recording, name) - true) ** 2).mean(axis=0), average.mean_variance[name], rtol=0.2)
+        np.testing.assert_allclose(
+            ((getattr(average.recording, name) - true) ** 2).mean(axis=0), average.mean_variance[name], rtol=0.2
+        )
     assert 'mean of 40 periods of 1 s: noise variance divided by 40' in average.recording.notes
 
 
@@ -39,14 +46,18 @@ def test_a_period_between_two_samples_is_resampled():
     q = np.sin(2 * np.pi * time / 0.9993)[:, None]
     average = average_periods(Recording(('a',), time, q), 0.9993)
     assert average.recording.period * average.recording.samples == pytest.approx(0.9993)
-    np.testing.assert_allclose(average.recording.q[:, 0], np.sin(2 * np.pi * average.recording.time / 0.9993), atol=2e-5)
+    np.testing.assert_allclose(
+        average.recording.q[:, 0], np.sin(2 * np.pi * average.recording.time / 0.9993), atol=2e-5
+    )
 
 
 def test_a_motion_that_does_not_repeat_is_refused():
-    with pytest.raises(JointDynamicsError, match=r'the motion must repeat every 0.9 s, but a differs by'):
+    with pytest.raises(
+        JointDynamicsError, match=r'expected a motion that repeats every 0.9 s, found that a differs by'
+    ):
         average_periods(periodic(10), 0.9)
-    with pytest.raises(JointDynamicsError, match=r'at least 2 periods of 6 s must be there, found 10 s'):
+    with pytest.raises(JointDynamicsError, match=r'expected at least 2 periods of 6 s, found 10 s'):
         average_periods(periodic(10), 6.0)
     for period in (0.0, -1.0, float('nan'), 1e-3):
-        with pytest.raises(JointDynamicsError, match='period must be longer than two samples'):
+        with pytest.raises(JointDynamicsError, match='period: expected more than two samples'):
             average_periods(periodic(3), period)

@@ -1,4 +1,5 @@
 """Values that no joint has are refused with topic, joint and time; no real recording is."""
+
 import struct
 
 import numpy as np
@@ -19,20 +20,36 @@ FIELDS = ('position', 'velocity', 'effort')
 @pytest.fixture
 def written(tmp_path, write_bag, joint_state_rows):
     """written(k, field, joint, value) -> a bag whose k-th message has that value."""
+
     def write(*changes, name='run', **options):
         rows = joint_state_rows()
         for k, field, joint, value in changes:
             getattr(rows[k][3], field)[joint] = value
         return write_bag(tmp_path / name, rows, **options)
+
     return write
 
 
-@pytest.mark.parametrize(('field', 'quantity', 'value'), [
-    ('position', 'q', 1e308), ('position', 'q', 1e5), ('position', 'q', 4.0), ('position', 'q', -1e300), ('position', 'q', 0.9),
-    ('velocity', 'dq', 1e150), ('velocity', 'dq', 200.0), ('effort', 'tau', 1e300), ('effort', 'tau', 1e5), ('effort', 'tau', -5e3)])
+@pytest.mark.parametrize(
+    ('field', 'quantity', 'value'),
+    [
+        ('position', 'q', 1e308),
+        ('position', 'q', 1e5),
+        ('position', 'q', 4.0),
+        ('position', 'q', -1e300),
+        ('position', 'q', 0.9),
+        ('velocity', 'dq', 1e150),
+        ('velocity', 'dq', 200.0),
+        ('effort', 'tau', 1e300),
+        ('effort', 'tau', 1e5),
+        ('effort', 'tau', -5e3),
+    ],
+)
 def test_one_wrong_value_is_refused_with_topic_joint_and_time(written, field, quantity, value):
     path = written((150, field, 1, value))
-    with pytest.raises(JointDynamicsError, match=rf'{quantity} of elbow on /joint_states at 0.75 s is not what a joint does') as caught:
+    with pytest.raises(
+        JointDynamicsError, match=rf'{quantity} of elbow on /joint_states at 0.75 s is not what a joint does'
+    ) as caught:
         load_recording(path)
     assert '\n' not in str(caught.value)
     assert 'no checksums' in str(caught.value)
@@ -43,18 +60,22 @@ def test_one_wrong_value_is_refused_with_topic_joint_and_time(written, field, qu
 def test_a_step_of_the_position_is_refused(written, motion):
     after = motion.q(motion.stamps())[:, 0] + 0.4
     path = written(*[(k, 'position', 0, after[k]) for k in range(200, 401)])
-    with pytest.raises(JointDynamicsError, match=r'q of shoulder on /joint_states at (0.995|1) s is not what a joint does'):
+    with pytest.raises(
+        JointDynamicsError, match=r'q of shoulder on /joint_states at (0.995|1) s is not what a joint does'
+    ):
         load_recording(path)
 
 
-def test_limits_of_the_robot_bound_what_is_believed(written, motion):
+def test_limits_of_the_robot_bound_what_is_plausible(written, motion):
     path = written()
     wide = JointLimits(np.full(3, -3.0), np.full(3, 3.0), np.full(3, 3.0), np.full(3, 50.0))
     assert load_recording(path, None, motion.names, wide).samples == 401
     for name, quantity in (('velocity', 'dq'), ('effort', 'tau')):
         limits = JointLimits(wide.lower, wide.upper, wide.velocity.copy(), wide.effort.copy())
         getattr(limits, name)[2] = 1e-3
-        with pytest.raises(JointDynamicsError, match=rf'{quantity} of wrist on /joint_states at 0 s .* at most 0.1 in magnitude'):
+        with pytest.raises(
+            JointDynamicsError, match=rf'{quantity} of wrist on /joint_states at 0 s .* at most 0.1 in magnitude'
+        ):
             load_recording(path, None, motion.names, limits)
 
 
@@ -77,7 +98,9 @@ def test_speeds_that_contradict_the_positions_are_left_out_and_told(motion, fact
     dq[:, 1] *= factor
     found = check_signals(Recording(motion.names, time, motion.q(stamps), dq=dq))
     assert found.dq is None
-    assert any(f'dq contradicts the ways of q within 0.1 s, elbow by {share}%' in note for note in found.notes), found.notes
+    assert any(f'dq contradicts the changes of q within 0.1 s, elbow by {share}%' in note for note in found.notes), (
+        found.notes
+    )
     kept = check_signals(Recording(motion.names, time, motion.q(stamps), dq=dq), 'note')
     np.testing.assert_array_equal(kept.dq, dq)
 
@@ -104,21 +127,39 @@ def test_what_drivers_do_is_no_contradiction(motion):
         assert jump('q', time, trapezoid) is None
 
 
-REAL = [('tx40/exciting_traj', {}), ('tx40/exciting_traj', {'joint_states': None, 'motor_states': {'topic': '/motor_states', 'effort': 'torque'}}),
-        *[(f'kr300/{run}', {'motor_states': {'topic': '/joint_states', 'effort': 'none'}, 'link_states': '/link_states'}) for run in ('FF_A', 'FF_B')],
-        *[(f'gen3/{run}', {'motor_current': '/motor_current', 'temperatures': '/{joint}/temperature'}) for run in (
-            'RecordTrajectory_quadratic', 'RunTrajectory1', 'joint_1_trapez', 'joint_2_trapez', 'joint_3_trapez', 'joint_4_trapez', 'opti_traj_testing1')]]
+REAL = [
+    ('tx40/exciting_traj', {}),
+    ('tx40/exciting_traj', {'joint_states': None, 'motor_states': {'topic': '/motor_states', 'effort': 'torque'}}),
+    *[
+        (f'kr300/{run}', {'motor_states': {'topic': '/joint_states', 'effort': 'none'}, 'link_states': '/link_states'})
+        for run in ('FF_A', 'FF_B')
+    ],
+    *[
+        (f'gen3/{run}', {'motor_current': '/motor_current', 'temperatures': '/{joint}/temperature'})
+        for run in (
+            'RecordTrajectory_quadratic',
+            'RunTrajectory1',
+            'joint_1_trapez',
+            'joint_2_trapez',
+            'joint_3_trapez',
+            'joint_4_trapez',
+            'opti_traj_testing1',
+        )
+    ],
+]
 
 
 @pytest.mark.parametrize(('path', 'config'), REAL, ids=[f'{path} {len(config)}' for path, config in REAL])
-def test_no_real_recording_is_refused_or_doubted(data, path, config):
+def test_no_real_recording_is_refused_or_questioned(data, path, config):
     recording = load_recording(data / path, {**config, 'implausible': 'refuse'})
     assert not any('not what a joint does' in note or 'contradicts' in note for note in recording.notes)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-def test_one_flipped_bit_of_a_bag_with_checksums_is_refused_or_changes_nothing(tmp_path_factory, write_bag, joint_state_rows, motion, place, bit):
+def test_one_flipped_bit_of_a_bag_with_checksums_is_refused_or_changes_nothing(
+    tmp_path_factory, write_bag, joint_state_rows, motion, place, bit
+):
     path = write_bag(tmp_path_factory.mktemp('flip') / 'run', joint_state_rows(motion.stamps(100, 1))) / 'run.mcap'
     add_checksums(path)
     content = bytearray(path.read_bytes())
@@ -134,7 +175,9 @@ def test_one_flipped_bit_of_a_bag_with_checksums_is_refused_or_changes_nothing(t
 
 
 @pytest.mark.parametrize('storage', ['MCAP', 'SQLITE3'])
-def test_a_flipped_bit_without_checksums_leaves_no_number_far_off(tmp_path, write_bag, joint_state_rows, motion, storage):
+def test_a_flipped_bit_without_checksums_leaves_no_number_far_off(
+    tmp_path, write_bag, joint_state_rows, motion, storage
+):
     """Every bit of one position, speed and torque in turn: refused, or as near to the truth as its neighbours allow."""
     stamps = motion.stamps(100, 1)
     path = write_bag(tmp_path / 'run', joint_state_rows(stamps), storage)
@@ -144,8 +187,13 @@ def test_a_flipped_bit_without_checksums_leaves_no_number_far_off(tmp_path, writ
     refused = 0
     for quantity, values in truth.items():
         at = content.index(struct.pack('<d', values[40, 1]))
-        # neighbours 10 ms apart bound a position to 0.1 rad (½ · 2000 rad/s² · (10 ms)²) and what it moves, the others to ten times what is usual
-        allowed = {'q': 0.1 + 2.5 * 0.05, 'dq': 11 * np.abs(values[:, 1]).max(), 'tau': 11 * np.abs(values[:, 1]).max()}[quantity]
+        # neighbours 10 ms apart bound a position to 0.1 rad (½ · 2000 rad/s² · (10 ms)²) and what it moves, the others
+        # to ten times what is usual
+        allowed = {
+            'q': 0.1 + 2.5 * 0.05,
+            'dq': 11 * np.abs(values[:, 1]).max(),
+            'tau': 11 * np.abs(values[:, 1]).max(),
+        }[quantity]
         for bit in range(64):
             damaged = bytearray(content)
             damaged[at + bit // 8] ^= 1 << bit % 8
@@ -177,8 +225,10 @@ def test_checksums_that_are_written_are_those_that_are_checked(tmp_path, write_b
         np.testing.assert_array_equal(load_recording(path).q, motion.q(motion.stamps()))
         # in the summary: the count of messages of the statistics
         at = once.rindex(struct.pack('<Q', 401))
-        file.write_bytes(once[:at] + struct.pack('<Q', 400) + once[at + 8:])
-        with pytest.raises(JointDynamicsError, match='damaged: the checksum of the summary'):
+        file.write_bytes(once[:at] + struct.pack('<Q', 400) + once[at + 8 :])
+        with pytest.raises(
+            JointDynamicsError, match=r'the checksum of the summary to agree with .* found that it is damaged'
+        ):
             load_recording(path)
 
 

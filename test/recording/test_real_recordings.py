@@ -1,4 +1,5 @@
 """Recordings of real robots: shapes, rates, units, and two ways to the same signal agree."""
+
 import numpy as np
 import pytest
 import yaml
@@ -24,9 +25,17 @@ def test_tx40_joint_side(data, meta):
 def test_tx40_raw_motor_signals_give_the_joint_side(data):
     table = yaml.safe_load((data / 'tx40' / 'mdh.yaml').read_text())
     path = f'{data / "tx40" / "exciting_traj"}@0:3'
-    settings = {'joint_states': None, 'names': {f'motor_{k}': f'joint_{k}' for k in range(1, 7)},
-                'motor_states': {'topic': '/motor_states', 'effort': 'torque', 'position_coupling': table['position_coupling_R'],
-                                 'torque_coupling': table['torque_coupling_T'], 'zero_offsets': table['zero_offsets_rad']}}
+    settings = {
+        'joint_states': None,
+        'names': {f'motor_{k}': f'joint_{k}' for k in range(1, 7)},
+        'motor_states': {
+            'topic': '/motor_states',
+            'effort': 'torque',
+            'position_coupling': table['position_coupling_R'],
+            'torque_coupling': table['torque_coupling_T'],
+            'zero_offsets': table['zero_offsets_rad'],
+        },
+    }
     motor, joint = Recording.load(path, settings, JOINTS[:6]), Recording.load(path, None, JOINTS[:6])
     assert motor.samples == 15_000
     # The raw angles are stored with five decimals, on the motor side of a gear of 32 and more.
@@ -38,7 +47,11 @@ def test_tx40_raw_motor_signals_give_the_joint_side(data):
 
 @pytest.mark.parametrize('run', ['FF_A', 'FF_B'])
 def test_kr300_link_side_encoders_and_motor_torque(data, meta, run):
-    settings = {'joint_states': {'effort': 'torque'}, 'motor_states': {'topic': '/joint_states', 'effort': 'none'}, 'link_states': '/link_states'}
+    settings = {
+        'joint_states': {'effort': 'torque'},
+        'motor_states': {'topic': '/joint_states', 'effort': 'none'},
+        'link_states': '/link_states',
+    }
     recording = Recording.load(data / 'kr300' / run, settings, JOINTS[:6])
     assert recording.samples == meta['kr300']['trajectories'][run]['samples']
     assert recording.rate == pytest.approx(250, rel=1e-6)
@@ -46,13 +59,23 @@ def test_kr300_link_side_encoders_and_motor_torque(data, meta, run):
     assert np.ptp(deformation[:, :3], axis=0).min() > 1e-4
     np.testing.assert_array_equal(deformation[:, 3:], 0)
     ratios = dict(zip(JOINTS, meta['kr300']['gear_ratios'], strict=False))
-    motor = Recording.load(data / 'kr300' / run, {'joint_states': {'effort': 'none'}, 'motor_states': {
-        'topic': '/motor_torque', 'effort': 'torque', 'gear_ratio': ratios}}, JOINTS[:6])
+    motor = Recording.load(
+        data / 'kr300' / run,
+        {
+            'joint_states': {'effort': 'none'},
+            'motor_states': {'topic': '/motor_torque', 'effort': 'torque', 'gear_ratio': ratios},
+        },
+        JOINTS[:6],
+    )
     np.testing.assert_allclose(motor.tau, recording.tau, rtol=1e-3, atol=1e-3 * np.abs(recording.tau).max())
 
 
 def test_gen3_currents_temperatures_and_gains(data, meta):
-    settings = {'motor_current': '/motor_current', 'temperatures': '/{joint}/temperature', 'load_torques': '/joint_torque_sensor'}
+    settings = {
+        'motor_current': '/motor_current',
+        'temperatures': '/{joint}/temperature',
+        'load_torques': '/joint_torque_sensor',
+    }
     recording = Recording.load(data / 'gen3' / 'opti_traj_testing1', settings, JOINTS)
     assert recording.samples == meta['gen3']['trajectories']['opti_traj_testing1']['samples']
     assert recording.rate == pytest.approx(1000)

@@ -17,8 +17,14 @@ def recording(q, rate):
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10**6), count=st.integers(2, 5), period=st.floats(2.0, 6.0), rate=st.sampled_from([100.0, 250.0, 1000.0]),
-       before=st.floats(0.0, 8.0), after=st.floats(0.0, 8.0))
+@given(
+    seed=st.integers(0, 10**6),
+    count=st.integers(2, 5),
+    period=st.floats(2.0, 6.0),
+    rate=st.sampled_from([100.0, 250.0, 1000.0]),
+    before=st.floats(0.0, 8.0),
+    after=st.floats(0.0, 8.0),
+)
 def test_periods_are_found_between_rest_and_ramps(seed, count, period, rate, before, after):
     rng = np.random.default_rng(seed)
     total = count * period

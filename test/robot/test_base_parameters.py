@@ -1,4 +1,8 @@
-"""Base parameters: counts of the literature, the closed form against the numeric one, regrouping that changes no torque."""
+"""Base parameters: counts of the literature, the closed form against the numeric one.
+
+Regrouping that changes no torque.
+"""
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -20,7 +24,10 @@ def test_count_of_the_pa10(pa10_table):
 
 
 def test_count_survives_the_rounding_of_a_urdf(data):
-    """3.1416 for π in the Gen3's URDF tilts its axes by 7e-6 rad, which no recording shows: 43 as for any vertical 7R arm."""
+    """3.1416 for π in the Gen3's URDF tilts its axes by 7e-6 rad, which no recording shows.
+
+    43 as for any vertical 7R arm.
+    """
     assert RobotModel.load(data / 'gen3' / 'gen3.urdf').base_parameters(INERTIAL).count == 43
 
 
@@ -28,8 +35,15 @@ def random_chain(rng, kinds):
     """A chain with random lengths and angles, some of them right or zero as in real arms."""
     rows = [{'alpha': 0.0, 'a': 0.0, 'd': float(rng.uniform(0, 0.5)), 'theta': 0.0, 'type': kinds[0]}]
     for kind in kinds[1:]:
-        rows.append({'alpha': float(rng.choice([HALF, -HALF, rng.uniform(0.3, 1.2)])), 'a': float(rng.choice([0.0, rng.uniform(0.1, 0.5)])),
-                     'd': float(rng.choice([0.0, rng.uniform(0.1, 0.5)])), 'theta': float(rng.uniform(-3, 3)), 'type': kind})
+        rows.append(
+            {
+                'alpha': float(rng.choice([HALF, -HALF, rng.uniform(0.3, 1.2)])),
+                'a': float(rng.choice([0.0, rng.uniform(0.1, 0.5)])),
+                'd': float(rng.choice([0.0, rng.uniform(0.1, 0.5)])),
+                'theta': float(rng.uniform(-3, 3)),
+                'type': kind,
+            }
+        )
     return {'joints': rows}
 
 
@@ -94,7 +108,10 @@ def test_rotors_of_the_first_two_joints_cannot_be_told_apart(ur):
 
 
 def test_the_lifted_set_is_the_prior_where_nothing_says_otherwise(ur):
-    """Of the sets with the base values, the one nearest to the prior: the difference is orthogonal to all that no torque shows."""
+    """Of the sets with the base values, the one nearest to the prior.
+
+    The difference is orthogonal to all that no torque shows.
+    """
     rng = np.random.default_rng(13)
     base = ur.base_parameters()
     prior = rng.normal(size=len(ur.parameter_names))

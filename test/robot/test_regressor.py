@@ -1,24 +1,33 @@
 """tau == regressor · parameters, held against pinocchio's own recursion, which shares no code with ours."""
+
 import numpy as np
 import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel, StandardParameters, newton_euler
 
 URDF = """<robot name="mixed"><link name="base"/>
 <link name="a"><inertial><origin xyz="0.1 0.02 -0.03" rpy="0.2 0.1 0"/><mass value="3"/>
   <inertia ixx="0.1" ixy="0.01" ixz="0.02" iyy="0.2" iyz="0.005" izz="0.15"/></inertial></link>
-<link name="b"><inertial><origin xyz="-0.1 0.2 0.05"/><mass value="2"/><inertia ixx="0.05" ixy="0" ixz="0" iyy="0.06" iyz="0" izz="0.07"/></inertial></link>
-<link name="c"><inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
-<link name="d"><inertial><origin xyz="0.02 0 0.1"/><mass value="0.5"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
-<link name="tool"><inertial><mass value="0.3"/><inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
-<joint name="lift" type="prismatic"><parent link="base"/><child link="a"/><origin xyz="0 0 0.4" rpy="0.1 0.2 0.3"/><axis xyz="0 0.6 0.8"/>
+<link name="b"><inertial><origin xyz="-0.1 0.2 0.05"/><mass value="2"/>
+  <inertia ixx="0.05" ixy="0" ixz="0" iyy="0.06" iyz="0" izz="0.07"/></inertial></link>
+<link name="c"><inertial><origin xyz="0 0 0.1"/><mass value="1"/>
+  <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+<link name="d"><inertial><origin xyz="0.02 0 0.1"/><mass value="0.5"/>
+  <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+<link name="tool"><inertial><mass value="0.3"/>
+  <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
+<joint name="lift" type="prismatic"><parent link="base"/><child link="a"/><origin xyz="0 0 0.4" rpy="0.1 0.2 0.3"/>
+  <axis xyz="0 0.6 0.8"/>
   <limit lower="0" upper="0.5" velocity="1" effort="500"/></joint>
-<joint name="turn" type="continuous"><parent link="a"/><child link="b"/><origin xyz="0.2 0.1 0" rpy="0 1.2 0"/><axis xyz="1 2 2"/></joint>
-<joint name="slide" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="0 0.1 0.3" rpy="0.5 0 0"/><axis xyz="1 0 0"/>
+<joint name="turn" type="continuous"><parent link="a"/><child link="b"/><origin xyz="0.2 0.1 0" rpy="0 1.2 0"/>
+  <axis xyz="1 2 2"/></joint>
+<joint name="slide" type="prismatic"><parent link="b"/><child link="c"/><origin xyz="0 0.1 0.3" rpy="0.5 0 0"/>
+  <axis xyz="1 0 0"/>
   <limit lower="-0.2" upper="0.2" velocity="1" effort="100"/></joint>
-<joint name="branch" type="revolute"><parent link="b"/><child link="d"/><origin xyz="0 -0.2 0.1" rpy="0 0 1"/><axis xyz="0 -1 0"/>
+<joint name="branch" type="revolute"><parent link="b"/><child link="d"/><origin xyz="0 -0.2 0.1" rpy="0 0 1"/>
+  <axis xyz="0 -1 0"/>
   <limit lower="-1" upper="2" velocity="3" effort="20"/></joint>
 <joint name="flange" type="fixed"><parent link="c"/><child link="tool"/><origin xyz="0 0 0.05"/></joint>
 </robot>"""
@@ -33,9 +42,11 @@ def random_standard(model, rng):
 def by_pinocchio(model, q, dq, ddq, parameters):
     """Inverse dynamics of one state after the other by rnea, rotors and friction added by hand."""
     other = model.pinocchio.copy()
-    per_joint = parameters[:PER_JOINT * model.n].reshape(model.n, PER_JOINT)
+    per_joint = parameters[: PER_JOINT * model.n].reshape(model.n, PER_JOINT)
     for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(per_joint[:, :10]):
-        other.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
+        other.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(
+            np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz])
+        )
     workspace = other.createData()
     rigid = np.array([pinocchio.rnea(other, workspace, *state) for state in zip(q, dq, ddq, strict=True)])
     Ia, Fv, Fc, offset = per_joint[:, 10:].T
@@ -57,6 +68,27 @@ def test_torque_is_regressor_times_parameters(model):
     predicted = model.regressor(q, dq, ddq) @ parameters
     assert np.abs(predicted - expected).max() < 1e-9 * np.abs(expected).max()
     assert np.abs(model.inverse_dynamics(q, dq, ddq, parameters) - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_the_torque_of_the_links_alone_is_pinocchios(model):
+    rng = np.random.default_rng(6)
+    states = model.random_states(20, rng)
+    parameters = StandardParameters(random_standard(model, rng), model.n).links_only()
+    expected = by_pinocchio(model, *states, parameters.values)
+    found = newton_euler.rigid_torque(model.chain, *(state.T for state in states), parameters.links)
+    assert found.shape == (model.n, 20)
+    np.testing.assert_allclose(found.T, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize('samples', [1, 15, 16, 17, 40])
+def test_blocks_of_the_torque_are_the_whole(monkeypatch, ur, samples):
+    rng = np.random.default_rng(7)
+    motion = [np.ascontiguousarray(state.T) for state in ur.random_states(samples, rng)]
+    links = StandardParameters(random_standard(ur, rng), ur.n).links
+    whole = newton_euler.rigid_torque(ur.chain, *motion, links)
+    monkeypatch.setattr(newton_euler, 'BLOCK', 16)
+    np.testing.assert_array_equal(newton_euler.rigid_torque(ur.chain, *motion, links), whole)
+    assert np.isfinite(whole).all()
 
 
 def test_one_state_is_a_row_of_many(model):
@@ -85,7 +117,17 @@ def test_rigid_body_takes_a_base_set_without_masses(ur):
     standard = np.zeros(len(ur.parameter_names))
     standard[ur.columns(INERTIAL)[base.independent]] = rng.normal(size=base.count)
     states = [state[0] for state in ur.random_states(1, rng)]
-    assert np.allclose(ur.rigid_body(standard).inverse_dynamics(*states), ur.regressor(*states) @ standard, rtol=1e-8, atol=1e-8)
+    assert np.allclose(
+        ur.rigid_body(standard).inverse_dynamics(*states), ur.regressor(*states) @ standard, rtol=1e-8, atol=1e-8
+    )
+
+
+def test_rigid_body_takes_a_mass_that_is_none():
+    """What slides upwards shows its mass, which nothing can be moved along to: it becomes 1e-6 kg."""
+    model = RobotModel.from_mdh({'joints': [{'alpha': 0.0, 'a': 0.0, 'd': 0.0, 'theta': 0.0, 'type': 'prismatic'}]})
+    body = model.rigid_body(np.zeros(14))
+    assert body.gravity(np.zeros(1)) == pytest.approx([9.81e-6], rel=1e-9)
+    assert body.mass_matrix(np.zeros(1))[0, 0] == pytest.approx(1e-6, rel=1e-9)
 
 
 def test_passivity_of_the_coriolis_matrix(ur):
@@ -109,13 +151,16 @@ def test_coupled_drive_columns_are_those_of_its_motor():
     q, dq, ddq = model.random_states(50, np.random.default_rng(5))
     parameters = np.zeros(len(model.parameter_names))
     rotor, viscous, coulomb = 0.02, 0.4, 1.3
-    # the motor's own inertia and friction, on the joints it drives: τ = cᵀ (J c q̈ + F_v c q̇ + F_c sgn(c q̇)), c = [0 1 1]
+    # the motor's own inertia and friction, on the joints it drives: τ = cᵀ (J c q̈ + F_v c q̇ + F_c sgn(c q̇)), c = [0
+    # 1 1]
     parameters[[model.parameter_names.index(name) for name in ('Ia_2', 'Ia_3', 'Ia_m3')]] = rotor
     parameters[[model.parameter_names.index(name) for name in ('Fv_2', 'Fv_3', 'Fv_m3')]] = viscous
     parameters[model.parameter_names.index('Fs_m3')] = coulomb
     speed, acceleration = dq[:, 1] + dq[:, 2], ddq[:, 1] + ddq[:, 2]
     torque = rotor * acceleration + viscous * speed + coulomb * np.sign(speed)
-    assert np.allclose(model.inverse_dynamics(q, dq, ddq, parameters), np.column_stack([0 * torque, torque, torque]), atol=1e-12)
+    assert np.allclose(
+        model.inverse_dynamics(q, dq, ddq, parameters), np.column_stack([0 * torque, torque, torque]), atol=1e-12
+    )
 
 
 HALF = np.pi / 2

@@ -1,4 +1,5 @@
 """Robots from files: what is understood, and one clear line for what is not."""
+
 import numpy as np
 import pytest
 import yaml
@@ -8,11 +9,16 @@ from joint_dynamics.robot import RobotModel, gravity_in_base, mounting_rotation
 from joint_dynamics.robot.mdh import load_mdh
 from joint_dynamics.robot.urdf import stripped_urdf
 
-ARM = """<robot name="arm"><link name="base"/><link name="one"/><link name="two"/><link name="finger"/><link name="other"/>
-<joint name="j1" type="revolute"><parent link="base"/><child link="one"/><axis xyz="0 0 1"/><limit lower="-1" upper="2" velocity="3" effort="4"/></joint>
-<joint name="j2" type="continuous"><parent link="one"/><child link="two"/><origin xyz="0.3 0 0" rpy="1.5708 0 0"/><axis xyz="0 0 1"/></joint>
-<joint name="grip" type="prismatic"><parent link="two"/><child link="finger"/><axis xyz="1 0 0"/><limit lower="0" upper="0.05" velocity="1" effort="9"/></joint>
-<joint name="grip2" type="prismatic"><parent link="two"/><child link="other"/><axis xyz="-1 0 0"/><limit lower="0" upper="0.05" velocity="1" effort="9"/>
+ARM = """<robot name="arm"><link name="base"/><link name="one"/><link name="two"/><link name="finger"/>
+  <link name="other"/>
+<joint name="j1" type="revolute"><parent link="base"/><child link="one"/><axis xyz="0 0 1"/>
+  <limit lower="-1" upper="2" velocity="3" effort="4"/></joint>
+<joint name="j2" type="continuous"><parent link="one"/><child link="two"/><origin xyz="0.3 0 0" rpy="1.5708 0 0"/>
+  <axis xyz="0 0 1"/></joint>
+<joint name="grip" type="prismatic"><parent link="two"/><child link="finger"/><axis xyz="1 0 0"/>
+  <limit lower="0" upper="0.05" velocity="1" effort="9"/></joint>
+<joint name="grip2" type="prismatic"><parent link="two"/><child link="other"/><axis xyz="-1 0 0"/>
+  <limit lower="0" upper="0.05" velocity="1" effort="9"/>
 <mimic joint="grip"/></joint></robot>"""
 
 
@@ -52,18 +58,22 @@ def test_mounting_in_every_form_is_the_same():
     rpy = [0.3, -0.4, 1.2]
     matrix = mounting_rotation(rpy)
     from scipy.spatial.transform import Rotation
+
     quaternion = Rotation.from_matrix(matrix).as_quat()
     for form in (quaternion, matrix, {'rpy': rpy}, {'quaternion': list(quaternion)}):
         assert np.allclose(mounting_rotation(form), matrix)
 
 
-@pytest.mark.parametrize(('source', 'message'), [
-    ('<robot', 'text that does not parse'),
-    ('<sdf/>', 'expected the root element <robot>, found <sdf>'),
-    ('<robot name="x"><link name="base"/></robot>', 'at least one movable joint, found none'),
-    (ARM.replace('type="continuous"', 'type="floating"'), r'j2 \(floating\)'),
-    (ARM.replace('velocity="3"', 'velocity="fast"'), "joint j1: expected a number for velocity, found 'fast'"),
-])
+@pytest.mark.parametrize(
+    ('source', 'message'),
+    [
+        ('<robot', 'text that does not parse'),
+        ('<sdf/>', 'expected the root element <robot>, found <sdf>'),
+        ('<robot name="x"><link name="base"/></robot>', 'at least one movable joint, found none'),
+        (ARM.replace('type="continuous"', 'type="floating"'), r'j2 \(floating\)'),
+        (ARM.replace('velocity="3"', 'velocity="fast"'), "joint j1: expected a number for velocity, found 'fast'"),
+    ],
+)
 def test_a_urdf_that_cannot_be_used_is_refused(source, message):
     with pytest.raises(JointDynamicsError, match=message):
         RobotModel.from_urdf(source)
@@ -74,13 +84,16 @@ def test_an_unknown_joint_is_named():
         RobotModel.from_urdf(ARM, joints=['j1', 'j9'])
 
 
-@pytest.mark.parametrize(('change', 'message'), [
-    (lambda rows: rows[1].pop('alpha'), r'joints\[2\]: expected alpha, a, d and theta, found no alpha'),
-    (lambda rows: rows[0].update(a='long'), r'joints\[1\]: expected numbers'),
-    (lambda rows: rows[0].update(a=float('nan')), 'finite numbers'),
-    (lambda rows: rows[0].update(type='screw'), "expected revolute or prismatic, found 'screw'"),
-    (lambda rows: rows[0].update(name='joint_2'), 'each joint name once'),
-])
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (lambda rows: rows[1].pop('alpha'), r'joints\[2\]: expected alpha, a, d and theta, found no alpha'),
+        (lambda rows: rows[0].update(a='long'), r'joints\[1\]: expected numbers'),
+        (lambda rows: rows[0].update(a=float('nan')), 'finite numbers'),
+        (lambda rows: rows[0].update(type='screw'), "expected revolute or prismatic, found 'screw'"),
+        (lambda rows: rows[0].update(name='joint_2'), 'each joint name once'),
+    ],
+)
 def test_an_mdh_table_that_cannot_be_used_is_refused(ur_table, change, message):
     rows = [dict(row) for row in ur_table['joints']]
     change(rows)
@@ -99,7 +112,10 @@ def test_files_that_are_no_robot(tmp_path):
         RobotModel.load(tmp_path / 'y')
 
 
-@pytest.mark.parametrize(('mounting', 'message'), [('up', 'expected numbers'), ([1, 2], 'shape'), ([2, 0, 0, 0], 'norm 2'), (np.diag([1, 1, -1]), 'right-handed')])
+@pytest.mark.parametrize(
+    ('mounting', 'message'),
+    [('up', 'expected numbers'), ([1, 2], 'shape'), ([2, 0, 0, 0], 'norm 2'), (np.diag([1, 1, -1]), 'right-handed')],
+)
 def test_mountings_that_are_none(mounting, message):
     with pytest.raises(JointDynamicsError, match=message):
         mounting_rotation(mounting)
@@ -113,7 +129,8 @@ def test_a_coupling_that_cannot_be_inverted(ur_table):
 def arm_with(
     inertial='', j1='<axis xyz="0 0 1"/><limit lower="-1" upper="2" velocity="3" effort="4"/>', kind='revolute'
 ):
-    return f"""<robot name="arm"><gazebo/><material name="grey"/><link name="base"/><link name="one">{inertial}<visual/><collision/></link>
+    return f"""<robot name="arm"><gazebo/><material name="grey"/><link name="base"/>
+  <link name="one">{inertial}<visual/><collision/></link>
 <joint name="j1" type="{kind}"><parent link="base"/><child link="one"/>{j1}</joint></robot>"""
 
 
@@ -129,17 +146,14 @@ def arm_with(
 )
 def test_limits_are_those_of_the_urdf_and_zero_means_unknown(limit, expected):
     model = RobotModel.from_urdf(arm_with(j1=f'<axis xyz="0 0 1"/>{limit}'))
-    assert (
-        tuple(float(getattr(model.limits, name)[0]) for name in ('lower', 'upper', 'velocity', 'effort')) == expected
-    )
+    assert tuple(float(getattr(model.limits, name)[0]) for name in ('lower', 'upper', 'velocity', 'effort')) == expected
 
 
 @pytest.mark.parametrize('attribute', ['lower', 'upper', 'velocity', 'effort'])
 def test_a_limit_that_is_no_number_is_named(attribute):
     text = arm_with().replace(f'{attribute}="', f'{attribute}="much')
     with pytest.raises(
-        JointDynamicsError,
-        match=f"^robot robot_description, joint j1: expected a number for {attribute}, found 'much",
+        JointDynamicsError, match=f"^robot robot_description, joint j1: expected a number for {attribute}, found 'much"
     ):
         RobotModel.from_urdf(text)
 
@@ -164,7 +178,10 @@ def test_axis_and_kind_of_a_joint_are_read_off(kind, axis):
     np.testing.assert_allclose(model.chain.axis[0], axis, atol=1e-12)
 
 
-INERTIAL_TAG = '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/><inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.5" iyz="0.3" izz="1.2"/></inertial>'
+INERTIAL_TAG = (
+    '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/><inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.5" iyz="0.3"'
+    ' izz="1.2"/></inertial>'
+)
 
 
 def test_inertials_become_parameters_about_the_joint_frame():
@@ -197,6 +214,19 @@ def test_the_stripped_text_has_what_moves_and_nothing_to_look_at():
     np.testing.assert_array_equal(
         RobotModel.from_urdf(text).parameters, RobotModel.from_urdf(arm_with(INERTIAL_TAG)).parameters
     )
+
+
+def test_parameters_of_a_urdf_leave_room_for_coupled_motors():
+    two = arm_with(INERTIAL_TAG).replace(
+        '</robot>',
+        '<link name="two"/><joint name="j2" type="continuous"><parent link="one"/><child link="two"/></joint></robot>',
+    )
+    plain = RobotModel.from_urdf(two)
+    model = RobotModel.from_urdf(two, coupling=[[1.0, 0.0], [1.0, 1.0]])
+    assert model.parameter_names[28:] == ['Ia_m2', 'Fv_m2', 'Fs_m2']
+    np.testing.assert_array_equal(model.parameters, [*plain.parameters, 0.0, 0.0, 0.0])
+    # built from pinocchio's model alone, nothing says that its inertias are more than placeholders
+    assert RobotModel(plain.pinocchio, plain.limits).parameters is None
 
 
 def test_what_was_locked_is_kept_with_the_kinematics():
@@ -239,6 +269,15 @@ def test_kinematics_of_joints_that_slide_and_of_coupled_drives(scara_table):
         (
             {'velocity_limit_rad_s': [1, 2]},
             r'^robot MDH table: velocity_limit_rad_s: expected shape \(6,\), found \(2,\)$',
+        ),
+        (
+            {'velocity_limit_rad_s': [1, 2, 0, 3, 4, 5]},
+            '^robot MDH table: velocity_limit_rad_s: expected numbers above 0, found'
+            r' \[1.0, 2.0, 0.0, 3.0, 4.0, 5.0\]$',
+        ),
+        (
+            {'velocity_limit_rad_s': ['a'] * 6},
+            r"^robot MDH table: velocity_limit_rad_s: expected numbers, found \['a', 'a', 'a', 'a', 'a', 'a'\]$",
         ),
         ({'velocity_limit_rad_s': 'fast'}, "^robot MDH table: velocity_limit_rad_s: expected numbers, found 'fast'$"),
         (
@@ -314,6 +353,7 @@ def test_couplings_that_do_not_fit(ur_table, matrix, message):
 def test_a_urdf_with_a_joint_to_nowhere_is_refused_in_one_line():
     text = arm_with().replace('<child link="one"/>', '<child link="nowhere"/>')
     with pytest.raises(
-        JointDynamicsError, match=r"^robot robot_description, joint j1: expected a child that is a link, found 'nowhere'$"
+        JointDynamicsError,
+        match=r"^robot robot_description, joint j1: expected a child that is a link, found 'nowhere'$",
     ):
         RobotModel.from_urdf(text)

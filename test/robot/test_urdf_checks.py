@@ -1,36 +1,82 @@
 """A URDF is one tree of links, with numbers that a robot can have."""
+
 import pytest
 
 from joint_dynamics.cli.main import main
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 
-INERTIAL = '<inertial><origin xyz="0 0 0.1"/><mass value="4"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+INERTIAL = (
+    '<inertial><origin xyz="0 0 0.1"/><mass value="4"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"'
+    ' izz="1"/></inertial>'
+)
 ARM = f"""<robot name="two"><link name="base"/><link name="l1">{INERTIAL}</link><link name="l2"/>
-<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/>
+  <limit lower="-3" upper="3" velocity="3" effort="4"/></joint>
 <joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz="0.3 0 0"/><axis xyz="0 0 1"/>
 <limit lower="-3" upper="3" velocity="3" effort="4"/></joint></robot>"""
 JOINT = '<joint name="{}" type="fixed"><parent link="{}"/><child link="{}"/></joint></robot>'
 CASES = {
-    'a loop with the base': (ARM.replace('</robot>', JOINT.format('j3', 'l2', 'base')), 'expected a tree, found joints that make a loop: j[123], j[123], j[123]'),
-    'a loop apart': (ARM.replace('</robot>', '<link name="a"/><link name="b"/>' + JOINT.format('j3', 'a', 'b')[:-8] + JOINT.format('j4', 'b', 'a')),
-                     'expected a tree, found joints that make a loop: j[34], j[34]'),
+    'a loop with the base': (
+        ARM.replace('</robot>', JOINT.format('j3', 'l2', 'base')),
+        'expected a tree, found joints that make a loop: j[123], j[123], j[123]',
+    ),
+    'a loop apart': (
+        ARM.replace(
+            '</robot>',
+            '<link name="a"/><link name="b"/>' + JOINT.format('j3', 'a', 'b')[:-8] + JOINT.format('j4', 'b', 'a'),
+        ),
+        'expected a tree, found joints that make a loop: j[34], j[34]',
+    ),
     'a link of itself': (ARM.replace('</robot>', '<link name="a"/>' + JOINT.format('j3', 'a', 'a')), 'make a loop: j3'),
-    'two parents': (ARM.replace('</robot>', JOINT.format('j3', 'base', 'l2')), 'found link l2 as the child of j2 and of j3'),
+    'two parents': (
+        ARM.replace('</robot>', JOINT.format('j3', 'base', 'l2')),
+        'found link l2 as the child of j2 and of j3',
+    ),
     'two roots': (ARM.replace('</robot>', '<link name="other"/></robot>'), 'expected one root link, found base, other'),
-    'no such link': (ARM.replace('child link="l2"', 'child link="l3"'), "joint j2: expected a child that is a link, found 'l3'"),
+    'no such link': (
+        ARM.replace('child link="l2"', 'child link="l3"'),
+        "joint j2: expected a child that is a link, found 'l3'",
+    ),
     'no parent': (ARM.replace('<parent link="l1"/>', ''), 'joint j2: expected a parent that is a link, found None'),
     'twice': (ARM.replace('"j2"', '"j1"'), "expected a name for every joint, each once, found 'j1'"),
-    'lower above upper': (ARM.replace('lower="-3"', 'lower="5"', 1), 'joint j1: expected a lower limit below the upper one, found 5 and 3'),
-    'negative speed': (ARM.replace('velocity="3"', 'velocity="-3"', 1), 'joint j1: expected limits of velocity and effort as magnitudes, found -3 and 4'),
-    'negative mass': (ARM.replace('mass value="4"', 'mass value="-4"'), 'link l1: expected a mass of at least 0 kg, found -4'),
-    'mass that is none': (ARM.replace('mass value="4"', 'mass value="nan"'), "link l1: expected a number for mass, found 'nan'"),
-    'an endless inertia': (ARM.replace('ixx="1"', 'ixx="inf"'), r'link l1: expected a finite number of at most 1e\+09 for ixx, found inf'),
-    'far away': (ARM.replace('0.3 0 0', '1e300 0 0'), 'joint j2: expected a finite number of at most 1000 for origin xyz, found 1e300'),
-    'far turned': (ARM.replace('xyz="0.3 0 0"', 'rpy="0 1e9 0"'), 'joint j2: expected a finite number of at most 1000 for origin rpy'),
+    'lower above upper': (
+        ARM.replace('lower="-3"', 'lower="5"', 1),
+        'joint j1: expected a lower limit below the upper one, found 5 and 3',
+    ),
+    'negative speed': (
+        ARM.replace('velocity="3"', 'velocity="-3"', 1),
+        'joint j1: expected limits of velocity and effort as magnitudes, found -3 and 4',
+    ),
+    'negative mass': (
+        ARM.replace('mass value="4"', 'mass value="-4"'),
+        'link l1: expected a mass of at least 0 kg, found -4',
+    ),
+    'mass that is none': (
+        ARM.replace('mass value="4"', 'mass value="nan"'),
+        "link l1: expected a number for mass, found 'nan'",
+    ),
+    'an endless inertia': (
+        ARM.replace('ixx="1"', 'ixx="inf"'),
+        r'link l1: expected a finite number of at most 1e\+09 for ixx, found inf',
+    ),
+    'far away': (
+        ARM.replace('0.3 0 0', '1e300 0 0'),
+        'joint j2: expected a finite number of at most 1000 for origin xyz, found 1e300',
+    ),
+    'far turned': (
+        ARM.replace('xyz="0.3 0 0"', 'rpy="0 1e9 0"'),
+        'joint j2: expected a finite number of at most 1000 for origin rpy',
+    ),
     'two numbers': (ARM.replace('0.3 0 0', '0.3 0'), "joint j2: expected three numbers for origin xyz, found '0.3 0'"),
-    'no axis': (ARM.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>', 1), 'joint j1: expected an axis with a direction'),
-    'too many': (ARM.replace('</robot>', ''.join(f'<link name="x{k}"/>' for k in range(3000)) + '</robot>'), 'at most 2000 elements <link>, found 3003'),
+    'no axis': (
+        ARM.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 0"/>', 1),
+        'joint j1: expected an axis with a direction',
+    ),
+    'too many': (
+        ARM.replace('</robot>', ''.join(f'<link name="x{k}"/>' for k in range(3000)) + '</robot>'),
+        'at most 2000 elements <link>, found 3003',
+    ),
 }
 
 
@@ -49,10 +95,55 @@ def test_the_arm_itself_is_one_and_a_limit_may_be_none():
     assert RobotModel.from_urdf(ARM.replace('effort="4"', 'effort="1e16"')).n == 2
 
 
-@pytest.mark.parametrize('options', [{'joints': [['j1']]}, {'joints': 'j1'}, {'joints': {'j1': 1}}, {'joints': [None]}, {'joints': 3}, {'locked': ['j1']},
-                                     {'locked': {'j2': 'x'}}, {'locked': {'j2': 1e300}}, {'locked': {'j2': 10 ** 400}}, {'coupling': [['a']]},
-                                     {'coupling': [[1], [1, 2]]}, {'coupling': [[1e300, 0], [0, 1]]}, {'mounting': [10 ** 400, 0, 0]}, {'mounting': [[1], [2, 3]]}],
-                         ids=str)
+def test_the_greatest_magnitudes_are_taken():
+    text = ARM.replace('xyz="0.3 0 0"', 'xyz="1000 -1000 0"').replace('mass value="4"', 'mass value="1e6"')
+    model = RobotModel.from_urdf(text.replace('ixx="1"', 'ixx="1e9"').replace('izz="1"', 'izz="1e9"'))
+    assert model.chain.translation[1].tolist() == [1000.0, -1000.0, 0.0]
+    assert model.parameters[9] == 1e6
+    assert RobotModel.from_urdf(ARM.replace('mass value="4"', 'mass value="0"')).parameters[9] == 0.0
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (('<axis xyz="0 0 1"/>', '<axis xyz="0 1"/>'), "joint j1: expected three numbers for axis, found '0 1'"),
+        (('<axis xyz="0 0 1"/>', '<axis xyz="0 inf 1"/>'), 'joint j1: expected a finite number for axis, found inf'),
+        (
+            ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1e-7"/>'),
+            "joint j1: expected an axis with a direction, found '0 0 1e-7'",
+        ),
+        (('xyz="0 0 0.1"', 'xyz="0 0 x"'), "link l1, inertial: expected a number for origin xyz, found 'x'"),
+        (('izz="1"', 'izz="1e10"'), r'link l1: expected a finite number of at most 1e\+09 for izz, found 1e10'),
+        (('mass value="4"', 'mass'), "link l1: expected a number for mass, found ''"),
+        (('<link name="l2"/>', '<link name="l2"/>' + ''.join(f'<link name="r{k}"/>' for k in range(9))), None),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_whole_line(change, message):
+    expected = f', {message}$' if message else ': expected one root link, found base, r0, r1, r2, r3, r4$'
+    with pytest.raises(JointDynamicsError, match=f'^robot robot_description{expected}'):
+        RobotModel.from_urdf(ARM.replace(*change, 1))
+
+
+@pytest.mark.parametrize(
+    'options',
+    [
+        {'joints': [['j1']]},
+        {'joints': 'j1'},
+        {'joints': {'j1': 1}},
+        {'joints': [None]},
+        {'joints': 3},
+        {'locked': ['j1']},
+        {'locked': {'j2': 'x'}},
+        {'locked': {'j2': 1e300}},
+        {'locked': {'j2': 10**400}},
+        {'coupling': [['a']]},
+        {'coupling': [[1], [1, 2]]},
+        {'coupling': [[1e300, 0], [0, 1]]},
+        {'mounting': [10**400, 0, 0]},
+        {'mounting': [[1], [2, 3]]},
+    ],
+    ids=str,
+)
 def test_options_that_are_none_are_one_error(options):
     with pytest.raises(JointDynamicsError, match='expected') as caught:
         RobotModel.from_urdf(ARM, **options)
@@ -61,6 +152,8 @@ def test_options_that_are_none_are_one_error(options):
 
 def test_a_long_chain_is_read():
     links = ''.join(f'<link name="l{k}"/>' for k in range(1500))
-    joints = ''.join(f'<joint name="j{k}" type="fixed"><parent link="l{k}"/><child link="l{k + 1}"/></joint>' for k in range(1498))
+    joints = ''.join(
+        f'<joint name="j{k}" type="fixed"><parent link="l{k}"/><child link="l{k + 1}"/></joint>' for k in range(1498)
+    )
     moving = '<joint name="a" type="continuous"><parent link="l1498"/><child link="l1499"/><axis xyz="0 0 1"/></joint>'
     assert RobotModel.from_urdf(f'<robot name="long">{links}{joints}{moving}</robot>').n == 1

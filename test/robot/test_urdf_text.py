@@ -1,4 +1,5 @@
 """An MDH robot as URDF text is the same robot."""
+
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -16,7 +17,9 @@ def test_the_text_gives_the_same_torques(table, request):
     standard = rng.normal(size=len(model.parameter_names))
     states = model.random_states(5, rng)
     assert again.joint_names == model.joint_names
-    np.testing.assert_allclose(again.inverse_dynamics(*states, standard), model.inverse_dynamics(*states, standard), atol=1e-9)
+    np.testing.assert_allclose(
+        again.inverse_dynamics(*states, standard), model.inverse_dynamics(*states, standard), atol=1e-9
+    )
 
 
 def test_limits_and_kinds_are_written(scara_table):

@@ -1,4 +1,5 @@
 """Nodes in this process and in others, over DDS, in a domain of their own."""
+
 import inspect
 import os
 import signal
@@ -22,12 +23,30 @@ except ImportError:
 
 # Only a test that fails waits so long.
 PATIENCE = 180.0
+# Stands for the process of another node: its heart beats and says that it is at work, until it is killed.
+HEART = """
+import sys, rclpy
+from rclpy.executors import ExternalShutdownException
+from std_msgs.msg import Bool
+from joint_dynamics.nodes.heartbeat import HEARTBEAT
+rclpy.init()
+node = rclpy.create_node('heart', namespace=sys.argv[1])
+publisher = node.create_publisher(Bool, 'heartbeat', HEARTBEAT)
+node.create_timer(0.1, lambda: publisher.publish(Bool(data=True)))
+try:
+    rclpy.spin(node)
+except (KeyboardInterrupt, ExternalShutdownException):
+    pass
+"""
 # Of what a process said, so much is shown when something was waited for in vain.
 LAST_LINES = 15
 
 
 class Process(subprocess.Popen):
-    """A process whose output, both streams, goes to a file: it never blocks on a full pipe, and can be looked at while it lasts."""
+    """A process whose output, both streams, goes to a file.
+
+    It never blocks on a full pipe, and can be looked at while it lasts.
+    """
 
     def __init__(self, command, label, **options):
         self.label, self._log = label, tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the process)
@@ -44,7 +63,9 @@ class Process(subprocess.Popen):
     def last_words(self):
         """Its state and the last lines it said, for a person."""
         state = 'runs' if self.poll() is None else f'ended with {self.returncode}'
-        return '\n    '.join([f'{self.label} {state}, and said last:', *(self.output.splitlines() or ['(nothing)'])[-LAST_LINES:]])
+        return '\n    '.join(
+            [f'{self.label} {state}, and said last:', *(self.output.splitlines() or ['(nothing)'])[-LAST_LINES:]]
+        )
 
     def ended(self):
         """Wait until it has ended by itself; return (status, output)."""
@@ -92,9 +113,11 @@ class Ros:
         self.executor.remove_node(node)
         node.close()
 
-    def process(self, module, *arguments, namespace='', parameters=None, files=(), remap=None):
+    def process(self, module, *arguments, namespace='', parameters=None, files=(), remap=None, enclave=''):
         """Start `python -m module` with ROS arguments in another process; it must end with status 0 on SIGINT."""
         command = [sys.executable, '-m', module, *arguments, '--ros-args']
+        if enclave:
+            command += ['--enclave', enclave]
         if namespace:
             command += ['-r', f'__ns:={namespace}']
         for name, value in (parameters or {}).items():
@@ -126,7 +149,10 @@ class Ros:
         return process.returncode, process.output
 
     def until(self, condition, what='', timeout=PATIENCE):
-        """Spin until `condition()` is true; return its value. Fails after `timeout` s, when a process has died, or a watcher says why."""
+        """Spin until `condition()` is true; return its value.
+
+        Fails after `timeout` s, when a process has died, or a watcher says why.
+        """
         end = time.monotonic() + timeout
         while True:
             value = condition()
@@ -148,7 +174,11 @@ class Ros:
 
     def give_up(self, reason):
         """Fail with a reason, the state of every node in this process, and what every other process said last."""
-        own = [f'{node.get_name()}: {node.diagnostics.message("state")}' for node in self.nodes if hasattr(node, 'diagnostics')]
+        own = [
+            f'{node.get_name()}: {node.diagnostics.message("state")}'
+            for node in self.nodes
+            if hasattr(node, 'diagnostics')
+        ]
         pytest.fail('\n'.join([reason, *own, *(process.last_words for process in self.processes)]))
 
     def listen(self, kind, topic, qos=100):
@@ -160,8 +190,8 @@ class Ros:
     def call(self, kind, name, request=None, again_after=None):
         """Call a service and return its response.
 
-        again_after: s after which a request that changes nothing is made once more: a server that has not discovered the client's reader yet
-        when it answers drops the response ("client will not receive response").
+        again_after: s after which a request that changes nothing is made once more: a server that has not discovered
+        the client's reader yet when it answers drops the response ("client will not receive response").
         """
         # one client for each service: many that come and go keep discovery busy, which a loaded machine is late with
         client = self.clients.get(name) or self.clients.setdefault(name, self.probe.create_client(kind, name))
@@ -172,6 +202,7 @@ class Ros:
             if again_after is not None and time.monotonic() - asked[-1][0] > again_after:
                 asked.append((time.monotonic(), client.call_async(request or kind.Request())))
             return next((future for _, future in asked if future.done()), None)
+
         future = self.until(answered, what=f'response of {name}')
         return future.result()
 
@@ -220,17 +251,45 @@ def ros(ros_domain):
 
 
 @pytest.fixture
+def heart(ros):
+    """Start a heart that beats under a node's name; its `kill_it` ends it without a word."""
+
+    def start(of):
+        process = ros.start([sys.executable, '-c', HEART, f'/{of}'], f'heart of {of}')
+        process.kill_it = lambda: ros.stop(process, signal.SIGKILL)
+        return process
+
+    return start
+
+
+@pytest.fixture
 def assert_documented():
     """A check that every topic and service a configured node has is in the table its documentation page shows."""
-    own = {'parameter_events', 'rosout', 'clock', 'get_parameters', 'set_parameters', 'list_parameters', 'describe_parameters',
-           'get_parameter_types', 'set_parameters_atomically', 'get_type_description', 'transition_event', 'change_state', 'get_state',
-           'get_available_states', 'get_available_transitions', 'get_transition_graph'}
+    own = {
+        'parameter_events',
+        'rosout',
+        'clock',
+        'get_parameters',
+        'set_parameters',
+        'list_parameters',
+        'describe_parameters',
+        'get_parameter_types',
+        'set_parameters_atomically',
+        'get_type_description',
+        'transition_event',
+        'change_state',
+        'get_state',
+        'get_available_states',
+        'get_available_transitions',
+        'get_transition_graph',
+    }
 
     def check(node):
         # What went through subscribe, advertise and serve was checked against the table there.
-        checked = {id(entity) for _, entity in node._owned}
+        checked = set(map(id, node.entities))
         entities = [e for e in (*node.publishers, *node.subscriptions, *node.services) if id(e) not in checked]
         names = {getattr(e, 'topic_name', None) or e.srv_name for e in entities}
         rows = {node.resolve_topic_name(row.name) for row in node.topic_rows() if '<' not in row.name}
         assert {n for n in names if n.rsplit('/', 1)[-1] not in own and node.resolve_topic_name(n) not in rows} == set()
+
     return check

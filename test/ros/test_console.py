@@ -1,4 +1,5 @@
 """What a node writes at the console: active, waiting for what, what next; and a clock that runs backwards is named."""
+
 import importlib
 from types import SimpleNamespace
 
@@ -18,8 +19,14 @@ from joint_dynamics.nodes.gazebo_model import GazeboModelNode
 from joint_dynamics.nodes.topics import SENSOR
 from joint_dynamics.simulation import ur5e_urdf
 
-MODULES = {'excitation': 'ExcitationNode', 'identifier': 'IdentifierNode', 'estimator': 'EstimatorNode',
-           'feedforward': 'FeedforwardNode', 'simulator': 'SimulatorNode', 'gazebo_model': 'GazeboModelNode'}
+MODULES = {
+    'excitation': 'ExcitationNode',
+    'identifier': 'IdentifierNode',
+    'estimator': 'EstimatorNode',
+    'feedforward': 'FeedforwardNode',
+    'simulator': 'SimulatorNode',
+    'gazebo_model': 'GazeboModelNode',
+}
 
 
 @pytest.fixture
@@ -59,10 +66,19 @@ def test_a_failed_transition_says_what_to_call_afterwards(ros, lines, tmp_path):
     ros.until(lambda: 'next: remedy that, then ros2 lifecycle set /gazebo_model configure' in lines('gazebo_model'))
 
 
-@pytest.mark.parametrize(('remap', 'hint'), [
-    ([], "remap it to the identifier's ~/dynamics_description, or set description_file"),
-    (['--ros-args', '-r', 'dynamics_description:=identifier/dynamics_description'],
-     'ros2 service call /cell/identifier/identify std_srvs/srv/Trigger after a recording, or set description_file')])
+@pytest.mark.parametrize(
+    ('remap', 'hint'),
+    [
+        ([], "remap it to the identifier's ~/dynamics_description, or set description_file"),
+        (
+            ['--ros-args', '-r', 'dynamics_description:=identifier/dynamics_description'],
+            (
+                'ros2 service call /cell/identifier/identify std_srvs/srv/Trigger after a recording, or set'
+                ' description_file'
+            ),
+        ),
+    ],
+)
 def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hint):
     overrides = [Parameter('autostart', value=True), Parameter('robot_file', value=str(ur5e_urdf()))]
     node = EstimatorNode(namespace='/cell', cli_args=remap, parameter_overrides=overrides)
@@ -73,7 +89,9 @@ def test_what_is_waited_for_is_named_once_with_its_source(ros, lines, remap, hin
     assert node.diagnostics.message('state') == f'waiting for topic {topic}'
     for _ in range(30):
         ros.executor.spin_once(timeout_sec=0.05)
-    assert [line for line in lines('cell.estimator') if 'waiting' in line] == [f'waiting for topic {topic}; next: {hint}']
+    assert [line for line in lines('cell.estimator') if 'waiting' in line] == [
+        f'waiting for topic {topic}; next: {hint}'
+    ]
 
 
 def test_inputs_that_do_not_come_are_named_once_after_a_while(ros, lines, monkeypatch):
@@ -98,12 +116,14 @@ def test_a_clock_that_runs_backwards_is_named_with_its_sources(ros):
         message = Clock()
         message.clock.sec = seconds
         publisher.publish(message)
+
     first = ros.probe.create_publisher(Clock, '/clock', SENSOR)
     ros.until(first.get_subscription_count)
 
     def reached(seconds):
         at(first, seconds)
         return node.get_clock().now().nanoseconds == seconds * 10**9
+
     ros.until(lambda: reached(50))
     ros.until(lambda: reached(20))
     assert node.diagnostics.level('clock') == WARN
@@ -118,14 +138,15 @@ def test_a_clock_that_runs_backwards_is_named_with_its_sources(ros):
 
 def test_what_happened_is_forgotten_after_its_time(ros, monkeypatch):
     from joint_dynamics.nodes import diagnostics
+
     now = [0.0]
     monkeypatch.setattr(diagnostics, 'time', SimpleNamespace(monotonic=lambda: now[0]))
     ros.probe.declare_parameter('autostart', False)
     conditions = Diagnostics(ros.probe)
     conditions.happened('clock', WARN, 'went back', lasting=10.0)
     now[0] = 9.0
-    conditions._tick()
+    conditions.tick()
     assert conditions.level('clock') == WARN
     now[0] = 11.0
-    conditions._tick()
+    conditions.tick()
     assert conditions.level('clock') is None

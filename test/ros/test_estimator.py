@@ -1,4 +1,8 @@
-"""The estimator node over DDS: it gives what the same samples give in this process, says what is wrong, saves and goes on."""
+"""The estimator node over DDS.
+
+It gives what the same samples give in this process, says what is wrong, saves and goes on.
+"""
+
 import json
 from types import SimpleNamespace
 
@@ -17,7 +21,7 @@ from joint_dynamics.estimation import EstimationSession
 from joint_dynamics.nodes.estimator import EstimatorNode
 from joint_dynamics.nodes.topics import LATCHED
 from joint_dynamics.robot import INERTIAL
-from joint_dynamics.simulation import FlexibleJointRobot, Trajectory, play, ur5e_urdf
+from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, ur5e_urdf
 
 START = 1_700_000_000_000_000_000
 RATE = 500.0
@@ -28,20 +32,50 @@ def description_of(robot):
     truth, drives = robot.truth, robot.drives
     angle = np.repeat(np.linspace(0, 2 * np.pi, 240, endpoint=False)[:, None], robot.n, axis=1)
     error, backlash = truth.kinematic_error(angle), truth.backlash(angle)
-    constants = {'F_C0': 'coulomb', 'F_C1': 'coulomb_load', 'F_S': 'static', 'V_S': 'stribeck_speed', 'mu': 'stribeck_shape', 'F_V1': 'viscous',
-                 'F_V2': 'viscous_square', 'F_V3': 'viscous_cubic', 'F_T1': 'temperature_linear', 'F_T2': 'temperature_cubic'}
+    constants = {
+        'F_C0': 'coulomb',
+        'F_C1': 'coulomb_load',
+        'F_S': 'static',
+        'V_S': 'stribeck_speed',
+        'mu': 'stribeck_shape',
+        'F_V1': 'viscous',
+        'F_V2': 'viscous_square',
+        'F_V3': 'viscous_cubic',
+        'F_T1': 'temperature_linear',
+        'F_T2': 'temperature_cubic',
+    }
     parameters = truth.parameters.reshape(robot.n, -1)
-    return DynamicsDescription({
-        'robot': {'joint_names': list(robot.joint_names)},
-        'joints': {name: {
-            'drive_gain': {'value': float(truth.drive_gains[j])}, 'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
-            'damping': {'value': float(truth.damping[j])}, 'stiffness': {'coefficients': truth.stiffness[j].tolist()},
-            'friction': {'parameters': {**{key: float(getattr(drives, value)[j]) for key, value in constants.items()}, 'T_0': 35.0, 'T_min': 10.0},
-                         'maxwell_slip': {'operators': 4, 'presliding': {'values': backlash[:, j].tolist()}}, 'scale': [0.6, 0.0]},
-            'kinematic_error': {'values': error[:, j].tolist()}, 'backlash': {'values': backlash[:, j].tolist()}}
-            for j, name in enumerate(robot.joint_names)},
-        'inertial': {'standard': {name: dict(zip(INERTIAL, row[:10].tolist(), strict=True))
-                                  for name, row in zip(robot.joint_names, parameters, strict=True)}}})
+    return DynamicsDescription(
+        {
+            'robot': {'joint_names': list(robot.joint_names)},
+            'joints': {
+                name: {
+                    'drive_gain': {'value': float(truth.drive_gains[j])},
+                    'rotor_inertia': {'value': float(truth.rotor_inertia[j])},
+                    'damping': {'value': float(truth.damping[j])},
+                    'stiffness': {'coefficients': truth.stiffness[j].tolist()},
+                    'friction': {
+                        'parameters': {
+                            **{key: float(getattr(drives, value)[j]) for key, value in constants.items()},
+                            'T_0': 35.0,
+                            'T_min': 10.0,
+                        },
+                        'maxwell_slip': {'operators': 4, 'presliding': {'values': backlash[:, j].tolist()}},
+                        'scale': [0.6, 0.0],
+                    },
+                    'kinematic_error': {'values': error[:, j].tolist()},
+                    'backlash': {'values': backlash[:, j].tolist()},
+                }
+                for j, name in enumerate(robot.joint_names)
+            },
+            'inertial': {
+                'standard': {
+                    name: dict(zip(INERTIAL, row[:10].tolist(), strict=True))
+                    for name, row in zip(robot.joint_names, parameters, strict=True)
+                }
+            },
+        }
+    )
 
 
 @pytest.fixture(scope='module')
@@ -50,23 +84,36 @@ def arm():
     robot = FlexibleJointRobot(seed=2, rate=RATE, temperature=30.0)
     t = np.arange(0.0, 8.0, 0.01)
     home = robot.truth.position
-    swing = np.array([0.6, 0.4, 0.5, 0.7, 0.8, 0.9]) * np.sin(np.outer(t, 2 * np.pi * np.array([0.31, 0.37, 0.41, 0.43, 0.47, 0.53])))
+    swing = np.array([0.6, 0.4, 0.5, 0.7, 0.8, 0.9]) * np.sin(
+        np.outer(t, 2 * np.pi * np.array([0.31, 0.37, 0.41, 0.43, 0.47, 0.53]))
+    )
     q = home + swing * np.minimum(t, 1.0)[:, None] ** 2
-    samples = play(robot, Trajectory(t, q, np.gradient(q, t, axis=0)))
+    samples = play(robot, TrajectoryPoints(t, q, np.gradient(q, t, axis=0)))
     return SimpleNamespace(robot=robot, samples=samples, description=description_of(robot))
 
 
 class Publisher:
-    """Publishes samples of the arm as a driver would: joints in reverse order, motor side apart, one temperature per joint."""
+    """Publishes samples of the arm as a driver would.
+
+    Joints in reverse order, motor side apart, one temperature per joint.
+    """
 
     def __init__(self, ros, arm):
         self.ros, self.arm, self.names = ros, arm, arm.robot.joint_names[::-1]
-        self.link, self.motor = (ros.probe.create_publisher(JointState, name, 20000) for name in ('joint_states', 'motor_states'))
+        self.link, self.motor = (
+            ros.probe.create_publisher(JointState, name, 20000) for name in ('joint_states', 'motor_states')
+        )
         self.warm = [ros.probe.create_publisher(Temperature, f'{name}/temperature', 100) for name in self.names]
 
     def ready(self, node='estimator'):
-        self.ros.until(lambda: self.link.get_subscription_count() and self.motor.get_subscription_count()
-                       and all(item.get_subscription_count() for item in self.warm), what='subscriptions')
+        self.ros.until(
+            lambda: (
+                self.link.get_subscription_count()
+                and self.motor.get_subscription_count()
+                and all(item.get_subscription_count() for item in self.warm)
+            ),
+            what='subscriptions',
+        )
 
     def send(self, k, shift=0, names=None, motor=True):
         names = self.names if names is None else names
@@ -74,14 +121,18 @@ class Publisher:
         order = [self.arm.robot.joint_names.index(name) for name in names]
         samples = self.arm.samples
         message = JointState(name=list(names), position=samples.q[k, order].tolist(), effort=[0.0] * len(names))
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10 ** 9)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         self.link.publish(message)
         if motor:
-            message = JointState(name=list(names), position=samples.theta[k, order].tolist(), effort=samples.current[k, order].tolist())
-            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10 ** 9)
+            message = JointState(
+                name=list(names), position=samples.theta[k, order].tolist(), effort=samples.current[k, order].tolist()
+            )
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
             self.motor.publish(message)
         if k % 500 == 0:
-            for publisher, j in zip(self.warm, [self.arm.robot.joint_names.index(name) for name in self.names], strict=True):
+            for publisher, j in zip(
+                self.warm, [self.arm.robot.joint_names.index(name) for name in self.names], strict=True
+            ):
                 publisher.publish(Temperature(temperature=float(samples.temperature[k, j])))
 
     def play(self, start, end, **options):
@@ -99,14 +150,23 @@ def start(ros, arm, tmp_path):
     arm.description.save(path)
 
     def begin(**parameters):
-        options = {'robot_file': str(ur5e_urdf()), 'description_file': str(path), 'inputs': ['joint_states', 'motor_states', 'temperatures'],
-                   'joint_states_effort': 'none', 'reliable_inputs': True, 'output_folder': str(tmp_path / 'out'), 'save_period': 0.0, **parameters}
+        options = {
+            'robot_file': str(ur5e_urdf()),
+            'description_file': str(path),
+            'inputs': ['joint_states', 'motor_states', 'temperatures'],
+            'joint_states_effort': 'none',
+            'reliable_inputs': True,
+            'output_folder': str(tmp_path / 'out'),
+            'save_period': 0.0,
+            **parameters,
+        }
         node = ros.node(EstimatorNode, **options)
         assert ros.transition('estimator', 'configure'), node.diagnostics.message('state')
         assert ros.transition('estimator', 'activate')
         publisher = Publisher(ros, arm)
         publisher.ready()
         return node, publisher
+
     return begin
 
 
@@ -120,12 +180,14 @@ def until_given(ros, node, samples):
 
 def status(ros, messages, name):
     """The newest status of one condition, waited for."""
+
     def find():
         for message in reversed(messages):
             for item in message.status:
                 if item.name.endswith(f': {name}'):
                     return item
         return None
+
     return ros.until(find, what=name)
 
 
@@ -139,7 +201,9 @@ def test_it_gives_what_the_same_samples_give_here(ros, arm, start, assert_docume
     samples = 3000
     publisher.play(0, samples)
     until_given(ros, node, samples)
-    here = EstimationSession(arm.robot.model, arm.description, ('q', 'current', 'theta', 'temperature'), period=1 / RATE)
+    here = EstimationSession(
+        arm.robot.model, arm.description, ('q', 'current', 'theta', 'temperature'), period=1 / RATE
+    )
     kept = {}
     for k in range(samples):
         stamp = START + round(arm.samples.time[k] * 1e9)
@@ -156,14 +220,17 @@ def test_it_gives_what_the_same_samples_give_here(ros, arm, start, assert_docume
     ros.until(lambda: len(torques) >= samples / 5 - 15 and len(external) >= samples / 5 - 15, what='torques')
     known = np.array(sorted(kept))
     for message in torques[100:]:
-        stamp = message.header.stamp.sec * 10 ** 9 + message.header.stamp.nanosec
+        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         assert message.name == list(arm.robot.joint_names)
         # the grid of the node began with another sample: the same instants but for the rounding of its period
         nearest = int(known[np.abs(known - stamp).argmin()])
         assert abs(nearest - stamp) < 1_000_000
         assert np.array(message.effort) == pytest.approx(kept[nearest][0], rel=0.03, abs=0.3)
     ros.until(lambda: parameters and covariance, what='parameters')
-    ros.until(lambda: np.allclose(np.reshape(parameters[-1].data, (6, 2)), here.estimator.friction.parameters, atol=0.05), what='last parameters')
+    ros.until(
+        lambda: np.allclose(np.reshape(parameters[-1].data, (6, 2)), here.estimator.friction.parameters, atol=0.05),
+        what='last parameters',
+    )
     assert [dim.size for dim in parameters[-1].layout.dim] == [6, 2]
     assert [dim.size for dim in covariance[-1].layout.dim] == [6, 2, 2]
     blocks = np.reshape(covariance[-1].data, (6, 2, 2))
@@ -186,7 +253,13 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
     alpha = node.session.estimator.friction.parameters
     assert saved.scale() == pytest.approx(alpha, abs=0.05)
     assert alpha[:, 0] == pytest.approx(np.ones(6), abs=0.25)
-    ros.until(lambda: descriptions and DynamicsDescription.from_yaml(descriptions[-1].data).scale() == pytest.approx(saved.scale()), what='description')
+    ros.until(
+        lambda: (
+            descriptions
+            and DynamicsDescription.from_yaml(descriptions[-1].data).scale() == pytest.approx(saved.scale())
+        ),
+        what='description',
+    )
     # Shutting down writes as well; the next one goes on from there, and a reset goes back to the description.
     path.unlink()
     assert ros.transition('estimator', 'deactivate')
@@ -208,7 +281,10 @@ def test_diagnostics_and_recovery_over_dds(ros, arm, start):
     messages = ros.listen(DiagnosticArray, '/diagnostics')
 
     def until_said(name, words, level):
-        ros.until(lambda: (item := status(ros, messages, name)).level == level and words in item.message, what=f'{name}: {words}')
+        ros.until(
+            lambda: (item := status(ros, messages, name)).level == level and words in item.message,
+            what=f'{name}: {words}',
+        )
 
     until_said('samples', 'nothing yet of q', DiagnosticStatus.ERROR)
     publisher.play(0, 600)
@@ -218,10 +294,11 @@ def test_diagnostics_and_recovery_over_dds(ros, arm, start):
     until_said('samples', f'q of {names[5]}', DiagnosticStatus.ERROR)
     publisher.play(1200, 1800)
     until_said('samples', 'aligned', DiagnosticStatus.OK)
-    # A bag that loops.
+    # A bag that loops. What was said last may still be of the time before it.
     publisher.play(0, 600)
+    ros.until(lambda: node.session.timeline.jumps >= 1, what='the jump of time')
+    messages.clear()
     until_said('samples', 'aligned', DiagnosticStatus.OK)
-    assert node.session.timeline.jumps >= 1
     assert np.isfinite(node.session.estimator.external).all()
 
 
@@ -242,7 +319,7 @@ def test_parameters_that_take_effect_at_once(ros, start):
     assert node.session.settings.contact_deviations == 9.0
     refused = ros.set_parameter('estimator', 'friction_rate', [1.0])
     assert not refused.successful
-    assert '2 numbers' in refused.reason
+    assert 'friction_rate: expected 2 values, found' in refused.reason
     assert not ros.set_parameter('estimator', 'omega_min', -1.0).successful
     # Bounds that contradict each other are refused by the estimation, which goes on as before.
     assert ros.set_parameter('estimator', 'friction_lower', [3.0, -0.05]).successful
@@ -265,9 +342,16 @@ def test_process_ends_cleanly(ros, arm, tmp_path):
     path = tmp_path / 'described.yaml'
     arm.description.save(path)
     messages = ros.listen(DiagnosticArray, '/diagnostics')
-    process = ros.process('joint_dynamics.nodes.estimator', parameters={
-        'robot_file': str(ur5e_urdf()), 'description_file': str(path), 'autostart': 'true', 'output_folder': str(tmp_path / 'out'),
-        'joint_states_effort': 'current'})
+    process = ros.process(
+        'joint_dynamics.nodes.estimator',
+        parameters={
+            'robot_file': str(ur5e_urdf()),
+            'description_file': str(path),
+            'autostart': 'true',
+            'output_folder': str(tmp_path / 'out'),
+            'joint_states_effort': 'current',
+        },
+    )
     ros.until(lambda: status(ros, messages, 'state').message == 'active', what='active')
     status_, output = ros.stop(process)
     assert status_ == 0, output

@@ -1,4 +1,8 @@
-"""The excitation node over DDS, with the simulated robot in another process, and with one that says what the test wants."""
+"""The excitation node over DDS, with the simulated robot in another process.
+
+With one that says what the test wants.
+"""
+
 import json
 import time
 
@@ -14,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory, to_joint_trajectory  # noqa: E402
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
-from joint_dynamics.nodes.excitation import ExcitationNode  # noqa: E402
+from joint_dynamics.nodes.excitation import LEAD, ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.topics import LATCHED  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402
@@ -49,7 +53,10 @@ class Robot:
         self.description.publish(String(data=ur5e_description()))
         self.received = ros.listen(JointTrajectory, CONTROLLER, 10) if controller else []
         self.silent = False
-        self.stamped, self.ahead = True, 0.0  # whether the states carry stamps, and by how much their clock is ahead of the node's, s
+        self.stamped, self.ahead = (
+            True,
+            0.0,
+        )  # whether the states carry stamps, and by how much their clock is ahead of the node's, s
         self.speeds = True
         self.follow = None  # called with the time [s], it sets q and dq
 
@@ -66,14 +73,18 @@ class Robot:
             if self.speeds:
                 message.velocity = [float(self.dq[k]) for k in order]
             if self.stamped:
-                message.header.stamp = (self.ros.probe.get_clock().now() + rclpy.duration.Duration(seconds=self.ahead)).to_msg()
+                message.header.stamp = (
+                    self.ros.probe.get_clock().now() + rclpy.duration.Duration(seconds=self.ahead)
+                ).to_msg()
             self.states.publish(message)
 
     def until(self, condition, what, **options):
         """Tell the state while waiting."""
+
         def step():
             self.tell()
             return condition()
+
         return self.ros.until(step, what, **options)
 
 
@@ -109,21 +120,34 @@ def points(message):
     """Times, positions and speeds of a trajectory, joints in the order of JOINTS."""
     order = [list(message.joint_names).index(name) for name in JOINTS]
     times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
-    return (np.array(times), np.array([point.positions for point in message.points])[:, order],
-            np.array([point.velocities for point in message.points])[:, order])
+    return (
+        np.array(times),
+        np.array([point.positions for point in message.points])[:, order],
+        np.array([point.velocities for point in message.points])[:, order],
+    )
 
 
 def test_the_simulated_robot_plays_it(ros, series, summary, assert_documented):
     """In simulated time: on a busy machine the robot falls behind the wall's clock, but not behind its own."""
     start = [0.1, -1.5, 0.6, -1.5, 0.2, 0.1]
-    process = ros.process('joint_dynamics.nodes.simulator', parameters={
-        'autostart': True, 'publish_clock': True, 'trajectory_controller': 'excitation', 'position': start, 'model_errors': 0.0})
+    process = ros.process(
+        'joint_dynamics.nodes.simulator',
+        parameters={
+            'autostart': True,
+            'publish_clock': True,
+            'trajectory_controller': 'excitation',
+            'position': start,
+            'model_errors': 0.0,
+        },
+    )
     states = ros.listen(JointState, 'joint_states', 1000)
     # on a busy machine the process takes longer to come up than the node waits for its robot_description
     ros.until(lambda: states, what='joint states of the simulated robot')
-    node, statuses = begin(ros, trajectory_file=str(summary), repeats=2, approach_speed=0.5, use_sim_time=True, state_timeout=5.0)
+    node, statuses = begin(
+        ros, trajectory_file=str(summary), repeats=2, approach_speed=0.5, use_sim_time=True, state_timeout=5.0
+    )
     assert_documented(node)
-    ros.until(lambda: states and node._output.connected, what='the simulated robot')
+    ros.until(lambda: states and node.output.connected, what='the simulated robot')
     before = len(states)
     answer = ros.trigger('excitation/start')
     assert answer.success, answer.message
@@ -142,8 +166,10 @@ def test_the_simulated_robot_plays_it(ros, series, summary, assert_documented):
     np.testing.assert_allclose(q[:, 0].max(), max(period[:, 0].max(), start[0]), atol=0.01)
     np.testing.assert_allclose(q[:, 2].min(), min(period[:, 2].min(), start[2]), atol=0.01)
     grid = np.linspace(0.8 + 3.0, 0.8 + 6.0, 100)
-    begin_at = min(np.arange(stamps[0], stamps[-1] - 7.0, 0.005), key=lambda at: np.abs(
-        np.interp(at + grid, stamps, q[:, 0]) - series.position(grid - 3.0)[:, 0]).max())
+    begin_at = min(
+        np.arange(stamps[0], stamps[-1] - 7.0, 0.005),
+        key=lambda at: np.abs(np.interp(at + grid, stamps, q[:, 0]) - series.position(grid - 3.0)[:, 0]).max(),
+    )
     for shift in (0.0, 3.0):
         period = np.array([np.interp(begin_at + grid - shift, stamps, q[:, j]) for j in range(6)]).T
         np.testing.assert_allclose(period, series.position(grid - 3.0), atol=0.01)
@@ -163,7 +189,9 @@ def test_what_is_sent_begins_where_the_robot_stands_and_is_slow_at_first(ros, ro
     robot.until(lambda: robot.received, 'the trajectory')
     t, q, dq = points(robot.received[0])
     stamp = rclpy.time.Time.from_msg(robot.received[0].header.stamp, clock_type=before.clock_type)
-    assert before < stamp < ros.probe.get_clock().now()
+    # it begins when it has arrived, not before
+    assert before + rclpy.duration.Duration(seconds=LEAD) < stamp
+    assert stamp < ros.probe.get_clock().now() + rclpy.duration.Duration(seconds=LEAD)
     np.testing.assert_allclose(q[0], robot.q, atol=1e-9)
     np.testing.assert_allclose(q[-1], HOME, atol=1e-9)
     np.testing.assert_allclose(dq[[0, -1]], 0, atol=1e-9)
@@ -187,6 +215,7 @@ def played_until(ros, robot, statuses, instant):
         robot.q = np.array([np.interp(now, t, q[:, j]) for j in range(6)])
         robot.dq = np.array([np.interp(now, t, dq[:, j]) for j in range(6)])
         return now > instant
+
     robot.until(follow, 'the instant')
     return t, q, dq
 
@@ -195,7 +224,7 @@ def check_braking(message, sent):
     """A stop goes on from where the motion was, stays on its path and comes to rest soon."""
     t, q, _ = sent
     stop_t, stop_q, stop_dq = points(message)
-    assert stop_t[0] > 0
+    assert stop_t[0] == 0
     assert stop_t[-1] < 1.5
     np.testing.assert_allclose(stop_dq[-1], 0, atol=1e-6)
     # anywhere on it: how far the motion has come meanwhile depends on the machine
@@ -225,6 +254,23 @@ def test_lost_joint_states_bring_it_to_rest(ros, robot, summary):
     robot.until(lambda: last(statuses).startswith('stopped: joint states of'), 'the status')
 
 
+def test_the_loss_of_feedforward_brings_it_to_rest(ros, robot, summary, heart):
+    node, statuses = begin(ros, trajectory_file=str(summary))
+    other = heart('feedforward')
+    robot.until(lambda: node.diagnostics.message('feedforward heartbeat') == 'at work', 'the heart')
+    answer = started(ros, robot)
+    assert answer.success, answer.message
+    robot.until(lambda: len(robot.received) == 1, 'the motion')
+    motion, told = node.playing.motion, node.playing.began
+    robot.follow = lambda now: setattr(robot, 'q', motion.position(now - told)[0])
+    other.kill_it()
+    robot.until(lambda: last(statuses).startswith('stopped'), 'the stop')
+    assert 'the heartbeat of feedforward was lost' in last(statuses)
+    robot.until(lambda: len(robot.received) == 2, 'the braking')
+    _, _, dq = points(robot.received[1])
+    np.testing.assert_allclose(dq[-1], 0.0, atol=1e-9)
+
+
 def test_deactivating_brings_it_to_rest(ros, robot, summary):
     node, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
     sent = played_until(ros, robot, statuses, 1.0)
@@ -245,7 +291,7 @@ def test_a_robot_that_does_not_follow_is_held_where_it_stands(ros, robot, summar
 
 def test_a_start_is_refused_with_the_reason(ros, robot, summary):
     node, _ = begin(ros, trajectory_file=str(summary), state_timeout=0.5)
-    ros.until(lambda: node._output.connected, what='the controller')
+    ros.until(lambda: node.output.connected, what='the controller')
 
     def refused(part, asking=lambda: started(ros, robot)):
         answer = asking()
@@ -255,32 +301,43 @@ def test_a_start_is_refused_with_the_reason(ros, robot, summary):
 
     refused('start: expected fresh joint states, found shoulder_pan_joint', lambda: ros.trigger('excitation/start'))
     robot.names = list(JOINTS[:5])
-    robot.until(lambda: node._states.missing() == [JOINTS[5]], 'five joints')
+    robot.until(lambda: node.states.missing() == [JOINTS[5]], 'five joints')
     refused('wrist_3_joint missing')
     robot.names = list(JOINTS)
     robot.q[1] = 6.2
-    robot.until(lambda: not node._states.missing() and node._states.resting(0.5, np.inf) is not None and node._states.q[1] == 6.2, 'a state outside')
+    robot.until(
+        lambda: not node.states.missing() and node.states.resting(0.5, np.inf) is not None and node.states.q[1] == 6.2,
+        'a state outside',
+    )
     refused('start: expected shoulder_lift_joint within')
     robot.q = HOME.copy()
-    robot.until(lambda: {state.q for state in node._states._recent[JOINTS[1]]} == {HOME[1]}, 'the posture before')
+    robot.until(lambda: {state.q for state in node.states.recent[JOINTS[1]]} == {HOME[1]}, 'the posture before')
     robot.dq[3] = 0.3
-    robot.until(lambda: node._states.dq[3] == 0.3, 'a moving robot')
+    robot.until(lambda: node.states.dq[3] == 0.3, 'a moving robot')
     refused('expected the robot at rest for 0.2 s, found it moving at 0.3 rad/s (wrist_1_joint)')
+    robot.dq[3] = np.inf
+    robot.until(lambda: node.states.recent[JOINTS[3]][-1].dq == np.inf, 'a speed that is none')
+    refused('found it moving at inf rad/s (wrist_1_joint)')
     robot.dq[3] = 0.0
-    robot.until(lambda: node._states.dq[3] == 0.0, 'a robot at rest')
-    ros.until(lambda: node._states.stale(0.5), what='states grow old')
+    robot.until(lambda: node.states.dq[3] == 0.0, 'a robot at rest')
+    ros.until(lambda: node.states.stale(0.5), what='states grow old')
     refused('start: expected joint states younger than 0.5 s', lambda: ros.trigger('excitation/start'))
     node.trigger_deactivate()
     refused('start: expected the node to be active')
 
 
-@pytest.mark.parametrize(('ahead', 'reason'), [
-    (-3600.0, 'expected joint states stamped within 2 s of now, found shoulder_pan_joint stamped 3.6e+03 s ago'),
-    (3600.0, 'found shoulder_pan_joint stamped 3.6e+03 s ahead'), (-1e9, 'set use_sim_time alike for this node and for who publishes joint_states')])
+@pytest.mark.parametrize(
+    ('ahead', 'reason'),
+    [
+        (-3600.0, 'expected joint states stamped within 2 s of now, found shoulder_pan_joint stamped 3.6e+03 s ago'),
+        (3600.0, 'found shoulder_pan_joint stamped 3.6e+03 s ahead'),
+        (-1e9, 'set use_sim_time alike for this node and for who publishes joint_states'),
+    ],
+)
 def test_states_of_another_time_start_nothing(ros, robot, summary, ahead, reason):
     node, _ = begin(ros, trajectory_file=str(summary))
     robot.ahead = ahead
-    robot.until(lambda: node._output.connected and not node._states.missing(), 'states')
+    robot.until(lambda: node.output.connected and not node.states.missing(), 'states')
     answer = started(ros, robot)
     assert not answer.success
     assert reason in answer.message
@@ -294,7 +351,8 @@ def test_a_robot_that_moves_without_telling_speeds_is_not_started(ros, robot, su
 
     def drifting():
         robot.q[2] = HOME[2] + 0.1 * (time.monotonic() - began)
-        return node._output.connected and not node._states.missing()
+        return node.output.connected and not node.states.missing()
+
     robot.until(drifting, 'states')
     client = ros.probe.create_client(Trigger, 'excitation/start')
     robot.until(lambda: drifting() and client.service_is_ready(), 'the service')
@@ -307,7 +365,7 @@ def test_a_robot_that_moves_without_telling_speeds_is_not_started(ros, robot, su
 def test_a_robot_without_stamps_starts_on_arrival(ros, robot, summary):
     node, _ = begin(ros, trajectory_file=str(summary))
     robot.stamped = False
-    robot.until(lambda: node._output.connected and not node._states.missing(), 'states')
+    robot.until(lambda: node.output.connected and not node.states.missing(), 'states')
     assert started(ros, robot).success
     robot.until(lambda: robot.received, 'the trajectory')
     assert robot.received[0].header.stamp.sec == 0
@@ -326,9 +384,13 @@ def test_a_stop_brakes_where_a_late_controller_is_and_not_ahead_of_it(ros, robot
         on_path = now - began - late
         robot.q = np.array([np.interp(on_path, t, q[:, j]) for j in range(6)])
         robot.dq = np.array([np.interp(on_path, t, dq[:, j]) for j in range(6)])
+
     robot.follow = follow
     client = ros.probe.create_client(Trigger, 'excitation/stop')
-    robot.until(lambda: client.service_is_ready() and robot.now() - began > 2.5 and np.abs(robot.dq).max() > 0.1, 'an instant of fast motion')
+    robot.until(
+        lambda: client.service_is_ready() and robot.now() - began > 2.5 and np.abs(robot.dq).max() > 0.1,
+        'an instant of fast motion',
+    )
     client.call_async(Trigger.Request())
     robot.until(lambda: len(robot.received) == 2, 'the stop')
     stop_t, stop_q, _ = points(robot.received[1])
@@ -336,9 +398,33 @@ def test_a_stop_brakes_where_a_late_controller_is_and_not_ahead_of_it(ros, robot
     fine = np.linspace(stopped - 1.0, stopped + 1.0, 4001)  # within one period of the motion
     path = np.array([np.interp(fine, t, q[:, j]) for j in range(6)]).T
     begins = fine[np.abs(path - stop_q[0]).max(axis=1).argmin()] - stop_t[0]
-    # 1 mrad and half as much again is left open by the search for the delay, at a speed that is half of 0.1 rad/s a moment later at worst;
-    # points between which this test interpolates are 10 ms apart
+    # 1 mrad and half as much again is left open by the search for the delay, at a speed that is half of 0.1 rad/s a
+    # moment later at worst; points between which this test interpolates are 10 ms apart
     assert begins == pytest.approx(stopped - late, abs=1.5e-3 / 0.05 + 0.01)
+
+
+def test_a_stop_that_takes_long_to_plan_is_stamped_with_the_moment_it_was_planned_for(ros, robot, summary, monkeypatch):
+    """A controller goes on within it; stamped later, its reference would jump back by the time planning took."""
+    node, statuses = begin(ros, trajectory_file=str(summary), repeats=20)
+    t, q, dq = played_until(ros, robot, statuses, 2.5)
+    braking, asked = node.playback.braking, []
+
+    def slow(motion, at):
+        asked.append(at)
+        time.sleep(0.3)  # a busy machine
+        return braking(motion, at)
+
+    monkeypatch.setattr(node.playback, 'braking', slow)
+    ros.trigger('excitation/stop')
+    robot.until(lambda: len(robot.received) == 2, 'the stop')
+    stop_t, stop_q, stop_dq = points(robot.received[1])
+    delay = stamp_of(robot.received[1]) - stamp_of(robot.received[0]) - asked[0]
+    # the delay that was found is one of 0 … 0.5 s in steps of 5 ms
+    assert -1e-6 < delay < 0.5 + 1e-6
+    assert delay == pytest.approx(round(delay / 0.005) * 0.005, abs=1e-6)
+    assert stop_t[0] == 0
+    at = [np.interp(asked[0], t, values[:, j]) for values in (q, dq) for j in range(6)]
+    np.testing.assert_allclose([*stop_q[0], *stop_dq[0]], at, atol=1e-3)  # points are 10 ms apart
 
 
 def test_an_executor_that_was_blocked_does_not_count_as_silence(ros, robot, summary):
@@ -357,7 +443,7 @@ def test_an_executor_that_was_blocked_does_not_count_as_silence(ros, robot, summ
 def test_nothing_is_started_without_a_controller(ros, summary):
     robot = Robot(ros, controller=False)
     node, _ = begin(ros, trajectory_file=str(summary))
-    robot.until(lambda: not node._states.missing(), 'states')
+    robot.until(lambda: not node.states.missing(), 'states')
     answer = ros.trigger('excitation/start')
     assert not answer.success
     assert 'expected a trajectory controller on /excitation/joint_trajectory, found none' in answer.message
@@ -365,8 +451,10 @@ def test_nothing_is_started_without_a_controller(ros, summary):
 
 def test_it_plans_by_itself_and_says_how_far_it_is(ros, robot, tmp_path):
     config = tmp_path / 'config.yaml'
-    config.write_text('excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], limits: {clearance: null}, '
-                      'fourier: {period: 4, harmonics: 2, starts: 1, candidates: 1, time_budget: 30}}')
+    config.write_text(
+        'excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], limits: {clearance: null}, '
+        'fourier: {period: 4, harmonics: 2, starts: 1, candidates: 1}}'
+    )
     _, statuses = begin(ros, config_file=str(config))
     answer = ros.trigger('excitation/start')
     assert not answer.success
@@ -380,7 +468,7 @@ def test_it_plans_by_itself_and_says_how_far_it_is(ros, robot, tmp_path):
 
 def test_a_plan_in_the_making_ends_with_the_node(ros, robot):
     node, _ = begin(ros)
-    planning = node._planning
+    planning = node.planning
     node.trigger_deactivate()
     assert node.trigger_cleanup().name == 'SUCCESS'
     # cleaning up waits 2 s at most: what a busy machine has not ended by then ends by itself
@@ -395,9 +483,15 @@ def test_a_plan_that_fails_is_said(ros, robot):
     assert 'trapezoids.joint' in ros.trigger('excitation/start').message
 
 
-@pytest.mark.parametrize(('content', 'reason'), [
-    (None, 'expected a readable file'), ('{}', 'expected summary.json'), ('fast', 'acceleration exceeded'), ('others', 'expected the joints'),
-])
+@pytest.mark.parametrize(
+    ('content', 'reason'),
+    [
+        (None, 'expected a readable file'),
+        ('{}', 'expected summary.json'),
+        ('fast', 'acceleration exceeded'),
+        ('others', 'expected the joints'),
+    ],
+)
 def test_a_trajectory_it_may_not_play_is_refused_when_configured(ros, robot, series, tmp_path, content, reason):
     path = tmp_path / 'trajectory.yaml'
     if content == 'fast':
@@ -433,16 +527,24 @@ def test_the_action_is_refused_where_control_msgs_is_not_installed(ros, robot, s
 
 
 class ActionController:
-    """A trajectory controller with the action only: the robot of the test is where the last goal says; `answer`: accept, refuse, or fail."""
+    """A trajectory controller with the action only: the robot of the test is where the last goal says.
+
+    `answer`: accept, refuse, or fail.
+    """
 
     def __init__(self, robot, answer):
         from control_msgs.action import FollowJointTrajectory
         from rclpy.action import ActionServer, CancelResponse, GoalResponse
+
         self.robot, self.goals, self.kind = robot, [], FollowJointTrajectory
         self.server = ActionServer(
-            robot.ros.probe, FollowJointTrajectory, 'excitation/follow_joint_trajectory', self.execute,
+            robot.ros.probe,
+            FollowJointTrajectory,
+            'excitation/follow_joint_trajectory',
+            self.execute,
             goal_callback=lambda goal: GoalResponse.REJECT if answer == 'refuse' else GoalResponse.ACCEPT,
-            cancel_callback=lambda handle: CancelResponse.ACCEPT)
+            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+        )
         self.answer = answer
 
     def execute(self, handle):
@@ -456,13 +558,16 @@ class ActionController:
         return result
 
 
-@pytest.mark.parametrize(('answer', 'status'), [('accept', 'done'), ('refuse', 'the controller refused the trajectory'), ('fail', 'off the path')])
+@pytest.mark.parametrize(
+    ('answer', 'status'),
+    [('accept', 'done'), ('refuse', 'the controller refused the trajectory'), ('fail', 'off the path')],
+)
 def test_a_controller_with_the_action_is_told_by_it(ros, series, summary, answer, status):
     pytest.importorskip('control_msgs.action', reason='control_msgs comes with a ROS 2 installation only')
     robot = Robot(ros, controller=False)
     controller = ActionController(robot, answer)
     node, statuses = begin(ros, trajectory_file=str(summary), output='action', tracking_error=3.0)
-    robot.until(lambda: node._output.connected and not node._states.missing(), 'the action')
+    robot.until(lambda: node.output.connected and not node.states.missing(), 'the action')
     reply = started(ros, robot)
     assert reply.success == (answer != 'refuse'), reply.message
     if answer == 'refuse':

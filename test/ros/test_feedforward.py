@@ -1,4 +1,5 @@
 """The feedforward node over DDS: what goes out, what does not, and why."""
+
 import array
 import inspect
 import os
@@ -43,9 +44,15 @@ def description(model, tmp_path_factory):
     for k, name in enumerate(model.joint_names):
         size = 1.0 if k < 3 else 0.3
         joints[name] = {
-            'rotor_inertia': {'value': 0.9 * size}, 'drive_gain': {'value': 12.0}, 'stiffness': {'coefficients': [2e4 * size, 1e8]},
-            'friction': {'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_S': 8.0 * size, 'F_V1': 6.0 * size},
-                         'maxwell_slip': {'operators': 4, 'presliding': 5e-4}}, 'backlash': {'values': [5e-4]}}
+            'rotor_inertia': {'value': 0.9 * size},
+            'drive_gain': {'value': 12.0},
+            'stiffness': {'coefficients': [2e4 * size, 1e8]},
+            'friction': {
+                'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_S': 8.0 * size, 'F_V1': 6.0 * size},
+                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
+            },
+            'backlash': {'values': [5e-4]},
+        }
     path = tmp_path_factory.mktemp('description') / 'dynamics.yaml'
     DynamicsDescription({'robot': {'joint_names': list(model.joint_names)}, 'joints': joints}).save(path)
     return path
@@ -95,7 +102,10 @@ class Robot:
         return None, ''
 
     def hold(self, condition):
-        """Talk and ask to be held where it is until a condition is met: one request alone may meet a node that has not heard of the robot yet."""
+        """Talk and ask to be held where it is until a condition is met.
+
+        One request alone may meet a node that has not heard of the robot yet.
+        """
         self.talk(0, until=lambda: self.want([(0.1, HOME)]) or condition())
 
     def want(self, points, names=None, wait=True):
@@ -118,12 +128,14 @@ def robot(ros, model):
 @pytest.fixture
 def start(ros, description):
     """A configured and active node in this process."""
+
     def make(activate=True, **parameters):
         node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(description), **parameters)
         assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
         if activate:
             assert ros.transition(NODE, 'activate'), node.diagnostics.message('state')
         return node
+
     return make
 
 
@@ -153,12 +165,13 @@ def test_streaming_follows_the_law_and_says_nothing_unless_active(ros, start, ro
     robot.talk(0, until=lambda: robot.status('command') == (DiagnosticStatus.OK, 'follows the law'))
     acceleration = np.array([0.5, -0.2, 0.3, 0, 0, 0.1])
     parameters = model.parameters.reshape(6, 14).copy()
-    parameters[:, 10] = node._loop.arm.rotor_inertia
+    parameters[:, 10] = node.loop.arm.rotor_inertia
     expected = model.inverse_dynamics(HOME, np.zeros(6), acceleration, parameters.ravel())
 
     def moved():
         robot.want([(0.0, HOME, np.zeros(6), acceleration)])
         return np.allclose(last(robot), expected, atol=1e-6)
+
     robot.talk(0, until=moved)
     count = len(robot.commands)
     assert ros.transition(NODE, 'deactivate')
@@ -195,21 +208,28 @@ def test_a_robot_that_goes_silent_gets_the_safe_command_and_the_reason(ros, star
     robot.talk(0, until=lambda: np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     now = ros.probe.get_clock().now().to_msg().sec
     for ahead, remedy in ((3600, 'are the clocks of the machines the same?'), (200_000, 'set use_sim_time alike')):
-        robot.talk(0, until=lambda remedy=remedy: remedy in robot.status('command')[1] and not last(robot).any(), stamp=TimeMessage(sec=now + ahead))
+        robot.talk(
+            0,
+            until=lambda remedy=remedy: remedy in robot.status('command')[1] and not last(robot).any(),
+            stamp=TimeMessage(sec=now + ahead),
+        )
         assert 'ahead of the clock here' in robot.status('command')[1]
     robot.talk(0, until=lambda: np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
 
 
 def test_positions_that_flip_are_not_acted_on(start, robot, model):
-    start(mode='streaming', law='adaptive_friction', feedback=True, **{f'kp__{name}': 400.0 for name in model.joint_names})
+    start(
+        mode='streaming', law='adaptive_friction', feedback=True, **{f'kp__{name}': 400.0 for name in model.joint_names}
+    )
     robot.hold(lambda: robot.status('command') == (DiagnosticStatus.OK, 'follows the law'))
     robot.talk(0, until=lambda: np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     count = len(robot.commands)
-    flips = iter(range(10 ** 6))
+    flips = iter(range(10**6))
 
     def flip():
         robot.q = HOME + (0.4 if next(flips) % 2 else -0.4)
         return 'jumped by' in robot.status('command')[1]
+
     robot.talk(0, until=flip)
     way = np.array([message.data for message in robot.commands[count:]])
     np.testing.assert_allclose(way, np.tile(model.gravity(HOME), (len(way), 1)), atol=1e-6)
@@ -217,7 +237,9 @@ def test_positions_that_flip_are_not_acted_on(start, robot, model):
     robot.talk(0, until=lambda: robot.status('command') == (DiagnosticStatus.OK, 'follows the law'))
 
 
-@pytest.mark.parametrize(('q', 'expected'), [(np.full(6, np.nan), 'not a finite number'), (HOME + 1.0, 'distance from the desired position')])
+@pytest.mark.parametrize(
+    ('q', 'expected'), [(np.full(6, np.nan), 'not a finite number'), (HOME + 1.0, 'distance from the desired position')]
+)
 def test_bad_joint_states_are_not_acted_on(start, robot, model, q, expected):
     start(mode='streaming', safe_command='zero')
     robot.hold(lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
@@ -250,6 +272,7 @@ class Tantrum(Controller):
 
 def test_an_exception_in_a_plugin_ends_with_zero(monkeypatch, ros, start, robot):
     from importlib.metadata import EntryPoint
+
     points = [EntryPoint('tantrum', f'{__name__}:Tantrum', registry.GROUP)]
     monkeypatch.setattr(EntryPoint, 'load', lambda self: Tantrum)
     monkeypatch.setattr(registry, 'entry_points', lambda group: points)
@@ -258,7 +281,9 @@ def test_an_exception_in_a_plugin_ends_with_zero(monkeypatch, ros, start, robot)
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), 5.0))
     monkeypatch.setattr(Tantrum, 'fails', True)
     robot.talk(0, until=lambda: not last(robot).any())
-    robot.talk(0, until=lambda: robot.status('command') == (DiagnosticStatus.ERROR, 'the law raised RuntimeError: no more'))
+    robot.talk(
+        0, until=lambda: robot.status('command') == (DiagnosticStatus.ERROR, 'the law raised RuntimeError: no more')
+    )
     monkeypatch.setattr(Tantrum, 'fails', False)
     robot.talk(0.3)
     assert not last(robot).any()
@@ -269,8 +294,16 @@ def test_an_exception_in_a_plugin_ends_with_zero(monkeypatch, ros, start, robot)
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_with_gravity_held(ros, robot, description, model, number):
-    process = ros.process('joint_dynamics.nodes.feedforward', parameters={
-        'robot_file': ur5e_urdf(), 'description_file': description, 'mode': 'streaming', 'autostart': 'true', 'hold_time': 0.2})
+    process = ros.process(
+        'joint_dynamics.nodes.feedforward',
+        parameters={
+            'robot_file': ur5e_urdf(),
+            'description_file': description,
+            'mode': 'streaming',
+            'autostart': 'true',
+            'hold_time': 0.2,
+        },
+    )
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     count = len(robot.commands)
     process.send_signal(number)
@@ -285,13 +318,28 @@ def test_a_signal_ends_with_gravity_held(ros, robot, description, model, number)
     np.testing.assert_allclose(way, np.tile(model.gravity(HOME), (len(way), 1)), atol=1e-6)
 
 
-@pytest.mark.parametrize('options', [{'on_shutdown': 'zero'}, {'safe_command': 'zero', 'hold_time': 0.1}], ids=['asked for', 'safe'])
+@pytest.mark.parametrize(
+    'options', [{'on_shutdown': 'zero'}, {'safe_command': 'zero', 'hold_time': 0.1}], ids=['asked for', 'safe']
+)
 def test_a_signal_ends_with_zero_where_that_is_wanted(ros, robot, description, model, options):
-    process = ros.process('joint_dynamics.nodes.feedforward', parameters={
-        'robot_file': ur5e_urdf(), 'description_file': description, 'mode': 'streaming', 'autostart': 'true', **options})
+    process = ros.process(
+        'joint_dynamics.nodes.feedforward',
+        parameters={
+            'robot_file': ur5e_urdf(),
+            'description_file': description,
+            'mode': 'streaming',
+            'autostart': 'true',
+            **options,
+        },
+    )
     robot.talk(0.1)
-    robot.talk(0, until=lambda: robot.want([(0.0, HOME, np.zeros(6), np.zeros(6))]) or
-               (robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6)))
+    robot.talk(
+        0,
+        until=lambda: (
+            robot.want([(0.0, HOME, np.zeros(6), np.zeros(6))])
+            or (robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
+        ),
+    )
     status, output = ros.stop(process, signal.SIGTERM)
     assert status == 0, output
     ros.until(lambda: not last(robot).any(), what='zero at the end')
@@ -307,14 +355,18 @@ def test_shutting_down_ends_with_gravity_held(ros, start, robot, model):
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     assert ros.transition(NODE, 'active_shutdown')
     assert ros.state(NODE) == 'finalized'
-    robot.talk(0.2)
-    count = len(robot.commands)
-    robot.talk(0.2)
-    assert len(robot.commands) == count
+
+    def ended():
+        """Whether nothing more comes; what was sent before may be on its way for long on a busy machine."""
+        count = len(robot.commands)
+        robot.talk(0.2)
+        return len(robot.commands) == count
+
+    ros.until(ended, what='the last command')
     np.testing.assert_allclose(last(robot), model.gravity(HOME), atol=1e-6)
 
 
-DEFECT = '''
+DEFECT = """
 import sys
 from joint_dynamics.nodes.feedforward import FeedforwardNode
 from joint_dynamics.nodes.run import run
@@ -326,14 +378,21 @@ class Defective(FeedforwardNode):
 
 
 sys.exit(run(Defective))
-'''
+"""
 
 
 def test_a_defect_of_the_node_itself_ends_with_gravity_held(ros, robot, description, model, tmp_path, monkeypatch):
     (tmp_path / 'defective_feedforward.py').write_text(DEFECT, encoding='utf-8')
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])]))
-    process = ros.process('defective_feedforward', parameters={
-        'robot_file': ur5e_urdf(), 'description_file': description, 'mode': 'streaming', 'autostart': 'true'})
+    process = ros.process(
+        'defective_feedforward',
+        parameters={
+            'robot_file': ur5e_urdf(),
+            'description_file': description,
+            'mode': 'streaming',
+            'autostart': 'true',
+        },
+    )
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     # It may end, and must not end the test.
     ros.processes.remove(process)
@@ -347,7 +406,8 @@ def test_a_defect_of_the_node_itself_ends_with_gravity_held(ros, robot, descript
 
 
 def test_trajectory_mode_fills_in_what_the_law_says(ros, start, robot, model, description):
-    node = start(law='adaptive_friction')
+    # It asks once, and how old states may be is not the question: a busy machine delivers them late.
+    node = start(law='adaptive_friction', timeout=1.0)
     goal = HOME + np.array([0.4, 0.3, -0.2, 0.1, 0.2, -0.3])
     robot.talk(0.2)
     order = list(model.joint_names[::-1])
@@ -358,8 +418,10 @@ def test_trajectory_mode_fills_in_what_the_law_says(ros, start, robot, model, de
     times = np.array([point.time_from_start.sec + point.time_from_start.nanosec * 1e-9 for point in message.points])
     assert times[0] == 0
     assert times[-1] == pytest.approx(1.5)
-    rows = {kind: np.array([list(getattr(point, kind)) for point in message.points])
-            for kind in ('positions', 'velocities', 'accelerations', 'effort')}
+    rows = {
+        kind: np.array([list(getattr(point, kind)) for point in message.points])
+        for kind in ('positions', 'velocities', 'accelerations', 'effort')
+    }
     assert all(values.shape == (len(times), 6) for values in rows.values())
     np.testing.assert_allclose(rows['positions'][[0, -1]], [HOME, goal], atol=1e-9)
     arm = Arm.from_description(model, DynamicsDescription.load(description))
@@ -373,15 +435,23 @@ def test_trajectory_mode_fills_in_what_the_law_says(ros, start, robot, model, de
     assert robot.talk(0, until=lambda: node.diagnostics.message('trajectory') == 'published')
 
 
-@pytest.mark.parametrize(('law', 'options', 'points', 'expected'), [
-    ('flexible_joint', {'interpolation': 'as_given'}, [(0.0, HOME, np.zeros(6)), (2.0, HOME + 0.2, np.zeros(6))], '4 times differentiable'),
-    ('computed_torque', {}, [(0.0, HOME), (0.1, HOME + 1.0)], 'speed of'),
-    ('computed_torque', {}, [(0.0, HOME + 0.5), (2.0, HOME)], 'start within'),
-    ('computed_torque', {'payload_mass': 40.0}, [(2.0, HOME)], 'torque of shoulder_lift_joint'),
-    ('computed_torque', {}, [(1.0, HOME[:3])], 'expected 6 values'),
-    ('computed_torque', {}, [(1.0, np.full(6, np.nan))], 'finite positions'),
-    ('computed_torque', {}, [], 'points with positions'),
-])
+@pytest.mark.parametrize(
+    ('law', 'options', 'points', 'expected'),
+    [
+        (
+            'flexible_joint',
+            {'interpolation': 'as_given'},
+            [(0.0, HOME, np.zeros(6)), (2.0, HOME + 0.2, np.zeros(6))],
+            '4 times differentiable',
+        ),
+        ('computed_torque', {}, [(0.0, HOME), (0.1, HOME + 1.0)], 'speed of'),
+        ('computed_torque', {}, [(0.0, HOME + 0.5), (2.0, HOME)], 'start within'),
+        ('computed_torque', {'payload_mass': 40.0}, [(2.0, HOME)], 'torque of shoulder_lift_joint'),
+        ('computed_torque', {}, [(1.0, HOME[:3])], 'expected 6 values'),
+        ('computed_torque', {}, [(1.0, np.full(6, np.nan))], 'finite positions'),
+        ('computed_torque', {}, [], 'points with positions'),
+    ],
+)
 def test_a_trajectory_that_cannot_be_is_refused_with_the_reason(ros, start, robot, law, options, points, expected):
     start(law=law, **options)
     robot.talk(0.2)
@@ -405,18 +475,20 @@ def test_the_estimator_s_friction_counts(ros, start, robot, model):
     speed = np.full(6, 0.5)
     commands = {}
     for alpha in (1.0, 0.5):
+
         def steady(alpha=alpha):
             source.publish(Float64MultiArray(data=[alpha, 0.01] * 6))
             warm.publish(Temperature(temperature=30.0))
             robot.want([(0.0, robot.q, speed, np.zeros(6))], wait=False)
             robot.q = robot.q + 1e-4
-            return node._loop.gate.weight == 1 and np.allclose(node._loop.controller.friction.alpha[:, 0], alpha)
+            return node.loop.gate.weight == 1 and np.allclose(node.loop.controller.friction.alpha[:, 0], alpha)
+
         robot.talk(0, until=steady, dq=speed)
         count = len(robot.commands)
         robot.talk(0, until=lambda count=count, steady=steady: steady() and len(robot.commands) > count + 20, dq=speed)
         commands[alpha] = last(robot)
     difference = commands[1.0] - commands[0.5]
-    level = node._loop.arm.friction.level(model.inverse_dynamics(robot.q, speed, np.zeros(6)))
+    level = node.loop.arm.friction.level(model.inverse_dynamics(robot.q, speed, np.zeros(6)))
     np.testing.assert_allclose(difference, 0.5 * level, rtol=0.02, atol=0.3)
     source.publish(Float64MultiArray(data=[1.0] * 5))
     robot.talk(0, until=lambda: 'friction_parameters: expected 6 rows of 2 values' in robot.status('reference')[1])
@@ -434,32 +506,43 @@ def test_before_a_trajectory_comes_it_is_said_whether_alpha_is_there(ros, start,
         for publisher in warm:
             publisher.publish(Temperature(temperature=30.0))
         return robot.status('law') == (DiagnosticStatus.OK, 'adaptive_friction')
+
     robot.talk(0, until=there)
 
 
 def test_the_region_of_alpha_is_that_of_the_estimator():
     from joint_dynamics.nodes.estimator_parameters import TUNING
     from joint_dynamics.nodes.feedforward_parameters import PARAMETERS
+
     ours, theirs = ({row.name: row.default for row in rows} for rows in (PARAMETERS, TUNING))
-    for name, other in (('alpha_lower', 'friction_lower'), ('alpha_upper', 'friction_upper'), ('viscous_share', 'viscous_share')):
+    for name, other in (
+        ('alpha_lower', 'friction_lower'),
+        ('alpha_upper', 'friction_upper'),
+        ('viscous_share', 'viscous_share'),
+    ):
         assert ours[name] == theirs[other]
 
 
 def test_a_compensation_that_would_run_away_is_refused_unless_told_otherwise(ros, start):
     node = start(False, law='adaptive_friction', friction_gain__elbow_joint=1.2)
     assert not ros.transition(NODE, 'activate')
-    assert 'friction compensation would run away: elbow_joint in positive direction' in node.diagnostics.message('state')
+    assert 'expected none that would run away, found elbow_joint in positive direction' in node.diagnostics.message(
+        'state'
+    )
     assert ros.set_parameter(NODE, 'check_compensation', False).successful
     assert ros.transition(NODE, 'activate')
 
 
-@pytest.mark.parametrize(('parameters', 'expected'), [
-    ({'law': 'computed_talk'}, "found 'computed_talk'"),
-    ({'law': 'joint_torque_feedback', 'mode': 'trajectory'}, 'expected streaming'),
-    ({'command_joints': ['elbow_joint', 'knee']}, 'command_joints'),
-    ({'effort_rate__elbow_joint': 1.0}, 'rate limits'),
-    ({'law': 'adaptive_friction', 'use_description': False}, 'friction model'),
-])
+@pytest.mark.parametrize(
+    ('parameters', 'expected'),
+    [
+        ({'law': 'computed_talk'}, "found 'computed_talk'"),
+        ({'law': 'joint_torque_feedback', 'mode': 'trajectory'}, 'expected streaming'),
+        ({'command_joints': ['elbow_joint', 'knee']}, 'command_joints'),
+        ({'effort_rate__elbow_joint': 1.0}, 'rate limits'),
+        ({'law': 'adaptive_friction', 'use_description': False}, 'friction model'),
+    ],
+)
 def test_what_does_not_fit_is_refused_when_configured(ros, description, parameters, expected):
     node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(description), **parameters)
     assert not ros.transition(NODE, 'configure')
@@ -486,7 +569,8 @@ def test_simulated_time_that_goes_back_is_a_new_beginning(ros, start, robot, mod
         # One callback each: clock, joint states, command, diagnostics, and those left from before.
         for _ in range(8):
             ros.executor.spin_once(timeout_sec=0.0005)
-    ros.until(lambda: tick() or (robot.commands and 'reference position' in node._loop.doubt))
+
+    ros.until(lambda: tick() or (robot.commands and 'reference position' in node.loop.fallback_reason))
     robot.want([(0.2, HOME)])
     ros.until(lambda: tick() or np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
     # Simulated time stands still: nothing gets old.
@@ -497,7 +581,7 @@ def test_simulated_time_that_goes_back_is_a_new_beginning(ros, start, robot, mod
     np.testing.assert_allclose(last(robot), model.gravity(HOME), atol=1e-6)
     assert len(robot.commands) <= count + 5
     now[0] = 10.0
-    ros.until(lambda: tick() or (not last(robot).any() and 'reference position' in node._loop.doubt))
+    ros.until(lambda: tick() or (not last(robot).any() and 'reference position' in node.loop.fallback_reason))
     robot.want([(0.2, HOME)])
     ros.until(lambda: tick() or np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
 
@@ -508,30 +592,46 @@ def test_it_follows_the_state_of_a_trajectory_controller(ros, start, robot, mode
     source = ros.probe.create_publisher(control_msgs.JointTrajectoryControllerState, 'controller_state', 10)
     message = control_msgs.JointTrajectoryControllerState(joint_names=robot.names)
     acceleration = np.array([0.0, 0.4, 0, 0, 0, 0])
-    message.reference = JointTrajectoryPoint(positions=array.array('d', HOME), velocities=[0.0] * 6, accelerations=acceleration.tolist())
+    message.reference = JointTrajectoryPoint(
+        positions=array.array('d', HOME), velocities=[0.0] * 6, accelerations=acceleration.tolist()
+    )
 
     def followed():
         source.publish(message)
         return robot.status('command')[1] == 'follows the law'
+
     robot.talk(0, until=followed)
     assert np.abs(last(robot) - model.gravity(HOME)).max() > 0.1
 
 
 def test_without_control_msgs_that_is_said(ros, description, monkeypatch):
     import importlib.util
+
     if importlib.util.find_spec('control_msgs'):
         pytest.skip('control_msgs is installed')
-    node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(description), mode='streaming', reference='controller_state')
+    node = ros.node(
+        FeedforwardNode,
+        robot_file=str(ur5e_urdf()),
+        description_file=str(description),
+        mode='streaming',
+        reference='controller_state',
+    )
     assert not ros.transition(NODE, 'configure')
     assert 'control_msgs' in node.diagnostics.message('state')
 
 
-@pytest.mark.parametrize('path', sorted(Path(__file__).parents[2].glob('config/feedforward/*.yaml')), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    'path', sorted(Path(__file__).parents[2].glob('config/feedforward/*.yaml')), ids=lambda path: path.stem
+)
 def test_the_wirings_can_be_configured(ros, description, path):
-    section = yaml.safe_load(path.read_text(encoding='utf-8').replace('$(var tf_prefix)', ''))['/**/feedforward']['ros__parameters']
+    section = yaml.safe_load(path.read_text(encoding='utf-8').replace('$(var tf_prefix)', ''))['/**/feedforward'][
+        'ros__parameters'
+    ]
     values = {}
     for name, value in section.items():
-        values.update({f'{name}__{joint}': item for joint, item in value.items()} if isinstance(value, dict) else {name: value})
+        values.update(
+            {f'{name}__{joint}': item for joint, item in value.items()} if isinstance(value, dict) else {name: value}
+        )
     node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(description), **values)
     assert not node.parameters.unknown() or all('.' in name for name in node.parameters.unknown())
     assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')

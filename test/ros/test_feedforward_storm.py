@@ -1,8 +1,11 @@
-"""Bounded in, bounded out over DDS: whatever is sent to a streaming feedforward node, what it sends is finite, within limits, and nothing when inactive.
+"""Bounded in, bounded out over DDS.
 
-Twelve simulated seconds by default; JOINT_DYNAMICS_STORM=600 makes it ten minutes. The same for the loop alone, and hypothesis looking for the
-sequence that gets a bad command through, are in test/control/test_loop.py.
+Whatever is sent to a streaming feedforward node, what it sends is finite, within limits, and nothing when inactive.
+
+Twelve simulated seconds by default; JOINT_DYNAMICS_STORM=600 makes it ten minutes. The same for the loop alone, and
+hypothesis looking for the sequence that gets a bad command through, are in test/control/test_loop.py.
 """
+
 import os
 
 import numpy as np
@@ -32,17 +35,42 @@ RATES = np.array([750.0, 750.0, 750.0, 140.0, 140.0, 140.0])
 def node(ros, tmp_path):
     """An active streaming node with the law that takes the most inputs, its loop closed, on simulated time."""
     model = RobotModel.from_urdf(ur5e_urdf())
-    joints = {name: {'rotor_inertia': {'value': 0.9 if k < 3 else 0.3}, 'stiffness': {'coefficients': [2e4, -1e7]}, 'damping': {'value': 5.0},
-                     'friction': {'parameters': {'F_C0': 7.0 if k < 3 else 2.0, 'F_C1': 1e-3, 'F_V1': 4.0, 'F_T1': -0.05},
-                                  'maxwell_slip': {'operators': 4, 'presliding': 5e-4}}, 'backlash': {'values': [5e-4]}}
-              for k, name in enumerate(model.joint_names)}
+    joints = {
+        name: {
+            'rotor_inertia': {'value': 0.9 if k < 3 else 0.3},
+            'stiffness': {'coefficients': [2e4, -1e7]},
+            'damping': {'value': 5.0},
+            'friction': {
+                'parameters': {'F_C0': 7.0 if k < 3 else 2.0, 'F_C1': 1e-3, 'F_V1': 4.0, 'F_T1': -0.05},
+                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
+            },
+            'backlash': {'values': [5e-4]},
+        }
+        for k, name in enumerate(model.joint_names)
+    }
     path = tmp_path / 'dynamics.yaml'
     DynamicsDescription({'robot': {'joint_names': list(model.joint_names)}, 'joints': joints}).save(path)
-    gains = {f'{gain}__{name}': value for name in model.joint_names for gain, value in (('kp', 400.0), ('kd', 40.0), ('ki', 50.0))}
+    gains = {
+        f'{gain}__{name}': value
+        for name in model.joint_names
+        for gain, value in (('kp', 400.0), ('kd', 40.0), ('ki', 50.0))
+    }
     rates = {f'effort_rate__{name}': float(rate) for name, rate in zip(model.joint_names, RATES, strict=True)}
-    node = ros.node(FeedforwardNode, robot_file=str(ur5e_urdf()), description_file=str(path), mode='streaming', law='joint_torque_feedback',
-                    inputs=['joint_states', 'motor_states', 'temperatures'], joint_states_effort='none', motor_states_effort='none', feedback=True,
-                    use_sim_time=True, check_compensation=False, **gains, **rates)
+    node = ros.node(
+        FeedforwardNode,
+        robot_file=str(ur5e_urdf()),
+        description_file=str(path),
+        mode='streaming',
+        law='joint_torque_feedback',
+        inputs=['joint_states', 'motor_states', 'temperatures'],
+        joint_states_effort='none',
+        motor_states_effort='none',
+        feedback=True,
+        use_sim_time=True,
+        check_compensation=False,
+        **gains,
+        **rates,
+    )
     assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
     return node
 
@@ -57,7 +85,7 @@ class Storm:
         self.states, self.motors = (create(JointState, f'{kind}_states', 10) for kind in ('joint', 'motor'))
         self.reference = create(JointTrajectory, f'{NODE}/reference', 10)
         self.friction = create(Float64MultiArray, 'friction_parameters', 10)
-        self.warmth = [create(Temperature, f'{name}/temperature', 10) for name in names]
+        self.temperature_factor = [create(Temperature, f'{name}/temperature', 10) for name in names]
         self.commands = ros.listen(Float64MultiArray, f'{NODE}/commands', 100)
         self.now, self.raging, self.q, self.checked = 100.0, 0, HOME.copy(), 0
         self.last, self.limit = np.zeros(6), np.array([150.0, 150, 150, 28, 28, 28])
@@ -70,7 +98,9 @@ class Storm:
     def spoilt(self, values, share=0.3):
         values = np.array(values, dtype=float)
         if self.bad(share):
-            values[self.rng.integers(values.size)] = self.rng.choice([*BAD, self.rng.normal() * 10.0 ** self.rng.integers(-3, 12)])
+            values[self.rng.integers(values.size)] = self.rng.choice(
+                [*BAD, self.rng.normal() * 10.0 ** self.rng.integers(-3, 12)]
+            )
         return values.tolist()
 
     def stamp(self):
@@ -83,7 +113,9 @@ class Storm:
             return
         names = [self.names[k] for k in self.rng.permutation(6)]
         position = [self.q[self.names.index(name)] + offset for name in names]
-        message = JointState(name=names, position=self.spoilt(position), velocity=self.spoilt(self.rng.normal(0, 0.01, 6)))
+        message = JointState(
+            name=names, position=self.spoilt(position), velocity=self.spoilt(self.rng.normal(0, 0.01, 6))
+        )
         if self.bad(0.3):
             # Too few, unknown, none, twice the same.
             broken = self.rng.integers(4)
@@ -105,14 +137,20 @@ class Storm:
             points = [(0.0, self.q, np.zeros(6), self.rng.normal(0, 0.5, 6))]
         else:
             count = self.rng.integers(0 if self.raging else 1, 4)
-            times = np.cumsum(self.rng.uniform(0.3, 1.0, count)) * (self.rng.choice([1.0, -1.0, 1e-6, 1e9]) if self.bad(0.2) else 1.0)
+            times = np.cumsum(self.rng.uniform(0.3, 1.0, count)) * (
+                self.rng.choice([1.0, -1.0, 1e-6, 1e9]) if self.bad(0.2) else 1.0
+            )
             points = [(time, self.q + self.rng.normal(0, 0.05, 6), np.zeros(6)) for time in times]
         message = JointTrajectory(joint_names=names)
         for time, *rows in points:
             # A negative time to a trajectory's point is a message as well.
-            point = JointTrajectoryPoint(time_from_start=Duration(sec=int(np.clip(np.floor(time), -2 ** 31, 2 ** 31 - 1)), nanosec=int(time % 1 * 1e9)))
+            point = JointTrajectoryPoint(
+                time_from_start=Duration(
+                    sec=int(np.clip(np.floor(time), -(2**31), 2**31 - 1)), nanosec=int(time % 1 * 1e9)
+                )
+            )
             for kind, row in zip(('positions', 'velocities', 'accelerations'), rows, strict=False):
-                setattr(point, kind, self.spoilt(row, 0.2)[:6 if not self.bad(0.1) else 5])
+                setattr(point, kind, self.spoilt(row, 0.2)[: 6 if not self.bad(0.1) else 5])
             message.points.append(point)
         if self.bad(0.3):
             message.header.stamp = self.stamp()
@@ -134,14 +172,14 @@ class Storm:
             self.planner()
         if rng.random() < 0.1:
             alpha = np.column_stack([rng.uniform(0, 2, 6), rng.normal(0, 0.1, 6)]).ravel()
-            self.friction.publish(Float64MultiArray(data=self.spoilt(alpha, 0.5)[:12 if not self.bad(0.3) else 7]))
-            self.warmth[rng.integers(6)].publish(Temperature(temperature=self.spoilt([35.0], 0.5)[0]))
+            self.friction.publish(Float64MultiArray(data=self.spoilt(alpha, 0.5)[: 12 if not self.bad(0.3) else 7]))
+            self.temperature_factor[rng.integers(6)].publish(Temperature(temperature=self.spoilt([35.0], 0.5)[0]))
         for _ in range(10):
             self.ros.executor.spin_once(timeout_sec=0.0002)
         self.check()
 
     def check(self):
-        for message in self.commands[self.checked:]:
+        for message in self.commands[self.checked :]:
             command = np.array(message.data)
             assert command.shape == (6,)
             assert np.isfinite(command).all()
@@ -154,15 +192,15 @@ class Storm:
 def test_a_storm_of_bad_messages_gets_no_bad_command_through(ros, node):
     rng = np.random.default_rng(11)
     storm = Storm(ros, node.robot.joint_names, rng)
-    followed, doubts, activations, ticks = 0, set(), 0, int(SECONDS / PERIOD)
+    followed, reasons, activations, ticks = 0, set(), 0, int(SECONDS / PERIOD)
     for _ in range(3):
         storm.tick()
     assert not storm.commands, 'a command before the node is active'
     assert ros.transition(NODE, 'activate')
     for k in range(ticks):
         storm.tick()
-        followed += node._loop.doubt == '' and node.is_active
-        doubts.add(' '.join(node._loop.doubt.split()[:2]))
+        followed += node.loop.fallback_reason == '' and node.is_active
+        reasons.add(' '.join(node.loop.fallback_reason.split()[:2]))
         if k % 400 == 399:
             assert ros.transition(NODE, 'deactivate')
             # Acknowledged before the transition ended, so they only have to be taken.
@@ -179,5 +217,5 @@ def test_a_storm_of_bad_messages_gets_no_bad_command_through(ros, node):
     # It was a storm, and yet there was time to work.
     assert storm.checked > 0.5 * ticks
     assert followed > 0.1 * ticks
-    assert len(doubts) > 4
+    assert len(reasons) > 4
     assert activations == ticks // 400

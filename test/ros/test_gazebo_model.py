@@ -1,4 +1,8 @@
-"""Beside a simulator with rigid joints the node gives motor side, current and temperature, by joint name and in its own order."""
+"""Beside a simulator with rigid joints the node gives motor side, current and temperature.
+
+By joint name and in its own order.
+"""
+
 import numpy as np
 import pytest
 
@@ -6,7 +10,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from sensor_msgs.msg import JointState, Temperature
 
-from joint_dynamics.nodes.diagnostics import ERROR
+from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.gazebo_model import GazeboModelNode
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -52,3 +56,14 @@ def test_states_that_cannot_be_used_are_reported(ros, node, q, dq):
     publisher.publish(state(node.robot.joint_names, 1.0, q, dq))
     ros.until(lambda: node.diagnostics.level('inputs') == ERROR)
     assert 'expected' in node.diagnostics.message('inputs')
+
+
+def test_a_gazebo_that_falls_silent_is_missed(ros, node):
+    publisher = ros.probe.create_publisher(JointState, '/gz/joint_states', 10)
+    ros.until(publisher.get_subscription_count)
+    assert node.diagnostics.message('inputs') == 'nothing yet on joint_states'
+    for begin in (1.0, 0.5):  # the second one's time begins anew
+        publisher.publish(state(node.robot.joint_names, begin, [0.0] * 6, [0.0] * 6))
+        ros.until(lambda: node.diagnostics.level('inputs') == OK)
+        ros.until(lambda: node.diagnostics.level('inputs') == STALE)
+        assert node.diagnostics.message('inputs') == 'silent: joint_states'

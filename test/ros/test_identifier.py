@@ -1,7 +1,9 @@
-"""The identifier hears a recording played over DDS by another process and finds what identification in this process finds."""
+"""The identifier hears a recording played over DDS and finds what identification in this process finds."""
+
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +28,9 @@ from joint_dynamics.robot import RobotModel
 JOINTS = ('shoulder', 'elbow', 'wrist')
 GAINS = {'shoulder': 12.0, 'elbow': 9.0, 'wrist': 4.0}
 
-# Plays a recording as a driver would: joints in another order, link side with current, motor side, one temperature per joint.
-PLAYER = '''
+# Plays a recording as a driver would: joints in another order, link side with current, motor side, one temperature per
+# joint.
+PLAYER = """
 import sys, time
 import numpy as np, rclpy
 from rclpy.qos import QoSProfile
@@ -56,16 +59,22 @@ for k, t in enumerate(data['time']):
 link.wait_for_all_acked(rclpy.duration.Duration(seconds=60))
 print('played', flush=True)
 sys.stdin.read()
-'''
+"""
 
 
 def urdf():
-    links = ''.join(f'<link name="l{k}"><inertial><origin xyz="0.15 0.01 0.02"/><mass value="{4 - k}"/><inertia ixx="0.03" iyy="0.05" '
-                    f'izz="0.06" ixy="0.001" ixz="-0.002" iyz="0.0015"/></inertial></link>' for k in range(4))
+    links = ''.join(
+        f'<link name="l{k}"><inertial><origin xyz="0.15 0.01 0.02"/><mass value="{4 - k}"/><inertia ixx="0.03"'
+        ' iyy="0.05" izz="0.06" ixy="0.001" ixz="-0.002" iyz="0.0015"/></inertial></link>'
+        for k in range(4)
+    )
     axes = ('0 0 1', '0 1 0', '0 1 0')
-    joints = ''.join(f'<joint name="{name}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/><origin xyz="{0.3 if k else 0} 0 0"/>'
-                     f'<axis xyz="{axes[k]}"/><limit lower="-3" upper="3" effort="80" velocity="3"/></joint>'
-                     for k, name in enumerate(JOINTS))
+    joints = ''.join(
+        f'<joint name="{name}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/><origin'
+        f' xyz="{0.3 if k else 0} 0 0"/><axis xyz="{axes[k]}"/><limit lower="-3" upper="3" effort="80"'
+        ' velocity="3"/></joint>'
+        for k, name in enumerate(JOINTS)
+    )
     return f'<robot name="arm">{links}{joints}</robot>'
 
 
@@ -103,16 +112,27 @@ def robot_file(tmp_path):
 @pytest.fixture
 def play(ros, tmp_path):
     """Play a recording from a process of its own, and wait until it is done."""
+
     def start(recording, namespace, urdf_path):
         # Not the recording's own name: that is a path, and may be that of the recorded data.
         path = tmp_path / 'played.npz'
         effort = recording.tau if recording.current is None else recording.current
-        np.savez(path, time=recording.time, q=recording.q, dq=recording.dq, effort=effort, names=np.array(recording.joint_names))
-        player = ros.start([sys.executable, '-c', PLAYER, str(path), namespace, str(urdf_path)], 'player', stdin=subprocess.PIPE)
+        np.savez(
+            path,
+            time=recording.time,
+            q=recording.q,
+            dq=recording.dq,
+            effort=effort,
+            names=np.array(recording.joint_names),
+        )
+        player = ros.start(
+            [sys.executable, '-c', PLAYER, str(path), namespace, str(urdf_path)], 'player', stdin=subprocess.PIPE
+        )
         players.append(player)
         ros.until(lambda: 'played' in player.output or player.poll() is not None, what='the recording to be played')
         assert player.poll() is None, player.last_words
         return player
+
     players = []
     yield start
     for player in players:
@@ -125,9 +145,20 @@ def play(ros, tmp_path):
 def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, robot_file, tmp_path, executor):
     recording = simulated(RobotModel.load(robot_file), 5.0)
     out = tmp_path / 'out'
-    ros.process('joint_dynamics.nodes.identifier', namespace='/cell/left', parameters={
-        'autostart': 'true', 'executor': executor, 'joint_states_effort': 'current', 'reliable_inputs': 'true', 'output_folder': out, 'robot_file': robot_file, 'selection': 'false',
-        **{f'drive_gain.{name}': gain for name, gain in GAINS.items()}})
+    ros.process(
+        'joint_dynamics.nodes.identifier',
+        namespace='/cell/left',
+        parameters={
+            'autostart': 'true',
+            'executor': executor,
+            'joint_states_effort': 'current',
+            'reliable_inputs': 'true',
+            'output_folder': out,
+            'robot_file': robot_file,
+            'selection': 'false',
+            **{f'drive_gain.{name}': gain for name, gain in GAINS.items()},
+        },
+    )
     status = ros.listen(String, '/cell/left/identifier/status', STATUS)
     descriptions = ros.listen(String, '/cell/left/identifier/dynamics_description', LATCHED)
     ros.until_state('/cell/left/identifier', 'active')
@@ -141,7 +172,9 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
     ros.until(lambda: descriptions and status[-1].data.startswith('done'))
     assert any('identifying: solving' in message.data for message in status)
 
-    result = identify(RobotModel.load(robot_file), [recording], settings=IdentificationSettings(drive_gains=GAINS, selection=False))
+    result = identify(
+        RobotModel.load(robot_file), [recording], settings=IdentificationSettings(drive_gains=GAINS, selection=False)
+    )
     summary = json.loads((out / 'summary.json').read_text())
     assert [p['name'] for p in summary['parameters']] == result.names
     np.testing.assert_allclose([p['value'] for p in summary['parameters']], result.solution.chi, rtol=1e-6, atol=1e-9)
@@ -153,9 +186,13 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
     assert set(theirs['joints']) == set(JOINTS)
     for name in JOINTS:
         assert theirs['joints'][name]['drive_gain']['value'] == GAINS[name]
-        assert theirs['joints'][name]['rotor_inertia']['value'] == pytest.approx(ours['joints'][name]['rotor_inertia']['value'], rel=1e-5)
+        assert theirs['joints'][name]['rotor_inertia']['value'] == pytest.approx(
+            ours['joints'][name]['rotor_inertia']['value'], rel=1e-5
+        )
     assert '<html' in (out / 'report.html').read_text()[:2000].lower()
-    saved = Recording.load(out / 'recording_1', {'joint_states': {'topic': '/cell/left/joint_states', 'effort': 'current'}}, JOINTS)
+    saved = Recording.load(
+        out / 'recording_1', {'joint_states': {'topic': '/cell/left/joint_states', 'effort': 'current'}}, JOINTS
+    )
     np.testing.assert_allclose(saved.current, recording.current, atol=1e-12)
     assert not [path for path in out.iterdir() if path.name.startswith('.')]
 
@@ -163,21 +200,36 @@ def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, 
 @pytest.fixture
 def identifier(ros, robot_file, tmp_path):
     def start(**parameters):
-        return ros.node(IdentifierNode, '/x', **{'robot_file': str(robot_file), 'autostart': True, 'output_folder': str(tmp_path / 'out'),
-                                             'save_recordings': False, 'selection': False, **parameters})
+        return ros.node(
+            IdentifierNode,
+            '/x',
+            **{
+                'robot_file': str(robot_file),
+                'autostart': True,
+                'output_folder': str(tmp_path / 'out'),
+                'save_recordings': False,
+                'selection': False,
+                **parameters,
+            },
+        )
+
     return start
 
 
 def feed(node, recording, quantity='tau'):
     """Give the node's recording samples directly, as the subscription would."""
-    # the node takes effort as a torque where it is not told otherwise, and doubts it where it is a current
+    # the node takes effort as a torque where it is not told otherwise, and questions it where it is a current
     values = getattr(recording, quantity)
     values = recording.current * list(GAINS.values()) if values is None else values
     for k, t in enumerate(recording.time):
-        message = JointState(name=list(recording.joint_names), position=recording.q[k].tolist(), velocity=recording.dq[k].tolist(),
-                             effort=values[k].tolist())
+        message = JointState(
+            name=list(recording.joint_names),
+            position=recording.q[k].tolist(),
+            velocity=recording.dq[k].tolist(),
+            effort=values[k].tolist(),
+        )
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(10**18 + round(t * 1e9), 10**9)
-        node._take('joint_states', message, 0)
+        node.recording.add_message('joint_states', message, 0)
 
 
 def record(ros, node, recording, **options):
@@ -195,8 +247,11 @@ def test_everything_it_offers_is_documented(ros, identifier, assert_documented):
 def test_services_refuse_what_makes_no_sense_with_one_line(ros, identifier):
     node = identifier(autostart=False)
     assert ros.transition('/x/identifier', 'configure')
-    refused = {'start_recording': 'expected the node to be active', 'identify': 'expected the node to be active',
-               'stop_recording': 'no recording is going on'}
+    refused = {
+        'start_recording': 'expected the node to be active',
+        'identify': 'expected the node to be active',
+        'stop_recording': 'expected a recording, found none going on',
+    }
     for name, reason in refused.items():
         response = ros.trigger(f'/x/identifier/{name}')
         assert not response.success
@@ -205,16 +260,29 @@ def test_services_refuse_what_makes_no_sense_with_one_line(ros, identifier):
     assert 'expected more recordings' in ros.trigger('/x/identifier/identify').message
     assert ros.trigger('/x/identifier/start_recording').success
     assert 'going on already' in ros.trigger('/x/identifier/start_recording').message
-    assert 'stop the recording first' in ros.trigger('/x/identifier/identify').message
+    assert 'stop it first' in ros.trigger('/x/identifier/identify').message
     assert ros.transition('/x/identifier', 'deactivate')
-    assert node._recording is None
+    assert node.recording is None
 
 
-@pytest.mark.parametrize(('spoil', 'reason'), [
-    (lambda r: Recording(r.joint_names, r.time[:400], r.q[:1].repeat(400, 0), dq=r.dq[:400], current=r.current[:400]), 'no joint moves'),
-    (lambda r: Recording(('shoulder', 'knee', 'wrist'), r.time, r.q, dq=r.dq, current=r.current), 'not found: elbow'),
-])
-def test_a_recording_that_cannot_be_used_fails_with_one_line_and_the_node_stays_usable(ros, identifier, robot_file, tmp_path, spoil, reason):
+@pytest.mark.parametrize(
+    ('spoil', 'reason'),
+    [
+        (
+            lambda r: Recording(
+                r.joint_names, r.time[:400], r.q[:1].repeat(400, 0), dq=r.dq[:400], current=r.current[:400]
+            ),
+            'expected a joint that moves, found every position constant',
+        ),
+        (
+            lambda r: Recording(('shoulder', 'knee', 'wrist'), r.time, r.q, dq=r.dq, current=r.current),
+            'not found: elbow',
+        ),
+    ],
+)
+def test_a_recording_that_cannot_be_used_fails_with_one_line_and_the_node_stays_usable(
+    ros, identifier, robot_file, tmp_path, spoil, reason
+):
     node = identifier()
     ros.until(lambda: node.is_active)
     good = simulated(RobotModel.load(robot_file), 4.0)
@@ -251,7 +319,9 @@ def test_a_recording_ends_with_the_motion_it_was_for(ros, identifier):
     assert ros.trigger('/x/identifier/start_recording').success
     publisher.publish(String(data='playing'))
     publisher.publish(String(data='stopped: ~/stop was called'))
-    ros.until(lambda: [message.data for message in status][-2:] == ['recording 1', 'idle'], what='the end of the recording')
+    ros.until(
+        lambda: [message.data for message in status][-2:] == ['recording 1', 'idle'], what='the end of the recording'
+    )
 
 
 def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file):
@@ -266,7 +336,7 @@ def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file
     assert f'found none of {JOINTS[2]}' in answer.message
 
 
-def test_motion_that_does_not_excite_is_not_believed_unless_told(ros, identifier, robot_file, tmp_path):
+def test_motion_that_does_not_excite_is_not_reliable_unless_told(ros, identifier, robot_file, tmp_path):
     node = identifier()
     ros.until(lambda: node.is_active)
     good = simulated(RobotModel.load(robot_file), 4.0)
@@ -276,7 +346,7 @@ def test_motion_that_does_not_excite_is_not_believed_unless_told(ros, identifier
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success
     assert 'excite' in answer.message
-    assert (tmp_path / 'out' / 'summary.not_believable.json').exists()
+    assert (tmp_path / 'out' / 'summary.not_reliable.json').exists()
     assert not (tmp_path / 'out' / 'dynamics.yaml').exists()
     assert not descriptions
     assert ros.set_parameter('/x/identifier', 'proceed', True).successful
@@ -316,7 +386,7 @@ def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file
     client = ros.probe.create_client(Trigger, '/x/identifier/identify')
     ros.until(client.service_is_ready)
     future = client.call_async(Trigger.Request())
-    ros.until(lambda: node._worker is not None)
+    ros.until(lambda: node.worker is not None)
     arrays = ros.listen(DiagnosticArray, '/diagnostics')
     assert not ros.trigger('/x/identifier/identify').success
     assert ros.trigger('/x/identifier/start_recording').success
@@ -327,26 +397,46 @@ def test_the_executor_goes_on_while_the_worker_works(ros, identifier, robot_file
     assert arrays
 
 
-def test_deactivating_cancels_the_work_and_leaves_no_process(ros, identifier, robot_file):
+def test_deactivating_cancels_the_work_and_leaves_no_process_and_no_file(
+    ros, identifier, robot_file, tmp_path, monkeypatch
+):
+    temporary = tmp_path / 'temporary'
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, 'tempdir', str(temporary))
     node = identifier()
     ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 6.0))
     client = ros.probe.create_client(Trigger, '/x/identifier/identify')
     ros.until(client.service_is_ready)
     future = client.call_async(Trigger.Request())
-    ros.until(lambda: node._worker is not None)
-    pid = node._worker._process.pid
+    ros.until(lambda: node.worker is not None)
+    pid = node.worker.pid
     assert ros.transition('/x/identifier', 'deactivate')
     ros.until(future.done)
     assert future.result().message == 'cancelled: the node was deactivated'
     assert not Path(f'/proc/{pid}').exists()
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_folder_for_temporary_files_that_is_gone_is_named(ros, identifier, robot_file, tmp_path, monkeypatch):
+    node = identifier()
+    ros.until(lambda: node.is_active)
+    record(ros, node, simulated(RobotModel.load(robot_file), 2.0))
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'gone'))
+    answer = ros.trigger('/x/identifier/identify')
+    assert not answer.success
+    assert f'by a file in {tmp_path / "gone"}, found: No such file' in answer.message
+    assert node.is_active
+    assert node.worker is None
 
 
 def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeypatch):
     node = identifier()
     ros.until(lambda: node.is_active)
     record(ros, node, simulated(RobotModel.load(robot_file), 2.0))
-    monkeypatch.setattr('joint_dynamics.nodes.identifier.Worker', lambda module, *arguments: Worker('joint_dynamics.no_such_module'))
+    monkeypatch.setattr(
+        'joint_dynamics.nodes.identifier.Worker', lambda module, **options: Worker('joint_dynamics.no_such_module')
+    )
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success
     assert 'a defect ended the identification' in answer.message
@@ -354,12 +444,26 @@ def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeyp
 
 def test_a_real_recording_played_over_dds(ros, play, data, tmp_path):
     model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
-    recording = Recording.load(data / 'gen3' / 'opti_traj_testing1', {'joint_states': {'topic': 'joint_states', 'effort': 'torque'}},
-                               model.joint_names)
+    recording = Recording.load(
+        data / 'gen3' / 'opti_traj_testing1',
+        {'joint_states': {'topic': 'joint_states', 'effort': 'torque'}},
+        model.joint_names,
+    )
     recording = recording.window(0, 2)
-    ros.process('joint_dynamics.nodes.identifier', namespace='/real', parameters={
-        'autostart': 'true', 'reliable_inputs': 'true', 'output_folder': tmp_path / 'out', 'robot_file': data / 'gen3' / 'gen3.urdf',
-        'f_dyn': '15.0', 'proceed': 'true', 'selection': 'false', 'save_recordings': 'false'})
+    ros.process(
+        'joint_dynamics.nodes.identifier',
+        namespace='/real',
+        parameters={
+            'autostart': 'true',
+            'reliable_inputs': 'true',
+            'output_folder': tmp_path / 'out',
+            'robot_file': data / 'gen3' / 'gen3.urdf',
+            'f_dyn': '15.0',
+            'proceed': 'true',
+            'selection': 'false',
+            'save_recordings': 'false',
+        },
+    )
     ros.until_state('/real/identifier', 'active')
     assert ros.trigger('/real/identifier/start_recording').success
     play(recording, '/real', data / 'gen3' / 'gen3.urdf')

@@ -1,4 +1,5 @@
 """The identifier's recordings on disk: written as they come, kept through kill, restart, refusal and a full disk."""
+
 import errno
 import os
 import signal
@@ -20,9 +21,10 @@ from joint_dynamics.recording import check_checksums, load_recording
 from joint_dynamics.recording.inputs import FLOAT64_VALUES, KEYS
 from joint_dynamics.recording.unfinished import stored_messages
 
-URDF = '''<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge" type="revolute"><parent link="base"/>
-<child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80" velocity="3"/></joint></robot>'''
+URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="hinge" type="revolute"><parent link="base"/>
+<child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80" velocity="3"/></joint></robot>"""
 SETTINGS = {'joint_states': {'topic': '/x/joint_states', 'effort': 'torque'}}
 START, PERIOD = 1_700_000_000_000_000_000, 4_000_000
 
@@ -34,12 +36,18 @@ def position(k):
 @pytest.fixture
 def parameters(tmp_path):
     (tmp_path / 'arm.urdf').write_text(URDF)
-    return {'robot_file': str(tmp_path / 'arm.urdf'), 'autostart': True, 'output_folder': str(tmp_path / 'out'), 'reliable_inputs': True}
+    return {
+        'robot_file': str(tmp_path / 'arm.urdf'),
+        'autostart': True,
+        'output_folder': str(tmp_path / 'out'),
+        'reliable_inputs': True,
+    }
 
 
 @pytest.fixture
 def source(ros):
     """Publishes a smooth motion of the joint, message by message; `count`: how many there were."""
+
     class Source:
         def __init__(self):
             self.publisher, self.count = ros.probe.create_publisher(JointState, '/x/joint_states', 5000), 0
@@ -49,10 +57,13 @@ def source(ros):
 
         def publish(self, number):
             for _ in range(number):
-                message = JointState(name=['hinge'], position=[position(self.count)], velocity=[0.1], effort=[0.3 * self.count])
+                message = JointState(
+                    name=['hinge'], position=[position(self.count)], velocity=[0.1], effort=[0.3 * self.count]
+                )
                 message.header.stamp.sec, message.header.stamp.nanosec = divmod(START + self.count * PERIOD, 10**9)
                 self.publisher.publish(message)
                 self.count += 1
+
     return Source()
 
 
@@ -63,7 +74,11 @@ def saved(folder):
 
 def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parameters, source, tmp_path):
     out = tmp_path / 'out'
-    process = ros.process('joint_dynamics.nodes.identifier', namespace='/x', parameters={**parameters, 'autostart': 'true', 'reliable_inputs': 'true'})
+    process = ros.process(
+        'joint_dynamics.nodes.identifier',
+        namespace='/x',
+        parameters={**parameters, 'autostart': 'true', 'reliable_inputs': 'true'},
+    )
     ros.until_state('/x/identifier', 'active')
     source.connect()
     assert ros.trigger('/x/identifier/start_recording').success
@@ -72,6 +87,7 @@ def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parame
     def enough():
         source.publish(5)
         return len(list(stored_messages(file))) > 300
+
     ros.until(enough, what='messages on disk while the recording goes on')
     assert ros.stop(process, signal.SIGKILL)[0] == -signal.SIGKILL
 
@@ -87,7 +103,7 @@ def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parame
     source.connect()
     assert ros.trigger('/x/identifier/start_recording').message == 'recording 2 started'
     source.publish(100)
-    ros.until(lambda: node._recording.counts.get('joint_states') == 100)
+    ros.until(lambda: node.recording.counts.get('joint_states') == 100)
     assert ros.trigger('/x/identifier/stop_recording').message.endswith(f'saved as {out / "recording_2"}')
     assert saved(out / 'recording_1') == before
     assert len(saved(out / 'recording_2')) == 100
@@ -102,7 +118,7 @@ def test_the_bytes_saved_are_those_that_came(ros, parameters, source, tmp_path):
     ros.until(lambda: source.publisher.get_subscription_count() == 2)
     assert ros.trigger('/x/identifier/start_recording').success
     source.publish(60)
-    ros.until(lambda: len(heard) == 60 and node._recording.counts.get('joint_states') == 60)
+    ros.until(lambda: len(heard) == 60 and node.recording.counts.get('joint_states') == 60)
     assert ros.trigger('/x/identifier/stop_recording').success
     assert saved(tmp_path / 'out' / 'recording_1') == heard
 
@@ -115,11 +131,13 @@ def test_a_refused_recording_stays_with_the_reason(ros, parameters, source, tmp_
     source.publish(100)
     source.count += 1000  # four seconds without a sample
     source.publish(100)
-    ros.until(lambda: node._recording.counts.get('joint_states') == 200)
+    ros.until(lambda: node.recording.counts.get('joint_states') == 200)
     assert ros.trigger('/x/identifier/stop_recording').success
     answer = ros.trigger('/x/identifier/identify')
     assert not answer.success
-    information = yaml.safe_load((tmp_path / 'out' / 'recording_1' / 'metadata.yaml').read_text())['rosbag2_bagfile_information']
+    information = yaml.safe_load((tmp_path / 'out' / 'recording_1' / 'metadata.yaml').read_text())[
+        'rosbag2_bagfile_information'
+    ]
     assert 'recording_1' in information['custom_data']['refused']
     assert information['custom_data']['refused'] in answer.message
     assert len(saved(tmp_path / 'out' / 'recording_1')) == 200
@@ -133,10 +151,11 @@ def test_a_full_disk_is_one_clear_error_and_the_node_goes_on(ros, parameters, so
 
     def full(*arguments, **options):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
     with monkeypatch.context() as patch:
         patch.setattr(Writer, 'add_message', full)
         source.publish(100)
-        ros.until(lambda: node._recording.counts.get('joint_states') == 100)
+        ros.until(lambda: node.recording.counts.get('joint_states') == 100)
     assert 'No space left on device; it goes on in memory only' in node.diagnostics.message('recording')
     assert node.is_active
     stopped = ros.trigger('/x/identifier/stop_recording')

@@ -1,4 +1,5 @@
 """The robot's signals in every form, over DDS, as samples by joint name."""
+
 import importlib.util
 
 import numpy as np
@@ -15,10 +16,10 @@ from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS, InputSet
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 
 LIMIT = '<limit lower="-3" upper="3" effort="9" velocity="2"/>'
-ROBOT = f'''<robot name="r"><link name="l0"/><link name="l1"/><link name="l2"/>
+ROBOT = f"""<robot name="r"><link name="l0"/><link name="l1"/><link name="l2"/>
 <joint name="a" type="revolute"><parent link="l0"/><child link="l1"/><axis xyz="0 0 1"/>{LIMIT}</joint>
 <joint name="b" type="revolute"><parent link="l1"/><child link="l2"/><axis xyz="0 1 0"/>{LIMIT}</joint>
-</robot>'''
+</robot>"""
 
 
 class Listener(DynamicsNode):
@@ -48,6 +49,7 @@ def listener(ros, robot_file, assert_documented):
         assert ros.transition('/x/listener', 'configure'), node.diagnostics.message('state')
         assert_documented(node)
         return node
+
     return start
 
 
@@ -68,21 +70,34 @@ def joint_state(stamp=(0, 0), **arrays):
 
 
 def test_link_and_motor_side_current_and_temperature(ros, listener):
-    node = listener(inputs=['joint_states', 'motor_states', 'temperatures'], joint_states_effort='none', gear_ratio__a=100.0,
-                    gear_ratio__b=-50, temperature_topics=['{joint}/temperature'])
+    node = listener(
+        inputs=['joint_states', 'motor_states', 'temperatures'],
+        joint_states_effort='none',
+        gear_ratio__a=100.0,
+        gear_ratio__b=-50,
+        temperature_topics=['{joint}/temperature'],
+    )
     warm = [Temperature(temperature=t) for t in (30.0, 31.5)]
     link = joint_state((5, 7), name=['b', 'a'], position=[2.0, 1.0], velocity=[0.2, 0.1], effort=[9.0, 9.0])
-    samples = deliver(ros, node,
-                      ('/x/joint_states', link),
-                      ('/x/motor_states', joint_state((5, 8), name=['a', 'b'], position=[100.0, -100.0], effort=[1.5, 2.5])),
-                      ('/x/a/temperature', warm[0]), ('/x/b/temperature', warm[1]))
+    samples = deliver(
+        ros,
+        node,
+        ('/x/joint_states', link),
+        ('/x/motor_states', joint_state((5, 8), name=['a', 'b'], position=[100.0, -100.0], effort=[1.5, 2.5])),
+        ('/x/a/temperature', warm[0]),
+        ('/x/b/temperature', warm[1]),
+    )
     assert samples['q'] == (5_000_000_007, {'b': 2.0, 'a': 1.0})
     assert samples['dq'][1] == {'b': 0.2, 'a': 0.1}
     assert 'tau' not in samples
     assert samples['motor_position'] == (5_000_000_008, {'a': 100.0, 'b': -100.0})
     assert samples['current'][1] == {'a': 1.5, 'b': 2.5}
-    temperatures = {name: value for quantity, _, names, values in node.samples if quantity == 'temperature'
-                    for name, value in zip(names, values, strict=True)}
+    temperatures = {
+        name: value
+        for quantity, _, names, values in node.samples
+        if quantity == 'temperature'
+        for name, value in zip(names, values, strict=True)
+    }
     assert temperatures == {'a': 30.0, 'b': 31.5}
     theta = node.inputs.settings.motor_side.position(np.array([[100.0, -100.0]]), ('a', 'b'))
     assert theta.tolist() == [[1.0, 2.0]]
@@ -92,20 +107,28 @@ def test_link_and_motor_side_current_and_temperature(ros, listener):
 
 def test_effort_is_a_current_when_told_so(ros, listener):
     node = listener(joint_states_effort='current')
-    samples = deliver(ros, node, ('/x/joint_states', joint_state((1, 0), name=['a', 'b'], position=[0.0, 0.0], effort=[3.0, 4.0])))
+    samples = deliver(
+        ros, node, ('/x/joint_states', joint_state((1, 0), name=['a', 'b'], position=[0.0, 0.0], effort=[3.0, 4.0]))
+    )
     assert samples['current'][1] == {'a': 3.0, 'b': 4.0}
 
 
 def test_arrays_without_names_arrive_from_a_best_effort_publisher(ros, listener):
-    node = listener(inputs=['arrays'], arrays=['current rtde/actual_current', 'q  rtde/actual_q'], array_joints=['b', 'a'])
+    node = listener(
+        inputs=['arrays'], arrays=['current rtde/actual_current', 'q  rtde/actual_q'], array_joints=['b', 'a']
+    )
     quality = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
-    publishers = [ros.probe.create_publisher(Float64MultiArray, f'/x/rtde/{name}', quality) for name in ('actual_current', 'actual_q')]
+    publishers = [
+        ros.probe.create_publisher(Float64MultiArray, f'/x/rtde/{name}', quality)
+        for name in ('actual_current', 'actual_q')
+    ]
     before = node.get_clock().now().nanoseconds
 
     def arrived():
         for publisher in publishers:
             publisher.publish(Float64MultiArray(data=[1.0, 2.0]))
         return not node.inputs.silent()
+
     ros.until(arrived)
     quantity, stamp, names, values = node.samples[0]
     assert quantity in ('current', 'q')
@@ -120,9 +143,14 @@ def test_names_of_the_driver_are_mapped(ros, listener):
 
 
 def test_second_encoders_count_instead_of_the_first(ros, listener):
-    """Joint a has one: its position of joint_states is passed over, also before the first of link_states; speeds and joint b are not."""
+    """Joint a has one: its position of joint_states is passed over, also before the first of link_states.
+
+    Speeds and joint b are not.
+    """
     node = listener(inputs=['joint_states', 'link_states'])
-    first, second = (ros.probe.create_publisher(JointState, f'/x/{name}', 10) for name in ('joint_states', 'link_states'))
+    first, second = (
+        ros.probe.create_publisher(JointState, f'/x/{name}', 10) for name in ('joint_states', 'link_states')
+    )
     ros.until(lambda: first.get_subscription_count() and second.get_subscription_count(), what='subscriptions')
     link = joint_state((1, 0), name=['a', 'b'], position=[1.0, 2.0], velocity=[0.1, 0.2])
     first.publish(link)
@@ -133,7 +161,10 @@ def test_second_encoders_count_instead_of_the_first(ros, listener):
     first.publish(link)
     ros.until(lambda: len(node.samples) == 3, what='samples')
     assert [(quantity, names, values) for quantity, _, names, values in node.samples] == [
-        ('q', ['a'], [1.5]), ('q', ['b'], [2.0]), ('dq', ['a', 'b'], [0.1, 0.2])]
+        ('q', ['a'], [1.5]),
+        ('q', ['b'], [2.0]),
+        ('dq', ['a', 'b'], [0.1, 0.2]),
+    ]
 
 
 def test_a_message_that_cannot_be_read_is_reported_and_not_passed_on(ros, listener):
@@ -172,10 +203,13 @@ def test_stamps_of_another_clock_are_named(ros, listener):
     ros.until(lambda: node.diagnostics.level('clock') is None, what='the diagnostics')
 
 
-@pytest.mark.parametrize(('parameters', 'reason'), [
-    ({'inputs': ['']}, 'inputs: expected at least one of'),
-    ({'gear_ratio__a': 0.0}, 'gear_ratio.a: expected a ratio other than 0'),
-])
+@pytest.mark.parametrize(
+    ('parameters', 'reason'),
+    [
+        ({'inputs': ['']}, 'inputs: expected at least one of'),
+        ({'gear_ratio__a': 0.0}, 'gear_ratio.a: expected a ratio other than 0'),
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(ros, robot_file, parameters, reason):
     node = ros.node(Listener, '/x', robot_file=robot_file, **parameters)
     assert not ros.transition('/x/listener', 'configure')
@@ -187,7 +221,7 @@ def test_settings_that_make_no_sense_are_refused(ros, robot_file, parameters, re
 def test_without_control_msgs_its_forms_are_refused_with_one_line(ros, robot_file, form):
     node = ros.node(Listener, '/x', robot_file=robot_file, inputs=['joint_states', form])
     assert not ros.transition('/x/listener', 'configure')
-    assert 'control_msgs is not installed here' in node.diagnostics.message('state')
+    assert 'found control_msgs not installed' in node.diagnostics.message('state')
     assert ros.state('/x/listener') == 'unconfigured'
 
 
@@ -198,8 +232,11 @@ def test_state_interfaces_of_ros2_control(ros, listener):
     node = listener(inputs=['state_interfaces'], interfaces_effort='current', input_timeout=5.0)
     names = control_msgs.Keys(keys=['b/position', 'a/position', 'a/effort', 'a/temperature'])
     from joint_dynamics.nodes.topics import LATCHED
+
     ros.probe.create_publisher(control_msgs.Keys, '/x/state_interfaces_broadcaster/names', LATCHED).publish(names)
-    samples = deliver(ros, node, ('/x/state_interfaces_broadcaster/values', control_msgs.Float64Values(values=[2.0, 1.0, 3.0, 40.0])))
+    samples = deliver(
+        ros, node, ('/x/state_interfaces_broadcaster/values', control_msgs.Float64Values(values=[2.0, 1.0, 3.0, 40.0]))
+    )
     ros.until(lambda: node.samples)
     samples = {quantity: dict(zip(n, v, strict=True)) for quantity, _, n, v in node.samples}
     assert samples == {'q': {'b': 2.0, 'a': 1.0}, 'current': {'a': 3.0}, 'temperature': {'a': 40.0}}
@@ -208,9 +245,13 @@ def test_state_interfaces_of_ros2_control(ros, listener):
 def test_dynamic_joint_states(ros, listener):
     control_msgs = pytest.importorskip('control_msgs.msg', reason='control_msgs is not installed')
     node = listener(inputs=['dynamic_joint_states'], input_timeout=5.0)
-    message = control_msgs.DynamicJointState(joint_names=['b', 'a'], interface_values=[
-        control_msgs.InterfaceValue(interface_names=['effort', 'position'], values=[5.0, 2.0]),
-        control_msgs.InterfaceValue(interface_names=['position'], values=[1.0])])
+    message = control_msgs.DynamicJointState(
+        joint_names=['b', 'a'],
+        interface_values=[
+            control_msgs.InterfaceValue(interface_names=['effort', 'position'], values=[5.0, 2.0]),
+            control_msgs.InterfaceValue(interface_names=['position'], values=[1.0]),
+        ],
+    )
     samples = deliver(ros, node, ('/x/dynamic_joint_states', message))
     assert samples['q'][1] == {'b': 2.0, 'a': 1.0}
     assert samples['tau'][1] == {'b': 5.0}

@@ -1,4 +1,8 @@
-"""The mounting from tf: over DDS where tf2_msgs and tf_transformations are installed, and its chain of frames everywhere."""
+"""The mounting from tf: over DDS where tf2_msgs and tf_transformations are installed.
+
+Its chain of frames everywhere.
+"""
+
 import numpy as np
 import pytest
 
@@ -8,12 +12,20 @@ from scipy.spatial.transform import Rotation
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.lifecycle import DynamicsNode
-from joint_dynamics.nodes.mounting import TF_STATIC, _chain, mounting_from_tf
+from joint_dynamics.nodes.mounting import TF_STATIC, chain_of, mounting_from_tf
 from joint_dynamics.robot import mounting_rotation
 
-LINK = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-ARM = ('<robot name="arm">' + LINK.format('foot') + LINK.format('arm') + '<joint name="one" type="revolute"><parent link="foot"/><child link="arm"/>'
-       '<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="50" velocity="2"/></joint></robot>')
+LINK = (
+    '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"'
+    ' iyz="0"/></inertial></link>'
+)
+ARM = (
+    '<robot name="arm">'
+    + LINK.format('foot')
+    + LINK.format('arm')
+    + '<joint name="one" type="revolute"><parent link="foot"/><child link="arm"/>'
+    '<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="50" velocity="2"/></joint></robot>'
+)
 
 
 class Standing(DynamicsNode):
@@ -27,10 +39,10 @@ class Standing(DynamicsNode):
 def test_a_chain_is_followed_upwards_and_never_in_circles():
     one, two = (0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0)
     parents = {'foot': ('wall', one), 'wall': ('world', two), 'a': ('b', one), 'b': ('a', one)}
-    assert _chain(parents, 'world', 'foot') == [one, two]
-    assert _chain(parents, 'foot', 'foot') == []
-    assert _chain(parents, 'world', 'a') is None
-    assert _chain(parents, 'elsewhere', 'foot') is None
+    assert chain_of(parents, 'world', 'foot') == [one, two]
+    assert chain_of(parents, 'foot', 'foot') == []
+    assert chain_of(parents, 'world', 'a') is None
+    assert chain_of(parents, 'elsewhere', 'foot') is None
 
 
 @pytest.fixture
@@ -42,6 +54,7 @@ def tf():
 
 def transform(parent, child, rotation):
     from geometry_msgs.msg import TransformStamped
+
     found = TransformStamped(child_frame_id=child)
     found.header.frame_id = parent
     turn = found.transform.rotation
@@ -54,7 +67,9 @@ def test_two_publishers_make_one_mounting(ros, tf, tmp_path):
     path.write_text(ARM)
     wall, tilt = Rotation.from_euler('xyz', [np.pi / 2, 0.0, 0.3]), Rotation.from_euler('xyz', [0.1, -0.2, 0.7])
     ros.probe.create_publisher(tf, '/tf_static', TF_STATIC).publish(tf(transforms=[transform('world', 'wall', wall)]))
-    ros.probe.create_publisher(tf, '/tf_static', TF_STATIC).publish(tf(transforms=[transform('wall', 'foot', tilt), transform('foot', 'cup', tilt)]))
+    ros.probe.create_publisher(tf, '/tf_static', TF_STATIC).publish(
+        tf(transforms=[transform('wall', 'foot', tilt), transform('foot', 'cup', tilt)])
+    )
     node = ros.node(Standing, robot_file=str(path), world_frame='world')
     assert node.trigger_configure().name == 'SUCCESS', node.diagnostics.message('state')
     expected = (wall * tilt).as_matrix()
@@ -66,7 +81,9 @@ def test_two_publishers_make_one_mounting(ros, tf, tmp_path):
 
 
 def test_frames_that_do_not_meet_are_named(ros, tf):
-    ros.probe.create_publisher(tf, '/tf_static', TF_STATIC).publish(tf(transforms=[transform('map', 'shelf', Rotation.identity())]))
+    ros.probe.create_publisher(tf, '/tf_static', TF_STATIC).publish(
+        tf(transforms=[transform('map', 'shelf', Rotation.identity())])
+    )
     with pytest.raises(JointDynamicsError, match='from world to foot on /tf_static, found frames: map, shelf'):
         mounting_from_tf(ros.probe, 'world', 'foot', 3.0)
 
@@ -76,7 +93,7 @@ def test_without_the_packages_that_is_said(ros):
         import tf2_msgs.msg  # noqa: F401
         import tf_transformations  # noqa: F401
     except ImportError:
-        with pytest.raises(JointDynamicsError, match='needs tf2_msgs and tf_transformations'):
+        with pytest.raises(JointDynamicsError, match='expected tf2_msgs and tf_transformations'):
             mounting_from_tf(ros.probe, 'world', 'foot', 0.1)
     else:
         pytest.skip('tf2_msgs and tf_transformations are installed')

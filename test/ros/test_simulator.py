@@ -1,4 +1,5 @@
 """The simulated robot from outside: what a driver gives, what controllers take, and how simulated time flows."""
+
 import json
 import os
 import signal
@@ -42,6 +43,10 @@ def run_until(ros, node, time):
     ros.until(lambda: node.simulated.time >= time, what=f'{time} s of simulated time')
 
 
+def publisher_of(node, topic):
+    return next(one for one in node.publishers if one.topic_name.endswith(f'/{topic}'))
+
+
 def until_heard(ros, publisher):
     ros.until(lambda: publisher.get_subscription_count() > 0, what='the simulator to listen')
 
@@ -50,7 +55,9 @@ def trajectory(names, *points):
     """A message of (time, positions, velocities or None, effort or None)."""
     message = JointTrajectory(joint_names=list(names))
     for time, q, dq, effort in points:
-        point = JointTrajectoryPoint(positions=list(q), time_from_start=Duration(sec=int(time), nanosec=round(time % 1 * 1e9)))
+        point = JointTrajectoryPoint(
+            positions=list(q), time_from_start=Duration(sec=int(time), nanosec=round(time % 1 * 1e9))
+        )
         if dq is not None:
             point.velocities = list(dq)
         if effort is not None:
@@ -89,7 +96,9 @@ def test_effort_is_a_current_or_a_torque_by_parameter(ros):
     efforts = {}
     for unit in ('current', 'torque'):
         node = start(ros, namespace=unit, effort=unit, motor_effort=unit, motor_side='shaft')
-        states, motors = (ros.listen(JointState, f'{unit}/{topic}', RELIABLE_SENSOR) for topic in ('joint_states', 'motor_states'))
+        states, motors = (
+            ros.listen(JointState, f'{unit}/{topic}', RELIABLE_SENSOR) for topic in ('joint_states', 'motor_states')
+        )
         ros.until(lambda states=states, motors=motors: states and motors)
         efforts[unit] = np.array(states[0].effort)
         assert motors[0].position[2] == pytest.approx(101.0 * states[0].position[2], abs=0.5)
@@ -126,14 +135,17 @@ def test_a_stamped_trajectory_starts_at_its_stamp_and_carries_effort(ros):
     np.testing.assert_allclose(node.controllers.commands(ahead + 1).effort[-1], 2.0, atol=0.02)
 
 
-@pytest.mark.parametrize(('message', 'reason'), [
-    (trajectory(JOINTS), 'expected points'),
-    (trajectory(('a',), (1.0, [0.0], None, None)), 'expected the joints'),
-    (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions in every point'),
-    (trajectory(JOINTS, (1.0, [0.0] * 6, [1.0] * 6, None)), 'at rest'),
-    (trajectory(JOINTS, (2.0, [0.0] * 6, None, None), (1.0, [0.0] * 6, None, None)), 'increase'),
-    (trajectory(JOINTS, (1.0, [float('nan')] * 6, None, None)), 'finite'),
-])
+@pytest.mark.parametrize(
+    ('message', 'reason'),
+    [
+        (trajectory(JOINTS), 'expected points'),
+        (trajectory(('a',), (1.0, [0.0], None, None)), 'expected the joints'),
+        (trajectory(JOINTS, (1.0, [0.0] * 5, None, None)), 'positions in every point'),
+        (trajectory(JOINTS, (1.0, [0.0] * 6, [1.0] * 6, None)), 'at rest'),
+        (trajectory(JOINTS, (2.0, [0.0] * 6, None, None), (1.0, [0.0] * 6, None, None)), 'increase'),
+        (trajectory(JOINTS, (1.0, [float('nan')] * 6, None, None)), 'finite'),
+    ],
+)
 def test_a_trajectory_the_controller_rejects_changes_nothing_and_is_said(ros, message, reason):
     publisher = ros.probe.create_publisher(JointTrajectory, 'simulator/joint_trajectory', 10)
     node = start(ros)
@@ -192,8 +204,14 @@ def test_settings_take_effect_while_time_flows(ros):
     node = start(ros)
     truth = node.simulated.truth
     mass, stiffness = truth.parameters[14 * 5 + 9], truth.stiffness
-    for name, value in (('payload_com', [0.0, 0.0, 0.05]), ('payload_mass', 2.0), ('wear_duration', 0.2), ('wear.elbow_joint', 1.0),
-                        ('heating.wrist_1_joint', 400.0), ('external_torque.shoulder_pan_joint', 5.0)):
+    for name, value in (
+        ('payload_com', [0.0, 0.0, 0.05]),
+        ('payload_mass', 2.0),
+        ('wear_duration', 0.2),
+        ('wear.elbow_joint', 1.0),
+        ('heating.wrist_1_joint', 400.0),
+        ('external_torque.shoulder_pan_joint', 5.0),
+    ):
         assert ros.set_parameter('simulator', name, value).successful
     # A payload, a worn joint, a hot one and a push, within one simulated second.
     run_until(ros, node, node.simulated.time + 1.0)
@@ -206,8 +224,17 @@ def test_settings_take_effect_while_time_flows(ros):
     assert node.simulated.truth.parameters[14 * 5 + 9] == pytest.approx(mass)
 
 
-@pytest.mark.parametrize(('name', 'value'), [('wear.elbow_joint', 1.5), ('payload_mass', -1.0), ('payload_com', [1.0]), ('controller', 'pid'),
-                                             ('payload_inertia', [1.0, 2.0]), ('real_time_factor', -1.0)])
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('wear.elbow_joint', 1.5),
+        ('payload_mass', -1.0),
+        ('payload_com', [1.0]),
+        ('controller', 'pid'),
+        ('payload_inertia', [1.0, 2.0]),
+        ('real_time_factor', -1.0),
+    ],
+)
 def test_wrong_settings_are_refused_with_a_reason(ros, name, value):
     start(ros)
     result = ros.set_parameter('simulator', name, value)
@@ -215,8 +242,14 @@ def test_wrong_settings_are_refused_with_a_reason(ros, name, value):
     assert name in result.reason
 
 
-@pytest.mark.parametrize(('parameters', 'reason'), [
-    ({'robot_file': '/does/not/exist.urdf'}, 'readable file'), ({'position': [0.0, 1.0]}, 'position'), ({'effort_joints': ['a']}, 'any order')])
+@pytest.mark.parametrize(
+    ('parameters', 'reason'),
+    [
+        ({'robot_file': '/does/not/exist.urdf'}, 'readable file'),
+        ({'position': [0.0, 1.0]}, 'position'),
+        ({'effort_joints': ['a']}, 'any order'),
+    ],
+)
 def test_a_robot_that_cannot_be_built_says_why(ros, parameters, reason):
     node = ros.node(SimulatorNode, **parameters)
     assert node.trigger_configure().name == 'FAILURE'
@@ -227,16 +260,23 @@ def test_the_same_seed_gives_the_same_samples_at_any_speed(ros):
     runs = []
     for k, factor in enumerate((20.0, 0.0)):
         # As fast as possible is faster than a listener in Python: it is followed, so that nothing is lost.
-        node = ros.node(SimulatorNode, namespace=f'run{k}', real_time_factor=factor, seed=5, follow_topics=['echo'],
-                        publish_clock=True)
+        node = ros.node(
+            SimulatorNode,
+            namespace=f'run{k}',
+            real_time_factor=factor,
+            seed=5,
+            follow_topics=['echo'],
+            publish_clock=True,
+        )
         echo, states = ros.probe.create_publisher(JointState, f'run{k}/echo', 10), []
 
         def take(message, states=states, echo=echo):
             states.append(message)
             echo.publish(message)
+
         ros.probe.create_subscription(JointState, f'run{k}/joint_states', take, RELIABLE_SENSOR)
         assert node.trigger_configure().name == 'SUCCESS'
-        until_heard(ros, node._joint_states.publisher)
+        until_heard(ros, publisher_of(node, 'joint_states'))
         until_heard(ros, echo)
         node.trigger_activate()
         ros.until(lambda states=states: len(states) > 400, what='samples')
@@ -272,10 +312,12 @@ def test_it_never_runs_further_ahead_of_those_it_follows(ros):
         message = JointState()
         message.header.stamp = Time(sec=int(upto + 1.0), nanosec=round(upto % 1 * 1e9))
         answers.publish(message)
-        ros.until(lambda upto=upto: node._pace._followers.get('estimator/joint_torques', 0) >= upto - 1e-6, what='the answer')
+        ros.until(
+            lambda upto=upto: node.pace.followers.get('estimator/joint_torques', 0) >= upto - 1e-6, what='the answer'
+        )
         if not node.is_active:
             node.trigger_activate()
-        ros.until(lambda: node._pace.waiting_for == 'estimator/joint_torques', what='the wait')
+        ros.until(lambda: node.pace.waiting_for == 'estimator/joint_torques', what='the wait')
         ros.until(lambda upto=upto: node.simulated.time > upto + 0.04, what='the lead')
         assert node.simulated.time <= upto + 0.05 + 1e-6
     ros.probe.destroy_publisher(answers)
@@ -300,10 +342,15 @@ def test_names_can_carry_a_prefix(ros):
 
 def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
     states = ros.listen(JointState, 'cell/joint_states', RELIABLE_SENSOR)
-    process = ros.process('joint_dynamics.nodes.simulator', namespace='/cell', parameters={'autostart': True, 'publish_clock': False})
+    before = ros.probe.get_clock().now().nanoseconds * 1e-9
+    process = ros.process(
+        'joint_dynamics.nodes.simulator', namespace='/cell', parameters={'autostart': True, 'publish_clock': False}
+    )
     ros.until(lambda: len(states) > 50, what='samples')
     # Without /clock the stamps are the wall's.
-    assert abs(seconds(states[-1].header.stamp) - ros.probe.get_clock().now().nanoseconds * 1e-9) < 60.0
+    # A tick ahead at most, and the clock itself may be set meanwhile; however long a busy machine took for it.
+    now = ros.probe.get_clock().now().nanoseconds * 1e-9
+    assert all(before - 1.0 <= seconds(state.header.stamp) <= now + 1.0 for state in states)
     status, output = ros.stop(process)
     assert status == 0, output
     assert 'Traceback' not in output
@@ -323,7 +370,7 @@ def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
     try:
         lines = [next(line for line in process.stdout if 'building the robot' in line)]
         process.send_signal(number)
-        rest, _ = process.communicate(timeout=120)
+        rest, _ = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 0, [*lines, rest]
@@ -333,16 +380,23 @@ def test_a_signal_breaks_off_the_compilation(ros, tmp_path, number):
 
 
 def test_the_last_words_are_written_and_exit_functions_called_before_the_process_leaves():
-    program = ("import atexit, threading, time\nfrom joint_dynamics.nodes.simulator_ending import leave\n"
-               "atexit.register(print, 'exit function')\n"
-               "threading.Thread(target=time.sleep, args=(600,)).start()\nprint('last words')\nleave(3)")
-    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=120, check=False)
+    program = (
+        'import atexit, threading, time\nfrom joint_dynamics.nodes.simulator_ending import leave\n'
+        "atexit.register(print, 'exit function')\n"
+        "threading.Thread(target=time.sleep, args=(600,)).start()\nprint('last words')\nleave(3)"
+    )
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 3
     assert done.stdout.splitlines() == ['last words', 'exit function']
 
 
-@pytest.mark.parametrize(('parameters', 'reason'), [
-    ({'floor': True}, 'expected with engine mujoco'), ({'push_force': [0.0, 0.0, 1.0]}, 'expected with engine mujoco')])
+@pytest.mark.parametrize(
+    ('parameters', 'reason'),
+    [
+        ({'floor': True}, 'expected with engine mujoco'),
+        ({'push_force': [0.0, 0.0, 1.0]}, 'expected with engine mujoco'),
+    ],
+)
 def test_what_only_mujoco_can_is_refused_without_it(ros, parameters, reason):
     node = ros.node(SimulatorNode, **parameters)
     assert node.trigger_configure().name == 'FAILURE'
@@ -371,7 +425,9 @@ def test_the_speed_can_be_changed_while_it_runs(ros):
 
 
 def test_the_preset_is_accepted():
-    document = yaml.safe_load((Path(__file__).parents[2] / 'config' / 'ur5e' / 'simulator.yaml').read_text(encoding='utf-8'))
+    document = yaml.safe_load(
+        (Path(__file__).parents[2] / 'config' / 'ur5e' / 'simulator.yaml').read_text(encoding='utf-8')
+    )
     rows = {row.name: row for row in SimulatorNode.parameter_rows()}
     values = document['/**/simulator']['ros__parameters']
     assert values

@@ -1,4 +1,8 @@
-"""No lifecycle request, right or wrong, from any state, alone or in a storm, ends a node or leaves it in a state nobody asked for."""
+"""No lifecycle request, right or wrong.
+
+From any state, alone or in a storm, ends a node or leaves it in a state nobody asked for.
+"""
+
 import random
 
 import pytest
@@ -24,7 +28,18 @@ OFFERED = {
     'finalized': {},
 }
 WAY = {'unconfigured': (), 'inactive': ('configure',), 'active': ('configure', 'activate'), 'finalized': ('shutdown',)}
-LABELS = ('configure', 'cleanup', 'activate', 'deactivate', 'shutdown', 'create', 'destroy', 'transition_success', 'on_activate_error', 'no such')
+LABELS = (
+    'configure',
+    'cleanup',
+    'activate',
+    'deactivate',
+    'shutdown',
+    'create',
+    'destroy',
+    'transition_success',
+    'on_activate_error',
+    'no such',
+)
 SHUTDOWN = {'unconfigured': 5, 'inactive': 6, 'active': 7}
 NUMBERS = {1: 'configure', 2: 'cleanup', 3: 'activate', 4: 'deactivate'}
 
@@ -35,7 +50,11 @@ class Plain(DynamicsNode):
 
 
 def request(ros, node, *, label='', number=0):
-    return ros.call(ChangeState, f'/{node.get_name()}/change_state', ChangeState.Request(transition=Transition(id=number, label=label))).success
+    return ros.call(
+        ChangeState,
+        f'/{node.get_name()}/change_state',
+        ChangeState.Request(transition=Transition(id=number, label=label)),
+    ).success
 
 
 def is_offered(state, number):

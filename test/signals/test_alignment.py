@@ -16,14 +16,23 @@ from joint_dynamics.signals.alignment import (
 
 
 @settings(max_examples=50, deadline=None)
-@given(period=st.floats(1e-4, 0.5), count=st.integers(100, 400), jitter=st.floats(0, 0.3), lost=st.integers(0, 5), seed=st.integers(0, 99))
+@given(
+    period=st.floats(1e-4, 0.5),
+    count=st.integers(100, 400),
+    jitter=st.floats(0, 0.3),
+    lost=st.integers(0, 5),
+    seed=st.integers(0, 99),
+)
 @example(period=0.5, count=100, jitter=0.25, lost=1, seed=85)
 def test_the_period_is_found_under_jitter_and_with_samples_lost(period, count, jitter, lost, seed):
-    """The mean step is wrong by the jitter of both ends, and by one period where jitter makes the hole look shorter than it is."""
+    """The mean step is wrong by the jitter of both ends.
+
+    By one period where jitter makes the hole look shorter than it is.
+    """
     rng = np.random.default_rng(seed)
     time = period * (np.arange(count) + rng.uniform(-jitter, jitter, count))
     keep = np.ones(count, dtype=bool)
-    keep[5:5 + lost] = False
+    keep[5 : 5 + lost] = False
     assert sample_period(time[keep]) == pytest.approx(period, rel=(2 * jitter + (lost > 0)) / (count - 2) + 1e-9)
 
 
@@ -89,7 +98,10 @@ def test_samples_on_the_grid_come_back_bit_for_bit():
 
 
 def test_few_samples_are_taken_step_by_step():
-    """Up to 16 samples there is no lag over four steps: pairs then have the short period of their own steps, with more that of their source."""
+    """Up to 16 samples there is no lag over four steps.
+
+    Pairs then have the short period of their own steps, with more that of their source.
+    """
     time = np.repeat(np.arange(9) * 4e-3, 2) + np.tile([0, 1e-4], 9)
     assert sample_period(time[:16]) == pytest.approx(1e-4, rel=1e-6)
     assert sample_period(time[:18]) == pytest.approx(2e-3, rel=0.05)
@@ -98,14 +110,20 @@ def test_few_samples_are_taken_step_by_step():
 
 @pytest.mark.parametrize('start', [-50.0, 0.0, 1.7e9])
 def test_the_period_of_jittering_samples_is_that_of_the_whole(start):
-    """Ends without jitter: the mean is the period to the rounding of the stamps, wherever time began; the median of jittering steps is not."""
+    """Ends without jitter: the mean is the period to the rounding of the stamps, wherever time began.
+
+    The median of jittering steps is not.
+    """
     time = np.arange(200) * 0.01
     time[1:-1] += np.random.default_rng(5).uniform(-2e-3, 2e-3, 198)
     assert sample_period(start + time) == pytest.approx(0.01, abs=4 * np.spacing(abs(start) + 2.0) / 199 + 1e-15)
 
 
 def test_where_mean_and_median_disagree_the_median_counts():
-    """A third of the time at one and a half times the period: no whole samples are missing, and most steps are what they are."""
+    """A third of the time at one and a half times the period.
+
+    No whole samples are missing, and most steps are what they are.
+    """
     time = np.cumsum([0.0, *[1e-3] * 100, *[1.5e-3] * 60])
     assert sample_period(time) == pytest.approx(1e-3, rel=1e-9)
 

@@ -1,4 +1,5 @@
 """Offline filters: no phase, the published factor, and a block-wise filter that is the whole one."""
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -28,7 +29,7 @@ def test_a_sine_comes_through_without_phase(frequency):
     x = np.sin(2 * np.pi * frequency * t)
     y = zero_phase_lowpass(x[:, None], 20.0, RATE)[:, 0]
     inner = slice(500, -500)
-    gain = 1 / (1 + (np.tan(np.pi * frequency / RATE) / np.tan(np.pi * 20.0 / RATE))**8)
+    gain = 1 / (1 + (np.tan(np.pi * frequency / RATE) / np.tan(np.pi * 20.0 / RATE)) ** 8)
     assert np.allclose(y[inner], gain * x[inner], atol=2e-3)
 
 
@@ -68,7 +69,10 @@ def test_the_parallel_filter_is_linear_so_parameters_survive_it():
 
 
 def test_the_kernel_is_cut_where_the_response_stays_below_its_tolerance():
-    """Held against scipy's response to an impulse: the kernel reaches to the last sample above 1e-4 of the peak, and holds its shape."""
+    """Held against scipy's response to an impulse.
+
+    The kernel reaches to the last sample above 1e-4 of the peak, and holds its shape.
+    """
     half = 2000
     impulse = np.zeros(2 * half + 1)
     impulse[half] = 1.0
@@ -77,7 +81,26 @@ def test_the_kernel_is_cut_where_the_response_stays_below_its_tolerance():
     kernel = zero_phase_kernel(20.0, RATE)
     reach = half - above[0]
     assert len(kernel) == 2 * reach + 1 > 50
-    np.testing.assert_allclose(kernel / kernel[reach], response[half - reach:half + reach + 1] / response[half], atol=1e-6)
+    np.testing.assert_allclose(
+        kernel / kernel[reach], response[half - reach : half + reach + 1] / response[half], atol=1e-6
+    )
+
+
+@pytest.mark.parametrize('cutoff', [5.0, 100.0, 250.0, 300.0, 350.0, 400.0, 449.0])
+def test_the_kernel_is_the_response_to_an_impulse_up_to_nyquist(cutoff):
+    """scipy's response of a recording long enough to ring out; what is cut off is below 1e-4 of the peak."""
+    half = 3000
+    impulse = np.zeros(2 * half + 1)
+    impulse[half] = 1.0
+    response = scipy.signal.sosfiltfilt(scipy.signal.butter(4, cutoff, fs=RATE, output='sos'), impulse, padlen=0)
+    kernel = zero_phase_kernel(cutoff, RATE)
+    reach = len(kernel) // 2
+    np.testing.assert_array_equal(kernel, kernel[::-1])
+    np.testing.assert_allclose(
+        kernel / kernel[reach], response[half - reach : half + reach + 1] / response[half], atol=1e-4
+    )
+    # one past the kernel the response stays below the tolerance, but for that with which the kernel is known
+    assert np.abs(response[: half - reach]).max() < 2e-4 * response[half]
 
 
 @pytest.mark.parametrize('samples', [20, 60, 151, 400])
@@ -88,7 +111,9 @@ def test_short_signals_are_extended_by_all_they_have(samples):
     np.testing.assert_allclose(zero_phase_lowpass(x, 10.0, RATE), expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(('samples', 'factor', 'kept'), [(10, 3, [0, 3, 6, 9]), (11, 4, [1, 5, 9]), (9, 5, [1, 6]), (4, 1, [0, 1, 2, 3])])
+@pytest.mark.parametrize(
+    ('samples', 'factor', 'kept'), [(10, 3, [0, 3, 6, 9]), (11, 4, [1, 5, 9]), (9, 5, [1, 6]), (4, 1, [0, 1, 2, 3])]
+)
 def test_the_kept_samples_stand_in_the_middle(samples, factor, kept):
     assert ParallelDecimator(samples, 20.0, RATE, factor).kept.tolist() == kept
 
@@ -130,6 +155,21 @@ def test_a_cutoff_beyond_the_rate_leaves_the_signal():
     assert np.array_equal(zero_phase_kernel(0.5 * RATE, RATE), [1.0])
 
 
+def test_a_cutoff_at_nine_twentieths_of_the_rate_is_beyond_it():
+    x = np.random.default_rng(9).normal(size=(50, 2))
+    np.testing.assert_array_equal(zero_phase_lowpass(x, 450.0, 1000.0), x)
+    np.testing.assert_array_equal(zero_phase_kernel(450.0, 1000.0), [1.0])
+    assert np.abs(zero_phase_lowpass(x, 449.0, 1000.0) - x).max() > 1e-3
+    assert len(zero_phase_kernel(449.0, 1000.0)) > 1
+
+
+def test_the_decimator_says_what_it_does():
+    decimator = ParallelDecimator(200, 30.0, 1000.0, 5)
+    assert decimator.cutoff == 30.0
+    np.testing.assert_array_equal(decimator.kernel, zero_phase_kernel(30.0, 1000.0))
+    assert decimator.half == (len(decimator.kernel) - 1) / 2
+
+
 @pytest.mark.parametrize('rate', [250.0, 1000.0, 5000.0])
 @pytest.mark.parametrize('frequency', [0.5, 2.0])
 def test_bandwidth_follows_the_motion_not_the_rate_nor_joints_at_rest(rate, frequency):
@@ -142,7 +182,10 @@ def test_bandwidth_follows_the_motion_not_the_rate_nor_joints_at_rest(rate, freq
 
 
 def two_motions(slow_rate, fast_rate, share):
-    """Joints that swing at 1 Hz in one recording and at 5 Hz in another one as long, which has `share` of the power of all velocities."""
+    """Joints that swing at 1 Hz in one recording and at 5 Hz in another one as long.
+
+    This other one has `share` of the power of all velocities.
+    """
 
     def swing(rate, frequency, power):
         t = np.arange(0, 20, 1 / rate)
@@ -181,7 +224,10 @@ def test_a_drift_has_the_bandwidth_of_the_slowest_motion_there_is():
 
 
 def test_a_short_recording_has_the_frequency_of_its_motion():
-    """Two seconds tell frequencies half a hertz apart; in between the spectrum is interpolated, so that no motion jumps to the next half."""
+    """Two seconds tell frequencies half a hertz apart.
+
+    In between the spectrum is interpolated, so that no motion jumps to the next half.
+    """
     found = []
     for frequency in (2.0, 2.1, 2.2, 2.3):
         t = np.arange(0, 2, 0.005)

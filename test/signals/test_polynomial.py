@@ -1,6 +1,7 @@
 """Polynomials between points: scipy's own, their derivatives, and bounds no sample is beyond."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
 from joint_dynamics.signals.extremes import certified_minimum
-from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial, smooth_step
+from joint_dynamics.signals.polynomial import STEP_PEAKS, PiecewisePolynomial, hermite_segments, smooth_step
 
 
 def points(seed, K, count=6, n=2):
@@ -93,3 +94,92 @@ def test_where_the_effort_ends_the_bound_is_true_all_the_same():
     )
     assert least.bound <= -0.5 + 1e-3
     assert least.seen >= 0
+
+
+def function_of(seed, K=3):
+    time, values = points(seed, K)
+    return PiecewisePolynomial.hermite(time, values), time
+
+
+def shifted(function, segment, middle):
+    """numpy's polynomial of a segment in the time since `middle`, of each joint."""
+    x = np.polynomial.Polynomial([middle - function.time[segment], 1.0])
+    return [np.polynomial.Polynomial(row)(x).coef for row in function.coefficients[segment].T]
+
+
+@pytest.mark.parametrize('K', [1, 2, 3, 4])
+def test_taylor_coefficients_are_those_of_numpys_shifted_polynomial(K):
+    function, time = function_of(3, K)
+    t = np.array([time[0] - 0.1, time[0], 0.3 * time[1] + 0.7 * time[2], time[3], time[-1], time[-1] + 0.2])
+    held = [0, 0, 1, 3, len(time) - 2, len(time) - 2]
+    assert function.segment(t).tolist() == held
+    found = function.taylor(t, 2 * K + 3)
+    assert found.shape == (2 * K + 3, 2, 6)
+    assert not found[2 * K :].any(), 'beyond the degree'
+    for sample, segment in enumerate(held):
+        for joint, expected in enumerate(shifted(function, segment, t[sample])):
+            size = np.abs(function.coefficients[segment]).max()
+            np.testing.assert_allclose(found[: 2 * K, joint, sample], expected, rtol=1e-9, atol=1e-12 * size)
+    # the same time as the end of the segment before
+    before = function.taylor(time[3:4], 1, inside=np.array([(time[2] + time[3]) / 2]))
+    np.testing.assert_allclose(before[0, :, 0], function.taylor(time[3:4], 1)[0, :, 0], atol=1e-9)
+
+
+def test_majorants_are_the_sums_over_the_terms_about_the_middle():
+    """Σ_p C(p, k) |c_p| h^(p−k), c_p about the middle of the interval and h half of it."""
+    function, time = function_of(4)
+    begin, end = time[1] + 0.1 * (time[2] - time[1]), time[1] + 0.6 * (time[2] - time[1])
+    found = function.majorants(np.array([time[0], begin]), np.array([time[1], end]), 4)
+    assert found.shape == (4, 2, 2)
+    for interval, (segment, first, last) in enumerate([(0, time[0], time[1]), (1, begin, end)]):
+        for joint, coefficients in enumerate(shifted(function, segment, (first + last) / 2)):
+            for k in range(4):
+                expected = sum(
+                    math.comb(p, k) * abs(c) * ((last - first) / 2) ** (p - k)
+                    for p, c in enumerate(coefficients)
+                    if p >= k
+                )
+                assert found[k, joint, interval] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_magnitude_is_the_largest_sum_of_terms_of_any_segment():
+    function, time = function_of(5)
+    for derivative in range(5):
+        sums = [
+            sum(
+                math.perm(p, derivative) * np.abs(c) * T ** (p - derivative)
+                for p, c in enumerate(segment)
+                if p >= derivative
+            )
+            for segment, T in zip(function.coefficients, np.diff(time), strict=True)
+        ]
+        np.testing.assert_allclose(function.magnitude(5)[derivative], np.max(sums, axis=0), rtol=1e-12)
+
+
+def test_extremes_of_each_function_are_its_own_whatever_stands_beside_it():
+    function, time = function_of(6)
+    tolerance = np.array([1e-3, 1e-7])
+    together = function.extremes(1, tolerance)
+    for joint in range(2):
+        alone = PiecewisePolynomial(time, function.coefficients[:, :, joint : joint + 1])
+        np.testing.assert_array_equal(np.array(together)[:, joint], np.array(alone.extremes(1, tolerance[joint]))[:, 0])
+    # against the roots of the second derivative
+    for joint in range(2):
+        speeds = []
+        for segment, T in enumerate(np.diff(time)):
+            polynomial = np.polynomial.Polynomial(function.coefficients[segment, :, joint]).deriv()
+            turns = [root.real for root in polynomial.deriv().roots() if abs(root.imag) < 1e-9 and 0 < root.real < T]
+            speeds += [polynomial(x) for x in (0.0, T, *turns)]
+        lowest, highest = together[0][joint], together[1][joint]
+        assert min(speeds) - tolerance[joint] - 1e-9 <= lowest <= min(speeds)
+        assert max(speeds) <= highest <= max(speeds) + tolerance[joint] + 1e-9
+
+
+def test_many_segments_are_each_their_own():
+    """More than the block that is solved at once."""
+    time, values = points(7, 2, count=1203, n=1)
+    whole = hermite_segments(time, values)
+    assert whole.shape == (1202, 4, 1)
+    for k in (0, 499, 500, 501, 999, 1000, 1201):
+        one = hermite_segments(time[k : k + 2], [value[k : k + 2] for value in values])
+        np.testing.assert_allclose(whole[k], one[0], rtol=1e-12, atol=1e-12 * np.abs(one).max())

@@ -1,4 +1,5 @@
 """Online state estimation: one delay for every signal, derivatives that belong to the smoothed value."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ def test_smoother_passes_polynomials_of_its_degree(half, degree, taper):
     kernel = smoothing_kernel(2 * half + 1, degree, taper)
     x = np.arange(-half, half + 1) / half
     for power in range(min(degree, 2 * half) + 1):
-        assert kernel @ x ** power == pytest.approx(1.0 if power == 0 else 0.0, abs=1e-9)
+        assert kernel @ x**power == pytest.approx(1.0 if power == 0 else 0.0, abs=1e-9)
     assert kernel == pytest.approx(kernel[::-1], abs=1e-12)
 
 
@@ -40,15 +41,15 @@ def test_window_is_in_seconds_at_every_rate(rate):
     assert estimator.delay == pytest.approx(0.05 + 1.0 / rate, abs=0.5 / rate)
 
 
-@given(seed=st.integers(0, 2 ** 31), taper=st.booleans(), rate=st.sampled_from([100.0, 500.0, 1000.0]))
+@given(seed=st.integers(0, 2**31), taper=st.booleans(), rate=st.sampled_from([100.0, 500.0, 1000.0]))
 @settings(max_examples=25, deadline=None)
 def test_parabola_comes_out_exactly_one_delay_late(seed, taper, rate):
     a, b, c = np.random.default_rng(seed).normal(size=3)
     estimator = StateEstimator(2, 1.0 / rate, taper=taper)
     t = np.arange(estimator.samples + 20) / rate
-    out = feed(estimator, np.stack([a + b * t + c * t ** 2, 3.0 * t], axis=1))[estimator.samples - 1:]
-    then = t[estimator.samples - 1:] - estimator.delay
-    assert out[:, 0, 0] == pytest.approx(a + b * then + c * then ** 2, abs=1e-9)
+    out = feed(estimator, np.stack([a + b * t + c * t**2, 3.0 * t], axis=1))[estimator.samples - 1 :]
+    then = t[estimator.samples - 1 :] - estimator.delay
+    assert out[:, 0, 0] == pytest.approx(a + b * then + c * then**2, abs=1e-9)
     assert out[:, 1, 0] == pytest.approx(b + 2 * c * then, abs=1e-7)
     assert out[:, 2, 0] == pytest.approx(np.full(then.size, 2 * c), abs=1e-4)
     assert out[:, 0, 1] == pytest.approx(3.0 * then, abs=1e-9)
@@ -64,7 +65,7 @@ def test_linear_equations_between_signals_survive(rng):
 
 
 def test_taper_saves_the_second_derivative_from_quantisation(rng):
-    count = 2 * np.pi / 2 ** 20
+    count = 2 * np.pi / 2**20
     t = np.arange(3000) * 1e-3
     truth = 0.5 * np.sin(2 * np.pi * 0.5 * t)
     noise = []
@@ -89,12 +90,16 @@ def test_broken_values_are_held_and_ready_says_when(rng):
     held = rows.copy()
     held[50, 0], held[60, 1] = rows[49, 0], rows[59, 1]
     window = slice(50, 62)
-    assert feed(StateEstimator(2, 1e-3, window=0.01), rows)[window] == pytest.approx(feed(StateEstimator(2, 1e-3, window=0.01), held)[window])
+    assert feed(StateEstimator(2, 1e-3, window=0.01), rows)[window] == pytest.approx(
+        feed(StateEstimator(2, 1e-3, window=0.01), held)[window]
+    )
 
 
 @pytest.mark.parametrize('samples', [0, -3, 4, 100])
 def test_a_kernel_without_a_middle_is_refused(samples):
-    with pytest.raises(JointDynamicsError, match=f'^smoothing kernel: expected an odd number of samples, found {samples}$'):
+    with pytest.raises(
+        JointDynamicsError, match=f'^smoothing kernel: expected an odd number of samples, found {samples}$'
+    ):
         smoothing_kernel(samples)
 
 
@@ -106,7 +111,7 @@ def test_a_polynomial_needs_no_more_than_its_samples():
 @pytest.mark.parametrize('taper', [True, False])
 @pytest.mark.parametrize('degree', [0, 2, 4])
 def test_the_kernel_is_a_weighted_least_squares_fit(taper, degree):
-    """Held against numpy's polynomial fit with the square roots of Hann's weights (without the zeros at its ends), or of none."""
+    """Held against numpy's polynomial fit with the square roots of Hann's weights, or of none."""
     half = 7
     weights = np.hanning(2 * half + 3)[1:-1] if taper else np.ones(2 * half + 1)
     x = np.arange(-half, half + 1)
@@ -139,13 +144,23 @@ def test_reset_forgets():
     feed(estimator, np.full((50, 1), 7.0))
     estimator.reset()
     assert not estimator.ready
+    assert [*estimator.value, *estimator.first, *estimator.second] == [0.0] * 3
     assert estimator.update([1.0])[0, 0] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(('kwargs', 'word'), [({'channels': 0, 'period': 1e-3}, 'channels'), ({'channels': 1, 'period': 0.0}, 'period'),
-                                              ({'channels': 1, 'period': 1e-3, 'window': -1.0}, 'window')])
+@pytest.mark.parametrize(
+    ('kwargs', 'word'),
+    [
+        ({'channels': 0, 'period': 1e-3}, 'channels'),
+        ({'channels': 1, 'period': 0.0}, 'period'),
+        ({'channels': 1, 'period': 1e-3, 'window': -1.0}, 'window'),
+    ],
+)
 def test_bad_arguments_are_named(kwargs, word):
-    with pytest.raises(JointDynamicsError, match=rf'^state estimator: expected channels >= 1, period > 0 s and window >= 0 s, found .*{kwargs[word]}'):
+    with pytest.raises(
+        JointDynamicsError,
+        match=rf'^state estimator: expected channels >= 1, period > 0 s and window >= 0 s, found .*{kwargs[word]}',
+    ):
         StateEstimator(**kwargs)
 
 

@@ -1,9 +1,10 @@
 """Commands with the semantics of ros2_control's controllers."""
+
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation import Controllers, FlexibleJointRobot, ModelErrors, Samples, Sensors, Trajectory
+from joint_dynamics.simulation import Controllers, FlexibleJointRobot, ModelErrors, Samples, Sensors, TrajectoryPoints
 
 EFFORT, TRAJECTORY, COMMANDS = 'forward_effort_controller', 'joint_trajectory_controller', 'joint_commands'
 
@@ -30,7 +31,7 @@ def test_a_trajectory_in_another_joint_order_is_followed_and_held(robot):
     q = robot.truth.position
     goal = q + np.array([0.1, -0.1, 0.2, 0.3, -0.2, 0.4])
     names = robot.joint_names[::-1]
-    controllers.follow(names, Trajectory([1.5], [goal[::-1]], [np.zeros(6)], [np.zeros(6)]))
+    controllers.follow(names, TrajectoryPoints([1.5], [goal[::-1]], [np.zeros(6)], [np.zeros(6)]))
     assert controllers.busy
     half = run(robot, controllers, 0.75)
     # A quintic from rest to rest is half-way at half-time.
@@ -43,10 +44,10 @@ def test_a_trajectory_in_another_joint_order_is_followed_and_held(robot):
 def test_a_new_trajectory_takes_over_without_a_jump(robot):
     controllers = Controllers(robot)
     q = robot.truth.position
-    controllers.follow(robot.joint_names, Trajectory([1.0], [q + 0.3], [np.zeros(6)]))
+    controllers.follow(robot.joint_names, TrajectoryPoints([1.0], [q + 0.3], [np.zeros(6)]))
     run(robot, controllers, 0.5)
     before = controllers.commands(1)
-    controllers.follow(robot.joint_names, Trajectory([1.0], [q], [np.zeros(6)]))
+    controllers.follow(robot.joint_names, TrajectoryPoints([1.0], [q], [np.zeros(6)]))
     after = controllers.commands(1)
     np.testing.assert_allclose(after.q, before.q, atol=1e-12)
     np.testing.assert_allclose(after.dq, before.dq, atol=1e-12)
@@ -56,7 +57,7 @@ def test_a_start_in_the_future_is_reached_on_time(robot):
     controllers = Controllers(robot)
     q = robot.truth.position
     run(robot, controllers, 0.1)
-    controllers.follow(robot.joint_names, Trajectory([0.5, 1.0], [q + 0.1, q + 0.2]), start=robot.time + 0.4)
+    controllers.follow(robot.joint_names, TrajectoryPoints([0.5, 1.0], [q + 0.1, q + 0.2]), start=robot.time + 0.4)
     reference = controllers.commands(1500)
     np.testing.assert_allclose(reference.q[900], q + 0.1, atol=1e-3)
     np.testing.assert_allclose(reference.q[1400], q + 0.2, atol=1e-3)
@@ -66,7 +67,7 @@ def test_feedforward_takes_over_from_the_integral_and_is_interpolated(robot):
     controllers = Controllers(robot)
     q = robot.truth.position
     gravity = robot.model.gravity(q)
-    controllers.follow(robot.joint_names, Trajectory([0.5, 1.0], [q, q], effort=[gravity, 1.2 * gravity]))
+    controllers.follow(robot.joint_names, TrajectoryPoints([0.5, 1.0], [q, q], effort=[gravity, 1.2 * gravity]))
     np.testing.assert_allclose(controllers.commands(751).effort[750], 1.1 * gravity, rtol=1e-9)
     onset = run(robot, controllers, 0.4)
     assert np.abs(onset.true_q - q).max() < 1e-4
@@ -74,13 +75,16 @@ def test_feedforward_takes_over_from_the_integral_and_is_interpolated(robot):
     np.testing.assert_allclose(onset.command[-1], onset.command[0], atol=0.5)
 
 
-@pytest.mark.parametrize(('names', 'trajectory', 'start', 'message'), [
-    (('shoulder_pan_joint',), Trajectory([1.0], [[0.0]]), None, 'expected the joints'),
-    ((), Trajectory([1.0], [[0.0] * 6]), None, 'found none'),
-    (None, Trajectory([1.0], [[0.0] * 5]), None, 'positions per point'),
-    (None, Trajectory([1.0], [[0.0] * 6], [[0.1] * 6]), None, 'at rest'),
-    (None, Trajectory([0.01], [[0.0] * 6]), -1.0, 'in the future'),
-])
+@pytest.mark.parametrize(
+    ('names', 'trajectory', 'start', 'message'),
+    [
+        (('shoulder_pan_joint',), TrajectoryPoints([1.0], [[0.0]]), None, 'expected the joints'),
+        ((), TrajectoryPoints([1.0], [[0.0] * 6]), None, 'found none'),
+        (None, TrajectoryPoints([1.0], [[0.0] * 5]), None, 'positions per point'),
+        (None, TrajectoryPoints([1.0], [[0.0] * 6], [[0.1] * 6]), None, 'at rest'),
+        (None, TrajectoryPoints([0.01], [[0.0] * 6]), -1.0, 'in the future'),
+    ],
+)
 def test_trajectories_the_controller_rejects(robot, names, trajectory, start, message):
     controllers = Controllers(robot)
     with pytest.raises(JointDynamicsError, match=message):
@@ -90,13 +94,13 @@ def test_trajectories_the_controller_rejects(robot, names, trajectory, start, me
 
 def test_only_the_active_controller_listens(robot):
     controllers = Controllers(robot)
-    with pytest.raises(JointDynamicsError, match='is not active'):
+    with pytest.raises(JointDynamicsError, match='expected the active controller, found that'):
         controllers.command_effort(np.zeros(6))
-    with pytest.raises(JointDynamicsError, match='is not active'):
+    with pytest.raises(JointDynamicsError, match='expected the active controller, found that'):
         controllers.command_joints(robot.joint_names, np.zeros(6), [], [])
     controllers.switch(EFFORT)
-    with pytest.raises(JointDynamicsError, match='is not active'):
-        controllers.follow(robot.joint_names, Trajectory([1.0], [robot.truth.position]))
+    with pytest.raises(JointDynamicsError, match='expected the active controller, found that'):
+        controllers.follow(robot.joint_names, TrajectoryPoints([1.0], [robot.truth.position]))
     with pytest.raises(JointDynamicsError, match='controller: expected'):
         controllers.switch('cartesian')
 
@@ -140,12 +144,15 @@ def test_joint_states_as_commands(robot):
     np.testing.assert_array_equal(command.effort[1], torque[::-1])
 
 
-@pytest.mark.parametrize(('names', 'arrays', 'message'), [
-    (('a',), ([0.0], [], []), 'expected the joints'),
-    (None, ([0.0] * 5, [], []), 'values of position'),
-    (None, ([np.nan, *[0.0] * 5], [], []), 'for all joints or for none'),
-    (None, ([], [0.0] * 6, []), 'positions or efforts'),
-])
+@pytest.mark.parametrize(
+    ('names', 'arrays', 'message'),
+    [
+        (('a',), ([0.0], [], []), 'expected the joints'),
+        (None, ([0.0] * 5, [], []), 'values of position'),
+        (None, ([np.nan, *[0.0] * 5], [], []), 'for all joints or for none'),
+        (None, ([], [0.0] * 6, []), 'positions or efforts'),
+    ],
+)
 def test_joint_states_that_are_no_command(robot, names, arrays, message):
     controllers = Controllers(robot, active=COMMANDS)
     with pytest.raises(JointDynamicsError, match=message):

@@ -1,4 +1,5 @@
 """What goes in by work is stored or burnt."""
+
 import numpy as np
 import pytest
 
@@ -23,9 +24,25 @@ def test_the_balance_closes_in_motion_with_everything_on(seed, waves):
 
 def test_without_losses_a_falling_arm_keeps_its_energy():
     drives = plausible_drives(np.array([150.0, 150, 150, 28, 28, 28]), 1, ModelErrors.none())
-    none = {name: 0.0 * getattr(drives, name) for name in (
-        'damping', 'coulomb', 'coulomb_load', 'static', 'viscous', 'viscous_square', 'viscous_cubic', 'temperature_linear', 'temperature_cubic')}
-    robot = FlexibleJointRobot(errors=ModelErrors.none(), sensors=Sensors.ideal(), drives=drives._replace(**none, lash_load=drives.lash_load * 1e-9))
+    none = {
+        name: 0.0 * getattr(drives, name)
+        for name in (
+            'damping',
+            'coulomb',
+            'coulomb_load',
+            'static',
+            'viscous',
+            'viscous_square',
+            'viscous_cubic',
+            'temperature_linear',
+            'temperature_cubic',
+        )
+    }
+    robot = FlexibleJointRobot(
+        errors=ModelErrors.none(),
+        sensors=Sensors.ideal(),
+        drives=drives._replace(**none, lash_load=drives.lash_load * 1e-9),
+    )
     before = robot.energy.stored
     robot.run(Command.torque(np.zeros((1500, 6))))
     energy = robot.energy

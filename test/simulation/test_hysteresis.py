@@ -1,4 +1,5 @@
 """Presliding hysteresis: its shape, its memory, and the law of the papers as a special case."""
+
 from itertools import pairwise
 
 import numpy as np
@@ -73,7 +74,9 @@ def test_four_operators_are_the_papers_with_a_constant_backlash():
     np.testing.assert_allclose(mine[slipped:], np.asarray(expected)[slipped:], atol=1e-9)
 
 
-@pytest.mark.parametrize(('nodes', 'heights'), [([0.5, 1.0], [0.2, 1.0]), ([0.5, 0.4, 1.0], [0.5, 0.6, 1.0]), ([0.5, 0.9], [0.7, 1.0])])
+@pytest.mark.parametrize(
+    ('nodes', 'heights'), [([0.5, 1.0], [0.2, 1.0]), ([0.5, 0.4, 1.0], [0.5, 0.6, 1.0]), ([0.5, 0.9], [0.7, 1.0])]
+)
 def test_a_curve_that_is_no_hysteresis_is_refused(nodes, heights):
     with pytest.raises(JointDynamicsError, match='hysteresis: expected'):
         operators(nodes, heights)
@@ -92,7 +95,9 @@ def test_travel_is_the_integral_of_the_reciprocal_width():
 def test_a_map_repeats_every_turn_and_its_slope_is_its_derivative():
     table = fourier_tables([0.1], [[0.3, -0.2, 0.05]], [[0.1, 0.0, 0.04]])[0]
     angle = np.random.default_rng(4).uniform(-20, 20, 200)
-    exact = 0.1 + sum(c * np.cos(k * angle) + s * np.sin(k * angle) for k, c, s in ((1, 0.3, 0.1), (2, -0.2, 0.0), (3, 0.05, 0.04)))
+    exact = 0.1 + sum(
+        c * np.cos(k * angle) + s * np.sin(k * angle) for k, c, s in ((1, 0.3, 0.1), (2, -0.2, 0.0), (3, 0.05, 0.04))
+    )
     np.testing.assert_allclose(evaluate(table, angle), exact, atol=1e-9)
     np.testing.assert_allclose(evaluate(table, angle + 6 * np.pi), evaluate(table, angle), atol=1e-12)
     h = 1e-6

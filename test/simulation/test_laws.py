@@ -1,4 +1,5 @@
 """Laws that nature might have: each bounded, continuous and passive, and the plant's energy balanced under all."""
+
 import itertools
 from dataclasses import asdict, replace
 
@@ -7,7 +8,14 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, plausible_drives, play
-from joint_dynamics.simulation.dynamics import friction, loosened, spring_torque, stribeck, viscous_torque, warmth
+from joint_dynamics.simulation.dynamics import (
+    friction,
+    lost_motion_share,
+    spring_torque,
+    stribeck,
+    temperature_effect,
+    viscous_torque,
+)
 from joint_dynamics.simulation.hysteresis import bristle, drag, hysteresis
 from joint_dynamics.simulation.laws import FORMS
 from joint_dynamics.simulation.packed import pack
@@ -56,7 +64,7 @@ def test_friction_in_steady_slip_always_brakes_and_has_no_jumps(laws):
     for c in joints:
         for temperature in (5.0, 25.0, 60.0, 95.0):
             for torque in (0.0, -0.6 * c.max_current * c.gain, c.max_current * c.gain):
-                warm = warmth(c, temperature)
+                warm = temperature_effect(c, temperature)
                 forth = np.array([friction(c, 0.5, warm, 0.3, speed, torque, 1.0) for speed in speeds])
                 back = np.array([friction(c, 0.5, warm, 0.3, -speed, torque, -1.0) for speed in speeds])
                 assert (forth[1:] > 0.0).all()
@@ -73,8 +81,9 @@ def test_viscous_and_stribeck_parts_are_odd_and_falling(laws):
         torque = np.array([viscous_torque(c, speed) for speed in speeds])
         np.testing.assert_allclose(torque, [-viscous_torque(c, -speed) for speed in speeds])
         assert (torque > 0.0).all()
-        share = np.array([stribeck(c.stribeck_form, speed / c.stribeck_speed, c.stribeck_shape)
-                          for speed in np.append(0.0, speeds)])
+        share = np.array(
+            [stribeck(c.stribeck_form, speed / c.stribeck_speed, c.stribeck_shape) for speed in np.append(0.0, speeds)]
+        )
         assert share[0] == 1.0
         assert (np.diff(share) <= 0.0).all()
         assert 0.0 <= share[-1] < 0.06
@@ -106,7 +115,7 @@ def test_hysteresis_is_bounded_follows_its_travel_without_jumps_and_dissipates(f
     # step; their error is at most
     # stiffness dx²/12 · the relative change of the slope, far below what a path dissipates.
     work = np.cumsum(0.5 * (H[1:] + H[:-1]) * dx)
-    assert work.min() >= -stiffness * np.sum(dx ** 2) * 1e-6
+    assert work.min() >= -stiffness * np.sum(dx**2) * 1e-6
     assert work[-1] > 0.1 * np.abs(dx).sum() * np.mean(np.abs(H)) * 0.1
 
 
@@ -126,10 +135,10 @@ def test_a_bristle_moved_in_one_go_or_in_many_small_ones_is_the_same_and_obeys_i
 @pytest.mark.parametrize('law', range(5))
 def test_load_takes_up_the_lost_motion_steadily(law):
     ratio = np.linspace(0.0, 10.0, 2001)
-    left = np.array([loosened(float(law), r) for r in ratio])
+    left = np.array([lost_motion_share(float(law), r) for r in ratio])
     assert left[0] == 1.0
-    assert loosened(float(law), 1.0) == pytest.approx(0.5)
-    assert loosened(float(law), -0.7) == loosened(float(law), 0.7)
+    assert lost_motion_share(float(law), 1.0) == pytest.approx(0.5)
+    assert lost_motion_share(float(law), -0.7) == lost_motion_share(float(law), 0.7)
     assert (np.diff(left) <= 0.0).all()
     assert np.abs(np.diff(left)).max() < 0.01
     assert 0.0 <= left[-1] < 0.02
@@ -177,4 +186,5 @@ def test_placed_under_drawn_laws_it_stands_and_the_truth_knows_its_spring(seed):
 
 def robot_hold(robot, ticks):
     from joint_dynamics.simulation import Command
+
     return Command.track(np.tile(robot.truth.position, (ticks, 1)))

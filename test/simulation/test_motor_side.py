@@ -1,4 +1,5 @@
 """The motor side that is added to rigid links agrees with the plant's own drives where both hold."""
+
 import numpy as np
 import pytest
 
@@ -21,7 +22,7 @@ def motor_side(model):
 def test_deformation_is_the_inverse_of_the_stiffness(motor_side):
     d = motor_side.drives
     phi = np.linspace(-1, 1, 41)[:, None] * 5e-3 * np.ones(6)
-    torque = d.stiffness * phi + d.stiffness_cubic * phi ** 3
+    torque = d.stiffness * phi + d.stiffness_cubic * phi**3
     np.testing.assert_allclose([motor_side.deformation(row) for row in torque], phi, rtol=1e-12, atol=1e-18)
 
 
@@ -51,6 +52,7 @@ def test_a_step_builds_no_regressor(model, motor_side, monkeypatch):
     # That is for whole recordings; one state of it takes longer than the sample of a controller.
     def refuse(*arguments, **options):
         raise AssertionError('the regressor was built for one state')
+
     for name in ('regressor', 'inverse_dynamics'):
         monkeypatch.setattr(RobotModel, name, refuse)
     for k in range(3):
@@ -105,8 +107,10 @@ def test_a_gap_or_time_going_back_starts_the_differences_anew(motor_side):
 
 def test_without_inertials_the_torque_must_be_measured():
     limit = '<limit lower="-1" upper="1" effort="10" velocity="1"/>'
-    bare = RobotModel.from_urdf(f'<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute"><parent link="a"/>'
-                                f'<child link="b"/><axis xyz="0 0 1"/>{limit}</joint></robot>')
+    bare = RobotModel.from_urdf(
+        f'<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute"><parent link="a"/>'
+        f'<child link="b"/><axis xyz="0 0 1"/>{limit}</joint></robot>'
+    )
     drive = MotorSideModel(bare)
     with pytest.raises(JointDynamicsError, match='inertials'):
         drive.step(0.0, [0.0], [0.0])

@@ -1,4 +1,5 @@
 """Links by MuJoCo: the same physics as the plant's own kernels and pinocchio's, with contacts and pushes on top."""
+
 import numpy as np
 import pinocchio
 import pytest
@@ -58,8 +59,9 @@ def test_the_same_motion_comes_out_of_both(laws, waves):
     """Both integrate the same equations: they differ by rounding, far below the error of integration (halved steps)."""
     found = {}
     for name, options in {'own': {}, 'halved': {'max_step': 1.25e-4}, 'mujoco': {'dynamics': 'mujoco'}}.items():
-        robot = FlexibleJointRobot(seed=1, laws=laws, errors=ModelErrors(inertia=0.2), sensors=Sensors.ideal(),
-                                   **options)
+        robot = FlexibleJointRobot(
+            seed=1, laws=laws, errors=ModelErrors(inertia=0.2), sensors=Sensors.ideal(), **options
+        )
         robot.attach_payload(TOOL)
         robot.place(robot.truth.position)
         found[name] = play(robot, waves(robot.truth.position, 2.0, size=0.8))
@@ -73,8 +75,14 @@ def test_the_same_motion_comes_out_of_both(laws, waves):
 
 def lowering(height, dynamics='mujoco'):
     """The arm stretched out flat, its shoulder lowered onto a floor and pressed on."""
-    robot = FlexibleJointRobot(seed=2, dynamics=dynamics, floor=height, errors=ModelErrors.none(),
-                               sensors=Sensors.ideal(), position=[0.0, -0.1, 0.0, -1.5, 0.0, 0.0])
+    robot = FlexibleJointRobot(
+        seed=2,
+        dynamics=dynamics,
+        floor=height,
+        errors=ModelErrors.none(),
+        sensors=Sensors.ideal(),
+        position=[0.0, -0.1, 0.0, -1.5, 0.0, 0.0],
+    )
     goal = robot.truth.position.copy()
     ticks = 2500
     way = np.tile(goal, (ticks, 1))
@@ -139,6 +147,7 @@ def test_what_only_mujoco_can_is_refused_elsewhere():
 
 def test_where_mujoco_is_missing_one_line_says_what_to_install(monkeypatch):
     import sys
+
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     with pytest.raises(JointDynamicsError, match=r'expected the package mujoco, not found \(pip install joint_'):
         FlexibleJointRobot(dynamics='mujoco')

@@ -1,4 +1,5 @@
 """How simulated time is let go on."""
+
 import numpy as np
 import pytest
 

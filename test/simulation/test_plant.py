@@ -1,4 +1,5 @@
 """The plant's equations, seen from outside: equilibrium, friction, spring, hysteresis, settings, determinism."""
+
 import os
 import subprocess
 import sys
@@ -15,12 +16,13 @@ from joint_dynamics.simulation import (
     ModelErrors,
     Payload,
     Sensors,
-    Trajectory,
+    TrajectoryPoints,
     engine,
     plausible_drives,
     play,
     ur5e_urdf,
 )
+from joint_dynamics.simulation.rigid_body import workspace
 from joint_dynamics.simulation.stability import eigenvalues, substeps
 
 
@@ -30,7 +32,7 @@ def turning(robot, speed, seconds, settle=1.0):
     ramp, end = 0.3, seconds + settle
     t = np.array([0.0, ramp, end, end + ramp])
     q = np.cumsum([0.0, speed * ramp / 2, speed * (end - ramp), speed * ramp / 2])
-    samples = play(robot, Trajectory(t, q[:, None], np.array([0.0, speed, speed, 0.0])[:, None]))
+    samples = play(robot, TrajectoryPoints(t, q[:, None], np.array([0.0, speed, speed, 0.0])[:, None]))
     return samples, slice(int(settle * robot.rate), int(end * robot.rate))
 
 
@@ -40,7 +42,9 @@ def test_it_stands_where_it_was_placed():
         robot.place(q)
         samples = robot.run(Command.track(np.tile(q, (300, 1))))
         assert np.abs(samples.true_q - q).max() < 1e-6
-        np.testing.assert_allclose(samples.transmission_torque[0], RobotModel.from_urdf(ur5e_urdf()).gravity(q), atol=1e-6)
+        np.testing.assert_allclose(
+            samples.transmission_torque[0], RobotModel.from_urdf(ur5e_urdf()).gravity(q), atol=1e-6
+        )
 
 
 def test_samples_obey_link_and_rotor_equations(waves):
@@ -53,14 +57,19 @@ def test_samples_obey_link_and_rotor_equations(waves):
     def derivative(x):
         # Five points: the samples' own curvature must not be mistaken for an error of the plant.
         return (-x[4:] + 8 * x[3:-1] - 8 * x[1:-3] + x[:-4])[inner] / (12 * h)
+
     q, dq, ddq = samples.true_q[2:-2][inner], samples.true_dq[2:-2][inner], derivative(samples.true_dq)
     torque = samples.transmission_torque[2:-2][inner]
     link = robot.model.inverse_dynamics(q, dq, ddq, _rigid(robot)) - torque - np.array([1.0, -2.0, 0.5, 0.2, 0.0, -0.1])
-    assert np.sqrt(np.mean(link ** 2, axis=0)).max() < 0.02
-    rotor = (robot.truth.rotor_inertia * derivative(samples.true_dtheta) + samples.friction[2:-2][inner] + torque
-             - samples.current[2:-2][inner] * robot.truth.drive_gains)
+    assert np.sqrt(np.mean(link**2, axis=0)).max() < 0.02
+    rotor = (
+        robot.truth.rotor_inertia * derivative(samples.true_dtheta)
+        + samples.friction[2:-2][inner]
+        + torque
+        - samples.current[2:-2][inner] * robot.truth.drive_gains
+    )
     # One tick's current is a staircase behind a lag; what is left of the lever ∂φ/∂θ is below 1e-3.
-    assert np.sqrt(np.mean(rotor ** 2, axis=0)).max() < 0.3
+    assert np.sqrt(np.mean(rotor**2, axis=0)).max() < 0.3
 
 
 def _rigid(robot):
@@ -75,7 +84,9 @@ def test_steady_slip_gives_the_true_friction(turntable):
         samples, steady = turning(robot, speed, 2.0)
         expected = robot.truth.friction(np.array([[speed]]), 0.0, 30.0)[0, 0]
         assert samples.friction[steady].mean() == pytest.approx(expected, rel=2e-3)
-        assert (samples.effort[steady] * robot.truth.drive_gains / robot.nominal_gains).mean() == pytest.approx(expected, rel=0.01)
+        assert (samples.effort[steady] * robot.truth.drive_gains / robot.nominal_gains).mean() == pytest.approx(
+            expected, rel=0.01
+        )
         np.testing.assert_allclose(samples.hysteresis[steady], np.sign(speed), atol=1e-9)
 
 
@@ -103,7 +114,7 @@ def test_slow_reversals_show_kinematic_error_and_backlash(turntable):
     for angle in angles:
         robot.place(angle - 0.02)
         t = np.array([0.0, 1.0, 2.0, 3.0])
-        samples = play(robot, Trajectory(t, angle + 0.02 * np.array([[-1], [1], [-1], [1]]), np.zeros((4, 1))))
+        samples = play(robot, TrajectoryPoints(t, angle + 0.02 * np.array([[-1], [1], [-1], [1]]), np.zeros((4, 1))))
         phi = (samples.true_theta - samples.true_q)[:, 0]
         up = samples.true_dtheta[:, 0] > 0.01
         down = samples.true_dtheta[:, 0] < -0.01
@@ -130,7 +141,11 @@ def test_an_external_torque_twists_the_spring_by_its_own_law(turntable):
 def test_a_free_oscillation_has_the_frequency_and_the_damping_of_the_spring(turntable):
     drives = plausible_drives(np.array([150.0]), 1, ModelErrors.none())
     # A rotor that nothing moves: the table then swings on the spring alone.
-    robot = turntable(drives=drives._replace(rotor_inertia=np.array([1e6]), stiffness_cubic=np.array([0.0]), lash_load=np.array([1e-9])))
+    robot = turntable(
+        drives=drives._replace(
+            rotor_inertia=np.array([1e6]), stiffness_cubic=np.array([0.0]), lash_load=np.array([1e-9])
+        )
+    )
     robot.place(0.0)
     inertia = robot.truth.parameters[5]
     robot.set_external_torque(20.0)
@@ -152,7 +167,7 @@ def test_the_step_is_stable_for_every_mode():
         postures = np.random.default_rng(9).uniform(-np.pi, np.pi, (60, robot.n))
         z = eigenvalues(robot.truth.links, robot.drives, postures) * robot.step_size
         assert (z.real < 1e-9).all()
-        assert np.abs(1 + z + z ** 2 / 2 + z ** 3 / 6 + z ** 4 / 24).max() <= 1 + 1e-12
+        assert np.abs(1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24).max() <= 1 + 1e-12
 
 
 def test_a_payload_only_slows_the_modes():
@@ -192,7 +207,7 @@ def test_one_tick_at_a_time_is_the_same_as_all_at_once(waves):
         assert single.time[0] == together.time[k]
 
 
-STEPS = '''
+STEPS = """
 import sys
 import numpy as np
 from joint_dynamics.simulation import Command, FlexibleJointRobot, Laws
@@ -203,15 +218,20 @@ for name, laws in (('own', Laws()), ('drawn', Laws.drawn(3))):
     for quantity in ('true_q', 'true_dq', 'true_theta', 'true_dtheta', 'transmission_torque', 'friction', 'current'):
         found[f'{name} {quantity}'] = getattr(samples, quantity)
 np.savez(sys.argv[1], **found)
-'''
+"""
 
 
 def test_what_is_compiled_is_what_is_written(tmp_path):
-    """Inlined and specialised kernels give what Python gives with the same source, up to rounding that some hundred evaluations carry on."""
+    """Inlined and specialised kernels give what Python gives with the same source.
+
+    Up to rounding that some hundred evaluations carry on.
+    """
     results = []
     for disable in ('0', '1'):
         path = tmp_path / f'{disable}.npz'
-        subprocess.run([sys.executable, '-c', STEPS, path], env={**os.environ, 'NUMBA_DISABLE_JIT': disable}, check=True)
+        subprocess.run(
+            [sys.executable, '-c', STEPS, path], env={**os.environ, 'NUMBA_DISABLE_JIT': disable}, check=True
+        )
         results.append(np.load(path))
     for name in results[0].files:
         scale = np.abs(results[1][name]).max()
@@ -222,7 +242,7 @@ def test_the_own_engine_is_compiled_without_what_only_another_needs():
     robot = FlexibleJointRobot(seed=7)
     robot.step()
     assert any(types.none in signature for signature in engine.run.signatures)
-    assert all(isinstance(field, np.ndarray) for field in robot._work)
+    assert all(isinstance(field, np.ndarray) for field in workspace(robot.n))
 
 
 def test_seeds_decide_everything(waves):
@@ -252,9 +272,20 @@ def test_a_motion_that_is_no_number_any_more_is_an_error():
         robot.run(Command.torque(np.zeros((500, 6))))
 
 
-@pytest.mark.parametrize('wrong', [
-    {'rate': 10.0}, {'max_step': 1e-3}, {'heat_speed': -1.0}, {'feedback': 'both'}, {'gains': {'p': 1.0}}, {'gains': {'kp': -1.0}},
-    {'position': [0.0] * 5}, {'position': [np.nan] * 6}, {'source': '<robot name="x"><link name="a"/></robot>'}])
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        {'rate': 10.0},
+        {'max_step': 1e-3},
+        {'heat_speed': -1.0},
+        {'feedback': 'both'},
+        {'gains': {'p': 1.0}},
+        {'gains': {'kp': -1.0}},
+        {'position': [0.0] * 5},
+        {'position': [np.nan] * 6},
+        {'source': '<robot name="x"><link name="a"/></robot>'},
+    ],
+)
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(JointDynamicsError, match='expected'):
         FlexibleJointRobot(**wrong)
@@ -267,7 +298,11 @@ def test_a_joint_without_torque_limit_is_refused(gantry_urdf):
 
 def test_wrong_commands_are_refused():
     robot = FlexibleJointRobot()
-    for command in (Command.torque(np.zeros(5)), Command.torque([np.nan] * 6), Command.track(np.zeros((3, 6)), np.zeros((2, 6)))):
+    for command in (
+        Command.torque(np.zeros(5)),
+        Command.torque([np.nan] * 6),
+        Command.track(np.zeros((3, 6)), np.zeros((2, 6))),
+    ):
         with pytest.raises(JointDynamicsError, match='command: expected'):
             robot.run(command)
 

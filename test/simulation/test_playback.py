@@ -1,9 +1,10 @@
 """From a trajectory to a Recording."""
+
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation import FlexibleJointRobot, Trajectory, play, record, recording_of
+from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, record, recording_of
 
 
 def test_a_recording_holds_what_the_sensors_saw(waves):
@@ -35,9 +36,9 @@ def test_torque_instead_of_current_and_fewer_samples(waves):
 def test_a_robot_elsewhere_is_placed_at_the_start():
     robot = FlexibleJointRobot(seed=1)
     goal = robot.truth.position + 0.5
-    samples = play(robot, Trajectory([0.0, 0.1], [goal, goal]))
+    samples = play(robot, TrajectoryPoints([0.0, 0.1], [goal, goal]))
     assert np.abs(samples.true_q - goal).max() < 1e-4
-    stays = play(robot, Trajectory([0.0, 0.1], [robot.truth.position] * 2))
+    stays = play(robot, TrajectoryPoints([0.0, 0.1], [robot.truth.position] * 2))
     np.testing.assert_allclose(stays.true_theta[0], samples.true_theta[-1], atol=1e-5)
 
 
@@ -55,6 +56,6 @@ def test_blocks_do_not_show(waves, monkeypatch):
 def test_wrong_trajectories_are_refused():
     robot = FlexibleJointRobot(seed=1)
     with pytest.raises(JointDynamicsError, match='a trajectory of 6 joints'):
-        record(robot, Trajectory([1.0], [[0.0]]))
+        record(robot, TrajectoryPoints([1.0], [[0.0]]))
     with pytest.raises(JointDynamicsError, match='every >= 1'):
         recording_of(robot.step(), every=0)

@@ -1,4 +1,5 @@
 """Link side of the plant against pinocchio, which computes it in another way."""
+
 import numpy as np
 import pinocchio
 import pytest
@@ -32,7 +33,9 @@ def test_mass_matrix_and_bias_are_pinocchios(model):
     links, work, data = links_of(model), workspace(model.n), model.pinocchio.createData()
     for q, dq, _ in states(model.n):
         mass_and_bias(links, q, dq, work)
-        np.testing.assert_allclose(work.bias, pinocchio.nonLinearEffects(model.pinocchio, data, q, dq), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            work.bias, pinocchio.nonLinearEffects(model.pinocchio, data, q, dq), rtol=1e-9, atol=1e-9
+        )
         M = pinocchio.crba(model.pinocchio, data, q)
         np.testing.assert_allclose(work.M, np.triu(M) + np.triu(M, 1).T, rtol=1e-9, atol=1e-12)
 
@@ -49,8 +52,10 @@ def test_potential_energy_is_gravitys(model):
     links, work = links_of(model), workspace(model.n)
     h = 1e-6
     for q, _, _ in states(model.n, 5):
-        gradient = [(link_energy(links, q + h * e, 0 * q, work)[1] - link_energy(links, q - h * e, 0 * q, work)[1]) / (2 * h)
-                    for e in np.eye(model.n)]
+        gradient = [
+            (link_energy(links, q + h * e, 0 * q, work)[1] - link_energy(links, q - h * e, 0 * q, work)[1]) / (2 * h)
+            for e in np.eye(model.n)
+        ]
         np.testing.assert_allclose(gradient, model.gravity(q), rtol=1e-6, atol=1e-6)
 
 

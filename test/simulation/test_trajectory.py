@@ -1,14 +1,19 @@
 """Interpolation between trajectory points, as the joint trajectory controller does it."""
+
 import numpy as np
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation import Trajectory
+from joint_dynamics.simulation import TrajectoryPoints
 
 RNG = np.random.default_rng(6)
 TIME = np.array([0.5, 1.0, 2.2, 3.0])
 Q, DQ, DDQ, EFFORT = (RNG.normal(size=(4, 3)) for _ in range(4))
-FULL = {'linear': Trajectory(TIME, Q), 'cubic': Trajectory(TIME, Q, DQ), 'quintic': Trajectory(TIME, Q, DQ, DDQ, EFFORT)}
+FULL = {
+    'linear': TrajectoryPoints(TIME, Q),
+    'cubic': TrajectoryPoints(TIME, Q, DQ),
+    'quintic': TrajectoryPoints(TIME, Q, DQ, DDQ, EFFORT),
+}
 
 
 @pytest.mark.parametrize('kind', FULL)
@@ -39,8 +44,13 @@ def test_a_polynomial_of_its_degree_is_met_exactly():
     coefficients = RNG.normal(size=6)
 
     def exact(x, order=0):
-        return np.polynomial.Polynomial(coefficients[::-1]).deriv(order)(x) if order else np.polynomial.Polynomial(coefficients[::-1])(x)
-    trajectory = Trajectory(t, exact(t)[:, None], exact(t, 1)[:, None], exact(t, 2)[:, None])
+        return (
+            np.polynomial.Polynomial(coefficients[::-1]).deriv(order)(x)
+            if order
+            else np.polynomial.Polynomial(coefficients[::-1])(x)
+        )
+
+    trajectory = TrajectoryPoints(t, exact(t)[:, None], exact(t, 1)[:, None], exact(t, 2)[:, None])
     fine = np.linspace(0, 1.99, 200)
     at = trajectory.sample(fine)
     np.testing.assert_allclose(at.q[:, 0], exact(fine), atol=1e-10)
@@ -66,7 +76,7 @@ def test_the_first_segment_starts_where_the_robot_is():
     at = FULL['cubic'].from_here(here, moving).sample([0.0, 0.5])
     np.testing.assert_allclose(at.q, [here, Q[0]], atol=1e-12)
     np.testing.assert_allclose(at.dq, [moving, DQ[0]], atol=1e-12)
-    at_once = Trajectory([0.0, 1.0], Q[:2])
+    at_once = TrajectoryPoints([0.0, 1.0], Q[:2])
     assert at_once.from_here(here, moving) is at_once
 
 
@@ -76,16 +86,19 @@ def test_columns_and_delays():
     np.testing.assert_allclose(swapped.sample(TIME + 1.0).effort, EFFORT[:, [2, 0, 1]], atol=1e-12)
 
 
-@pytest.mark.parametrize(('arguments', 'message'), [
-    (([0.0, 1.0], [[0.0], [1.0], [2.0]]), 'one row of positions per point'),
-    (([], np.zeros((0, 1))), 'one row of positions per point'),
-    (([0.0, 0.0], [[0.0], [1.0]]), 'increase'),
-    (([-1.0, 0.0], [[0.0], [1.0]]), 'increase'),
-    (([0.0, np.nan], [[0.0], [1.0]]), 'increase'),
-    (([0.0, 1.0], [[0.0], [np.inf]]), 'finite q'),
-    (([0.0, 1.0], [[0.0], [1.0]], [[0.0, 1.0]]), 'dq of shape'),
-    (([0.0, 1.0], [[0.0], [1.0]], None, [[0.0], [1.0]]), 'velocities where accelerations'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (([0.0, 1.0], [[0.0], [1.0], [2.0]]), 'one row of positions per point'),
+        (([], np.zeros((0, 1))), 'one row of positions per point'),
+        (([0.0, 0.0], [[0.0], [1.0]]), 'increase'),
+        (([-1.0, 0.0], [[0.0], [1.0]]), 'increase'),
+        (([0.0, np.nan], [[0.0], [1.0]]), 'increase'),
+        (([0.0, 1.0], [[0.0], [np.inf]]), 'finite q'),
+        (([0.0, 1.0], [[0.0], [1.0]], [[0.0, 1.0]]), 'dq of shape'),
+        (([0.0, 1.0], [[0.0], [1.0]], None, [[0.0], [1.0]]), 'velocities where accelerations'),
+    ],
+)
 def test_what_is_no_trajectory_is_refused(arguments, message):
     with pytest.raises(JointDynamicsError, match=message):
-        Trajectory(*arguments)
+        TrajectoryPoints(*arguments)

@@ -1,4 +1,5 @@
 """The UR5e that ships with the package."""
+
 import numpy as np
 import pinocchio
 import pytest
@@ -8,7 +9,14 @@ from joint_dynamics.simulation import FlexibleJointRobot, ur5e_description, ur5e
 
 HALF = np.pi / 2
 #: Standard Denavit-Hartenberg table of the manufacturer: d, a, alpha.
-DH = [(0.1625, 0.0, HALF), (0.0, -0.425, 0.0), (0.0, -0.3922, 0.0), (0.1333, 0.0, HALF), (0.0997, 0.0, -HALF), (0.0996, 0.0, 0.0)]
+DH = [
+    (0.1625, 0.0, HALF),
+    (0.0, -0.425, 0.0),
+    (0.0, -0.3922, 0.0),
+    (0.1333, 0.0, HALF),
+    (0.0997, 0.0, -HALF),
+    (0.0996, 0.0, 0.0),
+]
 
 
 @pytest.fixture(scope='module')
@@ -23,13 +31,22 @@ def test_it_has_the_kinematics_of_the_denavit_hartenberg_table(model):
         pose = np.diag([-1.0, -1.0, 1.0, 1.0])
         for angle, (d, a, alpha) in zip(q, DH, strict=True):
             c, s, ca, sa = np.cos(angle), np.sin(angle), np.cos(alpha), np.sin(alpha)
-            pose = pose @ np.array([[c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [0, sa, ca, d], [0, 0, 0, 1]])
+            pose = pose @ np.array(
+                [[c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [0, sa, ca, d], [0, 0, 0, 1]]
+            )
         pinocchio.framesForwardKinematics(model.pinocchio, data, q)
         np.testing.assert_allclose(data.oMf[frame].homogeneous, pose, atol=1e-12)
 
 
 def test_names_limits_and_masses(model):
-    assert model.joint_names == ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
+    assert model.joint_names == (
+        'shoulder_pan_joint',
+        'shoulder_lift_joint',
+        'elbow_joint',
+        'wrist_1_joint',
+        'wrist_2_joint',
+        'wrist_3_joint',
+    )
     np.testing.assert_allclose(model.limits.effort, [150, 150, 150, 28, 28, 28])
     np.testing.assert_allclose(model.limits.velocity, np.pi)
     np.testing.assert_allclose(model.limits.upper, [2 * np.pi, 2 * np.pi, np.pi, 2 * np.pi, 2 * np.pi, 2 * np.pi])
@@ -41,7 +58,9 @@ def test_a_prefix_goes_before_every_name(model):
     assert prefixed.joint_names == tuple(f'left_{name}' for name in model.joint_names)
     np.testing.assert_array_equal(prefixed.parameters, model.parameters)
     assert 'link="base' not in ur5e_description('left_')
-    np.testing.assert_array_equal(FlexibleJointRobot(ur5e_description('left_')).truth.position, FlexibleJointRobot().truth.position)
+    np.testing.assert_array_equal(
+        FlexibleJointRobot(ur5e_description('left_')).truth.position, FlexibleJointRobot().truth.position
+    )
 
 
 def test_every_link_can_exist(model):
@@ -68,6 +87,7 @@ def test_housings_keep_clear_of_each_other_at_home_and_touch_when_folded(model):
     def clearance(q):
         pinocchio.computeDistances(model.pinocchio, data, geometry, shapes, np.asarray(q, dtype=float))
         return min(result.min_distance for result in shapes.distanceResults)
+
     assert clearance(FlexibleJointRobot().truth.position) > 0.02
     assert clearance([0, -HALF, 0, -HALF, 0, 0]) > 0.02
     assert clearance([0, -1.5, 3.0, -1.5, 0, 0]) < 0.0

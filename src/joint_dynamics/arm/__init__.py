@@ -1,7 +1,14 @@
-"""The arm as identified: one model from a dynamics description and one motor torque, for whole recordings and sample by sample (docs/arm.md)."""
+"""The arm as identified: one model from a dynamics description and one motor torque.
+
+For whole recordings and sample by sample (docs/arm.md).
+"""
+
 from joint_dynamics.arm.arm import Arm
 from joint_dynamics.arm.coupled import CoupledDrives
 from joint_dynamics.arm.described_terms import DescribedTerms
+from joint_dynamics.arm.friction_detail import FrictionDetail
+from joint_dynamics.arm.friction_scale import apply_friction_scale
+from joint_dynamics.arm.steady_friction import SteadyFriction
 from joint_dynamics.arm.stream import MotorTorque
 from joint_dynamics.arm.term_columns import FRICTION, Motion, slip_of
 from joint_dynamics.arm.terms import (
@@ -18,6 +25,25 @@ from joint_dynamics.arm.transmission import Transmission
 from joint_dynamics.arm.validity import RangeWatch, Validity
 
 __all__ = [
-    'FRICTION', 'RELUCTANCE', 'Arm', 'CoupledDrives', 'DescribedTerms', 'Motion', 'MotorTorque', 'RangeWatch', 'Term', 'Transmission', 'Validity',
-    'fourier_term', 'friction_term', 'function_term', 'hysteresis_term', 'slip_of', 'stribeck_term', 'terms_from_config',
+    'FRICTION',
+    'RELUCTANCE',
+    'Arm',
+    'CoupledDrives',
+    'DescribedTerms',
+    'FrictionDetail',
+    'Motion',
+    'MotorTorque',
+    'RangeWatch',
+    'SteadyFriction',
+    'Term',
+    'Transmission',
+    'Validity',
+    'apply_friction_scale',
+    'fourier_term',
+    'friction_term',
+    'function_term',
+    'hysteresis_term',
+    'slip_of',
+    'stribeck_term',
+    'terms_from_config',
 ]

@@ -1,32 +1,29 @@
 """The arm as identified, in one frozen object, and the torque its motors have to give for a motion.
 
-    τ_m = τ_J + τ_rotor(θ̈) + f(θ, θ̇, τ_J, T) + Σ terms,      τ_J = M(q) q̈ + C q̇ + g        (with payload and mounting)
-    τ_rotor = B θ̈ + coupled rotors,      f = α1 F(τ_J) H(θ) + α2 θ̇ + F_v(θ̇, T) + coupled friction      [M6 eq 3-24, G eq 24-25]
+    τ_m = τ_J + τ_rotor(θ̈) + f(θ, θ̇, τ_J, T) + Σ terms,      τ_J = M(q) q̈ + C q̇ + g
+        (with payload and mounting)
+    τ_rotor = B θ̈ + coupled rotors,      f = α1 F(τ_J) H(θ) + α2 θ̇ + F_v(θ̇, T) + coupled friction
+        [M6 eq 3-24, G eq 24-25]
 
 θ is the motor side, reflected. Where it is not given the motor is taken to move as the link does, but for its angle, on
-which the hysteresis
-lives: θ = q + φ(τ_J) + θ̃. Every function takes single states (n,) and recordings (N, n) through the same lines. `load`
-is the τ_J that friction
-and terms depend on; whoever measures it (the estimator) may give it.
+which the hysteresis lives: θ = q + φ(τ_J) + θ̃. Every function takes single states (n,) and recordings (N, n) through
+the same lines. `load` is the τ_J that friction and terms depend on; whoever measures it (the estimator) may give it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from joint_dynamics.arm.coupled import CoupledDrives
-from joint_dynamics.arm.described_terms import DescribedTerms
-from joint_dynamics.arm.fields import complete
-from joint_dynamics.arm.transmission import Transmission
-from joint_dynamics.arm.validity import Validity
+from joint_dynamics.arm.fields import ArmFields
+from joint_dynamics.arm.reading import read, read_joints
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 from joint_dynamics.robot import RigidBody, RobotModel, StandardParameters
 from joint_dynamics.robot.newton_euler import rigid_torque
 from joint_dynamics.robot.standard_parameters import point_mass
@@ -34,91 +31,69 @@ from joint_dynamics.robot.standard_parameters import point_mass
 if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
 
-# Given as an array or None, kept as an array after the checks.
-Values = Any
-
 
 @dataclass(frozen=True)
-class Arm:
+class Arm(ArmFields):
     """A robot arm of n joints; all values on the joint side, in the robot's joint order.
 
-    Attributes:
-        robot: kinematics, limits, names, mounting, coupling. parameters: (14 n + …,) standard parameters, of which
-        links and coupled motors
-            count; None: those of the URDF.
-        rotor_inertia: B (n,) kg·m²; None: the Ia of `parameters`. rotor_identifiable: (n,) bool, whether B was told
-        apart from the link's ZZ.
-        drive_gain: K_τ (n,) N·m/A, NaN where unknown (then no current can be commanded or read).
-        friction: friction on the motor coordinate, or None. friction_described: (n,) bool, which joints have one of
-        their own.
-        friction_scale: present α = [α1, α2] (n, 2) of the friction, nominal [1, 0] [M6 eq 24].
-        terms: further torque: springs, counterbalances, friction beyond the model.
-        stiffness: of the transmissions, or None (rigid). stiffness_described: (n,) bool. damping: D (n,) N·m·s/rad.
-        kinematic_error: θ̃(θ), rad, or None. backlash: 𝓑(θ), half the lost motion that was measured, rad, or None.
-        payload: (10,) inertial parameters of what hangs on the last link, in the last joint's frame, beside
-        `parameters`.
-        validity: where the friction was checked, or None; beyond, it is the friction at the limit, all of it but that of
-        coupled motors.
-        remarks: what of a description this arm does not use, or uses in another way than it stands there, each naming
-        field and joint.
+    Attributes
+    ----------
+    robot
+        kinematics, limits, names, mounting, coupling. parameters: (14 n + …,) standard parameters, of which links and
+        coupled motors count; None: those of the URDF.
+    rotor_inertia
+        B (n,) kg·m²; None: the Ia of `parameters`. rotor_identifiable: (n,) bool, whether B was told apart from the
+        link's ZZ.
+    drive_gain
+        K_τ (n,) N·m/A, NaN where unknown (then no current can be commanded or read).
+    friction
+        friction on the motor coordinate, or None. friction_described: (n,) bool, which joints have one of their own.
+        friction_details: (n,) FrictionDetail, how sure it is and what it is in each direction alone; empty: not known.
+    friction_scale
+        present α = [α1, α2] (n, 2) of the friction, nominal [1, 0] [M6 eq 24].
+    terms
+        further torque: springs, counterbalances, friction beyond the model.
+    stiffness
+        of the transmissions, or None (rigid). stiffness_described: (n,) bool. damping: D (n,) N·m·s/rad.
+    kinematic_error
+        θ̃(θ), rad, or None. backlash: 𝓑(θ), half the lost motion that was measured, rad, or None.
+    payload
+        (10,) inertial parameters of what hangs on the last link, in the last joint's frame, beside `parameters`.
+    validity
+        where the friction was checked, or None; beyond, it is the friction at the limit, all of it but that of coupled
+        motors.
+    remarks
+        what of a description this arm does not use, or uses in another way than it stands there, each naming field and
+        joint.
 
     Raises JointDynamicsError for shapes that do not fit and numbers that are not finite.
 
     """
 
-    robot: RobotModel
-    parameters: Values = None
-    rotor_inertia: Values = None
-    drive_gain: Values = None
-    friction: FrictionModel | None = None
-    friction_scale: Values = None
-    stiffness: TorsionalStiffness | None = None
-    damping: Values = None
-    kinematic_error: PeriodicMap | None = None
-    backlash: PeriodicMap | None = None
-    terms: DescribedTerms = field(default_factory=DescribedTerms)
-    payload: Values = None
-    rotor_identifiable: Values = None
-    friction_described: Values = None
-    stiffness_described: Values = None
-    validity: Validity | None = None
-    remarks: tuple[str, ...] = ()
-    transmission: Transmission = field(init=False, repr=False, compare=False)
-    coupled: CoupledDrives | None = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        complete(self)
-
     @classmethod
     def from_description(
         cls, robot: RobotModel | None, description: DynamicsDescription, *, payload: bool | None = None
     ) -> Arm:
-        """Build from a dynamics description, joints by name: the one place where its meaning is decided (docs/dynamics_description.md).
+        """Build from a dynamics description, joints by name.
+
+        The one place where its meaning is decided (docs/dynamics_description.md).
 
         robot: the robot it is for; None: the one the description carries. Its mounting and coupling go before the
-        description's where it states
-        them. payload: whether the described payload hangs on the arm; None: as the description says. Raises
-        JointDynamicsError where the
-        description does not fit the robot, or has a field that cannot be honoured.
+        description's where it states them. payload: whether the described payload hangs on the arm; None: as the
+        description says. Raises JointDynamicsError where the description does not fit the robot, or has a field that
+        cannot be honoured.
         """
-        from joint_dynamics.arm.reading import read
-
         return cls(**read(robot, description, payload))
 
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return self.robot.n
+    @classmethod
+    def of_joints(cls, description: DynamicsDescription) -> Arm:
+        """Build what a description says of the joints alone, for one that may carry no kinematics.
 
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Joints in the robot's order."""
-        return self.robot.joint_names
-
-    @cached_property
-    def effort_limit(self) -> NDArray:
-        """Largest motor torque (n,) N·m as the URDF states it; infinite where it states none (or 0)."""
-        return np.where(self.robot.limits.effort > 0, self.robot.limits.effort, np.inf)
+        Without kinematics its links weigh nothing and no limit is known: drives and friction are all it has.
+        """
+        if {'urdf', 'mdh'} & set(description.document['robot']):
+            return cls.from_description(None, description)
+        return cls(**read_joints(description))
 
     @cached_property
     def standard(self) -> StandardParameters:
@@ -134,11 +109,11 @@ class Arm:
         return self.robot.rigid_body(self.standard.values)
 
     def carrying(self, body: ArrayLike) -> Arm:
-        """Return the arm with a payload of ten inertial parameters, in the last joint's frame, in the place of the present one."""
+        """Return the arm with a payload of ten inertial parameters (last joint's frame) in the place of its own."""
         return replace(self, payload=np.array(body, dtype=float))
 
     def with_payload(self, mass: float, center: Sequence[float] | ArrayLike = (0.0, 0.0, 0.0)) -> Arm:
-        """Return the arm with a point mass (kg) at `center` (m, in the frame of the last joint) added to what it carries [G II.B]."""
+        """Return the arm with a point mass (kg) at `center` (m, last joint's frame) added to its payload [G II.B]."""
         position = np.asarray(center, dtype=float)
         if position.shape != (3,) or not np.all(np.isfinite(position)) or not (np.isfinite(mass) and mass >= 0):
             raise JointDynamicsError(
@@ -147,39 +122,38 @@ class Arm:
         return self.carrying(self.payload + point_mass(mass, position))
 
     def check_drives(self) -> None:
-        """Raise JointDynamicsError for a rotor inertia below zero, which identification may leave where it cannot tell it: no law bears it."""
+        """Raise JointDynamicsError for a rotor inertia below zero, which identification may leave and no law bears."""
         for name, value in zip(self.joint_names, self.rotor_inertia, strict=True):
             if value < 0:
                 raise JointDynamicsError(f'arm: expected joints.{name}.rotor_inertia >= 0, found {value:.4g} kg·m²')
 
     # The parts of the torque, for arrays (…, n).
 
-    def link_torque(self, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArray:
+    def link_torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
         """Return τ_J of one state (n,) or of a recording (N, n), N·m."""
         if q.ndim == 1:
             return self.rigid.inverse_dynamics(q, dq, ddq)
         q, dq, ddq = (np.ascontiguousarray(array.T) for array in (q, dq, ddq))
         return rigid_torque(self.robot.chain, q, dq, ddq, self.standard.links).T
 
-    def rotor_torque(self, acceleration: NDArray) -> NDArray:
+    def rotor_torque(self, acceleration: FloatArray) -> FloatArray:
         """Return what the rotors take at motor-side accelerations θ̈ rad/s², N·m."""
         own = self.rotor_inertia * acceleration
         return own if self.coupled is None else own + self.coupled.rotors(acceleration)
 
     def friction_torque(
         self,
-        H: NDArray,
-        speed: NDArray,
-        load: NDArray,
+        H: FloatArray,
+        speed: FloatArray,
+        load: FloatArray,
         temperature: ArrayLike | None = None,
-        scale: NDArray | None = None,
-        warmth: NDArray | None = None,
-    ) -> NDArray:
+        scale: FloatArray | None = None,
+        temperature_factor: FloatArray | None = None,
+    ) -> FloatArray:
         """Return α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) and the coupled motors' friction, N·m.
 
         H: of `slip_direction`. scale: α (n, 2) in the place of the arm's own; temperature: °C, None: that without
-        effect; warmth: the
-        friction's `warmth` at it, where that is known already.
+        effect; temperature_factor: the friction's `temperature_factor` at it, where that is known already.
         """
         turning = speed
         if self.validity is not None:
@@ -189,11 +163,14 @@ class Arm:
         else:
             alpha = self.friction_scale if scale is None else scale
             found = alpha[:, 0] * self.friction.dry(H, speed, load) + alpha[:, 1] * speed
-            found = found + self.friction.speed_part(H, speed, temperature, warmth)
+            found = found + self.friction.speed_part(H, speed, temperature, temperature_factor)
         return found if self.coupled is None else found + self.coupled.friction(turning)
 
-    def slip_direction(self, theta: NDArray, speed: NDArray) -> NDArray:
-        """Return H of a recording (N, n): of the hysteresis, undeformed at the first sample, or sgn θ̇ where there is none."""
+    def slip_direction(self, theta: FloatArray, speed: FloatArray) -> FloatArray:
+        """Return H of a recording (N, n).
+
+        Of the hysteresis, undeformed at the first sample, or sgn θ̇ where there is none.
+        """
         if self.friction is None or self.friction.maxwell_slip is None:
             return np.sign(speed)
         slip = self.friction.maxwell_slip.copy()
@@ -202,15 +179,18 @@ class Arm:
 
     def drive_torque(
         self,
-        H: NDArray,
-        q: NDArray,
-        speed: NDArray,
-        acceleration: NDArray,
-        load: NDArray,
-        temperature: NDArray | None = None,
-        scale: NDArray | None = None,
-    ) -> NDArray:
-        """Return τ_m − τ_J, N·m: rotors, friction and further terms at link angles q rad, motor speeds rad/s and accelerations rad/s²."""
+        H: FloatArray,
+        q: FloatArray,
+        speed: FloatArray,
+        acceleration: FloatArray,
+        load: FloatArray,
+        temperature: FloatArray | None = None,
+        scale: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return τ_m − τ_J, N·m: rotors, friction and further terms at link angles q rad.
+
+        Motor speeds rad/s and accelerations rad/s².
+        """
         total = self.rotor_torque(acceleration) + self.friction_torque(H, speed, load, temperature, scale)
         return total + self.terms.torque(q, speed, load, H, temperature) if self.terms else total
 
@@ -218,17 +198,19 @@ class Arm:
 
     def motor_torque(
         self,
-        q: NDArray,
-        dq: NDArray,
-        ddq: NDArray,
+        q: FloatArray,
+        dq: FloatArray,
+        ddq: FloatArray,
         *,
-        theta: NDArray | None = None,
-        dtheta: NDArray | None = None,
-        ddtheta: NDArray | None = None,
-        temperature: NDArray | None = None,
-        load: NDArray | None = None,
-    ) -> NDArray:
-        """Return τ_m (N, n) N·m of a recording (N, n) in rad, rad/s, rad/s², °C; the hysteresis is undeformed at the first sample.
+        theta: FloatArray | None = None,
+        dtheta: FloatArray | None = None,
+        ddtheta: FloatArray | None = None,
+        temperature: FloatArray | None = None,
+        load: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return τ_m (N, n) N·m of a recording (N, n) in rad, rad/s, rad/s², °C.
+
+        The hysteresis is undeformed at the first sample.
 
         theta, dtheta, ddtheta: motor side, reflected; None: see the module. load: τ_J for friction and terms; None:
         that of the rigid bodies.
@@ -240,18 +222,21 @@ class Arm:
 
     def transmission_torque(
         self,
-        motor_torque: NDArray,
-        q: NDArray,
-        dq: NDArray,
-        ddq: NDArray,
+        motor_torque: FloatArray,
+        q: FloatArray,
+        dq: FloatArray,
+        ddq: FloatArray,
         *,
-        theta: NDArray | None = None,
-        dtheta: NDArray | None = None,
-        ddtheta: NDArray | None = None,
-        temperature: NDArray | None = None,
-        load: NDArray | None = None,
-    ) -> NDArray:
-        """Return τ_J (N, n) N·m that measured motor torque (N, n) leaves for the links: the inverse of `motor_torque`."""
+        theta: FloatArray | None = None,
+        dtheta: FloatArray | None = None,
+        ddtheta: FloatArray | None = None,
+        temperature: FloatArray | None = None,
+        load: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return τ_J (N, n) N·m that measured motor torque (N, n) leaves for the links.
+
+        The inverse of `motor_torque`.
+        """
         tau_J = self.link_torque(q, dq, ddq)
         return motor_torque - self._drives(
             tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature
@@ -259,17 +244,16 @@ class Arm:
 
     def _drives(
         self,
-        load: NDArray,
-        tau_J: NDArray,
-        q: NDArray,
-        dq: NDArray,
-        ddq: NDArray,
-        theta: NDArray | None,
-        dtheta: NDArray | None,
-        ddtheta: NDArray | None,
-        temperature: NDArray | None,
-    ) -> NDArray:
+        load: FloatArray,
+        tau_J: FloatArray,
+        q: FloatArray,
+        dq: FloatArray,
+        ddq: FloatArray,
+        theta: FloatArray | None,
+        dtheta: FloatArray | None,
+        ddtheta: FloatArray | None,
+        temperature: FloatArray | None,
+    ) -> FloatArray:
         theta = self.transmission.motor_angle(q, tau_J) if theta is None else theta
         speed, acceleration = dq if dtheta is None else dtheta, ddq if ddtheta is None else ddtheta
         return self.drive_torque(self.slip_direction(theta, speed), q, speed, acceleration, load, temperature)
-

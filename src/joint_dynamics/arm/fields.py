@@ -1,88 +1,134 @@
-"""What the fields of an `Arm` have to be, and what they are where none is given."""
+"""What an `Arm` is made of: what its fields have to be, and what they are where none is given."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm.coupled import CoupledDrives
+from joint_dynamics.arm.described_terms import DescribedTerms
+from joint_dynamics.arm.friction_detail import FrictionDetail
 from joint_dynamics.arm.transmission import Transmission
+from joint_dynamics.arm.validity import Validity
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import TorsionalStiffness
-from joint_dynamics.robot import INERTIAL, StandardParameters
+from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
 from joint_dynamics.robot.standard_parameters import parameter_names
 
-if TYPE_CHECKING:
-    from joint_dynamics.arm.arm import Arm
+# Given as an array or None, kept as an array after the checks.
+Values = Any
 
 
-def complete(arm: Arm) -> None:
-    """Check the fields of an `Arm` under construction, turn them into arrays, put defaults in, and add what follows from them."""
-    n, p = arm.robot.n, len(arm.robot.parameter_names)
-    values = arm.robot.parameters if arm.parameters is None else np.array(arm.parameters, dtype=float)
-    if values is None or values.shape not in ((len(parameter_names(n)),), (p,)) or not np.all(np.isfinite(values)):
-        raise JointDynamicsError(
-            f'arm: expected {p} finite standard parameters, found '
-            f'{"none" if values is None else values.shape[0]}: the URDF has no inertials and no others are given'
+@dataclass(frozen=True)
+class ArmFields:
+    """The fields of an `Arm`, where they are explained: checked, turned into arrays, with their defaults.
+
+    `transmission` and `coupled` follow from them.
+    """
+
+    robot: RobotModel
+    parameters: Values = None
+    rotor_inertia: Values = None
+    drive_gain: Values = None
+    friction: FrictionModel | None = None
+    friction_scale: Values = None
+    stiffness: TorsionalStiffness | None = None
+    damping: Values = None
+    kinematic_error: PeriodicMap | None = None
+    backlash: PeriodicMap | None = None
+    terms: DescribedTerms = field(default_factory=DescribedTerms)
+    payload: Values = None
+    rotor_identifiable: Values = None
+    friction_described: Values = None
+    stiffness_described: Values = None
+    validity: Validity | None = None
+    friction_details: tuple[FrictionDetail, ...] = ()
+    remarks: tuple[str, ...] = ()
+    transmission: Transmission = field(init=False, repr=False, compare=False)
+    coupled: CoupledDrives | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n, p = self.robot.n, len(self.robot.parameter_names)
+        values = self.robot.parameters if self.parameters is None else np.array(self.parameters, dtype=float)
+        if values is None or values.shape not in ((len(parameter_names(n)),), (p,)) or not np.all(np.isfinite(values)):
+            raise JointDynamicsError(
+                f'arm: expected {p} finite standard parameters, found '
+                f'{"none" if values is None else values.shape[0]}: the URDF has no inertials and no others are given'
+            )
+        object.__setattr__(self, 'parameters', np.concatenate([values, np.zeros(p - len(values))]))
+        _array(self, 'rotor_inertia', StandardParameters(values, n).rotor_inertia)
+        _array(self, 'drive_gain', np.full(n, np.nan), finite=False)
+        _array(self, 'damping', np.zeros(n))
+        _array(self, 'friction_scale', np.tile([1.0, 0.0], (n, 1)))
+        _array(self, 'payload', np.zeros(len(INERTIAL)))
+        for name, known in (
+            ('rotor_identifiable', True),
+            ('friction_described', self.friction is not None),
+            ('stiffness_described', self.stiffness is not None),
+        ):
+            given = getattr(self, name)
+            object.__setattr__(self, name, np.full(n, known) if given is None else np.array(given, dtype=bool))
+        if np.any(self.damping < 0) or np.any(self.drive_gain == 0):
+            raise JointDynamicsError(
+                'arm: expected damping >= 0 and drive gains other than 0, found '
+                f'{self.damping.tolist()} and {self.drive_gain.tolist()}'
+            )
+        for name in ('friction', 'kinematic_error', 'backlash'):
+            part = getattr(self, name)
+            if part is not None and part.joints not in (n, None):
+                raise JointDynamicsError(f'arm: expected {name} of {n} joints, found {part.joints}')
+        if self.stiffness is not None:
+            object.__setattr__(self, 'stiffness', _of_all_joints(self.stiffness, n))
+        if self.validity is not None:
+            _hold(self)
+        if self.friction is not None and np.any(self.effort_limit < self.friction.parameters['tau_max']):
+            # Load beyond what the joint is built for is a defect of the motion; friction must not run away with it.
+            bounds = np.minimum(self.friction.parameters['tau_max'], self.effort_limit)
+            object.__setattr__(self, 'friction', self.friction.bounded(bounds))
+        coupled = StandardParameters(self.parameters, n).coupled
+        # Plain attributes, for loops at a controller's rate.
+        object.__setattr__(self, 'transmission', Transmission(self.stiffness, self.kinematic_error))
+        object.__setattr__(
+            self,
+            'coupled',
+            CoupledDrives(self.robot.coupling, coupled)
+            if self.robot.coupling is not None and np.any(coupled)
+            else None,
         )
-    object.__setattr__(arm, 'parameters', np.concatenate([values, np.zeros(p - len(values))]))
-    _array(arm, 'rotor_inertia', StandardParameters(values, n).rotor_inertia)
-    _array(arm, 'drive_gain', np.full(n, np.nan), finite=False)
-    _array(arm, 'damping', np.zeros(n))
-    _array(arm, 'friction_scale', np.tile([1.0, 0.0], (n, 1)))
-    _array(arm, 'payload', np.zeros(len(INERTIAL)))
-    for name, known in (
-        ('rotor_identifiable', True),
-        ('friction_described', arm.friction is not None),
-        ('stiffness_described', arm.stiffness is not None),
-    ):
-        given = getattr(arm, name)
-        object.__setattr__(arm, name, np.full(n, known) if given is None else np.array(given, dtype=bool))
-    if np.any(arm.damping < 0) or np.any(arm.drive_gain == 0):
-        raise JointDynamicsError(
-            'arm: expected damping >= 0 and drive gains other than 0, found '
-            f'{arm.damping.tolist()} and {arm.drive_gain.tolist()}'
-        )
-    for name in ('friction', 'kinematic_error', 'backlash'):
-        part = getattr(arm, name)
-        if part is not None and part.joints not in (n, None):
-            raise JointDynamicsError(f'arm: expected {name} of {n} joints, found {part.joints}')
-    if arm.stiffness is not None:
-        object.__setattr__(arm, 'stiffness', _of_all_joints(arm.stiffness, n))
-    if arm.validity is not None:
-        _hold(arm)
-    if arm.friction is not None and np.any(arm.effort_limit < arm.friction.parameters['tau_max']):
-        # Load beyond what the joint is built for is a defect of the motion; friction must not run away with it.
-        bounds = np.minimum(arm.friction.parameters['tau_max'], arm.effort_limit)
-        object.__setattr__(arm, 'friction', arm.friction.bounded(bounds))
-    coupled = StandardParameters(arm.parameters, n).coupled
-    # Plain attributes, for loops at a controller's rate.
-    object.__setattr__(arm, 'transmission', Transmission(arm.stiffness, arm.kinematic_error))
-    object.__setattr__(
-        arm,
-        'coupled',
-        CoupledDrives(arm.robot.coupling, coupled)
-        if arm.robot.coupling is not None and np.any(coupled)
-        else None,
-    )
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.robot.n
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints in the robot's order."""
+        return self.robot.joint_names
+
+    @cached_property
+    def effort_limit(self) -> FloatArray:
+        """Largest motor torque (n,) N·m as the URDF states it; infinite where it states none (or 0)."""
+        return np.where(self.robot.limits.effort > 0, self.robot.limits.effort, np.inf)
 
 
-def _hold(arm: Arm) -> None:
+def _hold(arm: ArmFields) -> None:
     """Let friction and terms know the range of validity, where what it bounds matters to them."""
     loaded, warm = np.zeros((2, arm.n), dtype=bool)
     if arm.friction is not None:
         loaded |= arm.friction.depends_on_load
         warm |= arm.friction.depends_on_temperature
-    for j, term, _ in arm.terms.parts:
+    for j, term, _ in arm.terms.entries:
         loaded[j] |= 'load' in term.needs
         warm[j] |= 'temperature' in term.needs
     assert arm.validity is not None
     if arm.validity.speed.shape != (arm.n,):
         raise JointDynamicsError(f'arm: expected validity of {arm.n} joints, found {len(arm.validity.speed)}')
-    validity = arm.validity.mattering(loaded, warm)
+    validity = arm.validity.only_where_dependent(loaded, warm)
     object.__setattr__(arm, 'validity', validity)
     object.__setattr__(arm, 'terms', replace(arm.terms, validity=validity))
     if arm.friction is not None:
@@ -94,7 +140,7 @@ def _hold(arm: Arm) -> None:
         )
 
 
-def _array(arm: Arm, name: str, default: NDArray, *, finite: bool = True) -> None:
+def _array(arm: ArmFields, name: str, default: FloatArray, *, finite: bool = True) -> None:
     value = getattr(arm, name)
     array = default.copy() if value is None else np.array(value, dtype=float)
     if array.shape != default.shape or (finite and not np.all(np.isfinite(array))):

@@ -1,20 +1,21 @@
 """What each field of a dynamics description means for the arm; nothing is dropped without a word.
 
 A field is honoured, or refused, or there is a remark that names it and the joint. What belongs to the document alone
-(provenance, deviations,
-ranges that data covered) is in `DOCUMENTATION`.
+(provenance, deviations, ranges that data covered) is in `DOCUMENTATION`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm.described_terms import DescribedTerms
+from joint_dynamics.arm.friction_detail import FrictionDetail
 from joint_dynamics.arm.terms import terms_from_config
 from joint_dynamics.arm.validity import Validity
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, TorsionalStiffness
 from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
@@ -63,7 +64,8 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
     for name in names:
         if 'directions' in description.joint(name).get('friction', {}):
             remarks.append(
-                f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions together'
+                f'joints.{name}.friction.directions: not used in torques, which take the parameters of both directions'
+                ' together'
             )
         for field, why in (
             ('gear_ratio', 'motor signals are reflected by the input settings'),
@@ -79,6 +81,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
         'friction': friction,
         'friction_scale': description.scale(names),
         'friction_described': rubs,
+        'friction_details': tuple(_detail(description, name) for name in names),
         'stiffness': _stiffness(description, names, stiff, remarks),
         'stiffness_described': stiff,
         'damping': description.values('damping', names, 0.0),
@@ -94,12 +97,29 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
     }
 
 
+def read_joints(description: DynamicsDescription) -> dict[str, Any]:
+    """Return the fields of an `Arm` of a description without kinematics; see `Arm.of_joints`."""
+    document, names = description.document, description.joint_names
+    coupling = document['robot'].get('coupling')
+    table = {'joints': [{'name': name, 'alpha': 0.0, 'a': 0.0, 'd': 0.0, 'theta': 0.0} for name in names]}
+    robot = RobotModel.from_mdh(table, coupling=coupling)
+    bare = type(description)({'robot': {'joint_names': list(names)}, 'joints': document['joints']})
+    parameters = StandardParameters(np.zeros(len(robot.parameter_names)), robot.n)
+    given = document.get('inertial', {}).get('coupling', {})
+    if robot.coupling is not None:
+        parameters.coupled[:] = [given.get(name, 0.0) for name in robot.coupling.parameter_names]
+    return {**read(robot, bare, False), 'parameters': parameters.values}
+
+
 def _any(description: DynamicsDescription, names: tuple[str, ...], key: str) -> bool:
     return any(key in description.joint(name) for name in names)
 
 
 def _standing(robot: RobotModel | None, description: DynamicsDescription, remarks: list[str]) -> RobotModel:
-    """Return the robot as it is mounted and its drives are coupled; raise JointDynamicsError where it is not the description's robot."""
+    """Return the robot as it is mounted and its drives are coupled.
+
+    Raise JointDynamicsError where it is not the description's robot.
+    """
     document = description.document
     if robot is None:
         return description.robot_model()
@@ -131,25 +151,24 @@ def _standing(robot: RobotModel | None, description: DynamicsDescription, remark
     return robot.standing(mounting if turned else None, coupling) if turned or coupling is not None else robot
 
 
-def _parameters(robot: RobotModel, description: DynamicsDescription, remarks: list[str]) -> NDArray | None:
+def _parameters(robot: RobotModel, description: DynamicsDescription, remarks: list[str]) -> FloatArray | None:
     if 'inertial' not in description.document:
         return robot.parameters
-    values = description.standard_parameters(robot, friction=False)
+    values = description.standard_parameters(robot)
     given = description.document['inertial'].get('coupling', {})
     known = [] if robot.coupling is None else robot.coupling.parameter_names
-    unknown = sorted(set(given) - set(known))
+    unknown = sorted(set(given) - set(known), key=str)
     if unknown:
         raise JointDynamicsError(
             f'arm: inertial.coupling.{unknown[0]}: expected a coupled motor of robot.coupling '
             f'({", ".join(known) or "there is none"}), found another one'
         )
-    StandardParameters(values, robot.n).coupled[:] = [given.get(name, 0.0) for name in known]
     return values
 
 
 def _friction(
     description: DynamicsDescription, names: tuple[str, ...], remarks: list[str]
-) -> tuple[FrictionModel | None, NDArray]:
+) -> tuple[FrictionModel | None, FloatArray]:
     parts = [description.joint(name).get('friction') for name in names]
     rubs = np.array([part is not None for part in parts])
     if not rubs.any():
@@ -172,8 +191,25 @@ def _friction(
     return FrictionModel.from_dicts(documents, maps), rubs
 
 
+def _detail(description: DynamicsDescription, name: str) -> FrictionDetail:
+    part = description.joint(name).get('friction', {})
+    directions = part.get('directions', {})
+    for side, own in directions.items() if isinstance(directions, Mapping) else [(None, directions)]:
+        numbers = isinstance(own, Mapping) and {'F_C', 'F_V1'} <= set(own)
+        if side not in ('positive', 'negative') or not numbers or not all(map(_is_number, own.values())):
+            raise JointDynamicsError(
+                f'arm: joints.{name}.friction.directions: expected positive and negative with numbers F_C and F_V1, '
+                f'found {str(directions)[:80]}'
+            )
+    return FrictionDetail(part.get('standard_deviations', {}), directions)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
 def _stiffness(
-    description: DynamicsDescription, names: tuple[str, ...], stiff: NDArray, remarks: list[str]
+    description: DynamicsDescription, names: tuple[str, ...], stiff: FloatArray, remarks: list[str]
 ) -> TorsionalStiffness | None:
     if not stiff.any():
         return None
@@ -189,7 +225,7 @@ def _stiffness(
 
 
 def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> DescribedTerms:
-    found = []
+    found, deviations = [], []
     for j, name in enumerate(names):
         for index, entry in enumerate(description.joint(name).get('terms', ())):
             where = f'joints.{name}.terms[{index}]'
@@ -202,17 +238,22 @@ def _terms(description: DynamicsDescription, names: tuple[str, ...]) -> Describe
             if values.shape != (len(term.names),):
                 raise JointDynamicsError(f'arm: {where}.values: expected {len(term.names)}, found {len(values)}')
             found.append((j, term, values))
-    return DescribedTerms(tuple(found))
+            std = np.array([0.0 if item is None else item for item in entry.get('std', np.zeros(len(values)))])
+            if std.shape != values.shape:
+                raise JointDynamicsError(f'arm: {where}.std: expected {len(values)}, found {len(std)}')
+            deviations.append(std)
+    return DescribedTerms(tuple(found), deviations=tuple(deviations))
 
 
 def _payload(
     description: DynamicsDescription, names: tuple[str, ...], wanted: bool | None, remarks: list[str]
-) -> NDArray:
+) -> FloatArray:
     attached = description.payload_attached if wanted is None else wanted
     body = description.payload()
     if attached and names[-1] != description.joint_names[-1] and np.any(body):
         raise JointDynamicsError(
-            f'arm: payload: expected {description.joint_names[-1]} for the last joint, which it hangs on, found {names[-1]}'
+            f'arm: payload: expected {description.joint_names[-1]} for the last joint, which it hangs on, found'
+            f' {names[-1]}'
         )
     if not attached and np.any(body):
         remarks.append(f'payload: {body[-1]:.3g} kg described, not on the arm')

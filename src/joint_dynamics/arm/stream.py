@@ -1,11 +1,14 @@
-"""The motor torque sample by sample: the same function as `Arm.motor_torque`, which keeps its hysteresis between the calls."""
+"""The motor torque sample by sample.
+
+The same function as `Arm.motor_torque`, which keeps its hysteresis between the calls.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm.arm import Arm
+from joint_dynamics.arrays import FloatArray
 
 
 class MotorTorque:
@@ -28,14 +31,14 @@ class MotorTorque:
 
     def drives(
         self,
-        q: NDArray,
-        dq: NDArray,
-        ddq: NDArray,
-        theta: NDArray | None = None,
-        dtheta: NDArray | None = None,
-        ddtheta: NDArray | None = None,
-        temperature: NDArray | None = None,
-    ) -> NDArray:
+        q: FloatArray,
+        dq: FloatArray,
+        ddq: FloatArray,
+        theta: FloatArray | None = None,
+        dtheta: FloatArray | None = None,
+        ddtheta: FloatArray | None = None,
+        temperature: FloatArray | None = None,
+    ) -> FloatArray:
         """Return τ_m − τ_J (n,) N·m; arguments as `Arm.motor_torque`. Sets `load` and `H`."""
         arm = self.arm
         self.load = arm.link_torque(q, dq, ddq)
@@ -48,28 +51,31 @@ class MotorTorque:
 
     def step(
         self,
-        q: NDArray,
-        dq: NDArray,
-        ddq: NDArray,
-        theta: NDArray | None = None,
-        dtheta: NDArray | None = None,
-        ddtheta: NDArray | None = None,
-        temperature: NDArray | None = None,
-    ) -> NDArray:
+        q: FloatArray,
+        dq: FloatArray,
+        ddq: FloatArray,
+        theta: FloatArray | None = None,
+        dtheta: FloatArray | None = None,
+        ddtheta: FloatArray | None = None,
+        temperature: FloatArray | None = None,
+    ) -> FloatArray:
         """Return τ_m (n,) N·m; arguments as `Arm.motor_torque`."""
         drives = self.drives(q, dq, ddq, theta, dtheta, ddtheta, temperature)
         return self.load + drives
 
     def inverse(
         self,
-        motor_torque: NDArray,
-        q: NDArray,
-        dq: NDArray,
-        ddq: NDArray,
-        theta: NDArray | None = None,
-        dtheta: NDArray | None = None,
-        ddtheta: NDArray | None = None,
-        temperature: NDArray | None = None,
-    ) -> NDArray:
-        """Return τ_J (n,) N·m that a measured motor torque (n,) leaves for the links; further arguments as `Arm.motor_torque`."""
+        motor_torque: FloatArray,
+        q: FloatArray,
+        dq: FloatArray,
+        ddq: FloatArray,
+        theta: FloatArray | None = None,
+        dtheta: FloatArray | None = None,
+        ddtheta: FloatArray | None = None,
+        temperature: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return τ_J (n,) N·m that a measured motor torque (n,) leaves for the links.
+
+        Further arguments as `Arm.motor_torque`.
+        """
         return motor_torque - self.drives(q, dq, ddq, theta, dtheta, ddtheta, temperature)

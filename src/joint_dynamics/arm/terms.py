@@ -1,8 +1,10 @@
 """Additional columns of the regressor, one joint at a time: springs, counterbalances, further friction.
 
-A term acts on one joint and is linear in its parameters. Its columns are functions of that joint's motion: position, speed, load torque,
-temperature and the hysteresis of its transmission. Friction terms carry the names of the friction document (docs/joint_models.md).
+A term acts on one joint and is linear in its parameters. Its columns are functions of that joint's motion: position,
+speed, load torque, temperature and the hysteresis of its transmission. Friction terms carry the names of the friction
+document (docs/joint_models.md).
 """
+
 from __future__ import annotations
 
 import re
@@ -11,15 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm.formula import Formula
 from joint_dynamics.arm.term_columns import FRICTION, Motion, needs_of
 from joint_dynamics.arm.term_columns import hysteresis as hysteresis_column
 from joint_dynamics.arm.term_columns import stribeck as stribeck_column
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
-Column = Callable[[Motion], NDArray]
+Column = Callable[[Motion], FloatArray]
 RELUCTANCE = 0.1
 """Share of an additional column's norm that has to be its own before it counts as much as the others."""
 OPPOSING = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
@@ -37,8 +39,9 @@ class Term:
 
     Attributes
     ----------
-    joint: its name; names: one per column; columns: functions of a Motion, each (samples,); document: how the term is written in the
-    description. ridge: how far it is held back, as a share of its columns' norm. selected: chosen by held-out data, not asked for.
+    joint: its name; names: one per column; columns: functions of a Motion, each (samples,); document: how the term is
+    written in the description. ridge: how far it is held back, as a share of its columns' norm. selected: chosen by
+    held-out data, not asked for.
     needs: what beside position and speed it takes (`load`, `temperature`). width: of a hysteresis [rad].
 
     """
@@ -69,20 +72,26 @@ class Term:
 
     @property
     def is_friction(self) -> bool:
-        """Whether it belongs to the friction: all but what depends on the position alone (springs, counterbalances, cables)."""
+        """Whether it belongs to the friction.
+
+        All but what depends on the position alone (springs, counterbalances, cables).
+        """
         return self.kind != 'fourier' and not (self.kind == 'function' and 'dq' not in self.document['function'])
 
-    def values(self, q: NDArray, dq: NDArray, **known: Any) -> NDArray:
+    def values(self, q: FloatArray, dq: FloatArray, **known: Any) -> FloatArray:
         """Return (columns, samples) for q, dq (samples,) [rad, rad/s]; `known`: the other fields of `Motion`."""
         return self.of(Motion(q, dq, **known))
 
-    def of(self, motion: Motion) -> NDArray:
+    def of(self, motion: Motion) -> FloatArray:
         """Return (columns, samples) for a motion."""
         return np.array([np.broadcast_to(column(motion), motion.q.shape) for column in self.columns])
 
 
 def fourier_term(joint: str, harmonics: Sequence[int], **options: Any) -> Term:
-    """Return a torque that depends on the joint's position by sin(h q), cos(h q): a counterbalance, a spring, a cable."""
+    """Return a torque that depends on the joint's position by sin(h q), cos(h q).
+
+    A counterbalance, a spring, a cable.
+    """
     names, columns = [], []
     for h in harmonics:
         for name, function in (('sin', np.sin), ('cos', np.cos)):
@@ -95,37 +104,69 @@ def function_term(joint: str, expression: str) -> Term:
     """Return a column from a formula in q and dq, such as `sin(q) / sqrt(1.2 - cos(q))`, see `Formula`."""
     formula = Formula(expression, f'terms.{joint}.function')
 
-    def column(motion: Motion) -> NDArray:
+    def column(motion: Motion) -> FloatArray:
         return formula(motion.q, motion.dq)
 
     return Term(joint, (f'{expression}_{joint}',), (column,), {'function': str(expression)})
 
 
-def friction_term(joint: str, name: str, T_0: float | None = None, tau_max: float | None = None, **options: Any) -> Term:
-    """Return one of the `FRICTION` terms for a joint; T_0 [°C]: where those of temperature vanish; tau_max [N·m]: bound of the load's size."""
+def friction_term(
+    joint: str, name: str, T_0: float | None = None, tau_max: float | None = None, **options: Any
+) -> Term:
+    """Return one of the `FRICTION` terms for a joint; T_0 [°C]: where those of temperature vanish.
+
+    Parameters
+    ----------
+    tau_max
+        [N·m] bound of the load's size.
+    """
     document: dict[str, Any] = {'friction': name}
     column = FRICTION[name]
     needs = needs_of(name)
     if 'temperature' in needs:
         T_0 = 25.0 if T_0 is None else float(T_0)
         document['T_0'] = T_0
-        return Term(joint, (f'{name}_{joint}',), (lambda motion: column(motion, T_0),), document, needs=needs, **options)
+        return Term(
+            joint, (f'{name}_{joint}',), (lambda motion: column(motion, T_0),), document, needs=needs, **options
+        )
     if 'load' in needs and tau_max is not None:
         document['tau_max'] = float(tau_max)
-        return Term(joint, (f'{name}_{joint}',), (lambda motion: column(motion.with_load_within(tau_max)),), document, needs=needs, **options)
+        return Term(
+            joint,
+            (f'{name}_{joint}',),
+            (lambda motion: column(motion.with_load_within(tau_max)),),
+            document,
+            needs=needs,
+            **options,
+        )
     return Term(joint, (f'{name}_{joint}',), (column,), document, needs=needs, **options)
 
 
 def stribeck_term(joint: str, V_S: float, mu: float = 1.0, **options: Any) -> Term:
     """Return (F_S − F_C0) of sgn(ω) exp(−(|ω|/V_S)^μ) [M3 eq 14], V_S in rad/s."""
-    return Term(joint, (f'F_S-F_C0_{joint}',), (lambda motion: stribeck_column(motion, V_S, mu),),
-                {'stribeck': {'V_S': float(V_S), 'mu': float(mu)}}, **options)
+    return Term(
+        joint,
+        (f'F_S-F_C0_{joint}',),
+        (lambda motion: stribeck_column(motion, V_S, mu),),
+        {'stribeck': {'V_S': float(V_S), 'mu': float(mu)}},
+        **options,
+    )
 
 
 def hysteresis_term(joint: str, width: float, **options: Any) -> Term:
-    """Return the share of Coulomb friction that builds up over `width` [rad] after each reversal instead of jumping (Maxwell-slip)."""
+    """Return the share of Coulomb friction that builds up over `width` [rad] after each reversal instead of jumping.
+
+    Maxwell-slip.
+    """
     width = float(width)
-    return Term(joint, (f'F_H_{joint}',), (lambda motion: hysteresis_column(motion, width),), {'hysteresis': width}, width=width, **options)
+    return Term(
+        joint,
+        (f'F_H_{joint}',),
+        (lambda motion: hysteresis_column(motion, width),),
+        {'hysteresis': width},
+        width=width,
+        **options,
+    )
 
 
 def _positive(value: Any, where: str, what: str) -> float:
@@ -138,10 +179,15 @@ def _term(joint: str, kind: str, value: Any, more: Mapping[str, Any]) -> Term:
     where = f'terms.{joint}.{kind}'
     if kind == 'fourier':
         harmonics = list(range(1, min(value, MAX_HARMONICS + 1) + 1)) if type(value) is int else value
-        if not isinstance(harmonics, list) or not 0 < len(harmonics) <= MAX_HARMONICS or not all(
-                type(h) is int and 0 < h <= MAX_HARMONIC for h in harmonics):
-            raise JointDynamicsError(f'{where}: expected a number of harmonics or a list of them, at most {MAX_HARMONICS} up to {MAX_HARMONIC}, '
-                                     f'found {str(value)[:80]}')
+        if (
+            not isinstance(harmonics, list)
+            or not 0 < len(harmonics) <= MAX_HARMONICS
+            or not all(type(h) is int and 0 < h <= MAX_HARMONIC for h in harmonics)
+        ):
+            raise JointDynamicsError(
+                f'{where}: expected a number of harmonics or a list of them, at most {MAX_HARMONICS} up to'
+                f' {MAX_HARMONIC}, found {str(value)[:80]}'
+            )
         return fourier_term(joint, harmonics)
     if kind == 'function':
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
@@ -160,13 +206,23 @@ def _term(joint: str, kind: str, value: Any, more: Mapping[str, Any]) -> Term:
     T_0, tau_max = more.get('T_0'), more.get('tau_max')
     if T_0 is not None and (isinstance(T_0, bool) or not isinstance(T_0, (int, float)) or not abs(T_0) < 1e4):
         raise JointDynamicsError(f'terms.{joint}.T_0: expected a temperature [°C], found {T_0!r}')
-    return friction_term(joint, value, T_0, None if tau_max is None else _positive(tau_max, f'{where}.tau_max', 'a torque [N·m]'))
+    return friction_term(
+        joint, value, T_0, None if tau_max is None else _positive(tau_max, f'{where}.tau_max', 'a torque [N·m]')
+    )
 
 
 def terms_from_config(config: Any) -> tuple[Term, ...]:
-    """Read `terms`: {joint: [{fourier: 2} or {fourier: [1, 3]} or {function: "…"} or {friction: F_T0} or {stribeck: 0.4} or {hysteresis: 1e-3}, …]}.
+    """Read `terms`: a list of one-key mappings per joint.
 
-    Raises JointDynamicsError naming the entry. A whole number N for `fourier` means the harmonics 1…N.
+    {joint: [{fourier: 2} or {fourier: [1, 3]} or {function: "…"} or {friction: F_T0} or {stribeck: 0.4} or {hysteresis:
+    1e-3}, …]}.
+
+    A whole number N for `fourier` means the harmonics 1…N.
+
+    Raises
+    ------
+    JointDynamicsError
+        Naming the entry.
     """
     if not isinstance(config, Mapping):
         raise JointDynamicsError(f'terms: expected joint names with lists of terms, found {config!r}')
@@ -177,9 +233,13 @@ def terms_from_config(config: Any) -> tuple[Term, ...]:
         for entry in entries if isinstance(entries, list) else [entries]:
             kinds = [kind for kind in entry if kind not in MORE] if isinstance(entry, Mapping) else []
             if len(kinds) != 1:
-                raise JointDynamicsError(f'terms.{joint}: expected one of {", ".join(KINDS)} with its value, found {entry!r}')
+                raise JointDynamicsError(
+                    f'terms.{joint}: expected one of {", ".join(KINDS)} with its value, found {entry!r}'
+                )
             if kinds[0] not in KINDS:
-                raise JointDynamicsError(f'terms.{joint}: expected {", ".join(KINDS[:2])} or {KINDS[2]} (or {", ".join(KINDS[3:])}), '
-                                         f'found {kinds[0]!r}')
+                raise JointDynamicsError(
+                    f'terms.{joint}: expected {", ".join(KINDS[:2])} or {KINDS[2]} (or {", ".join(KINDS[3:])}), '
+                    f'found {kinds[0]!r}'
+                )
             found.append(_term(joint, kinds[0], entry[kinds[0]], entry))
     return tuple(found)

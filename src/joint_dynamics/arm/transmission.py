@@ -1,10 +1,13 @@
-"""The transmission between link and motor: its deformation under a torque, and where that puts the motor and its encoder."""
+"""The transmission between link and motor.
+
+Its deformation under a torque, and where that puts the motor and its encoder.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.joint import PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.elastic_range import ElasticInverse
 
@@ -12,26 +15,31 @@ from joint_dynamics.joint.elastic_range import ElasticInverse
 class Transmission:
     """Deformation φ(τ) of the transmissions of all joints, arrays (…, n); without stiffness known, none.
 
-    stiffness: TorsionalStiffness of n joints or None (rigid); kinematic_error: θ̃(θ) or None. Torques beyond τ_max,
-    which is beyond what the
-    joint can bear, count as τ_max.
+    Parameters
+    ----------
+    stiffness
+        TorsionalStiffness of n joints or None (rigid).
+    kinematic_error
+        θ̃(θ) or None. Torques beyond τ_max, which is beyond what the joint can bear, count as τ_max.
     """
 
     def __init__(self, stiffness: TorsionalStiffness | None, kinematic_error: PeriodicMap | None):
         self.stiffness, self.kinematic_error = stiffness, kinematic_error
         self._inverse = None if stiffness is None else ElasticInverse(stiffness)
 
-    def deformation(self, tau: NDArray) -> NDArray:
+    def deformation(self, tau: FloatArray) -> FloatArray:
         """Return φ with τ_E(φ) = τ, rad."""
         return np.zeros_like(tau) if self._inverse is None else self._inverse(tau)
 
-    def encoder(self, theta: NDArray) -> NDArray:
-        """Return what the motor's encoder shows where the motor, less the kinematic error, is at `theta` rad: θ with θ − θ̃(θ) = `theta`.
+    def encoder(self, theta: FloatArray) -> FloatArray:
+        """Return what the motor's encoder shows where the motor, less the kinematic error, is at `theta` rad.
+
+        θ with θ − θ̃(θ) = `theta`.
 
         One step of the fixed point: what is left is θ̃ θ̃', below 1e-7 rad.
         """
         return theta if self.kinematic_error is None else theta + self.kinematic_error(theta)
 
-    def motor_angle(self, q: NDArray, tau: NDArray) -> NDArray:
+    def motor_angle(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         """Return what the motor's encoder shows for the link at q rad with τ_J N·m through the transmission."""
         return self.encoder(q if self._inverse is None else q + self._inverse(tau))

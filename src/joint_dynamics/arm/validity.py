@@ -11,22 +11,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from joint_dynamics.arrays import FloatArray
 
 UNITS = {'speed': 'rad/s', 'load': 'N·m', 'temperature': '°C'}
 
 
 @dataclass(frozen=True)
 class Validity:
-    """Limits of n joints: speed (n,) rad/s on the motor side, load (n,) N·m, low and high (n,) °C; infinite where not stated."""
+    """Limits of n joints: speed (n,) rad/s on the motor side, load (n,) N·m, low and high (n,) °C.
 
-    speed: NDArray
-    load: NDArray
-    low: NDArray
-    high: NDArray
+    Infinite where not stated.
+    """
+
+    speed: FloatArray
+    load: FloatArray
+    low: FloatArray
+    high: FloatArray
     # For loops at a controller's rate: what would be the same at every step.
-    _backward: NDArray = field(init=False, repr=False, compare=False)
-    _pulled: NDArray = field(init=False, repr=False, compare=False)
+    _backward: FloatArray = field(init=False, repr=False, compare=False)
+    _pulled: FloatArray = field(init=False, repr=False, compare=False)
     bounds_load: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -36,7 +41,10 @@ class Validity:
 
     @classmethod
     def of(cls, documents: Sequence[Mapping[str, Any] | None]) -> Validity | None:
-        """Return the limits of `joints.<name>.validity`, one document or None per joint; None where no joint has one."""
+        """Return the limits of `joints.<name>.validity`, one document or None per joint.
+
+        None where no joint has one.
+        """
         if not any(documents):
             return None
         given = [document or {} for document in documents]
@@ -48,8 +56,8 @@ class Validity:
             temperature[:, 1],
         )
 
-    def mattering(self, loaded: NDArray, warm: NDArray) -> Validity:
-        """Return the same without limits of load and temperature where the friction does not depend on them, (n,) bool each."""
+    def only_where_dependent(self, loaded: FloatArray, warm: FloatArray) -> Validity:
+        """Return the same without limits of load and temperature where friction depends on neither, (n,) bool each."""
         return Validity(
             self.speed,
             np.where(loaded, self.load, np.inf),
@@ -57,30 +65,36 @@ class Validity:
             np.where(warm, self.high, np.inf),
         )
 
-    def held_speed(self, speed: NDArray) -> NDArray:
+    def held_speed(self, speed: FloatArray) -> FloatArray:
         """Return ω (…, n) rad/s within the range."""
-        held: NDArray = np.maximum(speed, self._backward)
+        held: FloatArray = np.maximum(speed, self._backward)
         return np.minimum(held, self.speed, out=held)
 
-    def held_load(self, load: NDArray) -> NDArray:
+    def held_load(self, load: FloatArray) -> FloatArray:
         """Return τ_J (…, n) N·m within the range."""
         return np.minimum(np.maximum(load, self._pulled), self.load) if self.bounds_load else load
 
-    def held_temperature(self, temperature: NDArray) -> NDArray:
+    def held_temperature(self, temperature: FloatArray) -> FloatArray:
         """Return T (…, n) °C within the range."""
         return np.minimum(np.maximum(temperature, self.low), self.high)
 
 
-
-def _grow(most: NDArray, values: NDArray) -> None:
+def _grow(most: FloatArray, values: FloatArray) -> None:
     size = np.abs(values)
     np.fmax(most, size if size.ndim == 1 else np.fmax.reduce(size), out=most)
 
 
 class RangeWatch:
-    """What left the range of validity so far: the largest |ω|, |τ_J| and the lowest and highest T of what `see` was given.
+    """What left the range of validity so far.
 
-    validity: None: everything is within. joint_names: (n,), for `notes`.
+    The largest |ω|, |τ_J| and the lowest and highest T of what `update` was given.
+
+    Parameters
+    ----------
+    validity
+        None: everything is within.
+    joint_names
+        (n,), for `notes`.
     """
 
     def __init__(self, validity: Validity | None, joint_names: Sequence[str]):
@@ -93,7 +107,7 @@ class RangeWatch:
         self._speed, self._load = np.zeros(n), np.zeros(n)
         self._low, self._high = np.full(n, np.inf), np.full(n, -np.inf)
 
-    def see(self, speed: NDArray, load: NDArray) -> None:
+    def update(self, speed: FloatArray, load: FloatArray) -> None:
         """Take motor speeds rad/s and loads N·m, (n,) or (N, n); what is not a number is passed over."""
         if self._validity is None:
             return
@@ -101,7 +115,7 @@ class RangeWatch:
         if self._validity.bounds_load:
             _grow(self._load, load)
 
-    def see_temperature(self, temperature: ArrayLike) -> None:
+    def update_temperature(self, temperature: ArrayLike) -> None:
         """Take temperatures °C, (n,) or (N, n); what is not a number is passed over."""
         if self._validity is None:
             return
@@ -111,15 +125,22 @@ class RangeWatch:
 
     def notes(self) -> list[str]:
         """Return a note of each joint and quantity that left the range; it does not change while the motion goes on."""
-        return [f'{where}: above {limit:.3g} {unit}, friction is held at its value there' if above
+        return [
+            (
+                f'{where}: above {limit:.3g} {unit}, friction is held at its value there'
+                if above
                 else f'{where}: below {limit:.3g} {unit}, friction is held at its value there'
-                for where, unit, limit, _, above in self._found()]
+            )
+            for where, unit, limit, _, above in self._found()
+        ]
 
     def extent(self) -> list[str]:
         """Return the same with how far the motion went."""
-        return [f'{where}: friction is held at its value at {limit:.3g} {unit}, the motion goes to {most:.3g} {unit}'
-                + (f' ({most / limit:.2f} times)' if unit != UNITS['temperature'] and limit > 0 else '')
-                for where, unit, limit, most, _ in self._found()]
+        return [
+            f'{where}: friction is held at its value at {limit:.3g} {unit}, the motion goes to {most:.3g} {unit}'
+            + (f' ({most / limit:.2f} times)' if unit != UNITS['temperature'] and limit > 0 else '')
+            for where, unit, limit, most, _ in self._found()
+        ]
 
     def _found(self) -> list[tuple[str, str, float, float, bool]]:
         limits = self._validity

@@ -1,4 +1,5 @@
 """`joint-dynamics check-compensation`: whether a friction compensation would let a robot run away."""
+
 from __future__ import annotations
 
 import argparse
@@ -11,11 +12,18 @@ from joint_dynamics.cli.common import output_folder, show_table, show_written, w
 if TYPE_CHECKING:
     from joint_dynamics.control.compensation import DirectionCheck, JointCheck
 
-WORDS = {'under': 'under-compensated: speeds decay', 'over': 'OVER-COMPENSATED: speeds run away',
-         'attracting': 'attracting crossing: settles at v_a', 'repelling': 'REPELLING crossing: faster than v_a runs away',
-         'mixed': 'several crossings', 'exact': 'exactly compensated: speeds stay'}
+WORDS = {
+    'under': 'under-compensated: speeds decay',
+    'over': 'OVER-COMPENSATED: speeds run away',
+    'attracting': 'attracting crossing: settles at v_a',
+    'repelling': 'REPELLING crossing: faster than v_a runs away',
+    'mixed': 'several crossings',
+    'exact': 'exactly compensated: speeds stay',
+}
 
 
+SLIGHT = 1e-3
+"""N·m, a load below is shown as none."""
 MOST = 1e12
 """Greatest number of an applied compensation."""
 
@@ -23,32 +31,48 @@ MOST = 1e12
 def add_parser(subparsers: Any) -> None:
     """Add the command and its arguments."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        'check-compensation', help='check an applied friction compensation before it is sent to a robot',
-        description='Compares a friction compensation with the identified friction, per joint and direction. Exit status 1 when a joint would run '
-                    'away (docs/check-compensation.md).')
+        'check-compensation',
+        help='check an applied friction compensation before it is sent to a robot',
+        description=(
+            'Compares a friction compensation with the identified friction, per joint and direction. Exit status 1 when'
+            ' a joint would run away (docs/check-compensation.md).'
+        ),
+    )
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml with the identified friction')
-    parser.add_argument('--applied', required=True, metavar='FILE', help='YAML: the compensation per joint (docs/check-compensation.md)')
+    parser.add_argument(
+        '--applied', required=True, metavar='FILE', help='YAML: the compensation per joint (docs/check-compensation.md)'
+    )
     parser.add_argument('--out', metavar='DIR', help='folder for summary.json and report.html')
 
 
 def run(args: argparse.Namespace) -> int:
     """Check, print and, with --out, write; return 0, or 1 when a joint would run away."""
+    from joint_dynamics.arm import Arm
     from joint_dynamics.control.compensation import check_compensation
     from joint_dynamics.description import DynamicsDescription
+
     description = DynamicsDescription.load(args.description)
     applied = _read(args.applied, description.joint_names)
     folder = output_folder(args.out) if args.out else None
-    friction = {name: part['friction'] for name, part in description.document['joints'].items() if 'friction' in part}
-    checks = check_compensation(friction, applied, _speed_limits(description))
-    show_table('Friction compensation', ['joint', 'direction', 'T [°C]', 'verdict', 'v_a [rad/s]', 'largest excess [N·m]', 'at [rad/s]'],
-               [_row(side) for check in checks for side in (check.positive, check.negative)])
+    checks = check_compensation(Arm.of_joints(description), applied)
+    show_table(
+        'Friction compensation',
+        ['joint', 'direction', 'T [°C]', 'verdict', 'v_a [rad/s]', 'largest excess [N·m]', 'at [rad/s]', 'load [N·m]'],
+        [_row(side) for check in checks for side in (check.positive, check.negative)],
+    )
     for check in checks:
         for cycle in check.cycles:
             size = '' if cycle.amplitude is None else f', ±{cycle.amplitude:.3g} rad, period {cycle.period:.3g} s'
-            print(f'{check.joint}: with a spring a {"stable" if cycle.stable else "repelling"} limit cycle of ±{cycle.speed:.3g} rad/s{size}')
+            print(
+                f'{check.joint}: with a spring a {"stable" if cycle.stable else "repelling"} limit cycle of'
+                f' ±{cycle.speed:.3g} rad/s{size}'
+            )
         for side in (check.positive, check.negative):
             if side.might and not side.runs_away:
-                print(f'warning: {check.joint} {side.direction}: within two deviations of the identified friction it could run away')
+                print(
+                    f'warning: {check.joint} {side.direction}: within two deviations of the identified friction it'
+                    ' could run away'
+                )
     skipped = [name for name in description.joint_names if name not in applied]
     if skipped:
         print(f'not checked (not in {args.applied}): {", ".join(skipped)}')
@@ -63,19 +87,35 @@ def run(args: argparse.Namespace) -> int:
 
 def _row(side: DirectionCheck) -> list[Any]:
     excess, speed = side.worst
-    return [side.joint, side.direction, side.temperature, WORDS[side.verdict],
-            ', '.join(f'{item.speed:.3g} ({item.kind})' for item in side.crossings) or None, excess, speed]
+    return [
+        side.joint,
+        side.direction,
+        side.temperature,
+        WORDS[side.verdict],
+        ', '.join(f'{item.speed:.3g} ({item.kind})' for item in side.crossings) or None,
+        excess,
+        speed,
+        side.load if abs(side.load) > SLIGHT else 0.0,
+    ]
 
 
 def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
     from joint_dynamics.documents import parse_yaml, read_text
     from joint_dynamics.errors import JointDynamicsError
+
     document = parse_yaml(read_text(path, f'applied {path}'), f'applied {path}')
-    if not isinstance(document, dict) or set(document) != {'joints'} or not isinstance(document['joints'], dict) or not document['joints']:
+    if (
+        not isinstance(document, dict)
+        or set(document) != {'joints'}
+        or not isinstance(document['joints'], dict)
+        or not document['joints']
+    ):
         raise JointDynamicsError(f'applied {path}: expected the one field joints with at least one joint')
     unknown = sorted(str(name) for name in document['joints'] if name not in joint_names)
     if unknown:
-        raise JointDynamicsError(f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}')
+        raise JointDynamicsError(
+            f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}'
+        )
     for name, item in document['joints'].items():
         if isinstance(item, dict):
             for key, nested in (('parameters', False), ('directions', True)):
@@ -85,6 +125,7 @@ def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
 
 def _check_numbers(value: Any, where: str, nested: bool) -> None:
     from joint_dynamics.errors import JointDynamicsError
+
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise JointDynamicsError(f'{where}: expected a mapping by name, found {str(value)[:80]}')
     for key, item in value.items():
@@ -94,17 +135,13 @@ def _check_numbers(value: Any, where: str, nested: bool) -> None:
             raise JointDynamicsError(f'{where}.{key}: expected a number below {MOST:g}, found {str(item)[:80]}')
 
 
-def _speed_limits(description: Any) -> dict[str, float]:
-    """Speed limits of the robot the description carries; none where it carries no robot."""
-    import numpy as np
-    if not {'urdf', 'mdh'} & set(description.document['robot']):
-        return {}
-    model = description.robot_model()
-    return {name: float(limit) for name, limit in zip(model.joint_names, model.limits.velocity, strict=True) if np.isfinite(limit) and limit > 0}
-
-
 def _write(folder: Path, checks: list[JointCheck], args: argparse.Namespace) -> None:
     from joint_dynamics.report.joint import compensation_report
-    summary = {'description': args.description, 'applied': args.applied, 'runs_away': any(check.runs_away for check in checks),
-               'checks': [check.summary() for check in checks]}
+
+    summary = {
+        'description': args.description,
+        'applied': args.applied,
+        'runs_away': any(check.runs_away for check in checks),
+        'checks': [check.summary() for check in checks],
+    }
     write_report(folder, summary, compensation_report(checks, args.applied))

@@ -1,4 +1,5 @@
 """What the commands share: configuration files, robots, recordings, output folders, tables."""
+
 from __future__ import annotations
 
 import argparse
@@ -10,7 +11,7 @@ from joint_dynamics.description import prepare_folder, summary_text, write_set
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording, load_recording
-from joint_dynamics.recording.settings import RecordingSettings
+from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits
 
@@ -19,14 +20,19 @@ SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint')
 
 
 def load_config(path: str | None) -> dict[str, Any]:
-    """Read a configuration file (YAML with the sections of `SECTIONS`); {} without a path. Raises JointDynamicsError."""
+    """Read a configuration file (YAML with the sections of `SECTIONS`); {} without a path.
+
+    Raises JointDynamicsError.
+    """
     if path is None:
         return {}
     config = parse_yaml(read_text(path, f'config {path}'), f'config {path}')
     if config is None:
         return {}
     if not isinstance(config, Mapping):
-        raise JointDynamicsError(f'config {path}: expected a mapping with {", ".join(SECTIONS)}, found {type(config).__name__}')
+        raise JointDynamicsError(
+            f'config {path}: expected a mapping with {", ".join(SECTIONS)}, found {type(config).__name__}'
+        )
     for key, value in config.items():
         if key not in SECTIONS:
             raise JointDynamicsError(f'config {path}: {key}: expected one of {", ".join(SECTIONS)}')
@@ -38,14 +44,18 @@ def load_config(path: str | None) -> dict[str, Any]:
 def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
     """Build the robot with the `robot` section's joints, locked, mounting, coupling."""
     options = dict(config.get('robot', {}))
-    unknown = sorted(set(options) - set(ROBOT_KEYS))
+    unknown = sorted(set(options) - set(ROBOT_KEYS), key=str)
     if unknown:
         raise JointDynamicsError(f'robot.{unknown[0]}: expected one of {", ".join(ROBOT_KEYS)}')
     return RobotModel.load(path, **options)
 
 
-def load_recordings(specs: Iterable[str], config: Mapping[str, Any], joint_names: Sequence[str] | None,
-                    limits: JointLimits | None = None) -> list[Recording]:
+def load_recordings(
+    specs: Iterable[str],
+    config: Mapping[str, Any],
+    joint_names: Sequence[str] | None,
+    limits: JointLimits | None = None,
+) -> list[Recording]:
     """Read recordings by the `recording` section, joints by name; `limits`: of the robot, where it is known."""
     settings = RecordingSettings.from_mapping(config.get('recording', {}))
     return [load_recording(spec, settings, joint_names, limits) for spec in specs]
@@ -58,8 +68,14 @@ def output_folder(path: str) -> Path:
 
 def write_report(folder: Path, summary: Mapping[str, Any], report: Any, **files: str) -> None:
     """Write summary.json and report.html, and with them `files` (name with _ for the dot: content), as one set."""
-    write_set(folder, {**{name.replace('_', '.'): text for name, text in files.items()},
-                       'report.html': report.to_html(), 'summary.json': summary_text(summary)})
+    write_set(
+        folder,
+        {
+            **{name.replace('_', '.'): text for name, text in files.items()},
+            'report.html': report.to_html(),
+            'summary.json': summary_text(summary),
+        },
+    )
 
 
 def show_written(folder: Path, names: Sequence[str], reliable: bool = True) -> None:
@@ -71,13 +87,16 @@ def show_written(folder: Path, names: Sequence[str], reliable: bool = True) -> N
 
 def add_config_argument(parser: argparse.ArgumentParser) -> None:
     """Add --config."""
-    parser.add_argument('--config', metavar='FILE', help=f'YAML with any of the sections {", ".join(SECTIONS)} (docs/configuration.md)')
+    parser.add_argument(
+        '--config', metavar='FILE', help=f'YAML with any of the sections {", ".join(SECTIONS)} (docs/configuration.md)'
+    )
 
 
 def show_verdict(line: str, reasons: Sequence[Any]) -> None:
     """Print the verdict in one line, in colour on a terminal, and each further reason in a line of its own."""
     from rich.console import Console
     from rich.text import Text
+
     console = Console(soft_wrap=True)
     console.print(Text.assemble('verdict: ', (line, 'bold red' if reasons else 'bold green')))
     for reason in reasons[1:]:
@@ -88,6 +107,7 @@ def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]
     """Print a table to the terminal."""
     from rich.console import Console
     from rich.table import Table
+
     table = Table(title=title, title_justify='left', header_style='bold')
     for k, header in enumerate(headers):
         table.add_column(header, justify='left' if k == 0 else 'right', overflow='fold')

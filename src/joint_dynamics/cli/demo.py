@@ -1,4 +1,8 @@
-"""`joint-dynamics demo`: the whole story on a simulated UR5e, over real topics, every node its own process (docs/demo.md)."""
+"""`joint-dynamics demo`: the whole story on a simulated UR5e, over real topics, every node its own process.
+
+See docs/demo.md.
+"""
+
 from __future__ import annotations
 
 import argparse
@@ -7,24 +11,42 @@ import time
 from pathlib import Path
 from typing import Any
 
+from joint_dynamics.demo.demo_settings import DemoSettings
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.settings import declarations
 
 NEEDED = ('rclpy', 'std_msgs', 'sensor_msgs', 'trajectory_msgs', 'diagnostic_msgs', 'std_srvs', 'rosgraph_msgs')
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the command and its arguments."""
+    declared = declarations(DemoSettings)
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        'demo', help='run the whole story on a simulated UR5e',
-        description='Excites, records, identifies, estimates and compensates a simulated UR5e over ROS 2 topics, and compares everything '
-                    'with the truth. Takes about three minutes; needs ROS 2, whose Python packages are enough.')
-    parser.add_argument('--out', metavar='DIR', default='out/demo', help='folder for summary.json, report.html, dynamics.yaml and the logs '
-                                                                         '(default: %(default)s)')
-    parser.add_argument('--engine', choices=('own', 'mujoco'), default='own',
-                        help='who computes the robot\'s rigid bodies: own, or mujoco with a floor '
-                             '(pip install joint_dynamics[mujoco]; default: %(default)s)')
-    parser.add_argument('--seed', type=int, default=0,
-                        help='of the robot: its drives, its laws, its tool (default: %(default)s)')
+        'demo',
+        help='run the whole story on a simulated UR5e',
+        description=(
+            'Excites, records, identifies, estimates and compensates a simulated UR5e over ROS 2 topics, and compares'
+            ' everything with the truth. Takes about three minutes; needs ROS 2, whose Python packages are enough.'
+        ),
+    )
+    parser.add_argument(
+        '--out',
+        metavar='DIR',
+        default='out/demo',
+        help='folder for summary.json, report.html, dynamics.yaml and the logs (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--engine',
+        choices=declared['engine'][1].choices,
+        default=DemoSettings.engine,
+        help=(
+            "who computes the robot's rigid bodies: own, or mujoco with a floor "
+            '(pip install joint_dynamics[mujoco]; default: %(default)s)'
+        ),
+    )
+    parser.add_argument(
+        '--seed', type=int, default=DemoSettings.seed, help=f'{declared["seed"][1].meaning} (default: %(default)s)'
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,26 +54,31 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.cli.common import output_folder, show_table, write_report
     from joint_dynamics.demo.comparison import headlines
     from joint_dynamics.demo.report import demo_report
-    from joint_dynamics.demo.story import DemoSettings
+
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise JointDynamicsError(f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
-                                 'joint_dynamics[ros], or source a ROS 2 installation)')
-    if args.seed < 0:
-        raise JointDynamicsError(f'demo: expected a seed >= 0, found {args.seed}')
+        raise JointDynamicsError(
+            f'demo: expected ROS 2 with {", ".join(NEEDED)}, not found: {", ".join(missing)} (pip install '
+            'joint_dynamics[ros], or source a ROS 2 installation)'
+        )
+    settings = DemoSettings(seed=args.seed, engine=args.engine)
     if args.engine == 'mujoco' and importlib.util.find_spec('mujoco') is None:
-        raise JointDynamicsError('demo: --engine mujoco: expected the package mujoco, not found '
-                                 '(pip install joint_dynamics[mujoco])')
+        raise JointDynamicsError(
+            'demo: --engine mujoco: expected the package mujoco, not found (pip install joint_dynamics[mujoco])'
+        )
     folder = output_folder(args.out)
-    summary, results = tell(DemoSettings(seed=args.seed, engine=args.engine), folder)
+    summary, results = run_demo(settings, folder)
     show_table('Found beside the truth', ['', 'here', 'published'], headlines(summary))
     write_report(folder, summary, demo_report(summary, results))
     print(f'{summary["seconds"]["total"]:.0f} s; written: {folder}/report.html summary.json')
     return 0
 
 
-def tell(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run all stages with processes of their own, and end every one of them; return the summary and the results for the report."""
+def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run all stages with processes of their own, and end every one of them.
+
+    Return the summary and the results for the report.
+    """
     from joint_dynamics.cli.common import output_folder
     from joint_dynamics.demo.conductor import conductor
     from joint_dynamics.demo.display import Display
@@ -59,13 +86,19 @@ def tell(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
     from joint_dynamics.demo.ros_domain import own_domain
     from joint_dynamics.demo.story import FIRST_HALF, Story
+
     began = time.monotonic()
     # The summary of an earlier run must not be taken for that of one that failed.
     for name in ('summary.json', 'report.html'):
         (folder / name).unlink(missing_ok=True)
     logs = output_folder(str(folder / 'logs'))
-    with (terminated_like_interrupted(), own_domain(), Display() as display, Processes(logs) as processes,
-          conductor(processes.check) as client):
+    with (
+        terminated_like_interrupted(),
+        own_domain(),
+        Display() as display,
+        Processes(logs) as processes,
+        conductor(processes.check) as client,
+    ):
         story = Story(settings, folder, display, processes, client)
         for stage in (*FIRST_HALF, *(SECOND_HALF if settings.online else ())):
             stage(story)

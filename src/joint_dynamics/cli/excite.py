@@ -1,4 +1,5 @@
 """`joint-dynamics excite`: from a robot to a trajectory worth recording, within every limit."""
+
 from __future__ import annotations
 
 import argparse
@@ -8,7 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joint_dynamics.cli.common import add_config_argument, load_config, load_robot, output_folder, show_table, show_written, write_report
+from joint_dynamics.cli.common import (
+    add_config_argument,
+    load_config,
+    load_robot,
+    output_folder,
+    show_table,
+    show_written,
+    write_report,
+)
 
 if TYPE_CHECKING:
     from joint_dynamics.excitation import Plan, Progress
@@ -20,22 +29,37 @@ PROFILES = ('fourier', 'bang-coast-bang', 'constant-speed', 'slow-reversals', 'l
 def add_parser(subparsers: Any) -> None:
     """Add the command and its arguments."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        'excite', help='plan a trajectory that excites the robot, within its limits',
-        description='Writes trajectory.csv, trajectory.yaml (ROS JointTrajectory), summary.json and report.html (docs/excite.md).')
+        'excite',
+        help='plan a trajectory that excites the robot, within its limits',
+        description=(
+            'Writes trajectory.csv, trajectory.yaml (ROS JointTrajectory), summary.json and report.html'
+            ' (docs/excite.md).'
+        ),
+    )
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
     parser.add_argument('--profile', choices=PROFILES, help='default: fourier, or what --config says')
     parser.add_argument('--joint', metavar='NAME', help='the joint of a profile that moves one')
-    parser.add_argument('--time-budget', type=float, metavar='S',
-                        help='most seconds the search may take (fourier); by default its effort is counted, not timed')
+    parser.add_argument(
+        '--time-budget',
+        type=float,
+        metavar='S',
+        help='most seconds the search may take (fourier); by default its effort is counted, not timed',
+    )
     parser.add_argument('--seed', type=int, metavar='N', help='of the random numbers (fourier, bang-coast-bang)')
     add_config_argument(parser)
-    parser.add_argument('--out', required=True, metavar='DIR', help='folder for trajectory.csv, trajectory.yaml, summary.json, report.html')
+    parser.add_argument(
+        '--out',
+        required=True,
+        metavar='DIR',
+        help='folder for trajectory.csv, trajectory.yaml, summary.json, report.html',
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan, print, write; return 0, or 3 where the motion does not tell the parameters apart."""
     from joint_dynamics.excitation import PlanSettings, plan
     from joint_dynamics.excitation.plan import with_options
+
     config = load_config(args.config)
     settings = PlanSettings.from_config(config.get('excitation', {}), args.profile)
     settings = with_options(settings, joint=args.joint, time_budget=args.time_budget, seed=args.seed)
@@ -46,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
     write(model, found, folder)
     show(found)
     show_written(folder, ('trajectory.csv', 'trajectory.yaml', 'summary.json', 'report.html'))
-    if found.doubt is None:
+    if found.poor_excitation is None:
         return 0
-    print(f'joint-dynamics excite: done, but not to be believed: {found.doubt}', file=sys.stderr)
+    print(f'joint-dynamics excite: done, but not reliable: {found.poor_excitation}', file=sys.stderr)
     return 3
 
 
@@ -56,14 +80,19 @@ def run(args: argparse.Namespace) -> int:
 def progress_display() -> Iterator[Callable[[Progress], None] | None]:
     """Give a function that shows how the search stands: a live line on a terminal, None elsewhere."""
     from rich.console import Console
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
     with console.status('searching') as status:
+
         def show_progress(progress: Progress) -> None:
             best = 'none yet' if progress.best is None else f'{progress.best:.3f}'
-            status.update(f'{progress.seconds:5.1f} s   best {best}   searches {progress.finished} of {progress.starts}')
+            status.update(
+                f'{progress.seconds:5.1f} s   best {best}   searches {progress.finished} of {progress.starts}'
+            )
+
         yield show_progress
 
 
@@ -71,22 +100,38 @@ def write(model: RobotModel, found: Plan, folder: Path) -> None:
     """Write the trajectory, the report and the summary, as one set."""
     from joint_dynamics.excitation import to_csv, to_joint_trajectory
     from joint_dynamics.report.excitation import excitation_report
+
     samples = found.trajectory.sample(found.settings.rate)
-    write_report(folder, found.summary(), excitation_report(model, found), trajectory_csv=to_csv(samples),
-                 trajectory_yaml=to_joint_trajectory(found.trajectory, samples))
+    write_report(
+        folder,
+        found.summary(),
+        excitation_report(model, found),
+        trajectory_csv=to_csv(samples),
+        trajectory_yaml=to_joint_trajectory(found.trajectory, samples),
+    )
 
 
 def show(found: Plan) -> None:
     """Print worth and margins."""
     result = found.result
     headers = ['', 'value']
-    rows: list[list[Any]] = [['condition number', found.assessment.condition_number], ['log det', found.assessment.log_det],
-                             *([f'margin of {kind}', value] for kind, value in found.assessment.margins.items())]
+    rows: list[list[Any]] = [
+        ['condition number', found.assessment.condition_number],
+        ['log det', found.assessment.log_det],
+        *([f'margin of {kind}', value] for kind, value in found.assessment.margins.items()),
+    ]
     if result is not None:
         headers = ['', 'best random motion', 'optimised']
         before = [result.before.condition_number, result.before.log_det, *result.before.margins.values()]
         rows = [[name, old, new] for (name, new), old in zip(rows, before, strict=True)]
-    show_table(f'{found.settings.profile}: {found.trajectory.duration:.2f} s, {found.assessment.base_parameters} base parameters', headers,
-               [[row[0], *(value if value is None or abs(value) < float('inf') else None for value in row[1:])] for row in rows])
+    show_table(
+        f'{found.settings.profile}: {found.trajectory.duration:.2f} s, {found.assessment.base_parameters} base'
+        ' parameters',
+        headers,
+        [
+            [row[0], *(value if value is None or abs(value) < float('inf') else None for value in row[1:])]
+            for row in rows
+        ],
+    )
     for note in found.notes:
         print(f'note: {note}')

@@ -1,4 +1,5 @@
 """`joint-dynamics gains`: gains of an effort PID from the inertia of the arm, and a parameter file with them."""
+
 from __future__ import annotations
 
 import argparse
@@ -11,41 +12,52 @@ import yaml
 def add_parser(subparsers: Any) -> None:
     """Add the command and its arguments."""
     from joint_dynamics.cli.common import add_config_argument
+
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        'gains', help='gains of an effort controller from the inertia of the arm',
-        description='Gains p and d (i = 0) of a joint_trajectory_controller with effort commands, stable in every posture.')
+        'gains',
+        help='gains of an effort controller from the inertia of the arm',
+        description=(
+            'Gains p and d (i = 0) of a joint_trajectory_controller with effort commands, stable in every posture.'
+        ),
+    )
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF with inertials, or the MDH table in YAML')
-    parser.add_argument('--description', metavar='FILE',
-                        help='dynamics.yaml: its inertial parameters and rotor inertias instead of the URDF')
-    parser.add_argument('--rate', type=float, default=500.0, metavar='HZ',
-                        help='update rate of the controller manager (default 500)')
+    parser.add_argument(
+        '--description',
+        metavar='FILE',
+        help='dynamics.yaml: its inertial parameters and rotor inertias instead of the URDF',
+    )
+    parser.add_argument(
+        '--rate', type=float, default=500.0, metavar='HZ', help='update rate of the controller manager (default 500)'
+    )
     parser.add_argument('--ratio', type=float, default=0.4, help='largest d T / I of a joint (default 0.4)')
-    parser.add_argument('--damping', type=float, default=0.5,
-                        help='damping ratio where the inertia is largest (default 0.5)')
-    parser.add_argument('--out', metavar='FILE',
-                        help='write the parameter file of a controller manager with these gains')
+    parser.add_argument(
+        '--damping', type=float, default=0.5, help='damping ratio where the inertia is largest (default 0.5)'
+    )
+    parser.add_argument(
+        '--out', metavar='FILE', help='write the parameter file of a controller manager with these gains'
+    )
     add_config_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the gains, write the file when asked to; return 0."""
+    from joint_dynamics.arm import Arm
     from joint_dynamics.cli.common import load_config, load_robot, show_table
     from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
+
     if not 1.0 < args.rate <= 1e5:
         raise JointDynamicsError(f'--rate: expected 1 to 100000 Hz, found {args.rate:g}')
     robot = load_robot(args.robot, load_config(args.config))
-    parameters = rotors = None
-    if args.description:
-        from joint_dynamics.arm import Arm
-        arm = Arm.from_description(robot, DynamicsDescription.load(args.description))
-        parameters, rotors = arm.parameters, arm.rotor_inertia
-    gains = effort_gains(robot, 1.0 / args.rate, parameters=parameters, rotor_inertia=rotors, ratio=args.ratio,
-                         damping=args.damping)
+    known = DynamicsDescription.load(args.description) if args.description else None
+    arm = Arm(robot) if known is None else Arm.from_description(robot, known)
+    gains = effort_gains(arm, 1.0 / args.rate, ratio=args.ratio, damping=args.damping)
     columns = (gains.joint_names, gains.p, gains.d, gains.smallest, gains.largest, gains.ratio, gains.damping)
-    rows = [(name, f'{p:.4g}', '0', f'{d:.4g}', f'{small:.3g} … {large:.3g}', f'{share:.2f}', f'{zeta:.2f}')
-            for name, p, d, small, large, share, zeta in zip(*columns, strict=True)]
+    rows = [
+        (name, f'{p:.4g}', '0', f'{d:.4g}', f'{small:.3g} … {large:.3g}', f'{share:.2f}', f'{zeta:.2f}')
+        for name, p, d, small, large, share, zeta in zip(*columns, strict=True)
+    ]
     headers = ('joint', 'p N·m/rad', 'i', 'd N·m·s/rad', 'inertia kg·m²', 'd T / I', 'least damping')
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
     if args.out:

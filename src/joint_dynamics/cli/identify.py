@@ -1,9 +1,11 @@
 """`joint-dynamics identify`: from recordings of a robot to a validated dynamics description."""
+
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from joint_dynamics.cli.common import (
@@ -24,91 +26,161 @@ RECORDING_HELP = 'rosbag2 folder or CSV file, optionally with a window PATH@t0:t
 def add_parser(subparsers: Any) -> None:
     """Add the command and its arguments."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        'identify', help='identify a robot from recordings of its motion',
-        description='Identifies base parameters, friction and rotor inertia, and writes dynamics.yaml, summary.json and report.html.')
+        'identify',
+        help='identify a robot from recordings of its motion',
+        description=(
+            'Identifies base parameters, friction and rotor inertia, and writes dynamics.yaml, summary.json and'
+            ' report.html.'
+        ),
+    )
     parser.add_argument('recordings', nargs='+', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')
     add_config_argument(parser)
-    parser.add_argument('--method', choices=('ols', 'wls', 'irls', 'i-irls', 'tls'), help='default: wls, or what --config says')
-    parser.add_argument('--validate', action='append', nargs='+', default=[], metavar='RECORDING', help='recordings to predict, not used in training')
-    parser.add_argument('--loaded', action='append', nargs='+', default=[], metavar='RECORDING', help='recordings with a payload at the last link')
+    parser.add_argument(
+        '--method', choices=('ols', 'wls', 'irls', 'i-irls', 'tls'), help='default: wls, or what --config says'
+    )
+    parser.add_argument(
+        '--validate',
+        action='append',
+        nargs='+',
+        default=[],
+        metavar='RECORDING',
+        help='recordings to predict, not used in training',
+    )
+    parser.add_argument(
+        '--loaded',
+        action='append',
+        nargs='+',
+        default=[],
+        metavar='RECORDING',
+        help='recordings with a payload at the last link',
+    )
     parser.add_argument('--payload-mass', type=float, metavar='KG', help='weighed mass of that payload')
-    parser.add_argument('--proceed', action='store_true', help='exit with 0 although the recordings do not excite the robot enough')
-    parser.add_argument('--out', required=True, metavar='DIR', help='folder for dynamics.yaml, summary.json, report.html')
+    parser.add_argument(
+        '--proceed', action='store_true', help='exit with 0 although the recordings do not excite the robot enough'
+    )
+    parser.add_argument(
+        '--out', required=True, metavar='DIR', help='folder for dynamics.yaml, summary.json, report.html'
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Identify, print, write; return 0, or 3 where the result cannot be believed."""
+    """Identify, print, write; return 0, or 3 where the result is not reliable."""
     from joint_dynamics.description import write_result
     from joint_dynamics.identification import IdentificationSettings, identify
+    from joint_dynamics.identification.identification_settings import KnownPayload
     from joint_dynamics.report.identification import identification_report
+
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
     if args.method:
-        settings = dataclasses.replace(settings, method=args.method)
+        settings = settings.replaced(method=args.method)
     if args.payload_mass is not None:
-        settings = dataclasses.replace(settings, payload={**(settings.payload or {}), 'mass': args.payload_mass})
+        settings = settings.replaced(payload=(settings.payload or KnownPayload()).replaced(mass=args.payload_mass))
     if settings.method == 'tls' and not (args.loaded and settings.known_payload):
-        raise JointDynamicsError('--method tls: expected --loaded RECORDING and --payload-mass KG, found '
-                                 f'{"no loaded recording" if not args.loaded else "no known mass"}')
+        raise JointDynamicsError(
+            '--method tls: expected --loaded RECORDING and --payload-mass KG, found '
+            f'{"no loaded recording" if not args.loaded else "no known mass"}'
+        )
     if args.payload_mass is not None and not args.loaded:
         raise JointDynamicsError('--payload-mass: expected --loaded RECORDING beside it, found none')
     model = load_robot(args.robot, config)
     folder = output_folder(args.out)
     recordings = load_recordings(args.recordings, config, model.joint_names, model.limits)
-    validation = load_recordings([spec for group in args.validate for spec in group], config, model.joint_names, model.limits)
+    validation = load_recordings(
+        [spec for group in args.validate for spec in group], config, model.joint_names, model.limits
+    )
     loaded = load_recordings([spec for group in args.loaded for spec in group], config, model.joint_names, model.limits)
     with progress_display() as progress:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
     show_verdict(result.verdict, result.reasons)
-    believable = not result.reasons or args.proceed or settings.proceed
-    names = write_result(folder, result.description, result.summary(), identification_report(result), believable)
+    reliable = not result.reasons or args.proceed or settings.proceed
+    names = write_result(folder, result.description, result.summary(), identification_report(result), reliable)
     show(result)
-    show_written(folder, names, believable)
-    if believable:
+    show_written(folder, names, reliable)
+    if reliable:
         return 0
-    print('joint-dynamics identify: done, but not to be believed: '
-          f'{"; ".join(reason.text.partition(";")[0] for reason in result.reasons)} (--proceed accepts it)', file=sys.stderr)
+    print(
+        'joint-dynamics identify: done, but not reliable: '
+        f'{"; ".join(reason.text.partition(";")[0] for reason in result.reasons)} (--proceed accepts it)',
+        file=sys.stderr,
+    )
     return 3
 
 
-def progress_display():
-    """Return a context manager whose value is called with each step's name: a spinner on a terminal, silence elsewhere."""
+def progress_display() -> AbstractContextManager[Callable[[str], None]]:
+    """Return a context manager whose value is called with each step's name.
+
+    A spinner on a terminal, silence elsewhere.
+    """
     import contextlib
 
     from rich.console import Console
 
     @contextlib.contextmanager
-    def display():
+    def display() -> Iterator[Callable[[str], None]]:
         console = Console(stderr=True)
         if not console.is_terminal:
             yield lambda line: None
             return
         with console.status('reading') as status:
             yield lambda line: status.update(line)
+
     return display()
 
 
 def show(result: Any) -> None:
     """Print residuals and parameters."""
     from joint_dynamics.report.identification import band_text, residual_headers, residual_rows
+
     joint_names = result.problem.model.joint_names
-    print(f'{len(result.names)} parameters from {result.samples} samples, condition number {result.solution.condition_number:.4g}, '
-          f'residuals below {result.plan.parallel_cutoff:.3g} Hz and, to compare robots, below 10 Hz, {result.seconds:.2f} s')
+    print(
+        f'{len(result.names)} parameters from {result.samples} samples, condition number'
+        f' {result.solution.condition_number:.4g}, residuals below {result.plan.parallel_cutoff:.3g} Hz and, to compare'
+        f' robots, below 10 Hz, {result.seconds:.2f} s'
+    )
     for note in result.notes:
         print(f'note: {note}')
-    show_table(f'Trained on ({band_text(result.training)})', residual_headers(joint_names), residual_rows(result.training))
+    show_table(
+        f'Trained on ({band_text(result.training)})', residual_headers(joint_names), residual_rows(result.training)
+    )
     if result.validation:
-        show_table(f'Validated on ({band_text(result.validation)})', residual_headers(joint_names), residual_rows(result.validation))
+        show_table(
+            f'Validated on ({band_text(result.validation)})',
+            residual_headers(joint_names),
+            residual_rows(result.validation),
+        )
     if 'drive_gains' in result.extras:
-        show_table('Drive gains (N·m/A, joint side)', ['joint', 'gain', 'std', 'a priori', 'change %', 'by TLS', 'by WLS'],
-                   [[name, *(gain[key] for key in ('value', 'std', 'prior', 'change_percent', 'tls', 'wls'))]
-                    for name, gain in result.extras['drive_gains'].items()])
+        show_table(
+            'Drive gains (N·m/A, joint side)',
+            ['joint', 'gain', 'std', 'a priori', 'change %', 'by TLS', 'by WLS'],
+            [
+                [name, *(gain[key] for key in ('value', 'std', 'prior', 'change_percent', 'tls', 'wls'))]
+                for name, gain in result.extras['drive_gains'].items()
+            ],
+        )
     if 'payload' in result.extras:
-        show_table('Payload (SI, frame of the last joint)', ['parameter', 'value', 'std', ''],
-                   [[name, entry['value'], entry['std'], 'known' if entry['known'] else '']
-                    for name, entry in result.extras['payload'].items() if isinstance(entry, dict)])
-    doubtful = set(result.doubtful)
-    rows = [[name, value, deviation, 100 * deviation / abs(value) if value else None, 'not told apart' if name in doubtful else '', expression]
-            for name, value, deviation, expression in zip(result.names, result.solution.chi, result.deviation, result.expressions, strict=True)]
+        show_table(
+            'Payload (SI, frame of the last joint)',
+            ['parameter', 'value', 'std', ''],
+            [
+                [name, entry['value'], entry['std'], 'known' if entry['known'] else '']
+                for name, entry in result.extras['payload'].items()
+                if isinstance(entry, dict)
+            ],
+        )
+    poorly_determined = set(result.poorly_determined)
+    rows = [
+        [
+            name,
+            value,
+            deviation,
+            100 * deviation / abs(value) if value else None,
+            'not told apart' if name in poorly_determined else '',
+            expression,
+        ]
+        for name, value, deviation, expression in zip(
+            result.names, result.solution.chi, result.deviation, result.expressions, strict=True
+        )
+    ]
     show_table('Parameters (SI, joint side)', ['parameter', 'value', 'std', 'std %', '', 'made of'], rows)

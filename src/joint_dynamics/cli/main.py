@@ -1,7 +1,9 @@
 """The command `joint-dynamics`: subcommands, and one place where errors become exit statuses.
 
-Exit status 0 done; 1 where a command's answer is a refusal (check-compensation); 2 bad input or usage; 3 done, but not to be believed.
+Exit status 0 done; 1 where a command's answer is a refusal (check-compensation); 2 bad input or usage; 3 done, but not
+reliable.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -31,7 +33,9 @@ COMMANDS = {
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser; with `only` the arguments of that command are known, the others just listed."""
     parser = argparse.ArgumentParser(
-        prog='joint-dynamics', description='What the joints of a robot arm really do: identify, validate, excite, check.')
+        prog='joint-dynamics',
+        description='What the joints of a robot arm really do: identify, validate, excite, check.',
+    )
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     subparsers = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
     for name, (module, summary) in COMMANDS.items():
@@ -44,7 +48,8 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status."""
-    # Many small matrices: threads of the linear algebra library wait for each other longer than they work, above all on a busy machine.
+    # Many small matrices: threads of the linear algebra library wait for each other longer than they work, above all on
+    # a busy machine.
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     command = next((argument for argument in arguments if argument in COMMANDS), None)
@@ -55,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except NotReliableError as error:
-        print(f'joint-dynamics {args.command}: not to be believed: {error}', file=sys.stderr)
+        print(f'joint-dynamics {args.command}: not reliable: {error}', file=sys.stderr)
         return 3
     except JointDynamicsError as error:
         print(f'joint-dynamics {args.command}: {error}', file=sys.stderr)

@@ -1,4 +1,5 @@
 """`joint-dynamics validate`: predict the torque of recordings from a dynamics description."""
+
 from __future__ import annotations
 
 import argparse
@@ -21,8 +22,13 @@ from joint_dynamics.cli.identify import RECORDING_HELP
 def add_parser(subparsers: Any) -> None:
     """Add the command and its arguments."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        'validate', help='predict the torque of recordings from a dynamics description',
-        description='Predicts the torque of recordings and shows the residuals; the description carries the robot it belongs to.')
+        'validate',
+        help='predict the torque of recordings from a dynamics description',
+        description=(
+            'Predicts the torque of recordings and shows the residuals; the description carries the robot it'
+            ' belongs to.'
+        ),
+    )
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml of an identification')
     parser.add_argument('recordings', nargs='+', metavar='RECORDING', help=RECORDING_HELP)
     add_config_argument(parser)
@@ -33,33 +39,40 @@ def run(args: argparse.Namespace) -> int:
     """Predict, print and, with --out, write; return 0, or 3 where the prediction cannot be relied on."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.identification import IdentificationSettings
-    from joint_dynamics.identification.regression.residuals import together
-    from joint_dynamics.identification.reliability.prediction import judge_prediction
+    from joint_dynamics.identification.regression.residuals import overall_residual
     from joint_dynamics.identification.reliability.verdict import headline, summary_of
-    from joint_dynamics.identification.validate import validate_description
+    from joint_dynamics.identification.validate import judge_description
     from joint_dynamics.report.identification import band_text, residual_headers, residual_rows, validation_report
+
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
     description = DynamicsDescription.load(args.description)
     folder = output_folder(args.out) if args.out else None
     recordings = load_recordings(args.recordings, config, description.joint_names)
-    notes: list[str] = []
-    fits = validate_description(description, recordings, settings, notes=notes)
-    known = description.document.get('provenance', {})
-    reasons = judge_prediction(fits, known.get('moving_residual_percent'))
-    line = headline(reasons, together(fits, moving=True)[1])
+    found = judge_description(description, recordings, settings)
+    fits, reasons, notes = found.fits, found.reasons, found.notes
+    line = headline(reasons, overall_residual(fits, moving=True)[1])
     show_verdict(line, reasons)
     show_table(f'Predicted ({band_text(fits)})', residual_headers(description.joint_names), residual_rows(fits))
     for note in notes:
         print(f'note: {note}')
     if folder:
-        summary = {**summary_of(reasons, line), 'description': str(args.description),
-                   'overall_percent': together(fits)[1], 'moving_overall_percent': together(fits, moving=True)[1], 'notes': notes,
-                   'validation': [fit.summary() for fit in fits]}
+        summary = {
+            **summary_of(reasons, line),
+            'description': str(args.description),
+            'overall_percent': overall_residual(fits)[1],
+            'moving_overall_percent': overall_residual(fits, moving=True)[1],
+            'notes': list(notes),
+            **found.summary,
+            'validation': [fit.summary() for fit in fits],
+        }
         write_report(folder, summary, validation_report(fits, args.description, reasons))
         show_written(folder, ('summary.json', 'report.html'))
     if not reasons:
         return 0
-    print('joint-dynamics validate: done, but not to be believed: '
-          + '; '.join(reason.text.partition(';')[0] for reason in reasons), file=sys.stderr)
+    print(
+        'joint-dynamics validate: done, but not reliable: '
+        + '; '.join(reason.text.partition(';')[0] for reason in reasons),
+        file=sys.stderr,
+    )
     return 3

@@ -1,10 +1,17 @@
 """Feedforward laws, their plugin registry, torque feedback, safety limits (docs/control.md)."""
+
 from joint_dynamics.control.adaptive_friction import AdaptiveFriction
 from joint_dynamics.control.computed_torque import ComputedTorque
 from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.follower import Follower, Points
 from joint_dynamics.control.friction import FrictionCompensation
-from joint_dynamics.control.interface import Controller, ControllerParameter, ControllerSetup, InterfaceConfiguration, Interfaces
+from joint_dynamics.control.interface import (
+    Controller,
+    ControllerParameter,
+    ControllerSetup,
+    InterfaceConfiguration,
+    Interfaces,
+)
 from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
 from joint_dynamics.control.law import TorqueLaw
 from joint_dynamics.control.loop import ControlLoop, LoopSettings
@@ -15,7 +22,29 @@ from joint_dynamics.control.torque_derivatives import torque_derivatives
 from joint_dynamics.control.trajectory import FilledTrajectory, check_motion, fill_effort
 
 __all__ = [
-    'AdaptiveFriction', 'ComputedTorque', 'ControlLoop', 'Controller', 'ControllerParameter', 'ControllerSetup', 'FilledTrajectory',
-    'FlexibleJoint', 'Follower', 'FrictionCompensation', 'InterfaceConfiguration', 'Interfaces', 'JointTorqueFeedback', 'LoopSettings', 'Path',
-    'Points', 'SafetyGate', 'TorqueLaw', 'available', 'check_motion', 'create', 'fill_effort', 'load', 'order_joints', 'torque_derivatives',
+    'AdaptiveFriction',
+    'ComputedTorque',
+    'ControlLoop',
+    'Controller',
+    'ControllerParameter',
+    'ControllerSetup',
+    'FilledTrajectory',
+    'FlexibleJoint',
+    'Follower',
+    'FrictionCompensation',
+    'InterfaceConfiguration',
+    'Interfaces',
+    'JointTorqueFeedback',
+    'LoopSettings',
+    'Path',
+    'Points',
+    'SafetyGate',
+    'TorqueLaw',
+    'available',
+    'check_motion',
+    'create',
+    'fill_effort',
+    'load',
+    'order_joints',
+    'torque_derivatives',
 ]

@@ -1,4 +1,8 @@
-"""Computed torque with adaptive friction: the extended Maxwell-slip model on the desired motion, scaled by the estimator's α [M6 eq 29-30]."""
+"""Computed torque with adaptive friction.
+
+The extended Maxwell-slip model on the desired motion, scaled by the estimator's α [M6 eq 29-30].
+"""
+
 from __future__ import annotations
 
 from typing import ClassVar

@@ -1,30 +1,47 @@
 """Check of a friction compensation against the identified friction, before it is sent to a robot [A §5.5].
 
-What the controller adds, a(v), less what friction takes, r(v), both along the motion, is e(v) = a − r at the speed v > 0 of one direction.
+What the controller adds, a(v), less what friction takes, r(v), both along the motion, is e(v) = a − r at the speed v >
+0 of one direction.
 
     e < 0 everywhere   under-compensated: every speed decays
     e > 0 everywhere   over-compensated: every speed runs away
     e from + to − at v_a   attracting: the joint settles at v_a by itself; with a spring, a stable limit cycle
     e from − to + at v_a   repelling: slower decays, faster runs away
 
-With a spring the speed is near V cos φ over a cycle, and the cycle that neither gains nor loses energy has
-∫₀^{π/2} (e₊ + e₋)(V cos φ) cos φ dφ = 0: for Coulomb and viscous friction V = (4/π) v_a. Its speed amplitude does not depend on spring or
-inertia, its size is V √(I/K).
+Friction is that of the arm (`arm.SteadyFriction`): where it depends on load or angle, e is that of the load and angle
+where it is worst. With a spring the speed is near V cos φ over a cycle, and the cycle that neither gains nor loses
+energy has ∫₀^{π/2} (e₊ + e₋)(V cos φ) cos φ dφ = 0, without load: for Coulomb and viscous friction V = (4/π) v_a. Its
+speed amplitude does not depend on spring or inertia, its size is V √(I/K).
 """
+
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arm import Arm, SteadyFriction
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.applied import DIRECTIONS, AppliedCompensation
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import FrictionModel
 
-DIRECTIONS = {'positive': 1.0, 'negative': -1.0}
-APPLIED_FIELDS = ('parameters', 'directions', 'smoothing', 'speed_limit', 'spring', 'inertia', 'temperatures')
+POINTS = 1500
+"""Speeds at which two curves are compared: so many evenly, and so many by their logarithm."""
+
+
+class Compensation(Protocol):
+    """What adds torque to one joint: `torque` as of `arm.SteadyFriction`, and the loads at which it is looked at."""
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """Loads, N·m."""
+
+    def torque(
+        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the compensation (G,) N·m at motor speeds (G,) rad/s of one sign."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +54,10 @@ class Crossing:
 
 @dataclass(frozen=True)
 class LimitCycle:
-    """Oscillation under a spring: speed amplitude rad/s; amplitude rad and period s where spring and inertia are known; stable or not."""
+    """Oscillation under a spring: speed amplitude rad/s; amplitude rad and period s where spring and inertia are known.
+
+    Stable or not.
+    """
 
     speed: float
     stable: bool
@@ -49,22 +69,36 @@ class LimitCycle:
 class DirectionCheck:
     """One direction of one joint.
 
-    verdict     under, over, attracting, repelling, mixed (several crossings), or exact (no difference at all).
-    runs_away   at the speed limit the compensation is still above friction.
-    might       it could be, within two deviations of the identified friction.
-    speed, excess, deviation  (G,): rad/s, e(v) and its standard deviation, N·m; largest excess first in `worst`, N·m at rad/s.
+    Attributes
+    ----------
+    verdict
+        under, over, attracting, repelling, mixed (several crossings), or exact (no difference at all).
+    runs_away
+        at the speed limit the compensation is still above friction. might: it could be, within two deviations of the
+        identified friction.
+    load, position
+        N·m and rad, where it is worst. temperature: °C, None: that without effect.
+    speed, friction, excess, deviation
+        (G,) rad/s, r(v), e(v) and the standard deviation of r, N·m.
+    unloaded
+        (G,) N·m, e(v) without load.
+
     """
 
     joint: str
     direction: str
     temperature: float | None
+    load: float
+    position: float
     verdict: str
     crossings: tuple[Crossing, ...]
     runs_away: bool
     might: bool
-    speed: NDArray
-    excess: NDArray
-    deviation: NDArray
+    speed: FloatArray
+    friction: FloatArray
+    excess: FloatArray
+    deviation: FloatArray
+    unloaded: FloatArray
 
     @property
     def worst(self) -> tuple[float, float]:
@@ -75,73 +109,100 @@ class DirectionCheck:
     def summary(self) -> dict[str, Any]:
         """Plain data for summary.json."""
         excess, speed = self.worst
-        return {'direction': self.direction, 'verdict': self.verdict, 'runs_away': self.runs_away, 'might_run_away': self.might,
-                'crossings': [{'speed': item.speed, 'kind': item.kind} for item in self.crossings], 'largest_excess': excess, 'at_speed': speed}
+        return {
+            'direction': self.direction,
+            'verdict': self.verdict,
+            'runs_away': self.runs_away,
+            'might_run_away': self.might,
+            'crossings': [{'speed': item.speed, 'kind': item.kind} for item in self.crossings],
+            'largest_excess': excess,
+            'at_speed': speed,
+            'at_load': self.load,
+            'at_position': self.position,
+        }
 
 
-def _curve(document: Mapping[str, Any], name: str, speed: NDArray, temperature: float | None, smoothing: float = 0.0) -> NDArray:
-    """Friction along the motion in one direction, N·m at speeds v > 0, with the direction's own F_C, F_S and F_V1 where the document has them."""
-    model = FrictionModel.from_dict({key: document[key] for key in ('parameters', 'directions') if key in document})
-    own = document.get('directions', {}).get(name)
-    if own is not None:
-        changes: dict[str, Any] = {'F_C0': own['F_C'], 'F_S': own.get('F_S', own['F_C']), 'F_V1': own['F_V1'], 'offset': 0.0}
-        model = FrictionModel({**model.parameters, **changes})
-    side = DIRECTIONS[name]
-    return side * model.static((side * speed)[:, None], 0.0, temperature, smoothing)[:, 0]
+def check_direction(
+    identified: SteadyFriction,
+    applied: Compensation,
+    name: str,
+    speed_limit: float,
+    temperature: FloatArray | float | None = None,
+    points: int = POINTS,
+) -> DirectionCheck:
+    """Check one direction (positive, negative) of one joint from (0, speed_limit] rad/s at one temperature.
 
-
-def _deviation(document: Mapping[str, Any], name: str, speed: NDArray, temperature: float | None) -> NDArray:
-    """Standard deviation of the identified curve, its parameters taken as independent, by differences."""
-    base, variance = _curve(document, name, speed, temperature), np.zeros_like(speed)
-    own = document.get('directions', {}).get(name, {})
-    for parameter, std in document.get('standard_deviations', {}).items():
-        in_direction = {'F_C0': 'F_C', 'F_V1': 'F_V1'}.get(parameter)
-        if own and parameter in ('F_C0', 'F_S', 'F_V1', 'offset'):
-            if in_direction is None:
-                continue
-            std = own.get(f'{in_direction}_std', std)
-            changed = {**document, 'directions': {name: {**own, in_direction: own[in_direction] + std}}}
-        else:
-            changed = {**document, 'parameters': {**document['parameters'], parameter: document['parameters'][parameter] + std}}
-        variance += (_curve(changed, name, speed, temperature) - base) ** 2
-    return np.sqrt(variance)
-
-
-def check_direction(joint: str, name: str, identified: Mapping[str, Any], applied: Mapping[str, Any], speed_limit: float,
-                    temperature: float | None = None) -> DirectionCheck:
-    """Check one direction (positive, negative) of one joint from (0, speed_limit] rad/s at one temperature (°C; None: T0), without load.
-
-    identified  friction document of the description; applied: `parameters` (names of FrictionModel), optionally `directions` and `smoothing`.
+    temperature: °C, a number or (n,) of all joints, None: that without effect. points: see `POINTS`.
     """
     if not (np.isfinite(speed_limit) and speed_limit > 0):
-        raise JointDynamicsError(f'{joint}: expected a speed limit > 0 rad/s, found {speed_limit}')
-    speed = np.unique(np.concatenate([np.geomspace(1e-4, 1, 1500), np.linspace(1e-3, 1, 1500)])) * speed_limit
-    smoothing = float(applied.get('smoothing', 0.0))
-    friction = _curve(identified, name, speed, temperature)
-    excess = _curve(applied, name, speed, temperature, smoothing) - friction
-    excess[np.abs(excess) < 1e-12 * np.max(np.abs(friction), initial=0.0)] = 0.0
-    deviation = _deviation(identified, name, speed, temperature)
-    changes = np.flatnonzero(np.diff(np.sign(excess)) != 0)
-    crossings = []
-    for k in changes:
-        share = excess[k] / (excess[k] - excess[k + 1])
-        crossings.append(Crossing(float(speed[k] + share * (speed[k + 1] - speed[k])), 'attracting' if excess[k] > excess[k + 1] else 'repelling'))
+        raise JointDynamicsError(f'{identified.name}: expected a speed limit > 0 rad/s, found {speed_limit}')
+    side, warm = DIRECTIONS[name], None if temperature is None else np.asarray(temperature, dtype=float)
+    speed = np.unique(np.concatenate([np.geomspace(1e-4, 1, points), np.linspace(1e-3, 1, points)])) * speed_limit
+
+    def both(load: float, position: float) -> tuple[FloatArray, FloatArray]:
+        at = (side * speed, load, position, warm)
+        friction = side * identified.torque(*at)
+        excess = side * applied.torque(*at) - friction
+        excess[np.abs(excess) < 1e-12 * np.max(np.abs(friction), initial=0.0)] = 0.0
+        return friction, excess
+
+    last, might, worst = side * speed[-1:], False, None
+    for load in max(identified.loads, applied.loads, key=len):
+        for position in identified.positions:
+            friction, excess = both(load, position)
+            uncertainty = 2.0 * float(identified.deviation(last, load, position, warm)[0])
+            might |= bool(excess[-1] + uncertainty > 0)
+            rank = (True, excess[-1] - uncertainty) if excess[-1] > 0 else (False, excess.max())
+            if worst is None or rank > worst[0]:
+                worst = rank, load, position, friction, excess
+    assert worst is not None
+    _, load, position, friction, excess = worst
+    crossings = _crossings(speed, excess)
     if not crossings:
         verdict = 'over' if excess[0] > 0 else 'under' if excess[0] < 0 else 'exact'
     else:
         verdict = crossings[0].kind if len(crossings) == 1 else 'mixed'
-    runs_away = bool(excess[-1] > 0)
-    return DirectionCheck(joint, name, temperature, verdict, tuple(crossings), runs_away, bool(excess[-1] + 2 * deviation[-1] > 0), speed, excess,
-                          deviation)
+    return DirectionCheck(
+        identified.name,
+        name,
+        None if warm is None else float(warm) if warm.ndim == 0 else None,
+        load,
+        position,
+        verdict,
+        crossings,
+        bool(excess[-1] > 0),
+        might,
+        speed,
+        friction,
+        excess,
+        identified.deviation(side * speed, load, position, warm),
+        both(0.0, position)[1],
+    )
 
 
-def limit_cycles(positive: DirectionCheck, negative: DirectionCheck, spring: float | None = None, inertia: float | None = None) -> list[LimitCycle]:
-    """Limit cycles under a spring up to the speed limit: zeros of the energy gained per cycle over the speed amplitude."""
+def _crossings(speed: FloatArray, excess: FloatArray) -> tuple[Crossing, ...]:
+    found = []
+    for k in np.flatnonzero(np.diff(np.sign(excess)) != 0):
+        share = excess[k] / (excess[k] - excess[k + 1])
+        kind = 'attracting' if excess[k] > excess[k + 1] else 'repelling'
+        found.append(Crossing(float(speed[k] + share * (speed[k + 1] - speed[k])), kind))
+    return tuple(found)
+
+
+def limit_cycles(
+    positive: DirectionCheck, negative: DirectionCheck, spring: float | None = None, inertia: float | None = None
+) -> list[LimitCycle]:
+    """Limit cycles under a spring up to the speed limit.
+
+    Zeros of the energy gained per cycle over the speed amplitude.
+    """
     phase = (np.arange(200) + 0.5) * (np.pi / 400)
 
-    def gain(V: NDArray) -> NDArray:
+    def gain(V: FloatArray) -> FloatArray:
         speed = V[:, None] * np.cos(phase)
-        total = np.interp(speed, positive.speed, positive.excess) + np.interp(speed, negative.speed, negative.excess)
+        total = np.interp(speed, positive.speed, positive.unloaded) + np.interp(
+            speed, negative.speed, negative.unloaded
+        )
         return (total * np.cos(phase)).sum(axis=1)
 
     V = np.geomspace(1e-3, 1.0, 2000) * positive.speed[-1]
@@ -173,50 +234,51 @@ class JointCheck:
 
     def summary(self) -> dict[str, Any]:
         """Plain data for summary.json."""
-        return {'joint': self.joint, 'temperature': self.positive.temperature, 'runs_away': self.runs_away,
-                'directions': [self.positive.summary(), self.negative.summary()],
-                'limit_cycles': [{'speed': item.speed, 'stable': item.stable, 'amplitude': item.amplitude, 'period': item.period}
-                                 for item in self.cycles]}
+        return {
+            'joint': self.joint,
+            'temperature': self.positive.temperature,
+            'runs_away': self.runs_away,
+            'directions': [self.positive.summary(), self.negative.summary()],
+            'limit_cycles': [
+                {'speed': item.speed, 'stable': item.stable, 'amplitude': item.amplitude, 'period': item.period}
+                for item in self.cycles
+            ],
+        }
 
 
-def check_compensation(identified: Mapping[str, Mapping[str, Any]], applied: Mapping[str, Mapping[str, Any]],
-                       speed_limits: Mapping[str, float]) -> list[JointCheck]:
-    """Check every joint of `applied` (by name) at each of its temperatures.
+def check_compensation(
+    arm: Arm, applied: Mapping[str, Any], speed_limits: Mapping[str, float] | None = None
+) -> list[JointCheck]:
+    """Check every joint of `applied` (by name) at each of its temperatures against the friction of the arm.
 
-    identified    friction documents by joint; applied: by joint, fields as in docs/check-compensation.md; speed_limits: rad/s by joint, where
-    applied gives none. Raises JointDynamicsError for a joint without identified friction or without a speed limit, or an unknown field.
+    applied: by joint, fields as in docs/check-compensation.md. speed_limits: rad/s by joint, where applied gives none;
+    None: those of the robot. Raises JointDynamicsError for a joint without identified friction or without a speed
+    limit, or an unknown field.
     """
+    limits = speed_limits_of(arm) if speed_limits is None else speed_limits
+    rubbing = {part[0] for part in arm.terms.friction.entries} | set(np.flatnonzero(arm.friction_described).tolist())
     checks = []
-    for joint, item in applied.items():
-        if joint not in identified:
+    for joint, document in applied.items():
+        index = arm.joint_names.index(joint) if joint in arm.joint_names else -1
+        if index not in rubbing:
             raise JointDynamicsError(f'{joint}: expected its friction in the description, found none')
-        _check_fields(joint, item)
-        limit = item.get('speed_limit', speed_limits.get(joint))
+        identified = SteadyFriction(arm, index)
+        item = AppliedCompensation(joint, document, identified.most_load)
+        limit = limits.get(joint) if item.speed_limit is None else item.speed_limit
         if limit is None:
-            raise JointDynamicsError(f'{joint}: expected speed_limit (rad/s) in the applied file, since the description has none')
-        temperatures: Sequence[float | None] = item.get('temperatures') or [None]
-        for temperature in temperatures:
-            positive, negative = (check_direction(joint, name, identified[joint], item, float(limit), temperature) for name in DIRECTIONS)
-            cycles = limit_cycles(positive, negative, item.get('spring'), item.get('inertia'))
+            raise JointDynamicsError(
+                f'{joint}: expected speed_limit (rad/s) in the applied file, since the description has none'
+            )
+        for temperature in item.temperatures or (None,):
+            positive, negative = (
+                check_direction(identified, item, name, float(limit), temperature) for name in DIRECTIONS
+            )
+            cycles = limit_cycles(positive, negative, item.spring, item.inertia)
             checks.append(JointCheck(joint, positive, negative, tuple(cycles)))
     return checks
 
 
-def _check_fields(joint: str, item: Mapping[str, Any]) -> None:
-    if not isinstance(item, Mapping) or 'parameters' not in item:
-        raise JointDynamicsError(f'applied: joints.{joint}: expected a mapping with parameters, found {item!r}')
-    for key, value in item.items():
-        if key not in APPLIED_FIELDS:
-            raise JointDynamicsError(f'applied: joints.{joint}.{key}: expected one of {", ".join(APPLIED_FIELDS)}')
-        if key in ('smoothing', 'speed_limit', 'spring', 'inertia') and not _positive(value, key == 'smoothing'):
-            raise JointDynamicsError(f'applied: joints.{joint}.{key}: expected a number above 0, found {value!r}')
-    temperatures = item.get('temperatures', [])
-    if not isinstance(temperatures, (list, tuple)) or not all(_positive(value, True) for value in temperatures):
-        raise JointDynamicsError(f'applied: joints.{joint}.temperatures: expected a list of °C, found {temperatures!r}')
-    for name, own in item.get('directions', {}).items():
-        if name not in DIRECTIONS or not isinstance(own, Mapping) or not {'F_C', 'F_V1'} <= set(own):
-            raise JointDynamicsError(f'applied: joints.{joint}.directions: expected positive and negative with F_C and F_V1, found {name}: {own!r}')
-
-
-def _positive(value: Any, zero: bool) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value)) and (value > 0 or (zero and value == 0))
+def speed_limits_of(arm: Arm) -> dict[str, float]:
+    """Return the speed limits of the joints that have one, rad/s by name."""
+    pairs = zip(arm.joint_names, arm.robot.limits.velocity, strict=True)
+    return {name: float(limit) for name, limit in pairs if np.isfinite(limit) and limit > 0}

@@ -5,6 +5,7 @@ A sampled loop takes d T / I of a joint's speed away in one period T, I being th
 smallest I is that with all other joints free to give way, 1/(M⁻¹)ᵢᵢ; a wrist's is a few 1e-4 kg·m², so gains that suit
 a shoulder are wrong there by orders of magnitude.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.stats import qmc
 
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel
 
 POSTURES = 1024
 """Postures over which the inertias are taken, spread evenly over the joints' ranges (one turn at most)."""
@@ -34,50 +35,52 @@ class EffortGains:
 
     joint_names: tuple[str, ...]
     period: float
-    p: NDArray
-    d: NDArray
-    smallest: NDArray
-    largest: NDArray
+    p: FloatArray
+    d: FloatArray
+    smallest: FloatArray
+    largest: FloatArray
 
     @property
-    def ratio(self) -> NDArray:
+    def ratio(self) -> FloatArray:
         """Share of a joint's speed that d takes away in one period, (n,)."""
         return self.d * self.period / self.smallest
 
     @property
-    def damping(self) -> NDArray:
+    def damping(self) -> FloatArray:
         """Damping ratio of each joint where its inertia is largest, (n,)."""
         return self.d / (2 * np.sqrt(self.p * self.largest))
 
     def as_parameters(self) -> dict[str, dict[str, float]]:
-        """Return the `gains` of a joint_trajectory_controller; i = 0: an integral works against a feedforward torque."""
-        return {name: {'p': _rounded(p), 'i': 0.0, 'd': _rounded(d), 'ff_velocity_scale': 0.0}
-                for name, p, d in zip(self.joint_names, self.p, self.d, strict=True)}
+        """Return the `gains` of a joint_trajectory_controller.
+
+        i = 0: an integral works against a feedforward torque.
+        """
+        return {
+            name: {'p': _rounded(p), 'i': 0.0, 'd': _rounded(d), 'ff_velocity_scale': 0.0}
+            for name, p, d in zip(self.joint_names, self.p, self.d, strict=True)
+        }
 
 
-def effort_gains(robot: RobotModel, period: float, *, parameters: ArrayLike | None = None,
-                 rotor_inertia: ArrayLike | None = None, ratio: float = 0.4, damping: float = 0.5) -> EffortGains:
+def effort_gains(arm: Arm, period: float, *, ratio: float = 0.4, damping: float = 0.5) -> EffortGains:
     """Return gains that are stable in every posture, whether the torque arrives at once or one period late.
 
-    parameters: (14 n,) standard parameters; default: those of the URDF. rotor_inertia: (n,) [kg·m²], joint side, added.
+    arm: links with what they carry, and rotors, those of coupled drives too; `Arm(robot)` is that of the URDF alone.
     ratio: largest d T / I, below 1. damping: damping ratio where the inertia is largest; it is larger everywhere else.
-    Raises JointDynamicsError for a period, ratio or damping out of range, or a robot without inertia.
+    Raises JointDynamicsError for a period, ratio or damping out of range, or inertias no body has.
     """
     for name, value, upper in (('period', period, 1.0), ('ratio', ratio, 1.0), ('damping', damping, 10.0)):
         if not 0.0 < value < upper:
             raise JointDynamicsError(f'gains: expected {name} between 0 and {upper:g}, found {value!r}')
-    if robot.parameters is None and parameters is None:
-        raise JointDynamicsError('gains: expected a robot with inertials (URDF), or a dynamics description, '
-                                 'found neither')
-    body = robot.rigid_body(parameters)
-    rotors = np.zeros(robot.n) if rotor_inertia is None else np.asarray(rotor_inertia, dtype=float)
-    lower, upper = (np.clip(bound, -np.pi, np.pi) for bound in (robot.limits.lower, robot.limits.upper))
+    robot, rotors = arm.robot, arm.rotor_torque(np.eye(arm.n))
+    low, high = (np.clip(bound, -np.pi, np.pi) for bound in (robot.limits.lower, robot.limits.upper))
     # A joint that is locked by its limits still has a posture.
     spread = qmc.Halton(robot.n, seed=0).random(POSTURES)
-    masses = np.array([body.mass_matrix(lower + row * (upper - lower)) + np.diag(rotors) for row in spread])
+    masses = np.array([arm.rigid.mass_matrix(low + row * (high - low)) + rotors for row in spread])
     if not np.linalg.eigvalsh(masses).min() > 0:
-        raise JointDynamicsError('gains: expected an inertia matrix that is positive in every posture, found one that '
-                                 'is not; use the URDF, or identify with physical consistency (docs/robust_and_physical.md)')
+        raise JointDynamicsError(
+            'gains: expected an inertia matrix that is positive in every posture, found one that '
+            'is not; use the URDF, or identify with physical consistency (docs/robust_and_physical.md)'
+        )
     inverses = np.linalg.inv(masses)
     smallest = 1.0 / inverses.diagonal(axis1=1, axis2=2).max(axis=0)
     largest = masses.diagonal(axis1=1, axis2=2).max(axis=0)
@@ -85,7 +88,7 @@ def effort_gains(robot: RobotModel, period: float, *, parameters: ArrayLike | No
     # Joints that move together: each below its bound can be above it in a direction they share.
     together = np.linalg.eigvals(period * inverses * d).real.max()
     d = d * min(1.0, LARGEST / together)
-    return EffortGains(robot.joint_names, period, d ** 2 / (4 * damping ** 2 * largest), d, smallest, largest)
+    return EffortGains(robot.joint_names, period, d**2 / (4 * damping**2 * largest), d, smallest, largest)
 
 
 def controller_parameters(gains: EffortGains, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -95,21 +98,34 @@ def controller_parameters(gains: EffortGains, more: Mapping[str, Any] | None = N
     PID with these gains; takes `effort` in a trajectory as feedforward torque) and forward_effort_controller.
     more: further parameters of the controller manager itself.
     """
-    joints = list(gains.joint_names)
-    trajectory = {'joints': joints, 'state_interfaces': ['position', 'velocity']}
     follower = 'joint_trajectory_controller/JointTrajectoryController'
     forwarder = 'forward_command_controller/ForwardCommandController'
+
+    def following(interface: str) -> dict[str, Any]:
+        # Every list is one of its own: YAML writes one that comes twice as an alias, which ROS's parser refuses.
+        return {
+            'joints': list(gains.joint_names),
+            'state_interfaces': ['position', 'velocity'],
+            'command_interfaces': [interface],
+        }
+
     controllers = {
-        'joint_trajectory_controller': (follower, {**trajectory, 'command_interfaces': ['position']}),
-        'effort_trajectory_controller': (
-            follower, {**trajectory, 'command_interfaces': ['effort'], 'gains': gains.as_parameters()}),
-        'forward_effort_controller': (forwarder, {'joints': joints, 'interface_name': 'effort'}),
+        'joint_trajectory_controller': (follower, following('position')),
+        'effort_trajectory_controller': (follower, {**following('effort'), 'gains': gains.as_parameters()}),
+        'forward_effort_controller': (forwarder, {'joints': list(gains.joint_names), 'interface_name': 'effort'}),
     }
-    manager: dict[str, Any] = {'update_rate': round(1.0 / gains.period), **(more or {}),
-                               'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'}}
+    manager: dict[str, Any] = {
+        'update_rate': round(1.0 / gains.period),
+        **(more or {}),
+        'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
+    }
     manager.update({name: {'type': kind} for name, (kind, _) in controllers.items()})
-    return {'/**': {'controller_manager': {'ros__parameters': manager},
-                    **{name: {'ros__parameters': parameters} for name, (_, parameters) in controllers.items()}}}
+    return {
+        '/**': {
+            'controller_manager': {'ros__parameters': manager},
+            **{name: {'ros__parameters': parameters} for name, (_, parameters) in controllers.items()},
+        }
+    }
 
 
 def _rounded(value: float) -> float:

@@ -1,4 +1,6 @@
-"""Feedforward of flexible joints: the motor is sent where the transmission, bent by the desired torque, puts the link where it should be.
+"""Feedforward of flexible joints.
+
+The motor is sent where the transmission, bent by the desired torque, puts the link where it should be.
 
     θ_d = q_d + φ(τ_J,d) + θ̃(θ_d),    u = τ_J,d + B θ̈_d + f(θ̇_d, τ_J,d, T)              [M2 eq 2.64-2.69]
 
@@ -6,17 +8,19 @@ with τ_E(φ) + D φ̇ = τ_J. For the nonlinear stiffness k = dτ_E/dφ, k' = d
 
     φ̇ = τ̇_J / k,    φ̈ = (τ̈_J − k' φ̇²) / k,    φ = φ_E(τ_J) − D φ̇ / k.
 
-The damping counts to first order in D/k (about 1 ms; its part of φ̈ would need a fifth derivative, and is D/k times a term that is small
-already). For linear stiffness θ̈_d = q̈_d + K⁻¹ τ̈_J,d, which is (2.69) with one B q̈ (printed wrong: counted twice). The kinematic error θ̃
-shifts the angle at which friction is evaluated; its B d²θ̃/dt² is below 0.01 N·m and left out.
+The damping counts to first order in D/k (about 1 ms; its part of φ̈ would need a fifth derivative, and is D/k times a
+term that is small already). For linear stiffness θ̈_d = q̈_d + K⁻¹ τ̈_J,d, which is (2.69) with one B q̈ (printed
+wrong: counted twice). The kinematic error θ̃ shifts the angle at which friction is evaluated; its B d²θ̃/dt² is below
+0.01 N·m and left out.
 """
+
 from __future__ import annotations
 
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.friction import friction_parameters
 from joint_dynamics.control.interface import ControllerParameter, ControllerSetup, InterfaceConfiguration
 from joint_dynamics.control.law import COMMON_PARAMETERS, TorqueLaw
@@ -26,14 +30,23 @@ from joint_dynamics.joint import TorsionalStiffness
 
 
 class FlexibleJoint(TorqueLaw):
-    """The law of the module; needs a desired motion that is four times differentiable, and the stiffness of the transmissions.
+    """The law of the module; needs a desired motion that is four times differentiable.
+
+    The stiffness of the transmissions.
 
     Its PID closes on the link, or on the motors about θ_d, where it is collocated and bears more gain.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (
-        *COMMON_PARAMETERS, *friction_parameters('hysteresis'),
-        ControllerParameter('feedback_side', 'link', 'side of the transmission on which the PID closes its loop', choices=('link', 'motor')))
+        *COMMON_PARAMETERS,
+        *friction_parameters('hysteresis'),
+        ControllerParameter(
+            'feedback_side',
+            'link',
+            'side of the transmission on which the PID closes its loop',
+            choices=('link', 'motor'),
+        ),
+    )
     DERIVATIVES = 4
     ADAPTS = True
     USES_DAMPING = True
@@ -42,7 +55,9 @@ class FlexibleJoint(TorqueLaw):
         """Take arm and parameters; raises JointDynamicsError when the arm has no stiffness."""
         super().on_configure(setup)
         if setup.arm.stiffness is None:
-            raise JointDynamicsError('flexible_joint: expected the stiffness of the transmissions in the dynamics description, found none')
+            raise JointDynamicsError(
+                'flexible_joint: expected the stiffness of the transmissions in the dynamics description, found none'
+            )
         self._stiffness: TorsionalStiffness = setup.arm.stiffness
         self._on_motor = setup.parameters['feedback_side'] == 'motor'
         self._desired = (np.zeros(setup.arm.n),) * 3
@@ -55,8 +70,11 @@ class FlexibleJoint(TorqueLaw):
         own = InterfaceConfiguration.individual(self.joint_names, ('motor_position', 'motor_velocity'))
         return InterfaceConfiguration(own.names, claimed.optional)
 
-    def motor_motion(self, motion: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return τ_J,d (n,) N·m and θ_d rad, θ̇_d, θ̈_d of the desired motion (5, n); θ_d without the kinematic error."""
+    def motor_motion(self, motion: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return τ_J,d (n,) N·m and θ_d rad, θ̇_d, θ̈_d of the desired motion (5, n).
+
+        θ_d without the kinematic error.
+        """
         tau, rate, curvature = torque_derivatives(self.arm.rigid, motion)
         phi = self.transmission.deformation(tau)
         k = self._stiffness.stiffness(phi)
@@ -64,19 +82,19 @@ class FlexibleJoint(TorqueLaw):
         ddphi = (curvature - self._stiffness.curvature(phi) * dphi * dphi) / k
         return tau, motion[0] + phi - self.arm.damping * dphi / k, motion[1] + dphi, motion[2] + ddphi
 
-    def motor_reference(self, motion: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def motor_reference(self, motion: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return θ_d (n,) rad, θ̇_d, θ̈_d with the kinematic error in θ_d: what the motors' encoders show."""
         _, theta, omega, alpha = self.motor_motion(motion)
         return self.transmission.encoder(theta), omega, alpha
 
-    def feedforward(self, motion: NDArray) -> NDArray:
+    def feedforward(self, motion: FloatArray) -> FloatArray:
         """Return the motor torque (n,) N·m of q_d … q⁗_d (5, n)."""
         tau, theta, omega, alpha = self.motor_motion(motion)
         theta = self.transmission.encoder(theta)
         self._desired = tau, theta, omega
         return self.motor_torque(motion[0], theta, omega, alpha, tau)
 
-    def tracking_error(self, motion: NDArray) -> tuple[NDArray, NDArray]:
+    def tracking_error(self, motion: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the error of the side on which the PID closes, of the motion that `feedforward` was given last."""
         if not self._on_motor:
             return super().tracking_error(motion)

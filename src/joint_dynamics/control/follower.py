@@ -1,21 +1,29 @@
-"""The desired motion of a loop over time: whole trajectories that go over into each other, or one set point after the other."""
+"""The desired motion of a loop over time.
+
+Whole trajectories that go over into each other, or one set point after the other.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import REFERENCES
-from joint_dynamics.control.path import DERIVATIVES, Path, order_joints
+from joint_dynamics.control.path import DERIVATIVES, REST, Path, order_joints
 from joint_dynamics.errors import JointDynamicsError
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points as a message gives them: joints in any order, time (P,) s from the start, q (P, n) rad, dq and ddq or None."""
+    """Points as a message gives them.
+
+    Joints in any order, time (P,) s from the start, q (P, n) rad, dq and ddq or None.
+    """
 
     joint_names: Sequence[str]
     time: ArrayLike
@@ -27,17 +35,19 @@ class Points:
 class Follower:
     """The desired motion of the joints of a robot; times are s of the loop's clock.
 
-    smooth: whether trajectories are made four times differentiable (see `Path`). near: rad, a trajectory that starts at its first point
-    starts at most so far from where the robot is, or is desired to be.
+    smooth: whether trajectories are made four times differentiable (see `Path`). near: rad, a trajectory that starts at
+    its first point starts at most so far from where the robot is, or is desired to be.
 
-    Attributes:
-        path: what is followed, None for nothing or set points; start: of the path, s.
+    Attributes
+    ----------
+    path
+        what is followed, None for nothing or set points; start: of the path, s.
 
     """
 
     def __init__(self, joint_names: Sequence[str], *, smooth: bool = True, near: float = 0.1):
         self.joint_names = tuple(joint_names)
-        self._smooth, self._near = smooth, near
+        self._smooth, self.near = smooth, near
         self.clear()
 
     def clear(self) -> None:
@@ -45,38 +55,75 @@ class Follower:
         self.path: Path | None = None
         self.start = 0.0
         self._next: tuple[Path, float] | None = None
-        self._point: tuple[NDArray, float] | None = None
+        self._point: tuple[FloatArray, float] | None = None
 
-    def plan(self, points: Points, start: float, position: NDArray) -> Path:
+    def plan(self, points: Points, start: float, position: FloatArray) -> Path:
         """Return the path through `points`, from `start` s on, without following it.
 
-        Like a joint trajectory controller: when the first point is later than the start, the motion goes there from the motion desired then,
-        or from `position` (n,) rad, where the robot stands, when there is none. Raises JointDynamicsError when the points cannot be followed.
+        Like a joint trajectory controller: when the first point is later than the start, the motion goes there from the
+        motion desired then, or from `position` (n,) rad, where the robot stands, when there is none.
+
+        Raises
+        ------
+        JointDynamicsError
+            When the points cannot be followed.
+        """
+        return self.through(points, self.origin(start, position))
+
+    def origin(self, start: float, position: FloatArray) -> FloatArray:
+        """Return the motion (5, n) that one from `start` s on begins with; `position` (n,) rad where none is desired.
+
+        What a set point leaves open, jerk and snap, is zero.
+        """
+        motion = self._expected(start)
+        if motion is None:
+            motion = np.zeros((DERIVATIVES, len(self.joint_names)))
+            motion[0] = position
+            return motion
+        motion = motion.copy()
+        motion[1:][np.isnan(motion[1:])] = 0.0
+        return motion
+
+    def through(self, points: Points, motion: FloatArray) -> Path:
+        """Return the path through `points` from the motion (5, n) of the start, as `plan` does; changes nothing here.
+
+        So it can be called in another thread.
         """
         order = order_joints(self.joint_names, points.joint_names)
         time = np.array(points.time, dtype=float)
-        given = [np.atleast_2d(np.array(values, dtype=float))[:, order] if np.shape(values)[-1:] == (len(order),) else np.array(values)
-                 for values in (points.q, points.dq, points.ddq) if values is not None]
+        given = [
+            (
+                np.atleast_2d(np.array(values, dtype=float))[:, order]
+                if np.shape(values)[-1:] == (len(order),)
+                else np.array(values)
+            )
+            for values in (points.q, points.dq, points.ddq)
+            if values is not None
+        ]
         if any(values.shape != (time.size, len(order)) for values in given):
-            raise JointDynamicsError(f'trajectory: expected {len(order)} values of every quantity at every point, found '
-                                     f'{", ".join(str(values.shape) for values in given)} for {time.size} points')
+            raise JointDynamicsError(
+                f'trajectory: expected {len(order)} values of every quantity at every point, found '
+                f'{", ".join(str(values.shape) for values in given)} for {time.size} points'
+            )
         if not time.size or not np.isfinite(time).all() or time[0] < 0:
-            raise JointDynamicsError(f'trajectory: expected points with finite times >= 0, found {time.tolist()[:1] or "none"}')
-        motion = self.motion(start)
-        if motion is None:
-            motion = np.zeros((DERIVATIVES, len(order)))
-            motion[0] = position
+            raise JointDynamicsError(
+                f'trajectory: expected points with finite times >= 0, found {time.tolist()[:1] or "none"}'
+            )
         here = motion[0]
         if not np.isfinite(here).all():
             raise JointDynamicsError('trajectory: expected to know where the robot is, found no position')
-        moving = time[0] > 0 and bool(np.any(motion[1:] != 0))
+        # From a first point in motion on, which is there at the start, what is desired goes on, too.
+        goes_on = time[0] > 0 or (len(given) > 1 and bool(np.any(np.abs(given[1][0]) > REST)))
+        moving = goes_on and bool(np.any(motion[1:] != 0))
         if time[0] > 0:
             time = np.append(0.0, time)
             given = [np.vstack([row, values]) for row, values in zip(motion, given, strict=False)]
-        elif np.any(np.abs(given[0][0] - here) > self._near):
+        elif np.any(np.abs(given[0][0] - here) > self.near):
             joint = int(np.argmax(np.abs(given[0][0] - here)))
-            raise JointDynamicsError(f'trajectory: expected it to start within {self._near:g} rad of where the robot is, found '
-                                     f'{self.joint_names[joint]} at {given[0][0][joint]:.4g} rad, from {here[joint]:.4g} rad')
+            raise JointDynamicsError(
+                f'trajectory: expected it to start within {self.near:g} rad of where the robot is, found '
+                f'{self.joint_names[joint]} at {given[0][0][joint]:.4g} rad, from {here[joint]:.4g} rad'
+            )
         return Path(time, *given, smooth=self._smooth, start=motion if moving else None)
 
     def follow(self, path: Path, start: float, now: float) -> None:
@@ -88,7 +135,10 @@ class Follower:
             self.path, self.start, self._next = path, start, None
 
     def set_point(self, names: Sequence[str], q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, time: float) -> None:
-        """Desire the one point of this moment, until the next; jerk and snap are not known then. Raises JointDynamicsError."""
+        """Desire the one point of this moment, until the next; jerk and snap are not known then.
+
+        Raises JointDynamicsError.
+        """
         order = order_joints(self.joint_names, names)
         motion = np.full((DERIVATIVES, len(order)), np.nan)
         for row, (name, values) in enumerate((('positions', q), ('velocities', dq), ('accelerations', ddq))):
@@ -108,10 +158,24 @@ class Follower:
         for quantity, values in zip(REFERENCES, motion, strict=True):
             reference.write(quantity, values, written)
 
-    def motion(self, time: float) -> NDArray | None:
+    def motion(self, time: float) -> FloatArray | None:
         """Return the motion (5, n) desired at `time` s, None when nothing is."""
+        if self._point is None and self._next is not None and time >= self._next[1]:
+            (self.path, self.start), self._next = self._next, None
+        return self._expected(time)
+
+    def followed(self, time: float) -> tuple[Path, float] | None:
+        """Return the path that is desired at `time` s and the time on it, None for nothing, a set point and rest."""
+        self.motion(time)
+        if self._point is not None or self.path is None or not time - self.start < self.path.end:
+            return None
+        return self.path, time - self.start
+
+    def _expected(self, time: float) -> FloatArray | None:
+        """Return the motion that will be desired at `time` s as things are now."""
         if self._point is not None:
             return self._point[0]
+        path, start = self.path, self.start
         if self._next is not None and time >= self._next[1]:
-            (self.path, self.start), self._next = self._next, None
-        return None if self.path is None else self.path.at(time - self.start)
+            path, start = self._next
+        return None if path is None else path.at(time - start)

@@ -1,11 +1,13 @@
 """What a law is given: values with their age, plausible or not, joint by joint."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.control.interface import Interfaces
 
 OTHER_CLOCK = 86400.0
@@ -15,8 +17,8 @@ OTHER_CLOCK = 86400.0
 class AgedInterfaces(Interfaces):
     """Interfaces that remember when each joint's value was written; times are s of one steady clock.
 
-    limits: s, largest age per quantity; a quantity without a limit never gets old. What is stamped as far ahead of now is as good as old: its
-    true age is not known.
+    limits: s, largest age per quantity; a quantity without a limit never gets old. What is stamped as far ahead of now
+    is as good as old: its true age is not known.
     """
 
     def __init__(self, joint_names: Sequence[str], limits: Mapping[str, float]):
@@ -51,7 +53,7 @@ class AgedInterfaces(Interfaces):
         self._oldest = dict.fromkeys(self._oldest, -np.inf)
         self._newest = dict.fromkeys(self._newest, -np.inf)
 
-    def stale(self, quantity: str, time: float) -> NDArray:
+    def stale(self, quantity: str, time: float) -> BoolArray:
         """Return which joints' values (n,) never came, are too old, or are stamped too far ahead."""
         return ~(np.abs(time - self._written[quantity]) <= self._limits[quantity])
 
@@ -60,8 +62,11 @@ class AgedInterfaces(Interfaces):
         limit = self._limits[quantity]
         return time - self._oldest[quantity] <= limit and self._newest[quantity] - time <= limit
 
-    def doubt(self, quantities: Sequence[str], time: float, what: str) -> str:
-        """Return why these quantities cannot be used now, '' when they can: not there, too old, stamped ahead, or not finite."""
+    def why_invalid(self, quantities: Sequence[str], time: float, what: str) -> str:
+        """Return why these quantities cannot be used now, '' when they can.
+
+        Not there, too old, stamped ahead, or not finite.
+        """
         for quantity in quantities:
             oldest = self._oldest[quantity]
             limit = self._limits[quantity]
@@ -69,24 +74,35 @@ class AgedInterfaces(Interfaces):
                 joint = self.joint_names[int(np.argmin(self._written[quantity]))]
                 if np.isinf(oldest):
                     return f'{what} {quantity} of {joint} has not come yet'
-                return f'{what} {quantity} of {joint} is {time - oldest:.3f} s old, allowed are {limit:g} s{other_clock(time - oldest)}'
+                return (
+                    f'{what} {quantity} of {joint} is {time - oldest:.3f} s old, allowed are {limit:g}'
+                    f' s{other_clock(time - oldest)}'
+                )
             ahead = self._newest[quantity] - time
             if not ahead <= limit:
                 joint = self.joint_names[int(np.argmax(self._written[quantity]))]
-                return (f'{what} {quantity} of {joint} is stamped {ahead:.3f} s ahead of the clock here, allowed are {limit:g} s'
-                        f'{other_clock(ahead) or ": are the clocks of the machines the same?"}')
+                return (
+                    f'{what} {quantity} of {joint} is stamped {ahead:.3f} s ahead of the clock here, allowed are'
+                    f' {limit:g} s{other_clock(ahead) or ": are the clocks of the machines the same?"}'
+                )
             values = self[quantity]
-            if not np.isfinite(values).all():
-                return f'{what} {quantity} of {self.joint_names[int(np.argmin(np.isfinite(values)))]} is not a finite number'
+            if np.count_nonzero(np.isfinite(values)) != len(values):
+                return (
+                    f'{what} {quantity} of {self.joint_names[int(np.argmin(np.isfinite(values)))]} is not a finite'
+                    ' number'
+                )
         return ''
 
 
 def other_clock(difference: float) -> str:
-    """Return the remedy for stamps that are so far, s, from the clock here that they come from another kind of clock, else ''."""
+    """Return the remedy for stamps that are so far, s.
+
+    From the clock here that they come from another kind of clock, else ''.
+    """
     return ': set use_sim_time alike here and for who publishes it' if difference >= OTHER_CLOCK else ''
 
 
-def beyond(joint_names: Sequence[str], values: NDArray, low: NDArray, high: NDArray, what: str) -> str:
+def beyond(joint_names: Sequence[str], values: FloatArray, low: FloatArray, high: FloatArray, what: str) -> str:
     """Return which joint's value is outside [low, high], '' when none is."""
     outside = ~((values >= low) & (values <= high))
     if not outside.any():

@@ -1,7 +1,7 @@
 """What a feedforward controller is: a class with the words of ros2_control, found as a plugin, run by `ControlLoop`.
 
-A controller claims interfaces by name (`<joint>/<quantity>`), is configured once, activated and deactivated any number of times, and
-updated at the rate of the joint states. It reads and writes arrays over the joints in the robot's order:
+A controller claims interfaces by name (`<joint>/<quantity>`), is configured once, activated and deactivated any number
+of times, and updated at the rate of the joint states. It reads and writes arrays over the joints in the robot's order:
 
     state      what is measured and estimated, `STATES`
     reference  the desired motion, `REFERENCES` (the reference interfaces of a chainable controller)
@@ -9,6 +9,7 @@ updated at the rate of the joint states. It reads and writes arrays over the joi
 
 It never talks to a robot: between it and the wire stands the safety gate.
 """
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -17,41 +18,70 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.settings import Parameter, PerJoint, check_keys, value_of
+from joint_dynamics.settings.per_joint import per_joint
 
 if TYPE_CHECKING:
     from joint_dynamics.arm import Arm
 
-#: State quantities and their units. `effort` is the measured motor torque K_τ i, `torque` that through the transmission.
+#: State quantities and their units. `effort` is the measured motor torque K_τ i, `torque` that through the
+#: transmission.
 STATES: dict[str, str] = {
-    'position': 'rad, link side', 'velocity': 'rad/s, link side', 'effort': 'N·m, motor torque on the joint side', 'temperature': '°C',
-    'motor_position': 'rad, reflected', 'motor_velocity': 'rad/s, reflected', 'torque': 'N·m through the transmission, of the estimator or a sensor',
-    'friction_scale': 'α1 of the estimator, 1', 'viscous_excess': 'α2 of the estimator, N·m·s/rad'}
+    'position': 'rad, link side',
+    'velocity': 'rad/s, link side',
+    'effort': 'N·m, motor torque on the joint side',
+    'temperature': '°C',
+    'motor_position': 'rad, reflected',
+    'motor_velocity': 'rad/s, reflected',
+    'torque': 'N·m through the transmission, of the estimator or a sensor',
+    'friction_scale': 'α1 of the estimator, 1',
+    'viscous_excess': 'α2 of the estimator, N·m·s/rad',
+}
 #: The desired motion and its derivatives, link side.
-REFERENCES: dict[str, str] = {'position': 'rad', 'velocity': 'rad/s', 'acceleration': 'rad/s²', 'jerk': 'rad/s³', 'snap': 'rad/s⁴'}
+REFERENCES: dict[str, str] = {
+    'position': 'rad',
+    'velocity': 'rad/s',
+    'acceleration': 'rad/s²',
+    'jerk': 'rad/s³',
+    'snap': 'rad/s⁴',
+}
 COMMANDS: dict[str, str] = {'effort': 'N·m, joint side', 'current': 'A'}
 
 
 @dataclass(frozen=True)
 class InterfaceConfiguration:
-    """The interfaces a controller claims, as `<joint>/<quantity>`; `optional` ones may be missing or old and are then NaN or held."""
+    """The interfaces a controller claims, as `<joint>/<quantity>`.
+
+    `optional` ones may be missing or old and are then NaN or held.
+    """
 
     names: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
 
     @classmethod
-    def individual(cls, joint_names: Sequence[str], quantities: Iterable[str], optional: Iterable[str] = ()) -> InterfaceConfiguration:
+    def individual(
+        cls, joint_names: Sequence[str], quantities: Iterable[str], optional: Iterable[str] = ()
+    ) -> InterfaceConfiguration:
         """Return the claim of every joint's `quantities`, and of its `optional` ones."""
+
         def names(wanted: Iterable[str]) -> tuple[str, ...]:
             return tuple(f'{joint}/{quantity}' for quantity in wanted for joint in joint_names)
+
         return cls(names(quantities), names(optional))
 
     def quantities(self, joint_names: Sequence[str], known: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the quantities claimed, required and optional; each must be claimed for every joint and be a known one.
+        """Return the quantities claimed, required and optional.
 
-        Raises JointDynamicsError that names the interface which does not exist, or is missing.
+        Each must be claimed for every joint and be a known one.
+
+        Raises
+        ------
+        JointDynamicsError
+            One that names the interface which does not exist, or is missing.
         """
         return self._quantities(self.names, joint_names, known), self._quantities(self.optional, joint_names, known)
 
@@ -61,13 +91,17 @@ class InterfaceConfiguration:
         for name in names:
             joint, _, quantity = name.rpartition('/')
             if joint not in joint_names or quantity not in known:
-                raise JointDynamicsError(f'interface {name!r}: expected <joint>/<quantity> with a joint of {", ".join(joint_names)} and a '
-                                         f'quantity of {", ".join(known)}')
+                raise JointDynamicsError(
+                    f'interface {name!r}: expected <joint>/<quantity> with a joint of {", ".join(joint_names)} and a '
+                    f'quantity of {", ".join(known)}'
+                )
             claimed.setdefault(quantity, set()).add(joint)
         for quantity, joints in claimed.items():
             missing = [joint for joint in joint_names if joint not in joints]
             if missing:
-                raise JointDynamicsError(f'interface {quantity!r}: expected it to be claimed for every joint, not found for {missing[0]}')
+                raise JointDynamicsError(
+                    f'interface {quantity!r}: expected it to be claimed for every joint, not found for {missing[0]}'
+                )
         return tuple(claimed)
 
 
@@ -86,7 +120,7 @@ class Interfaces:
     def __contains__(self, quantity: str) -> bool:
         return quantity in self._values
 
-    def __getitem__(self, quantity: str) -> NDArray:
+    def __getitem__(self, quantity: str) -> FloatArray:
         """Return the values (n,) of one quantity, in the robot's joint order."""
         return self._values[quantity]
 
@@ -100,20 +134,12 @@ class Interfaces:
 
 
 @dataclass(frozen=True)
-class ControllerParameter:
+class ControllerParameter(Parameter):
     """One parameter of a controller; the `feedforward` node declares it as a ROS parameter of the same fields.
 
-    `per_joint`: the controller gets an array (n,); `element`: type of the elements of a list; bounds are inclusive.
+    `per_joint`: the controller gets an array (n,).
     """
 
-    name: str
-    default: Any
-    description: str
-    unit: str = ''
-    lower: float | None = None
-    upper: float | None = None
-    choices: tuple[str, ...] = ()
-    per_joint: bool = False
     element: type = float
 
 
@@ -126,32 +152,39 @@ class ControllerSetup:
 
     @classmethod
     def of(cls, controller: Controller | type[Controller], arm: Arm, **values: Any) -> ControllerSetup:
-        """Return a setup with the controller's defaults but for `values`; raises JointDynamicsError for a name it does not have."""
+        """Return a setup with the controller's defaults but for `values`.
+
+        Raises
+        ------
+        JointDynamicsError
+            For a name it does not have.
+        """
         rows = {row.name: row for row in controller.PARAMETERS}
-        unknown = sorted(set(values) - set(rows))
-        if unknown:
-            raise JointDynamicsError(f'controller: expected parameters of {", ".join(rows) or "none"}, found {unknown[0]!r}')
-        parameters = {}
+        check_keys(values, rows, 'controller')
+        parameters: dict[str, Any] = {}
         for name, row in rows.items():
             value = values.get(name, row.default)
-            parameters[name] = np.broadcast_to(np.asarray(value, dtype=float), (arm.n,)).copy() if row.per_joint else value
-            if row.choices and value not in row.choices:
-                raise JointDynamicsError(f'{name}: expected {" or ".join(row.choices)}, found {value!r}')
-            low, high = (bound if bound is not None else free for bound, free in ((row.lower, -np.inf), (row.upper, np.inf)))
-            if isinstance(row.default, float) and not np.all((np.asarray(value) >= low) & (np.asarray(value) <= high)):
-                raise JointDynamicsError(f'{name}: expected {row.lower} … {row.upper} {row.unit}, found {value!r}')
+            if row.per_joint:
+                checked = value_of(PerJoint, value, name, row.declared)
+                parameters[name] = per_joint(checked, arm.joint_names, name)
+            else:
+                parameters[name] = row.value(value)
         return cls(arm, parameters)
 
 
 class Controller(ABC):
     """Base of every feedforward law, own or of another package (entry-point group `joint_dynamics.controllers`).
 
-    A subclass is constructed without arguments. A hook that cannot do its work raises JointDynamicsError with the reason: configuring
-    or activating is then refused. An exception out of `update` ends with zero torque until the controller is activated again.
+    A subclass is constructed without arguments. A hook that cannot do its work raises JointDynamicsError with the
+    reason: configuring or activating is then refused. An exception out of `update` ends with zero torque until the
+    controller is activated again.
 
-    Attributes:
-        PARAMETERS: what can be set. OPEN_LOOP: whether it makes sense without measurements, as in trajectory mode.
-        command, state, reference: the loaned interfaces, from configuration on.
+    Attributes
+    ----------
+    PARAMETERS, OPEN_LOOP
+        what can be set, and whether it makes sense without measurements, as in trajectory mode.
+    command, state, reference
+        the loaned interfaces, from configuration on.
 
     """
 
@@ -179,7 +212,10 @@ class Controller(ABC):
         """Return the state quantities it reads, of `STATES`."""
 
     def reference_interface_configuration(self) -> InterfaceConfiguration:
-        """Return how much of the desired motion it needs, of `REFERENCES`; by default position, velocity and acceleration."""
+        """Return how much of the desired motion it needs, of `REFERENCES`.
+
+        By default position, velocity and acceleration.
+        """
         return InterfaceConfiguration.individual(self.joint_names, ('position', 'velocity', 'acceleration'))
 
     def on_activate(self) -> None:  # noqa: B027 (not every law has something to forget)
@@ -192,12 +228,22 @@ class Controller(ABC):
     def update(self, time: float, period: float) -> None:
         """Read state and reference, write the command. time: s, steady; period: s since the last update, > 0."""
 
-    def motor_reference(self, motion: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return θ_d (n,) rad, θ̇_d, θ̈_d: what the encoders of the motors show along a desired motion (5, n) of the link.
+    def motor_reference(self, motion: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return θ_d (n,) rad, θ̇_d, θ̈_d.
 
-        For a robot whose own controller closes its loop on the motor side. Raises JointDynamicsError for a law that does not know it.
+        What the encoders of the motors show along a desired motion (5, n) of the link.
+
+        For a robot whose own controller closes its loop on the motor side.
+
+        Raises
+        ------
+        JointDynamicsError
+            For a law that does not know it.
         """
-        raise JointDynamicsError(f'{type(self).__name__}: expected a law that knows the motor side, such as flexible_joint, found one that does not')
+        raise JointDynamicsError(
+            f'{type(self).__name__}: expected a law that knows the motor side, such as flexible_joint, found one that'
+            ' does not'
+        )
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -1,33 +1,48 @@
-"""Joint torque feedback: the flexible-joint feedforward, and a loop around the torque that the transmission really carries [patent 2].
+"""Joint torque feedback: the flexible-joint feedforward.
+
+A loop around the torque that the transmission really carries [patent 2].
 
     u = u_FF + u_FB + K_τJ (τ_J,d + u_FB − τ̂_J)
 
-τ̂_J from stiffness and the two encoders of the joint, τ̂_J = τ_E(θ − q − θ̃(θ)) + D(ω − q̇), or as it comes from the estimator or a torque
-sensor (state `torque`). The patent's form has τ_J,d alone as the set point of the torque loop. It is then held by the link's motion, which a
-torque error cannot change without an error of position: K_τJ takes nothing off a friction that is not modelled. With what the PID asks for in the
-set point the rotor feels B/(1 + K_τJ), and friction that is not compensated is divided by 1 + K_τJ. Without PID both forms are the same. The
-delay of the loop bounds the gain: on the simulated arm at 500 Hz with soft joints 0.3 is good, and 0.6 worse than nothing.
+τ̂_J from stiffness and the two encoders of the joint, τ̂_J = τ_E(θ − q − θ̃(θ)) + D(ω − q̇), or as it comes from the
+estimator or a torque sensor (state `torque`). The patent's form has τ_J,d alone as the set point of the torque loop. It
+is then held by the link's motion, which a torque error cannot change without an error of position: K_τJ takes nothing
+off a friction that is not modelled. With what the PID asks for in the set point the rotor feels B/(1 + K_τJ), and
+friction that is not compensated is divided by 1 + K_τJ. Without PID both forms are the same. The delay of the loop
+bounds the gain: on the simulated arm at 500 Hz with soft joints 0.3 is good, and 0.6 worse than nothing.
 """
+
 from __future__ import annotations
 
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.interface import ControllerParameter, ControllerSetup, InterfaceConfiguration
 
 
 class JointTorqueFeedback(FlexibleJoint):
-    """The law of the module; its source of τ̂_J is a parameter. It needs measurements, and so has no place in trajectory mode."""
+    """The law of the module; its source of τ̂_J is a parameter.
+
+    It needs measurements, and so has no place in trajectory mode.
+    """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (
         *FlexibleJoint.PARAMETERS,
-        ControllerParameter('torque_gain', 0.3, 'K_τJ, gain of the loop around the transmission torque', '', 0.0, 10.0, per_joint=True),
-        ControllerParameter('torque_source', 'deformation', 'deformation: stiffness and both encoders; interface: the state torque, of the '
-                            'estimator or a sensor', choices=('deformation', 'interface')),
-        ControllerParameter('torque_limit', 0.3, 'bound of the correction, as a share of the effort limit', '', 0.0, 1.0),
+        ControllerParameter(
+            'torque_gain', 0.3, 'K_τJ, gain of the loop around the transmission torque', '', 0.0, 10.0, per_joint=True
+        ),
+        ControllerParameter(
+            'torque_source',
+            'deformation',
+            'deformation: stiffness and both encoders; interface: the state torque, of the estimator or a sensor',
+            choices=('deformation', 'interface'),
+        ),
+        ControllerParameter(
+            'torque_limit', 0.3, 'bound of the correction, as a share of the effort limit', '', 0.0, 1.0
+        ),
     )
     OPEN_LOOP = False
 
@@ -41,11 +56,13 @@ class JointTorqueFeedback(FlexibleJoint):
     def state_interface_configuration(self) -> InterfaceConfiguration:
         """Return what the source of τ̂_J needs, beside what the feedforward does."""
         claimed = super().state_interface_configuration()
-        quantities = ('position', 'velocity', 'motor_position', 'motor_velocity') if self._from_deformation else ('torque',)
+        quantities = (
+            ('position', 'velocity', 'motor_position', 'motor_velocity') if self._from_deformation else ('torque',)
+        )
         own = InterfaceConfiguration.individual(self.joint_names, quantities)
         return InterfaceConfiguration(tuple(dict.fromkeys((*claimed.names, *own.names))), claimed.optional)
 
-    def transmission_torque(self) -> NDArray:
+    def transmission_torque(self) -> FloatArray:
         """Return τ̂_J (n,) N·m of the present state."""
         if not self._from_deformation:
             return self.state['torque']
@@ -55,8 +72,9 @@ class JointTorqueFeedback(FlexibleJoint):
             phi = phi - self.arm.kinematic_error(theta)
         return self._stiffness.torque(phi) + self.arm.damping * (self.state['motor_velocity'] - self.state['velocity'])
 
-    def feedback(self, motion: NDArray, period: float) -> NDArray:
+    def feedback(self, motion: FloatArray, period: float) -> FloatArray:
         """Return u_FB and the correction of the torque loop (n,), N·m."""
         pid = super().feedback(motion, period)
         error = self._desired[0] + pid - self.transmission_torque()
-        return pid + np.clip(self._torque_gain * error, -self._torque_limit, self._torque_limit)
+        correction = np.maximum(self._torque_gain * error, -self._torque_limit)
+        return pid + np.minimum(correction, self._torque_limit, out=correction)

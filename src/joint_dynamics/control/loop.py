@@ -1,4 +1,5 @@
 """One controller, its interfaces and the safety gate as one object that a node, a test or a simulation steps."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -6,71 +7,102 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.inputs import AgedInterfaces, beyond
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
 from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.settings import PerJoint, Settings, setting
 
 #: Inputs that change slowly or may be missing: their age is not that of the control loop.
 SLOW = ('temperature', 'friction_scale', 'viscous_excess')
 
 
 @dataclass(frozen=True)
-class LoopSettings:
-    """What the loop and its gate allow.
+class LoopSettings(Settings):
+    """What the loop and its gate allow."""
 
-    Attributes:
-        effort_limit: (n,) or a number, N·m; None: of the URDF. effort_rate: N·m/s; None: 50 times the limit per second.
-        ramp_time: s, from a doubt to the safe command. safe: `gravity` (nothing for a robot that adds it itself) or `zero`.
-        timeout: s, largest age of the required states and of the reference. slow_timeout: s, of temperature and α.
-        max_period: s, the longest step that counts in full.
-        tracking: rad, largest distance of the link from the desired position. velocity_margin: largest measured speed and
-            largest desired speed, as a multiple of the URDF's limit. position_margin: rad, beyond the URDF's limits.
-        jump_margin: rad, what a measured position may jump by between two samples beyond what the largest speed allows.
-        holds_gravity: whether the command holds gravity (see the laws' parameter `gravity`).
-
-    """
-
-    effort_limit: ArrayLike | None = None
-    effort_rate: ArrayLike | None = None
-    ramp_time: float = 0.5
-    safe: str = 'gravity'
-    timeout: float = 0.05
-    slow_timeout: float = 10.0
-    max_period: float = 0.02
-    tracking: float = 0.5
-    velocity_margin: float = 1.2
-    position_margin: float = 0.05
-    jump_margin: float = 0.01
-    holds_gravity: bool = True
+    effort_limit: PerJoint | None = setting(
+        None,
+        'largest command of each joint',
+        'N·m',
+        above=0,
+        infinite=True,
+        none='the effort limit of the URDF, which it cannot exceed',
+    )
+    effort_rate: PerJoint | None = setting(
+        None,
+        'largest change of the command of each joint',
+        'N·m/s',
+        above=0,
+        infinite=True,
+        none='50 limits per second',
+    )
+    ramp_time: float = setting(0.5, 'time from a fault to the safe command', 's', lower=0.01, upper=10)
+    safe: str = setting(
+        'gravity',
+        'what is commanded on a fault: gravity, that of the arm where it is (nothing where `gravity` is false); zero',
+        choices=('gravity', 'zero'),
+    )
+    timeout: float = setting(0.05, 'largest age of joint states and set points', 's', lower=0.001, upper=5)
+    slow_timeout: float = setting(
+        10.0, 'largest age of temperatures and of the parameters of the estimator', 's', lower=0.1, upper=3600
+    )
+    max_period: float = setting(0.02, 'longest step that counts in full', 's', above=0)
+    tracking: float = setting(
+        0.5, 'largest distance of the link from the desired position', 'rad', lower=0.001, upper=10
+    )
+    velocity_margin: float = setting(
+        1.2, 'largest speed, measured and desired, as a multiple of the limit in the URDF', lower=0.1, upper=10
+    )
+    position_margin: float = setting(
+        0.05, 'how far beyond the limits in the URDF a desired position may be', 'rad', lower=0, upper=10
+    )
+    jump_margin: float = setting(
+        0.01,
+        'what a measured position may jump by between two samples beyond what the largest speed allows: resolution '
+        'of the encoder, jitter of the stamps',
+        'rad',
+        lower=0,
+        upper=10,
+    )
+    holds_gravity: bool = setting(True, "whether the command holds gravity, see the laws' parameter `gravity`")
 
 
 class ControlLoop:
     """Run a controller: write `state` and `reference`, call `step`, send what it returns.
 
-    controller: unconfigured. parameters: its parameters by name (default for those left out). Raises JointDynamicsError when the
-    controller refuses, or claims what does not exist.
+    controller: unconfigured. parameters: its parameters by name (default for those left out). Raises JointDynamicsError
+    when the controller refuses, or claims what does not exist.
 
-    Attributes:
-        state, reference: AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
-        doubt: why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
+    Attributes
+    ----------
+    state, reference
+        AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
+    fallback_reason
+        why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
 
     """
 
-    def __init__(self, controller: Controller, arm: Arm, settings: LoopSettings | None = None, parameters: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        controller: Controller,
+        arm: Arm,
+        settings: LoopSettings | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ):
         self.controller, self.arm = controller, arm
         self.settings = settings = settings or LoopSettings()
-        if settings.safe not in ('gravity', 'zero'):
-            raise JointDynamicsError(f'safe: expected gravity or zero, found {settings.safe!r}')
         controller.on_configure(ControllerSetup.of(controller, arm, **(parameters or {})))
         names = arm.joint_names
         commands, _ = controller.command_interface_configuration().quantities(names, COMMANDS)
         if len(commands) != 1:
-            raise JointDynamicsError(f'controller: expected it to claim one command, effort or current, found {commands}')
+            raise JointDynamicsError(
+                f'controller: expected it to claim one command, effort or current, found {commands}'
+            )
         self.output = commands[0]
         self._required, self._optional = controller.state_interface_configuration().quantities(names, STATES)
         self.references, _ = controller.reference_interface_configuration().quantities(names, REFERENCES)
@@ -94,7 +126,7 @@ class ControlLoop:
         self._low = np.concatenate([lower, -tracking, -speed, -speed])
         self._high = np.concatenate([upper, tracking, speed, speed])
         self._still = np.zeros(arm.n)
-        self.doubt = 'not active'
+        self.fallback_reason = 'not active'
         self.warning = ''
 
     @property
@@ -104,83 +136,115 @@ class ControlLoop:
 
     @property
     def beyond(self) -> tuple[str, ...]:
-        """What of the motion has left the range of validity of the described friction since activation: worth saying when it comes."""
+        """What of the motion has left the range of validity of the described friction since activation.
+
+        Worth saying when it comes.
+        """
         return tuple(getattr(self.controller, 'beyond', ()))
 
     def _make_gate(self) -> SafetyGate:
         arm, settings = self.arm, self.settings
-        given: NDArray = arm.effort_limit if settings.effort_limit is None else np.broadcast_to(np.asarray(settings.effort_limit, float), (arm.n,))
+        given: FloatArray = (
+            arm.effort_limit
+            if settings.effort_limit is None
+            else np.broadcast_to(np.asarray(settings.effort_limit, float), (arm.n,))
+        )
         limit = np.minimum(given, arm.effort_limit)
-        rate = 50.0 * limit if settings.effort_rate is None else np.broadcast_to(np.asarray(settings.effort_rate, float), (arm.n,))
-        self._scale: NDArray = np.ones(arm.n)
+        rate = (
+            50.0 * limit
+            if settings.effort_rate is None
+            else np.broadcast_to(np.asarray(settings.effort_rate, float), (arm.n,))
+        )
+        self._scale: FloatArray = np.ones(arm.n)
         if self.output == 'current':
             if not np.all(np.isfinite(arm.drive_gain)):
-                raise JointDynamicsError('controller: expected a drive gain of every joint for a command in A, found none for '
-                                         f'{arm.joint_names[int(np.argmin(np.isfinite(arm.drive_gain)))]}')
+                raise JointDynamicsError(
+                    'controller: expected a drive gain of every joint for a command in A, found none for '
+                    f'{arm.joint_names[int(np.argmin(np.isfinite(arm.drive_gain)))]}'
+                )
             self._scale = 1.0 / arm.drive_gain
-        return SafetyGate(limit * np.abs(self._scale), rate * np.abs(self._scale), settings.ramp_time, max_period=settings.max_period)
+        return SafetyGate(
+            limit * np.abs(self._scale), rate * np.abs(self._scale), settings.ramp_time, max_period=settings.max_period
+        )
 
     def activate(self) -> None:
-        """Open the gate; what was measured and desired before is forgotten. Raises JointDynamicsError when the controller refuses."""
+        """Open the gate; what was measured and desired before is forgotten.
+
+        Raises JointDynamicsError when the controller refuses.
+        """
         self.state.clear()
         self.reference.clear()
         for interfaces in (*self._loaned, self._command):
             interfaces.clear()
         self._gravity[:] = 0.0
         self.controller.on_activate()
-        self.doubt, self.warning = 'just activated', ''
+        self.fallback_reason, self.warning = 'just activated', ''
         self.gate.open()
 
-    def deactivate(self, period: float = 0.002) -> Iterator[NDArray]:
+    def deactivate(self, period: float = 0.002) -> Iterator[FloatArray]:
         """Yield the last commands (n,), one per `period` s, down to exactly zero; the gate is closed afterwards."""
-        self.doubt = 'not active'
+        self.fallback_reason = 'not active'
         try:
             self.controller.on_deactivate()
         finally:
             yield from self.gate.close(period)
 
-    def end_holding(self, hold_time: float, period: float = 0.002) -> Iterator[NDArray]:
-        """Yield the last commands (n,), one per `period` s: to the safe command within the ramp time, and that for `hold_time` s.
+    def end_holding(self, hold_time: float, period: float = 0.002) -> Iterator[FloatArray]:
+        """Yield the last commands (n,), one per `period` s.
 
-        The last is the safe command for where the arm was last: whoever takes the commands may go on with it. A law that has failed, a robot
-        that adds gravity itself, the safe command `zero`, and an arm whose position was never known end at zero. The gate is closed afterwards.
+        To the safe command within the ramp time, and that for `hold_time` s.
+
+        The last is the safe command for where the arm was last: whoever takes the commands may go on with it. A law
+        that has failed, a robot that adds gravity itself, the safe command `zero`, and an arm whose position was never
+        known end at zero. The gate is closed afterwards.
         """
         if not self.gate.is_open:
             return
-        self.doubt = 'not active'
+        self.fallback_reason = 'not active'
         try:
             self.controller.on_deactivate()
         finally:
             for _ in range(int(np.ceil((self.settings.ramp_time + hold_time) / period)) + 1):
-                out = self.gate.step(None, self._gravity * self._scale, period, doubt=True)
+                out = self.gate.step(None, self._gravity * self._scale, period, fallback=True)
                 if out is not None:
                     yield out
             self.gate.release()
 
-    def step(self, time: float, period: float) -> NDArray | None:
-        """Return the command (n,) of this moment in the unit `output`, None when not active. time: s, steady; period: s since the last."""
+    def step(self, time: float, period: float) -> FloatArray | None:
+        """Return the command (n,) of this moment in the unit `output`, None when not active. time: s, steady.
+
+        period: s since the last.
+        """
         if not self.gate.is_open:
             return None
-        self.doubt = self.gate.failure or self._doubt(time, period)
+        self.fallback_reason = self.gate.failure or self._why_fallback(time, period)
         command = None
-        if not self.doubt:
-            command = self._law(time, period)
-            self.doubt = self.gate.failure
-        if self.settings.safe == 'gravity' and self.settings.holds_gravity and not self.state.doubt(('position',), time, 'state'):
+        if not self.fallback_reason:
+            command = self.law_now(time, period)
+            self.fallback_reason = self.gate.failure
+        if (
+            self.settings.safe == 'gravity'
+            and self.settings.holds_gravity
+            and not self.state.why_invalid(('position',), time, 'state')
+        ):
             self._gravity = self.arm.rigid.gravity(self.state['position'])
-        out = self.gate.step(command, self._gravity * self._scale, period, doubt=bool(self.doubt))
-        self.doubt = self.gate.failure or self.doubt
+        out = self.gate.step(command, self._gravity * self._scale, period, fallback=bool(self.fallback_reason))
+        self.fallback_reason = self.gate.failure or self.fallback_reason
         return out
 
-    def law_along(self, motion: NDArray, time: float, period: float, *, load: bool = True) -> NDArray:
-        """Return the law's command (n,) at one instant of a desired motion (5, n) that is tracked perfectly; nothing goes through the gate.
+    def law_along(self, motion: FloatArray, time: float, period: float, *, load: bool = True) -> FloatArray:
+        """Return the law's command (n,) at one instant of a desired motion (5, n) that is tracked perfectly.
 
-        Temperature and α are those last written, their age taken at `time` s; `load` False: those of the call before. Raises
-        JointDynamicsError when the law fails, or needs to measure.
+        Nothing goes through the gate.
+
+        Temperature and α are those last written, their age taken at `time` s; `load` False: those of the call before.
+        Raises JointDynamicsError when the law fails, or needs to measure.
         """
         if not self.controller.OPEN_LOOP:
-            raise JointDynamicsError(f'{type(self.controller).__name__}: expected a law that needs no measurement for a trajectory, found one '
-                                     'that does (use it in streaming mode)')
+            raise JointDynamicsError(
+                f'{type(self.controller).__name__}: expected a law that needs no measurement for a trajectory, found'
+                ' one that does (use it in streaming mode)'
+            )
         state, reference = self._loaned
         if load:
             self._load_state(time)
@@ -191,13 +255,16 @@ class ControlLoop:
         try:
             command = self._update(time, period)
         except Exception as error:
-            raise JointDynamicsError(f'the law raised {type(error).__name__}: {error}') from error
+            raise JointDynamicsError(f'law: expected a command, found {type(error).__name__}: {error}') from error
         if not np.isfinite(command).all():
-            raise JointDynamicsError(f'the law gave a command that is not finite: {command.tolist()}')
+            raise JointDynamicsError(f'law: expected a finite command, found {command.tolist()}')
         return command
 
     def look(self, time: float) -> str:
-        """Return what slow input is missing or old at `time` s, '' when all are there: `warning`, before the law is asked for anything."""
+        """Return what slow input is missing or old at `time` s, '' when all are there.
+
+        `warning`, before the law is asked for anything.
+        """
         self._load_state(time)
         return self.warning
 
@@ -209,18 +276,24 @@ class ControlLoop:
         for quantity in self._optional:
             if not self.state.fresh(quantity, time):
                 old = self.state.stale(quantity, time)
-                # Too old to be believed: the law goes on with the last good one, or with its nominal value.
+                # Too old to be used: the law goes on with the last good one, or with its nominal value.
                 state[quantity][old] = np.nan
-                self.warning = f'{quantity} of {self.arm.joint_names[int(np.argmax(old))]} is missing or old: going on without'
+                self.warning = (
+                    f'{quantity} of {self.arm.joint_names[int(np.argmax(old))]} is missing or old: going on without'
+                )
 
-    def _update(self, time: float, period: float) -> NDArray:
+    def _update(self, time: float, period: float) -> FloatArray:
         command = self._command[self.output]
         command.fill(np.nan)
         with np.errstate(all='ignore'):
             self.controller.update(time, period)
         return command.copy()
 
-    def _law(self, time: float, period: float) -> NDArray | None:
+    def law_now(self, time: float, period: float) -> FloatArray | None:
+        """Return the law's command (n,) for what was last written, unchecked and past the gate.
+
+        None, and the gate closed, where the law fails; arguments as in `step`, which checks.
+        """
         _, reference = self._loaned
         self._load_state(time)
         for quantity in REFERENCES:
@@ -231,13 +304,15 @@ class ControlLoop:
             self.gate.fail(f'the law raised {type(error).__name__}: {error}')
             return None
 
-    def _doubt(self, time: float, period: float) -> str:
+    def _why_fallback(self, time: float, period: float) -> str:
         if not period > 0:
             return f'time does not go on: {period} s since the last step'
         state, desired = self.state, self.reference
-        doubt = state.doubt(('position', *self._required), time, 'state') or desired.doubt(self.references, time, 'reference')
-        if doubt:
-            return doubt
+        reason = state.why_invalid(('position', *self._required), time, 'state') or desired.why_invalid(
+            self.references, time, 'reference'
+        )
+        if reason:
+            return reason
         # Everything plausible, by one comparison; which value is not is looked for only then.
         looked_at = [self._still, self._still]
         if 'position' in self.references:
@@ -245,10 +320,10 @@ class ControlLoop:
         looked_at.append(desired['velocity'] if 'velocity' in self.references else self._still)
         looked_at.append(state['velocity'] if state.fresh('velocity', time) else self._still)
         values = np.concatenate(looked_at)
-        if ((values >= self._low) & (values <= self._high)).all():
+        if np.count_nonzero((values >= self._low) & (values <= self._high)) == len(values):
             return ''
         n = self.arm.n
         for k, what in enumerate(('desired position', 'distance from the desired position', 'desired speed', 'speed')):
             part = slice(k * n, (k + 1) * n)
-            doubt = doubt or beyond(self.arm.joint_names, values[part], self._low[part], self._high[part], what)
-        return doubt
+            reason = reason or beyond(self.arm.joint_names, values[part], self._low[part], self._high[part], what)
+        return reason

@@ -1,23 +1,29 @@
-"""A desired motion between points, with the number of derivatives that exist: what a law needs is given, or the motion is refused.
+"""A desired motion between points, with the number of derivatives that exist.
 
-Every segment is the Hermite polynomial that meets position and K − 1 derivatives at both ends, of degree 2K − 1, and so the motion is
-K − 1 times continuously differentiable, and K times with jumps in between:
+What a law needs is given, or the motion is refused.
 
-    K = 1  positions: a straight line      K = 2  + velocities: cubic      K = 3  + accelerations: quintic      K = 4  + jerks: septic
+Every segment is the Hermite polynomial that meets position and K − 1 derivatives at both ends, of degree 2K − 1, and so
+the motion is K − 1 times continuously differentiable, and K times with jumps in between:
 
-as `joint_trajectory_controller` does it for K ≤ 3. A smooth motion (K = 4) is made from any of them: what is not given at a point is the mean
-of the derivative of the two segments that meet there, for positions alone that of the quintic spline through all of them. Flexible joints
-need K = 4: the torque goes with the fourth derivative [M2 2.3.3].
+    K = 1  positions: a straight line      K = 2  + velocities: cubic      K = 3  + accelerations: quintic
+        K = 4  + jerks: septic
+
+as `joint_trajectory_controller` does it for K ≤ 3. A smooth motion (K = 4) is made from any of them: what is not given
+at a point is the mean of the derivative of the two segments that meet there, for positions alone that of the quintic
+spline through all of them. Flexible joints need K = 4: the torque goes with the fourth derivative [M2 2.3.3].
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import factorial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.signals.polynomial import PiecewisePolynomial, hermite_segments
 
@@ -25,10 +31,15 @@ from joint_dynamics.signals.polynomial import PiecewisePolynomial, hermite_segme
 DERIVATIVES = 5
 #: Below this a velocity (rad/s), acceleration, jerk of an end point is rest.
 REST = 1e-6
+#: Points that are worked on in one go: others wait for the interpreter meanwhile.
+_BLOCK = 1000
 
 
-def _mean_derivative(time: NDArray, values: Sequence[NDArray], d: int) -> NDArray:
-    """Return the d-th derivative (points, n) of the segments through `values`: the mean of both sides, 0 at both ends."""
+def _mean_derivative(time: FloatArray, values: Sequence[FloatArray], d: int) -> FloatArray:
+    """Return the d-th derivative (points, n) of the segments through `values`.
+
+    The mean of both sides, 0 at both ends.
+    """
     coefficients = hermite_segments(time, values)
     powers = np.arange(d, coefficients.shape[1])
     factors = np.array([factorial(p) / factorial(p - d) for p in powers])
@@ -40,7 +51,7 @@ def _mean_derivative(time: NDArray, values: Sequence[NDArray], d: int) -> NDArra
     return out
 
 
-def _at_rest(motion: NDArray) -> int:
+def _at_rest(motion: FloatArray) -> int:
     """Return how many derivatives of a motion (5, n), from the first on, are zero."""
     largest = np.abs(motion[1:]).max(axis=1)
     moving = largest > REST * np.array([1.0, 1e2, 1e4, 1e6])
@@ -50,53 +61,82 @@ def _at_rest(motion: NDArray) -> int:
 class Path:
     """A desired motion of n joints through P ≥ 2 points, at rest at the end and held there.
 
-    time: (P,) s, increasing. q: (P, n) rad; dq, ddq: (P, n) rad/s, rad/s² or None where not given. smooth: whether a motion of K = 4 is made.
-    start: motion (5, n) the first point is passed with, when it is not at rest there; its position is that of the first point.
-    Raises JointDynamicsError on shapes and numbers that cannot be, and on a last point that is not at rest.
+    time: (P,) s, increasing. q: (P, n) rad; dq, ddq: (P, n) rad/s, rad/s² or None where not given. smooth: whether a
+    motion of K = 4 is made.
+    start: motion (5, n) the first point is passed with, when it is not at rest there; its position is that of the first
+    point. Raises JointDynamicsError on shapes and numbers that cannot be, and on a last point that is not at rest.
 
-    Attributes:
-        derivatives: how many derivatives of the motion exist, the standstill after it (and before it, unless it starts in motion) included.
-        start, end: s.
+    Attributes
+    ----------
+    derivatives
+        how many derivatives of the motion exist, the standstill after it (and before it, unless it starts in motion)
+        included.
+    start, end
+        s.
 
     """
 
-    def __init__(self, time: ArrayLike, q: ArrayLike, dq: ArrayLike | None = None, ddq: ArrayLike | None = None, *, smooth: bool = True,
-                 start: NDArray | None = None):
+    def __init__(
+        self,
+        time: ArrayLike,
+        q: ArrayLike,
+        dq: ArrayLike | None = None,
+        ddq: ArrayLike | None = None,
+        *,
+        smooth: bool = True,
+        start: FloatArray | None = None,
+    ):
         t = np.array(time, dtype=float)
-        given: list[NDArray] = [np.array(q, dtype=float)] + [np.array(values, dtype=float) for values in (dq, ddq) if values is not None]
+        given: list[FloatArray] = [np.array(q, dtype=float)] + [
+            np.array(values, dtype=float) for values in (dq, ddq) if values is not None
+        ]
         if dq is None and ddq is not None:
             raise JointDynamicsError('trajectory: expected velocities where accelerations are given, found none')
         if t.ndim != 1 or t.size < 2 or any(values.shape != (t.size, given[0].shape[-1]) for values in given):
-            raise JointDynamicsError(f'trajectory: expected at least two points with as many rows of every quantity, found time {t.shape} and '
-                                     f'{", ".join(str(values.shape) for values in given)}')
+            raise JointDynamicsError(
+                f'trajectory: expected at least two points with as many rows of every quantity, found time {t.shape}'
+                f' and {", ".join(str(values.shape) for values in given)}'
+            )
         if not np.isfinite(t).all() or np.any(np.diff(t) <= 0):
             raise JointDynamicsError('trajectory: expected finite times that increase from point to point')
         for name, numbers in zip(('positions', 'velocities', 'accelerations'), given, strict=False):
             if not np.isfinite(numbers).all():
-                raise JointDynamicsError(f'trajectory: expected finite {name}, found {numbers[~np.isfinite(numbers)][0]}')
+                raise JointDynamicsError(
+                    f'trajectory: expected finite {name}, found {numbers[~np.isfinite(numbers)][0]}'
+                )
         if len(given) > 1 and np.any(np.abs(given[1][-1]) > REST):
-            raise JointDynamicsError(f'trajectory: expected the last point at rest, found velocities {given[1][-1].tolist()}')
+            raise JointDynamicsError(
+                f'trajectory: expected the last point at rest, found velocities {given[1][-1].tolist()}'
+            )
         if start is not None:
             for d in range(1, len(given)):
                 given[d][0] = start[d]
-        values: list[NDArray] = self._completed(t, given, start) if smooth else given
+        values: list[FloatArray] = self._completed(t, given, start) if smooth else given
         self._time = t
         self._coefficients = hermite_segments(t, values)
         powers = np.arange(self._coefficients.shape[1])
-        self._factors = np.array([[factorial(p) / factorial(p - d) if p >= d else 0.0 for p in powers] for d in range(DERIVATIVES)])
+        self._factors = np.array(
+            [[factorial(p) / factorial(p - d) if p >= d else 0.0 for p in powers] for d in range(DERIVATIVES)]
+        )
         self._powers = np.maximum(powers - np.arange(DERIVATIVES)[:, None], 0)
-        self._first, self._last = (np.concatenate([values[0][k:k + 1], np.zeros((DERIVATIVES - 1, values[0].shape[1]))]) for k in (0, t.size - 1))
+        self._first, self._last = (
+            np.concatenate([values[0][k : k + 1], np.zeros((DERIVATIVES - 1, values[0].shape[1]))])
+            for k in (0, t.size - 1)
+        )
         ends = [self._inside(t.size - 2, t[-1] - t[-2])] + ([self._inside(0, 0.0)] if start is None else [])
         self.derivatives = min([len(values), *(1 + _at_rest(end) for end in ends)])
 
     @staticmethod
-    def _completed(t: NDArray, given: list[NDArray], start: NDArray | None) -> list[NDArray]:
+    def _completed(t: FloatArray, given: list[FloatArray], start: FloatArray | None) -> list[FloatArray]:
         values = list(given)
         begin = np.zeros((DERIVATIVES, given[0].shape[1])) if start is None else start
         if len(values) == 1:
             zero = np.zeros(given[0].shape[1])
-            spline = make_interp_spline(t, given[0], k=5, bc_type=([(1, begin[1]), (2, begin[2])], [(1, zero), (2, zero)]))
-            values += [spline(t, nu=d) for d in (1, 2, 3)]
+            spline = make_interp_spline(
+                t, given[0], k=5, bc_type=([(1, begin[1]), (2, begin[2])], [(1, zero), (2, zero)])
+            )
+            blocks = range(0, t.size, _BLOCK)
+            values += [np.concatenate([spline(t[k : k + _BLOCK], nu=d) for k in blocks]) for d in (1, 2, 3)]
             for derivative in values[1:]:
                 derivative[-1] = 0.0
         while len(values) < 4:
@@ -116,15 +156,18 @@ class Path:
         return float(self._time[-1])
 
     @property
-    def times(self) -> NDArray:
+    def times(self) -> FloatArray:
         """Times of the points (P,), s."""
         return self._time.copy()
 
-    def _inside(self, segment: int, s: float) -> NDArray:
-        return (self._factors * s ** self._powers) @ self._coefficients[segment]
+    def _inside(self, segment: int, s: float) -> FloatArray:
+        return (self._factors * s**self._powers) @ self._coefficients[segment]
 
-    def at(self, time: float) -> NDArray:
-        """Return the motion (5, n) at `time` s: q, q̇, q̈, q⃛, q⁗; at rest before the first and from the last point on."""
+    def at(self, time: float) -> FloatArray:
+        """Return the motion (5, n) at `time` s: q, q̇, q̈, q⃛, q⁗.
+
+        At rest before the first and from the last point on.
+        """
         if time < self._time[0]:
             return self._first.copy()
         if not time < self._time[-1]:
@@ -132,7 +175,7 @@ class Path:
         segment = int(np.searchsorted(self._time, time, side='right')) - 1
         return self._inside(segment, time - self._time[segment])
 
-    def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return what the position (0) or speed (1) … of each joint never leaves.
 
         Lowest, highest, and the times of both, (n,) each.
@@ -142,7 +185,22 @@ class Path:
         """
         return PiecewisePolynomial(self._time, self._coefficients).extremes(derivative, tolerance)
 
-    def sample(self, times: ArrayLike) -> NDArray:
+    @cached_property
+    def largest_acceleration(self) -> FloatArray:
+        """Largest accelerations (n,) rad/s² at the points and at seven instants between each two."""
+        powers = np.arange(2, self._coefficients.shape[1])
+        factors = powers * (powers - 1)
+        largest = np.zeros(self._coefficients.shape[2])
+        if not powers.size:
+            return largest
+        for first in range(0, len(self._coefficients), _BLOCK):
+            part = self._coefficients[first : first + _BLOCK, 2:]
+            x = np.diff(self._time[first : first + len(part) + 1])[:, None] * np.linspace(0.0, 1.0, 9)
+            values = np.einsum('spn,skp->skn', part, factors * x[:, :, None] ** (powers - 2))
+            largest = np.maximum(largest, np.abs(values).max(axis=(0, 1)))
+        return largest
+
+    def sample(self, times: ArrayLike) -> FloatArray:
         """Return the motion (N, 5, n) at `times` (N,) s."""
         return np.array([self.at(float(time)) for time in np.ravel(times)])
 
@@ -150,11 +208,16 @@ class Path:
 def order_joints(joint_names: Sequence[str], names: Sequence[str]) -> list[int]:
     """Return where each of the robot's joints is in `names`.
 
-    Raises JointDynamicsError when one is missing, is there twice, or there is one the robot does not have.
+    Raises
+    ------
+    JointDynamicsError
+        When one is missing, is there twice, or there is one the robot does not have.
     """
     index = {name: k for k, name in enumerate(names)}
     unknown = [name for name in names if name not in joint_names]
     missing = [name for name in joint_names if name not in index]
     if unknown or missing or len(index) != len(names):
-        raise JointDynamicsError(f'trajectory: expected each of the joints {", ".join(joint_names)} once, found {", ".join(names) or "none"}')
+        raise JointDynamicsError(
+            f'trajectory: expected each of the joints {", ".join(joint_names)} once, found {", ".join(names) or "none"}'
+        )
     return [index[name] for name in joint_names]

@@ -4,6 +4,7 @@ Another package adds one with, in its own setup.py,
 
     entry_points={'joint_dynamics.controllers': ['my_law = my_package.my_module:MyLaw']}
 """
+
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
@@ -27,27 +28,44 @@ def available() -> dict[str, str]:
 def load(name: str) -> type[Controller]:
     """Return the class of the controller of this name.
 
-    Raises JointDynamicsError when there is none, when two packages claim the name, or when it cannot be imported or is no Controller.
+    Raises
+    ------
+    JointDynamicsError
+        When there is none, when two packages claim the name, or when it cannot be imported or is no Controller.
     """
     values = {point.value for point in entry_points(group=GROUP) if point.name == name}
     if not values:
-        raise JointDynamicsError(f'law: expected one of {", ".join(available()) or "none (no controller is installed)"}, found {name!r}')
+        raise JointDynamicsError(
+            f'law: expected one of {", ".join(available()) or "none (no controller is installed)"}, found {name!r}'
+        )
     if len(values) > 1:
         raise JointDynamicsError(f'law: expected one controller {name!r}, found {" and ".join(sorted(values))}')
     point = _found()[name]
     try:
         found = point.load()
     except Exception as error:
-        raise JointDynamicsError(f'law: cannot load {name!r} ({point.value}): {type(error).__name__}: {error}') from error
+        raise JointDynamicsError(
+            f'law: expected {name!r} ({point.value}) to load, found {type(error).__name__}: {error}'
+        ) from error
     if not (isinstance(found, type) and issubclass(found, Controller)):
-        raise JointDynamicsError(f'law: expected {point.value} to be a subclass of joint_dynamics.control.Controller, found {found!r}')
+        raise JointDynamicsError(
+            f'law: expected {point.value} to be a subclass of joint_dynamics.control.Controller, found {found!r}'
+        )
     return found
 
 
 def create(name: str) -> Controller:
-    """Return a new, unconfigured controller of this name; raises JointDynamicsError as `load` does, or when it cannot be constructed."""
+    """Return a new, unconfigured controller of this name.
+
+    Raises
+    ------
+    JointDynamicsError
+        As `load` does, or when it cannot be constructed.
+    """
     kind = load(name)
     try:
         return kind()
     except Exception as error:
-        raise JointDynamicsError(f'law: cannot construct {name!r}: {type(error).__name__}: {error}') from error
+        raise JointDynamicsError(
+            f'law: expected {name!r} to be made without arguments, found {type(error).__name__}: {error}'
+        ) from error

@@ -1,21 +1,28 @@
-"""Trajectory mode: a whole desired motion with the torque that goes with it, at as many points as linear interpolation of the torque needs.
+"""Trajectory mode: a whole desired motion with the torque that goes with it.
 
-The law is stepped along the motion as it would be in streaming, from the hysteresis it was left with. Then points are chosen one by one, each
-as far from the last as the straight line stays within the tolerance of every torque in between; the points of the motion itself stay.
+At as many points as linear interpolation of the torque needs.
 
-For a controller that closes its loop on the motor side the positions can be those of the motors, θ_d = q_d + φ(τ_J,d) + θ̃. Their distance
-from the link, c = θ_d − q_d, is not zero at the beginning, and is brought in smoothly from what it was: nothing jumps. A controller whose position
-is the link's and whose speed is the motor's takes the bending for an error of speed, and pushes back with K (q̇_d − θ̇): it gets K (θ̇_d − q̇_d) on top,
-for in a trajectory positions and speeds that do not belong together mean nothing.
+The law is stepped along the motion as it would be in streaming, from the hysteresis it was left with. Then points are
+chosen one by one, each as far from the last as the straight line stays within the tolerance of every torque in between;
+the points of the motion itself stay.
+
+For a controller that closes its loop on the motor side the positions can be those of the motors, θ_d = q_d + φ(τ_J,d) +
+θ̃. Their distance from the link, c = θ_d − q_d, is not zero at the beginning, and is brought in smoothly from what it
+was: nothing jumps. A controller whose position is the link's and whose speed is the motor's takes the bending for an
+error of speed, and pushes back with K (q̇_d − θ̇): it gets K (θ̇_d − q̇_d) on top, for in a trajectory positions and
+speeds that do not belong together mean nothing.
 """
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.inputs import beyond
 from joint_dynamics.control.loop import ControlLoop
 from joint_dynamics.control.path import DERIVATIVES, Path
@@ -28,39 +35,79 @@ ALLOWED = 1e-8
 
 @dataclass(frozen=True)
 class FilledTrajectory:
-    """Points for a joint trajectory controller with an effort interface: time (P,) s, the rest (P, n): rad, rad/s, rad/s², and `effort`.
+    """Points for a joint trajectory controller with an effort interface: time (P,) s, the rest (P, n).
 
-    effort: in the unit of the law's output. steps: instants at which the law was evaluated. error: (n,) largest distance of the law's
-    torque from the straight line between the points. offset: (n,) rad, c at the end, 0 for positions of the link.
+    Rad, rad/s, rad/s², and `effort`.
+
+    Attributes
+    ----------
+    effort
+        in the unit of the law's output.
+    steps
+        instants at which the law was evaluated.
+    error
+        (n,) largest distance of the law's torque from the straight line between the points.
+    offset
+        (n,) rad, c at the end, 0 for positions of the link.
     """
 
-    time: NDArray
-    q: NDArray
-    dq: NDArray
-    ddq: NDArray
-    effort: NDArray
+    time: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
+    effort: FloatArray
     steps: int
-    error: NDArray
-    offset: NDArray
+    error: FloatArray
+    offset: FloatArray
 
 
-def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: float = 0.002, tolerance: ArrayLike = 0.002,
-                max_spacing: float = 0.05, side: str = 'link', speed_gain: ArrayLike = 0.0,
-                offset: NDArray | None = None, blend: float = 0.5) -> FilledTrajectory:
+def fill_effort(
+    loop: ControlLoop,
+    path: Path,
+    *,
+    now: float = 0.0,
+    period: float = 0.002,
+    tolerance: ArrayLike = 0.002,
+    max_spacing: float = 0.05,
+    side: str = 'link',
+    speed_gain: ArrayLike = 0.0,
+    offset: FloatArray | None = None,
+    blend: float = 0.5,
+    tell: Callable[[float], None] | None = None,
+) -> FilledTrajectory:
     """Return `path` with the torque of the loop's law.
 
-    now: s, of the clock of the loop's state, for the age of temperature and α. period: s, of the steps of the law. tolerance: of the linear
-    interpolation, as a share of the torque limit. max_spacing: s, largest distance of points. side: `link` or `motor`, of the positions.
-    speed_gain: K (n,) or a number, N·m·s/rad (A·s/rad where the law gives a current), of the robot's controller where its position is the link's and
-    its speed the motor's; 0: it is not so.
-    offset: (n,) rad, c of the motion that goes on here, 0 by default; blend: s, in which c is reached from it.
-    Raises JointDynamicsError, naming joint and time, when the motion is not smooth enough for the law, leaves the joint
-    limits (at any time, by proof, not only at a step), or asks for more torque than there is; the law's hysteresis is
-    then forgotten. The torque that is sent is a straight line between points each of which is within its limit, and so
-    it is within it everywhere.
+    Parameters
+    ----------
+    now
+        s, of the clock of the loop's state, for the age of temperature and α.
+    period
+        s, of the steps of the law.
+    tolerance
+        of the linear interpolation, as a share of the torque limit.
+    max_spacing
+        s, largest distance of points.
+    side
+        `link` or `motor`, of the positions.
+    speed_gain
+        K (n,) or a number, N·m·s/rad (A·s/rad where the law gives a current), of the robot's controller where its
+        position is the link's and its speed the motor's; 0: it is not so.
+    offset
+        (n,) rad, c of the motion that goes on here, 0 by default.
+    blend
+        s, in which c is reached from it.
+    tell
+        called between the steps with the share of them that is done; what it raises ends the work. The torque that is
+        sent is a straight line between points each of which is within its limit, and so it is within it everywhere.
+
+    Raises
+    ------
+    JointDynamicsError
+        Naming joint and time, when the motion is not smooth enough for the law, leaves the joint limits (at any time,
+        by proof, not only at a step), or asks for more torque than there is; the law's hysteresis is then forgotten.
     """
     check_motion(loop, path)
-    time = _instants(path, period)
+    time = instants(path, period)
     motion = path.sample(time)
     limits = loop.arm.robot.limits
     speed = np.where(limits.velocity > 0, limits.velocity, np.inf)
@@ -68,10 +115,14 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
         _never_leaves(loop, path, 0, limits.lower, limits.upper, 'position')
         _never_leaves(loop, path, 1, -speed, speed, 'speed')
         steps = np.diff(time, prepend=time[0] - period)
-        effort = np.array([loop.law_along(motion[k], now, steps[k], load=k == 0) for k in range(len(time))])
+        effort = np.empty((len(time), loop.arm.n))
+        for k in range(len(time)):
+            effort[k] = loop.law_along(motion[k], now, steps[k], load=k == 0)
+            if tell is not None:
+                tell((k + 1) / len(time))
         effort += _speed_part(loop, motion, side, np.asarray(speed_gain, dtype=float))
         _within(loop, time - path.start, effort, -loop.gate.limit, loop.gate.limit, 'torque')
-    except JointDynamicsError:
+    except BaseException:
         loop.controller.on_activate()
         raise
     for k in range(1, len(time)):
@@ -83,67 +134,99 @@ def fill_effort(loop: ControlLoop, path: Path, *, now: float = 0.0, period: floa
     line = np.stack([np.interp(time, time[keep], effort[keep, j]) for j in range(loop.arm.n)], axis=1)
     moves = motion[keep, :3]
     if side == 'motor':
-        moves = _motor_side(loop, motion[keep], time[keep] - path.start, np.zeros(loop.arm.n) if offset is None else offset,
-                            min(blend, path.end - path.start))
-    return FilledTrajectory(time[keep] - path.start, moves[:, 0], moves[:, 1], moves[:, 2], effort[keep], len(time),
-                            np.abs(effort - line).max(axis=0), moves[-1, 0] - motion[-1, 0])
+        moves = _motor_side(
+            loop,
+            motion[keep],
+            time[keep] - path.start,
+            np.zeros(loop.arm.n) if offset is None else offset,
+            min(blend, path.end - path.start),
+        )
+    return FilledTrajectory(
+        time[keep] - path.start,
+        moves[:, 0],
+        moves[:, 1],
+        moves[:, 2],
+        effort[keep],
+        len(time),
+        np.abs(effort - line).max(axis=0),
+        moves[-1, 0] - motion[-1, 0],
+    )
 
 
-def _speed_part(loop: ControlLoop, motion: NDArray, side: str, gain: NDArray) -> NDArray:
+def _speed_part(loop: ControlLoop, motion: FloatArray, side: str, gain: FloatArray) -> FloatArray:
     """Return K (θ̇_d − q̇_d) along `motion` (N, 5, n), what takes the robot's own speed loop to the motor's speed."""
     if not gain.any():
         return np.zeros(motion[:, 1].shape)
     if side == 'motor':
-        raise JointDynamicsError('speed_gain: expected 0 where the trajectory is the motors\', whose speeds are in it already, found '
-                                 f'{gain.tolist()}')
+        raise JointDynamicsError(
+            "speed_gain: expected 0 where the trajectory is the motors', whose speeds are in it already, found "
+            f'{gain.tolist()}'
+        )
     return gain * (np.array([loop.controller.motor_reference(row)[1] for row in motion]) - motion[:, 1])
 
 
-def _motor_side(loop: ControlLoop, motion: NDArray, time: NDArray, offset: NDArray, blend: float) -> NDArray:
-    """Return θ_d and its derivatives (N, 3, n); what c and `offset` differ by at the start fades as 1 − s(t/blend), s a smooth step."""
+def _motor_side(
+    loop: ControlLoop, motion: FloatArray, time: FloatArray, offset: FloatArray, blend: float
+) -> FloatArray:
+    """Return θ_d and its derivatives (N, 3, n).
+
+    What c and `offset` differ by at the start fades as 1 − s(t/blend), s a smooth step.
+    """
     moves = np.array([np.stack(loop.controller.motor_reference(row)) for row in motion])
     step = Path([0.0, blend], [[0.0], [1.0]], np.zeros((2, 1)), np.zeros((2, 1)))
     first = moves[0, 0] - motion[0, 0] - offset
-    left = np.array([[1.0, 0.0, 0.0]]) - np.array([step.at(t)[:DERIVATIVES - 2, 0] for t in time])
+    left = np.array([[1.0, 0.0, 0.0]]) - np.array([step.at(t)[: DERIVATIVES - 2, 0] for t in time])
     return moves - left[:, :, None] * first
 
 
-def _within(loop: ControlLoop, time: NDArray, values: NDArray, low: NDArray, high: NDArray, what: str) -> None:
+def _within(
+    loop: ControlLoop, time: FloatArray, values: FloatArray, low: FloatArray, high: FloatArray, what: str
+) -> None:
     """Raise JointDynamicsError for the first instant at which values (N, n) leave [low, high]."""
     outside = ~((values >= low) & (values <= high)).all(axis=1)
     if outside.any():
         k = int(np.argmax(outside))
-        raise JointDynamicsError(f'trajectory: at {time[k]:.3f} s {beyond(loop.arm.joint_names, values[k], low, high, what)}')
+        raise JointDynamicsError(
+            'trajectory: expected it within the limits, found at '
+            f'{time[k]:.3f} s {beyond(loop.arm.joint_names, values[k], low, high, what)}'
+        )
 
 
-def _never_leaves(loop: ControlLoop, path: Path, derivative: int, low: NDArray, high: NDArray, what: str) -> None:
+def _never_leaves(loop: ControlLoop, path: Path, derivative: int, low: FloatArray, high: FloatArray, what: str) -> None:
     """Raise JointDynamicsError where a derivative of the path leaves [low, high], at any time between two points."""
     room = np.where(np.isfinite(high - low), high - low, 1.0)
     low, high = low - ALLOWED * room, high + ALLOWED * room
     least, most, when_least, when_most = path.extremes(derivative, ALLOWED / 4 * room)
     for values, when in ((least, when_least), (most, when_most)):
-        doubt = beyond(loop.arm.joint_names, values, low, high, what)
-        if doubt:
+        violation = beyond(loop.arm.joint_names, values, low, high, what)
+        if violation:
             k = int(np.argmax((values < low) | (values > high)))
-            raise JointDynamicsError(f'trajectory: at {when[k] - path.start:.3f} s {doubt}')
+            raise JointDynamicsError(
+                f'trajectory: expected it within the limits, found at {when[k] - path.start:.3f} s {violation}'
+            )
 
 
 def check_motion(loop: ControlLoop, path: Path) -> None:
     """Raise JointDynamicsError when the law needs more derivatives of the desired motion than exist."""
     needed = len(loop.references) - 1
     if path.derivatives < needed:
-        raise JointDynamicsError(f'trajectory: expected a motion that is {needed} times differentiable, as the law needs it, found '
-                                 f'{path.derivatives} times (give velocities and accelerations that are 0 at both ends, or let it be smoothed)')
+        raise JointDynamicsError(
+            f'trajectory: expected a motion that is {needed} times differentiable, as the law needs it, found'
+            f' {path.derivatives} times (give velocities and accelerations that are 0 at both ends, or let it be'
+            ' smoothed)'
+        )
 
 
-def _instants(path: Path, period: float) -> NDArray:
+def instants(path: Path, period: float) -> FloatArray:
     """Return the times (N,) of the steps: evenly between the points of the path, which are among them."""
     points = path.times
     parts = [np.linspace(a, b, max(1, int(np.ceil((b - a) / period - 1e-9))) + 1)[:-1] for a, b in pairwise(points)]
     return np.append(np.concatenate(parts), points[-1])
 
 
-def _points(time: NDArray, effort: NDArray, allowed: NDArray, fixed: NDArray, max_spacing: float) -> NDArray:
+def _points(
+    time: FloatArray, effort: FloatArray, allowed: FloatArray, fixed: FloatArray, max_spacing: float
+) -> FloatArray:
     """Return the indices that are kept: the fixed times, and in between what the tolerance asks for."""
     stops = np.searchsorted(time, fixed - 1e-12)
     keep = [0]
@@ -162,6 +245,6 @@ def _points(time: NDArray, effort: NDArray, allowed: NDArray, fixed: NDArray, ma
     return np.array(keep)
 
 
-def _straight(time: NDArray, effort: NDArray, allowed: NDArray, i: int, j: int) -> bool:
-    share = ((time[i + 1:j] - time[i]) / (time[j] - time[i]))[:, None]
-    return bool(np.all(np.abs(effort[i] + share * (effort[j] - effort[i]) - effort[i + 1:j]) <= allowed))
+def _straight(time: FloatArray, effort: FloatArray, allowed: FloatArray, i: int, j: int) -> bool:
+    share = ((time[i + 1 : j] - time[i]) / (time[j] - time[i]))[:, None]
+    return bool(np.all(np.abs(effort[i] + share * (effort[j] - effort[i]) - effort[i + 1 : j]) <= allowed))

@@ -13,22 +13,24 @@ from typing import Any
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import ControlLoop, create
 from joint_dynamics.demo import motions
 from joint_dynamics.demo.comparison import Comparison, compare_parameters, friction_errors, map_nrmse
+from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.demo.joints import identify_joints
-from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, demo_robot
+from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, HEATING_TIME, REST_GAIN, WEAR, demo_robot, heating
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
+from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.excitation.plan import Plan, PlanSettings, plan
 from joint_dynamics.identification import IdentificationResult, IdentificationSettings, identify
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import Command, FlexibleJointRobot, Trajectory, play, recording_of, ur5e_urdf
+from joint_dynamics.simulation import Command, FlexibleJointRobot, TrajectoryPoints, play, recording_of, ur5e_urdf
 
 #: Ticks between looks of the estimator at the temperature.
 WARM_EVERY = 100
@@ -36,33 +38,18 @@ WARM_EVERY = 100
 PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
 
 
-@dataclass(frozen=True)
-class ChainSettings:
-    """seed: draws drives, laws, inertials and tool. engine: `own` or `mujoco`. methods_laws: not drawn ones.
-
-    period, repeats: of the exciting motion [s]; starts: of its search. cycles: of the work that the estimator learns
-    from.
-    """
-
-    seed: int = 0
-    engine: str = 'own'
-    methods_laws: bool = False
-    period: float = 10.0
-    repeats: int = 2
-    starts: int = 1
-    cycles: int = 2
-
-
 @dataclass
-class Chain:
+class ChainRun:
     """What the chain made, stage after stage; arrays (n,) unless said otherwise.
 
     `recordings`: exciting motion, constant speeds, work. `result`, `description`: of the identification, the
     description with the joints' physics.
-    `estimator`: started from that description; `untaught`: from what `identify` alone wrote, which has no stiffness.
-    `contacts`: samples in which the
-    first called a contact though nothing touched the arm, of `learned` samples. `pushes`: those felt, and all.
-    `tracking` [rad²] and `torque` [(N·m)²]: mean squares by law, `none`, `static` and `adaptive`.
+    `estimator`: started from that description; `untaught`: from what `identify` alone wrote.
+    `contacts`: samples in which the first called a contact though nothing touched the arm, of `learned` samples.
+    `pushes`: those felt, and all. `tracking` [rad²] and `torque` [(N·m)²]: mean squares by law, `none`, `static` and
+    `adaptive`.
+    `worn_tracking`, `worn_torque`: the same of the worn and warm robot, by `nominal` (the friction found when new) and
+    `adaptive`, both with hysteresis. `worn_stiffness`: NRMSE of the stiffness maps at the end of that.
     """
 
     settings: ChainSettings
@@ -76,11 +63,21 @@ class Chain:
     contacts: int = 0
     learned: int = 0
     pushes: tuple[int, int] = (0, 0)
-    tracking: dict[str, NDArray] = field(default_factory=dict)
-    torque: dict[str, NDArray] = field(default_factory=dict)
+    tracking: dict[str, FloatArray] = field(default_factory=dict)
+    torque: dict[str, FloatArray] = field(default_factory=dict)
+    worn_tracking: dict[str, FloatArray] = field(default_factory=dict)
+    worn_torque: dict[str, FloatArray] = field(default_factory=dict)
+    worn_stiffness: FloatArray | None = None
+    _before_wear: dict[str, Any] | None = None
 
     def figures(self) -> dict[str, Any]:
-        """Return how good it is beside the truth, by plain names: percent, mrad, N·m."""
+        """Return how good it is beside the truth, by plain names: percent, mrad, N·m.
+
+        What is not named `worn_…` is of the new robot, whose joints were identified, and stays so when they wear.
+        """
+        return {**(self._figures_now() if self._before_wear is None else self._before_wear), **self._worn_figures()}
+
+    def _figures_now(self) -> dict[str, Any]:
         if (
             self.result is None
             or self.description is None
@@ -88,6 +85,7 @@ class Chain:
             or self.untaught is None
             or self.estimator.stiffness is None
             or self.untaught.stiffness is None
+            or (described := Arm.from_description(self.model, self.description).stiffness) is None
         ):
             raise JointDynamicsError('chain: expected it to have been run to the estimator')
         truth, work = self.robot.truth.as_document(), motions.cycle()
@@ -99,9 +97,7 @@ class Chain:
             'coverage_percent': comparison.coverage_percent,
             'median_error_percent': comparison.median_error_percent,
             'work_residual_percent': moving,
-            'stiffness_described_nrmse': map_nrmse(
-                self.description.stiffness(self.robot.joint_names).coefficients, self.model, work, truth
-            ),
+            'stiffness_described_nrmse': map_nrmse(described.coefficients, self.model, work, truth),
             'stiffness_nrmse': map_nrmse(self.estimator.stiffness.coefficients, self.model, work, truth),
             'stiffness_untaught_nrmse': map_nrmse(self.untaught.stiffness.coefficients, self.model, work, truth),
             'friction_identified_percent': friction['friction_error_identified_percent'],
@@ -113,18 +109,30 @@ class Chain:
             **{f'torque_{law}': float(np.sqrt(value.mean())) for law, value in self.torque.items()},
         }
 
+    def _worn_figures(self) -> dict[str, Any]:
+        """Return what adaptation leaves of the mean squares of the worn robot, in percent by joint."""
+        if self.worn_stiffness is None:
+            return {}
+        return {
+            'worn_stiffness_nrmse': self.worn_stiffness,
+            **{
+                f'worn_{name}_left_percent': 100.0 * found['adaptive'] / found['nominal']
+                for name, found in (('torque', self.worn_torque), ('tracking', self.worn_tracking))
+            },
+        }
+
     def comparison(self) -> Comparison:
         """Return the base parameters beside the truth."""
         assert self.result is not None
         return compare_parameters(self.result.summary()['parameters'], self.robot.truth.as_document())
 
 
-def run_chain(settings: ChainSettings | None = None) -> Chain:
+def run_chain(settings: ChainSettings | None = None) -> ChainRun:
     """Run all stages; raise JointDynamicsError where one refuses."""
     use = settings or ChainSettings()
     model = RobotModel.load(ur5e_urdf())
     robot = demo_robot(use.seed, use.engine, motions.cycle().q[0], methods_laws=use.methods_laws)
-    chain = Chain(use, robot, model)
+    chain = ChainRun(use, robot, model)
     for stage in STAGES:
         stage(chain)
     return chain
@@ -155,17 +163,17 @@ def exciting_motion(period: float, repeats: int, starts: int) -> Plan:
     )
 
 
-def record(chain: Chain) -> None:
+def record(chain: ChainRun) -> None:
     """Play the exciting motion, constant speeds and the work, and record what the sensors say."""
     use, robot, work = chain.settings, chain.robot, motions.cycle()
     points = exciting_motion(use.period, use.repeats, use.starts).trajectory.sample(100.0)
     speeds = motions.constant_speeds(work.q[0])
     for name, motion in (('exciting', points), ('speeds', speeds), ('work', work)):
-        samples = play(robot, Trajectory(motion.time, motion.q, motion.dq, motion.ddq), hold=0.5)
+        samples = play(robot, TrajectoryPoints(motion.time, motion.q, motion.dq, motion.ddq), hold=0.5)
         chain.recordings.append(recording_of(samples, name=name))
 
 
-def identify_all(chain: Chain) -> None:
+def identify_all(chain: ChainRun) -> None:
     """Identify the robot from the first two recordings, validated by the third, then its joints."""
     sheet = dict(zip(chain.robot.joint_names, map(float, chain.robot.nominal_gains), strict=True))
     chain.result = identify(
@@ -177,22 +185,19 @@ def identify_all(chain: Chain) -> None:
     chain.description = identify_joints(chain.result.description, chain.recordings[:2])
 
 
-def _estimator(chain: Chain, description: DynamicsDescription) -> JointEstimator:
-    friction = (
-        'adaptive' if description.friction(chain.robot.joint_names).maxwell_slip is not None else 'coulomb_viscous'
-    )
-    return JointEstimator(
-        Arm.from_description(chain.model, description), chain.robot.period, EstimationSettings(friction=friction)
-    )
+def _estimator(chain: ChainRun, description: DynamicsDescription) -> JointEstimator:
+    arm = Arm.from_description(chain.model, description)
+    arm, settings, _ = choose_friction_method(arm, EstimationSettings())
+    return JointEstimator(arm, chain.robot.period, settings)
 
 
-def estimate(chain: Chain) -> None:
+def estimate(chain: ChainRun) -> None:
     """Let the estimators learn from the work, started from the descriptions as they were written."""
     assert chain.result is not None and chain.description is not None
     chain.estimator, chain.untaught = _estimator(chain, chain.description), _estimator(chain, chain.result.description)
     work = motions.cycle()
     for _ in range(chain.settings.cycles):
-        samples = play(chain.robot, Trajectory(work.time, work.q, work.dq, work.ddq))
+        samples = play(chain.robot, _trajectory(work))
         for k in range(len(samples)):
             for estimator in (chain.estimator, chain.untaught):
                 if k % WARM_EVERY == 0:
@@ -205,7 +210,45 @@ def estimate(chain: Chain) -> None:
                     chain.learned += 1
 
 
-def push(chain: Chain) -> None:
+def wear_out(chain: ChainRun) -> None:
+    """Wear and warm the joints at work, let the estimator follow, and feed forward without and with what it learnt."""
+    assert chain.description is not None and chain.estimator is not None and chain.estimator.stiffness is not None
+    robot, work = chain.robot, motions.cycle()
+    chain._before_wear = chain._figures_now()
+    robot.place(work.q[0])
+    chain.estimator.reset_signals()
+    robot.set_wear(WEAR, HEATING_TIME)
+    robot.set_heating(heating(chain.model.limits.effort))
+    _follow(chain, work)
+    robot.set_heating(0.0)
+    for motion in (motions.constant_speeds(work.q[0]), work):
+        _follow(chain, motion)
+    arm = Arm.from_description(chain.model, chain.description)
+    for law, parameters in (
+        ('nominal', {'rest_gain': REST_GAIN, 'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}),
+        ('adaptive', {'rest_gain': REST_GAIN}),
+    ):
+        loop = ControlLoop(create('adaptive_friction'), arm, parameters=parameters)
+        chain.worn_tracking[law], chain.worn_torque[law] = _run(chain, loop, law == 'adaptive')
+    truth = robot.truth.as_document()
+    chain.worn_stiffness = map_nrmse(chain.estimator.stiffness.coefficients, chain.model, work, truth)
+
+
+def _trajectory(motion: MotionSamples) -> TrajectoryPoints:
+    return TrajectoryPoints(motion.time, motion.q, motion.dq, motion.ddq)
+
+
+def _follow(chain: ChainRun, motion: MotionSamples) -> None:
+    """Play a motion and let the estimator learn from it."""
+    assert chain.estimator is not None
+    samples = play(chain.robot, _trajectory(motion))
+    for k in range(len(samples)):
+        if k % WARM_EVERY == 0:
+            chain.estimator.set_temperature(samples.temperature[k])
+        chain.estimator.update(samples.q[k], samples.current[k], samples.theta[k])
+
+
+def push(chain: ChainRun) -> None:
     """Push the last link at work, in random directions, and count the pushes that the estimator feels."""
     assert chain.estimator is not None
     robot, estimator, path = chain.robot, chain.estimator, motions.cycle_path()
@@ -233,7 +276,7 @@ def push(chain: Chain) -> None:
     chain.pushes = felt, total
 
 
-def _touch(robot: FlexibleJointRobot, force: NDArray) -> None:
+def _touch(robot: FlexibleJointRobot, force: FloatArray) -> None:
     """Push the last link's origin with `force` (3,) [N], base frame: by MuJoCo, or as torques of the joints."""
     if robot.dynamics == 'mujoco':
         robot.push(-1, force)
@@ -244,10 +287,11 @@ def _touch(robot: FlexibleJointRobot, force: NDArray) -> None:
     robot.set_external_torque(jacobian[:3].T @ (data.oMi[arm.njoints - 1].rotation.T @ force))
 
 
-def feed_forward(chain: Chain) -> None:
+def feed_forward(chain: ChainRun) -> None:
     """Run the work under the robot's own controller alone, with static and with adaptive friction fed forward.
 
-    Where the identification has found no presliding, the adaptive law scales the map over speed instead of the hysteresis.
+    Where the identification has found no presliding, the adaptive law scales the map over speed instead of the
+    hysteresis.
     """
     assert chain.description is not None
     arm = Arm.from_description(chain.model, chain.description)
@@ -256,13 +300,15 @@ def feed_forward(chain: Chain) -> None:
     loops = {
         'none': None,
         'static': ControlLoop(create('computed_torque'), arm, parameters=static),
-        'adaptive': ControlLoop(create('adaptive_friction'), arm, parameters={} if hysteresis else static),
+        'adaptive': ControlLoop(
+            create('adaptive_friction'), arm, parameters={'rest_gain': REST_GAIN} if hysteresis else static
+        ),
     }
     for law, loop in loops.items():
         chain.tracking[law], chain.torque[law] = _run(chain, loop, law == 'adaptive')
 
 
-def _run(chain: Chain, loop: ControlLoop | None, adaptive: bool) -> tuple[NDArray, NDArray]:
+def _run(chain: ChainRun, loop: ControlLoop | None, adaptive: bool) -> tuple[FloatArray, FloatArray]:
     """Return mean squares (n,) over one cycle of position error [rad²] and torque left to the controller [(N·m)²]."""
     robot, path = chain.robot, motions.cycle_path()
     reference = path.sample(np.arange(0.0, path.end, robot.period))
@@ -276,12 +322,11 @@ def _run(chain: Chain, loop: ControlLoop | None, adaptive: bool) -> tuple[NDArra
     return np.mean(error**2, axis=0), np.mean(left**2, axis=0)
 
 
-def _along(chain: Chain, loop: ControlLoop, reference: NDArray, adaptive: bool) -> NDArray:
+def _along(chain: ChainRun, loop: ControlLoop, reference: FloatArray, adaptive: bool) -> FloatArray:
     """Return the law's torque (N, n) along the reference (N, 5, n), at the temperatures measured last."""
     estimator, robot = chain.estimator, chain.robot
     assert estimator is not None
-    warm = chain.recordings[-1].temperature
-    inputs = {'temperature': np.full(robot.n, 25.0) if warm is None else warm[-1]}
+    inputs = {'temperature': estimator.temperature}
     if adaptive:
         scale, _ = estimator.friction_scale()
         inputs |= {'friction_scale': scale[:, 0], 'viscous_excess': scale[:, 1]}
@@ -290,4 +335,4 @@ def _along(chain: Chain, loop: ControlLoop, reference: NDArray, adaptive: bool) 
     return np.array([loop.law_along(row, 0.0, robot.period) for row in reference])
 
 
-STAGES = (record, identify_all, estimate, feed_forward, push)
+STAGES = (record, identify_all, estimate, feed_forward, push, wear_out)

@@ -1,4 +1,5 @@
 """What the demonstration found beside the truth of the simulated robot: the numbers (`demo_report` draws them)."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -6,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline
 
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.joint import TorsionalStiffness
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.simulation import ur5e_urdf
 
 #: Friction of a joint is a function of speed, load and temperature; its linear stand-ins have no true value.
@@ -30,12 +32,12 @@ class Comparison:
     rows: tuple[tuple[str, str, float, float, float], ...]
 
     @property
-    def errors(self) -> NDArray:
+    def errors(self) -> FloatArray:
         """Identified minus true (b,)."""
         return np.array([row[2] - row[4] for row in self.rows])
 
     @property
-    def deviations(self) -> NDArray:
+    def deviations(self) -> FloatArray:
         """Errors in stated standard deviations (b,)."""
         return self.errors / np.array([row[3] for row in self.rows])
 
@@ -51,7 +53,10 @@ class Comparison:
 
     @property
     def median_error_percent(self) -> float:
-        """Median of |error| in percent of the true value, of the parameters above a hundredth of the largest of their kind."""
+        """Median of |error| in percent of the true value.
+
+        Of the parameters above a hundredth of the largest of their kind.
+        """
         true = np.array([row[4] for row in self.rows])
         kinds = np.array([row[0].rstrip('0123456789').rstrip('_').rstrip('R') for row in self.rows])
         largest = np.array([np.abs(true[kinds == kind]).max() for kind in kinds])
@@ -63,52 +68,73 @@ def compare_parameters(identified: Sequence[Mapping[str, Any]], truth: Mapping[s
     """Return the base parameters of an identifier's summary.json beside those of the simulator's truth."""
     base = RobotModel.load(ur5e_urdf()).base_parameters()
     true = dict(zip(base.names, base.regroup(np.array(truth['parameters'])), strict=True))
-    return Comparison(tuple((row['name'], row['expression'], row['value'], row['std'], float(true[row['name']]))
-                            for row in identified if row['name'] in true and not row['name'].startswith(FRICTION)))
+    return Comparison(
+        tuple(
+            (row['name'], row['expression'], row['value'], row['std'], float(true[row['name']]))
+            for row in identified
+            if row['name'] in true and not row['name'].startswith(FRICTION)
+        )
+    )
 
 
-def map_nrmse(found: NDArray, model: RobotModel, motion: MotionSamples, truth: Mapping[str, Any]) -> NDArray:
+def map_nrmse(found: FloatArray, model: RobotModel, motion: MotionSamples, truth: Mapping[str, Any]) -> FloatArray:
     """Return NRMSE in percent (n,) of torque maps α (n, ≥ 2) against the true springs on a motion [M3 eq 15].
 
     truth: the simulator's document, its spring a curve, of whatever law. The range of each joint is the largest
-    deformation that the true robot
-    has on the motion, to both sides; where that is beyond the polynomial's, the estimate goes on as it is.
+    deformation that the true robot has on the motion, to both sides; where that is beyond the polynomial's, the
+    estimate goes on as it is.
     """
-    parameters = np.array(truth['parameters']).reshape(model.n, -1)
-    parameters[:, 10:] = 0.0
-    torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, parameters.ravel())).max(axis=0)
+    links = StandardParameters(np.array(truth['parameters'], dtype=float), model.n).links_only().values
+    torque = np.abs(model.inverse_dynamics(motion.q, motion.dq, motion.ddq, links)).max(axis=0)
     curve, estimate = truth['spring_curve'], TorsionalStiffness(found[:, :2])
-    phi = np.linspace(-1.0, 1.0, 201)[:, None] * np.array([
-        np.interp(torque[j], values, angles)
-        for j, (angles, values) in enumerate(zip(curve['deformation'], curve['torque'], strict=True))])
+    phi = np.linspace(-1.0, 1.0, 201)[:, None] * np.array(
+        [
+            np.interp(torque[j], values, angles)
+            for j, (angles, values) in enumerate(zip(curve['deformation'], curve['torque'], strict=True))
+        ]
+    )
     y = np.column_stack([np.interp(phi[:, j], curve['deformation'][j], curve['torque'][j]) for j in range(model.n)])
     return 100.0 * (1.0 - np.linalg.norm(y - estimate.torque(phi), axis=0) / np.linalg.norm(y, axis=0))
 
 
-def friction_errors(description: DynamicsDescription, alpha: NDArray, truth: Mapping[str, Any]) -> dict[str, NDArray]:
+def friction_errors(
+    description: DynamicsDescription, alpha: FloatArray, truth: Mapping[str, Any]
+) -> dict[str, FloatArray]:
     """Return friction (speeds, n) [N·m] over the true curve's speeds, without load.
 
-    `friction_true`, `friction_identified`, `friction_adapted`; beside them
-    the relative errors (n,) in percent, ‖f̂ − f‖/‖f‖, before and after adaptation. The truth is the
-    simulator's curve, mean of both
-    directions, at its present wear and temperature.
+    `friction_true`, `friction_identified`, `friction_adapted`; beside them the relative errors (n,) in percent,
+    ‖f̂ − f‖/‖f‖, before and after adaptation. The truth is the simulator's curve, mean of both directions, at its
+    present wear and temperature.
     """
     names, curve = truth['joint_names'], truth['friction_curve']
     omega = np.tile(np.array(curve['speed'])[:, None], len(names))
     true = np.array(curve['torque']).T
-    model = description.friction(names)
-    known = 0.5 * (model.speed_part(1.0, omega) - model.speed_part(-1.0, -omega))
-    found = {'identified': model.level(0.0) + known, 'adapted': alpha[:, 0] * model.level(0.0) + alpha[:, 1] * omega + known}
-    errors = {f'friction_error_{key}_percent': 100.0 * np.linalg.norm(value - true, axis=0) / np.linalg.norm(true, axis=0)
-              for key, value in found.items()}
+    arm = Arm.of_joints(description)
+    terms, still = arm.terms.friction, np.zeros_like(omega)
+
+    def friction(sign: float, scale: FloatArray | None) -> FloatArray:
+        speed, H = sign * omega, np.full_like(omega, sign)
+        return arm.friction_torque(H, speed, still, None, scale) + terms.torque(still, speed, still, H)
+
+    found = {
+        key: 0.5 * (friction(1.0, scale) - friction(-1.0, scale))
+        for key, scale in (('identified', None), ('adapted', alpha))
+    }
+    errors = {
+        f'friction_error_{key}_percent': 100.0 * np.linalg.norm(value - true, axis=0) / np.linalg.norm(true, axis=0)
+        for key, value in found.items()
+    }
     return {'friction_true': true, **{f'friction_{key}': value for key, value in found.items()}, **errors}
 
 
-def mean_squares(time: NDArray, q: NDArray, torque: NDArray, motion: MotionSamples, times: NDArray, effort: NDArray) -> dict[str, NDArray]:
+def mean_squares(
+    time: FloatArray, q: FloatArray, torque: FloatArray, motion: MotionSamples, times: FloatArray, effort: FloatArray
+) -> dict[str, FloatArray]:
     """Return how well a recorded run kept to its motion, over the time of the motion.
 
-    time (N,) s from its start, q (N, n) rad, torque (N, n) N·m: measured; times (P,), effort (P, n): the feedforward, linear in between. Mean squares
-    (n,) of the position error and of the torque that the feedforward left to the controller, with their series.
+    time (N,) s from its start, q (N, n) rad, torque (N, n) N·m: measured; times (P,), effort (P, n): the feedforward,
+    linear in between. Mean squares (n,) of the position error and of the torque that the feedforward left to the
+    controller, with their series.
     """
     rows = (time >= 0.0) & (time <= motion.time[-1])
     inside = time[rows]
@@ -116,35 +142,65 @@ def mean_squares(time: NDArray, q: NDArray, torque: NDArray, motion: MotionSampl
     desired = CubicHermiteSpline(motion.time, motion.q, motion.dq)(inside)
     fed = np.column_stack([np.interp(inside, times, effort[:, j]) for j in range(n)])
     off, missing = q[rows] - desired, torque[rows] - fed
-    return {'time': inside, 'position_error': off, 'torque_error': missing, 'torque': torque[rows], 'feedforward': fed,
-            'tracking_mse': np.mean(off**2, axis=0), 'torque_mse': np.mean(missing**2, axis=0)}
+    return {
+        'time': inside,
+        'position_error': off,
+        'torque_error': missing,
+        'torque': torque[rows],
+        'feedforward': fed,
+        'tracking_mse': np.mean(off**2, axis=0),
+        'torque_mse': np.mean(missing**2, axis=0),
+    }
 
 
-def reductions(before: NDArray, after: NDArray) -> dict[str, float]:
-    """Return by how much a mean square (n,) fell, in percent: the mean over joints of their ratios, and the ratio of the means."""
-    return {'mean_of_ratios_percent': float(100.0 * (1.0 - np.mean(after / before))),
-            'ratio_of_means_percent': float(100.0 * (1.0 - np.mean(after) / np.mean(before)))}
+def reductions(before: FloatArray, after: FloatArray) -> dict[str, float]:
+    """Return by how much a mean square (n,) fell, in percent.
+
+    The mean over joints of their ratios, and the ratio of the means.
+    """
+    return {
+        'mean_of_ratios_percent': float(100.0 * (1.0 - np.mean(after / before))),
+        'ratio_of_means_percent': float(100.0 * (1.0 - np.mean(after) / np.mean(before))),
+    }
 
 
 def headlines(summary: Mapping[str, Any]) -> list[list[Any]]:
     """Return the rows of the table at the end: what, here, published."""
     found = summary.get('identification', {})
     rows: list[list[Any]] = [
-        ['base parameters within two stated deviations of the truth, %', summary.get('parameter_coverage_percent'), '–'],
+        [
+            'base parameters within two stated deviations of the truth, %',
+            summary.get('parameter_coverage_percent'),
+            '–',
+        ],
         ['median error of a base parameter, %', found.get('median_error_percent'), '–'],
         ['torque residual on the work, moving joints, % (not trained on)', found.get('validation_moving_percent'), '–'],
         ['the same with joints at rest, where friction may be anything', found.get('validation_residual_percent'), '–'],
-        ['resting samples within their predicted interval of torque, %', found.get('resting_within_percent'), '–']]
+        ['resting samples within their predicted interval of torque, %', found.get('resting_within_percent'), '–'],
+    ]
     if 'stiffness_map_nrmse' in summary:
         states, feed = summary['estimates'], summary['feedforward']
         rows += [
-            ['stiffness map, new robot, NRMSE % (mean of joints)', summary['stiffness_map_nrmse_new'], '95.2 after 10 s [M3]'],
+            [
+                'stiffness map, new robot, NRMSE % (mean of joints)',
+                summary['stiffness_map_nrmse_new'],
+                '95.2 after 10 s [M3]',
+            ],
             ['stiffness map, worn robot, NRMSE %', summary['stiffness_map_nrmse'], '94.0, 25 s after a change [M3]'],
-            ['friction of the worn robot as identified when new, error %', np.mean(states['worn']['friction_error_identified_percent']), '–'],
-            ['the same, adapted, error %', np.mean(states['worn']['friction_error_adapted_percent']), '–']]
-        for words, key, published in (('plain to adaptive', 'plain_to_adaptive', ('–', '–')),
-                                      ('hysteresis instead of sgn', 'plain_to_nominal', ('52 (2.1 times) [M6]', '33 (1.5 times) [M6]')),
-                                      ('adaptation alone', 'nominal_to_adaptive', ('84 [M6]', '20 [M6]'))):
+            [
+                'friction of the worn robot as identified when new, error %',
+                np.mean(states['worn']['friction_error_identified_percent']),
+                '–',
+            ],
+            ['the same, adapted, error %', np.mean(states['worn']['friction_error_adapted_percent']), '–'],
+        ]
+        for words, key, published in (
+            ('plain to adaptive', 'plain_to_adaptive', ('–', '–')),
+            ('hysteresis instead of sgn', 'plain_to_nominal', ('52 (2.1 times) [M6]', '33 (1.5 times) [M6]')),
+            ('adaptation alone', 'nominal_to_adaptive', ('84 [M6]', '20 [M6]')),
+        ):
             for quantity, figure in zip(('torque', 'tracking'), published, strict=True):
-                rows.append([f'{quantity} MSE less by, {words}, %', feed[key][quantity]['mean_of_ratios_percent'], figure])
+                rows.append(
+                    [f'{quantity} MSE less by, {words}, %', feed[key][quantity]['mean_of_ratios_percent'], figure]
+                )
     return rows

@@ -1,4 +1,8 @@
-"""The client that leads a demonstration: calls services, changes parameters, and listens, while it watches over the nodes' processes."""
+"""The client that leads a demonstration.
+
+Calls services, changes parameters, and listens, while it watches over the nodes' processes.
+"""
+
 from __future__ import annotations
 
 import math
@@ -23,8 +27,12 @@ from std_srvs.srv import Trigger
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.topics import LATCHED
 
-TRANSITIONS = {'configure': Transition.TRANSITION_CONFIGURE, 'activate': Transition.TRANSITION_ACTIVATE,
-               'deactivate': Transition.TRANSITION_DEACTIVATE, 'cleanup': Transition.TRANSITION_CLEANUP}
+TRANSITIONS = {
+    'configure': Transition.TRANSITION_CONFIGURE,
+    'activate': Transition.TRANSITION_ACTIVATE,
+    'deactivate': Transition.TRANSITION_DEACTIVATE,
+    'cleanup': Transition.TRANSITION_CLEANUP,
+}
 _TICK = 0.05
 ASK_AGAIN = 5.0
 """Seconds after which a state is asked for again."""
@@ -33,7 +41,8 @@ ASK_AGAIN = 5.0
 class Conductor:
     """See the module; `conductor()` makes one.
 
-    Whatever waits calls `watch` twenty times a second: it raises when there is nothing left to wait for, and may show progress.
+    Whatever waits calls `watch` twenty times a second: it raises when there is nothing left to wait for, and may show
+    progress.
     """
 
     def __init__(self, node: Node, executor: SingleThreadedExecutor, watch: Callable[[], None]):
@@ -41,7 +50,13 @@ class Conductor:
         self._clients: dict[str, Client] = {}
 
     def until(self, condition: Callable[[], Any], what: str, timeout: float = 60.0) -> Any:
-        """Spin until `condition()` is true, and return it. Raises JointDynamicsError naming `what` after `timeout` s."""
+        """Spin until `condition()` is true, and return it.
+
+        Raises
+        ------
+        JointDynamicsError
+            Naming `what` after `timeout` s.
+        """
         end = time.monotonic() + timeout
         while not (value := condition()):
             self._watch()
@@ -50,7 +65,9 @@ class Conductor:
             self._executor.spin_once(timeout_sec=_TICK)
         return value
 
-    def listen(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile = LATCHED, raw: bool = False) -> Any:
+    def listen(
+        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile = LATCHED, raw: bool = False
+    ) -> Any:
         """Subscribe; `callback` is called while waiting. Latched by default."""
         return self.node.create_subscription(kind, topic, callback, qos, raw=raw)
 
@@ -61,7 +78,8 @@ class Conductor:
     def call(self, kind: type, name: str, request: Any, timeout: float = 60.0, again_after: float = math.inf) -> Any:
         """Call a service and return its response; raise JointDynamicsError when there is none in time.
 
-        Each service has one client for as long as this one lives: a server that has not discovered a new client's reader yet drops its answer.
+        Each service has one client for as long as this one lives: a server that has not discovered a new client's
+        reader yet drops its answer.
         again_after: s after which a request that changes nothing is made once more.
         """
         client = self._clients.get(name) or self._clients.setdefault(name, self.node.create_client(kind, name))
@@ -72,6 +90,7 @@ class Conductor:
             if time.monotonic() - asked[-1][0] > again_after:
                 asked.append((time.monotonic(), client.call_async(request)))
             return next((future for _, future in asked if future.done()), None)
+
         return self.until(answered, f'the answer of {name}', timeout).result()
 
     def trigger(self, name: str, timeout: float = 60.0) -> str:
@@ -83,37 +102,55 @@ class Conductor:
 
     def set_parameters(self, node_name: str, **values: Any) -> None:
         """Set parameters of a node (`__` in a name stands for a dot); raise JointDynamicsError where one is refused."""
-        request = SetParameters.Request(parameters=[Parameter(name.replace('__', '.'), value=value).to_parameter_msg()
-                                                    for name, value in values.items()])
+        request = SetParameters.Request(
+            parameters=[
+                Parameter(name.replace('__', '.'), value=value).to_parameter_msg() for name, value in values.items()
+            ]
+        )
         results = self.call(SetParameters, f'{node_name}/set_parameters', request).results
         for name, result in zip(values, results, strict=True):
             if not result.successful:
                 raise JointDynamicsError(f'{node_name}: {name}: {result.reason}')
 
     def transition(self, node_name: str, verb: str, timeout: float = 60.0) -> None:
-        """Ask a lifecycle node to `configure`, `activate`, `deactivate` or `cleanup`; raise JointDynamicsError where it does not."""
+        """Ask a lifecycle node to `configure`, `activate`, `deactivate` or `cleanup`.
+
+        Raise JointDynamicsError where it does not.
+        """
         request = ChangeState.Request(transition=Transition(id=TRANSITIONS[verb]))
         if not self.call(ChangeState, f'{node_name}/change_state', request, timeout).success:
             raise JointDynamicsError(f'{node_name}: expected it to {verb}, it refused (its log says why)')
 
     def state(self, node_name: str) -> str:
         """Return the label of a node's lifecycle state."""
-        return str(self.call(GetState, f'{node_name}/get_state', GetState.Request(), again_after=ASK_AGAIN).current_state.label)
+        return str(
+            self.call(GetState, f'{node_name}/get_state', GetState.Request(), again_after=ASK_AGAIN).current_state.label
+        )
 
     def until_active(self, node_name: str, timeout: float = 60.0) -> None:
         """Wait until a node that starts by itself is active."""
         end = time.monotonic() + timeout
         while self.state(node_name) != 'active':
             if time.monotonic() > end:
-                raise JointDynamicsError(f'{node_name}: expected it to be active within {timeout:g} s, it is not (its log says why)')
+                raise JointDynamicsError(
+                    f'{node_name}: expected it to be active within {timeout:g} s, it is not (its log says why)'
+                )
             self.rest(0.1)
 
     def until_ok(self, status_name: str, timeout: float = 60.0) -> None:
-        """Wait until /diagnostics reports a status as OK; raise JointDynamicsError with its last words where it does not."""
+        """Wait until /diagnostics reports a status as OK.
+
+        Raise JointDynamicsError with its last words where it does not.
+        """
         last = ['it said nothing']
 
         def take(message: DiagnosticArray) -> None:
-            last.extend('' if status.level == DiagnosticStatus.OK else status.message for status in message.status if status.name == status_name)
+            last.extend(
+                '' if status.level == DiagnosticStatus.OK else status.message
+                for status in message.status
+                if status.name == status_name
+            )
+
         listener = self.listen(DiagnosticArray, '/diagnostics', take, QoSProfile(depth=100))
         try:
             self.until(lambda: not last[-1], f'{status_name} to be well', timeout)
@@ -130,7 +167,10 @@ class Conductor:
 
 @contextmanager
 def conductor(watch: Callable[[], None] = lambda: None) -> Iterator[Conductor]:
-    """Start rclpy without its signal handlers (Ctrl-C is for the caller), make the client, and take it all down at the end."""
+    """Start rclpy without its signal handlers (Ctrl-C is for the caller), make the client.
+
+    Take it all down at the end.
+    """
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         executor = SingleThreadedExecutor()

@@ -1,4 +1,5 @@
 """What a long command shows of itself: a bar per stage on a terminal, a line per stage elsewhere."""
+
 from __future__ import annotations
 
 import contextlib
@@ -15,11 +16,18 @@ class Display:
     def __init__(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
         self.seconds: dict[str, float] = {}
         self._console = Console()
         self._live = self._console.is_terminal
-        self._progress = Progress(TextColumn('{task.description:<24}'), BarColumn(24), TimeElapsedColumn(), TextColumn('{task.fields[words]}'),
-                                  console=self._console, disable=not self._live)
+        self._progress = Progress(
+            TextColumn('{task.description:<24}'),
+            BarColumn(24),
+            TimeElapsedColumn(),
+            TextColumn('{task.fields[words]}'),
+            console=self._console,
+            disable=not self._live,
+        )
 
     def __enter__(self) -> Display:
         self._progress.start()
@@ -45,6 +53,7 @@ class Display:
             nonlocal last
             self._progress.update(task, completed=share, words=words)
             last = words or last
+
         yield step
         self.seconds[name] = time.monotonic() - began
         self._progress.update(task, completed=1.0, words=last)

@@ -1,9 +1,13 @@
-"""The motions of the demonstration: the cycle of the paper, and one short motion from which the friction of all joints is read at once."""
+"""The motions of the demonstration.
+
+The cycle of the paper, and one short motion from which the friction of all joints is read at once.
+"""
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import Path
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.excitation.whole_arm import WAYPOINTS
@@ -30,23 +34,27 @@ def cycle(rate: float = 50.0) -> MotionSamples:
 def cycle_path(rate: float = 50.0) -> Path:
     """Return that cycle as a path, each way a whole number of samples of `rate` Hz.
 
-    Each way is a polynomial of the seventh degree: a trapezoid of speed makes a flexible arm ring, and no feedforward of torque can undo that.
+    Each way is a polynomial of the seventh degree: a trapezoid of speed makes a flexible arm ring, and no feedforward
+    of torque can undo that.
     """
     q = np.radians([*WAYPOINTS, WAYPOINTS[0]])
-    way = np.abs(np.diff(q, axis=0)).max(axis=1)
-    # the largest speed and acceleration of such a polynomial over a unit way in a unit of time
-    duration = np.ceil(np.maximum(2.1875 * way / SPEED, np.sqrt(7.5132 * way / STEEPEST)) * rate) / rate
+    distance = np.abs(np.diff(q, axis=0)).max(axis=1)
+    # the largest speed and acceleration of such a polynomial over a unit distance in a unit of time
+    duration = np.ceil(np.maximum(2.1875 * distance / SPEED, np.sqrt(7.5132 * distance / STEEPEST)) * rate) / rate
     rest = np.zeros_like(q)
     return Path(np.append(0.0, np.cumsum(duration)), q, rest, rest)
 
 
 def working_range(samples: MotionSamples) -> tuple[list[float], list[float]]:
-    """Return lower and upper angles [rad] that the exciting motion keeps to: where the robot will work, and some room about it."""
+    """Return lower and upper angles [rad] that the exciting motion keeps to.
+
+    Where the robot will work, and some room about it.
+    """
     return (samples.q.min(axis=0) - ROOM).tolist(), (samples.q.max(axis=0) + ROOM).tolist()
 
 
-def constant_speeds(start: NDArray, rate: float = 200.0) -> MotionSamples:
-    """Return a motion from `start` (n,) rad on which all joints hold each of SPEEDS to and fro at the same time [M4 4.2.1, A §5.3]."""
+def constant_speeds(start: FloatArray, rate: float = 200.0) -> MotionSamples:
+    """Return a motion from `start` (n,) rad that holds SPEEDS to and fro, all joints at once [M4 4.2.1, A §5.3]."""
     pieces, last = [np.zeros(1)], 0.0
     for speed, seconds in SPEEDS:
         for goal in (speed, -speed):
@@ -59,6 +67,6 @@ def constant_speeds(start: NDArray, rate: float = 200.0) -> MotionSamples:
     return MotionSamples(np.arange(v.size) / rate, start + q, dq, ddq)
 
 
-def _ramp(begin: float, end: float, rate: float) -> NDArray:
+def _ramp(begin: float, end: float, rate: float) -> FloatArray:
     count = max(2, round(abs(end - begin) / ACCELERATION * rate))
     return np.linspace(begin, end, count + 1)[1:]

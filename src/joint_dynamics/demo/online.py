@@ -1,97 +1,156 @@
-"""The second half of the demonstration: the joints wear and warm up, the estimator follows, the feedforward makes use of it."""
+"""The second half of the demonstration.
+
+The joints wear and warm up, the estimator follows, the feedforward makes use of it.
+"""
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo import motions
 from joint_dynamics.demo.comparison import friction_errors, map_nrmse, mean_squares, reductions
+from joint_dynamics.demo.plant import HEATING_TIME, REST_GAIN, WEAR, heating
 from joint_dynamics.demo.story import INPUTS, Story
 
-WEAR = 0.8
-#: Heat brought in from outside, W for a joint of 150 N·m: half a degree per second.
-HEATING = 500.0
-#: Simulated seconds between sending a motion and its start. The feedforward works through all of it before; so that this holds on a busy machine
-#: as well, simulated time all but stands meanwhile.
+#: Simulated seconds between sending a motion and its start. The feedforward works through all of it before; so that
+#: this holds on a busy machine as well, simulated time all but stands meanwhile.
 LEAD, STANDING = 3.0, 0.02
 #: α that the estimator may find and the feedforward may use: a worn joint is beyond the region of [M6 eq 27].
 ALPHA_LOWER, ALPHA_UPPER = [0.4, -5.0], [2.5, 5.0]
 PLAIN = {'law': 'computed_torque', 'friction': 'static', 'friction_smoothing': 0.02}
-NOMINAL = {'law': 'adaptive_friction', 'friction': 'default', 'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}
-ADAPTIVE = {'law': 'adaptive_friction', 'friction': 'default', 'alpha_lower': ALPHA_LOWER, 'alpha_upper': ALPHA_UPPER}
+HYSTERESIS = {'law': 'adaptive_friction', 'friction': 'default', 'rest_gain': REST_GAIN}
+NOMINAL = {**HYSTERESIS, 'alpha_lower': [1.0, 0.0], 'alpha_upper': [1.0, 0.0]}
+ADAPTIVE = {**HYSTERESIS, 'alpha_lower': ALPHA_LOWER, 'alpha_upper': ALPHA_UPPER}
 
 
 def watch(story: Story) -> None:
     """Start estimator and feedforward from the description."""
-    from joint_dynamics.demo.robot import Table
+    from joint_dynamics.demo.robot import ArrayHistory
+
     with story.display.stage('Start the estimator') as step:
         description = str(story.folder / 'dynamics.yaml')
-        story.node('estimator', {**INPUTS, 'use_sim_time': True, 'description_file': description, 'friction_lower': ALPHA_LOWER,
-                                 'friction_upper': ALPHA_UPPER, 'torque_rate': 50.0, 'save_period': 0.0, 'resume': False,
-                                 'output_folder': str(story.folder / 'estimated')})
-        story.node('feedforward', {
-            **INPUTS, 'use_sim_time': True, 'autostart': False, 'description_file': description, 'mode': 'trajectory', 'timeout': 5.0,
-            'slow_timeout': 3600.0, 'plan_period': 0.004, 'interpolation': 'as_given', 'check_compensation': False},
-            {'~/joint_trajectory': '/simulator/joint_trajectory', 'friction_parameters': '/estimator/friction_parameters'})
+        story.node(
+            'estimator',
+            {
+                **INPUTS,
+                'use_sim_time': True,
+                'description_file': description,
+                'friction_lower': ALPHA_LOWER,
+                'friction_upper': ALPHA_UPPER,
+                'torque_rate': 50.0,
+                'save_period': 0.0,
+                'resume': False,
+                'output_folder': str(story.folder / 'estimated'),
+            },
+        )
+        story.node(
+            'feedforward',
+            {
+                **INPUTS,
+                'use_sim_time': True,
+                'autostart': False,
+                'description_file': description,
+                'mode': 'trajectory',
+                'timeout': 5.0,
+                'slow_timeout': 3600.0,
+                'plan_period': 0.004,
+                'interpolation': 'as_given',
+                'check_compensation': False,
+            },
+            {
+                '~/joint_trajectory': '/simulator/joint_trajectory',
+                'friction_parameters': '/estimator/friction_parameters',
+            },
+        )
         robot = story.the_robot
-        story.results['alpha'] = Table(story.conductor, robot, '/estimator/friction_parameters')
-        story.results['stiffness'] = Table(story.conductor, robot, '/estimator/stiffness_parameters')
+        story.results['alpha'] = ArrayHistory(story.conductor, robot, '/estimator/friction_parameters')
+        story.results['stiffness'] = ArrayHistory(story.conductor, robot, '/estimator/stiffness_parameters')
         story.results['runs'] = {}
         story.conductor.until_active('/estimator')
         step(1.0, 'stiffness and friction of every joint, sample by sample; simulated time waits for it')
 
 
 def wear(story: Story) -> None:
-    """Let the robot work, new at first, then worn and warm, with the feedforward of the new robot; the estimator follows."""
+    """Let the robot work, new at first, then worn and warm, with the feedforward of the new robot.
+
+    The estimator follows.
+    """
     robot = story.the_robot
     with story.display.stage('Work, new and cold') as step:
         play_cycle(story, 'new', PLAIN, step)
         _look(story, 'new')
     with story.display.stage('Wear and warm the joints') as step:
-        power = HEATING * (story.model.limits.effort / story.model.limits.effort.max()) ** 0.6
-        robot.command(wear_duration=15.0)
-        robot.command(**{f'wear__{joint}': WEAR for joint in robot.joint_names},
-                      **{f'heating__{joint}': float(watt) for joint, watt in zip(robot.joint_names, power, strict=True)})
+        power = heating(story.model.limits.effort)
+        robot.command(wear_duration=HEATING_TIME)
+        robot.command(
+            **{f'wear__{joint}': WEAR for joint in robot.joint_names},
+            **{f'heating__{joint}': float(watt) for joint, watt in zip(robot.joint_names, power, strict=True)},
+        )
         play_cycle(story, 'wearing', PLAIN, step)
         step(1.0, f'Coulomb friction and stiffness change, {np.mean(robot.truth["temperature"]):.0f} °C')
     robot.command(**{f'heating__{joint}': 0.0 for joint in robot.joint_names})
     with story.display.stage('Exercise the worn joints') as step:
-        # The work hardly deforms the shoulder pan, which gravity does not load: its stiffness shows where it is accelerated.
+        # The work hardly deforms the shoulder pan, which gravity does not load: its stiffness shows where it is
+        # accelerated.
         motion = motions.constant_speeds(story.work.q[0])
         robot.wait(robot.play(motion.time, motion.q, motion.dq, motion.ddq), step)
         step(1.0, 'sharp accelerations, for the stiffness of joints that the work does not load')
 
 
 def compensate(story: Story) -> None:
-    """Run the same motion with the feedforward of the new robot, without and with hysteresis, and with the adapted one."""
-    for name, words, parameters in (('plain', 'Plain feedforward', PLAIN), ('nominal', 'The same with hysteresis', NOMINAL),
-                                    ('adaptive', 'Adaptive feedforward', ADAPTIVE)):
+    """Run the same motion with the feedforward of the new robot, without and with hysteresis.
+
+    With the adapted one.
+    """
+    for name, words, parameters in (
+        ('plain', 'Plain feedforward', PLAIN),
+        ('nominal', 'The same with hysteresis', NOMINAL),
+        ('adaptive', 'Adaptive feedforward', ADAPTIVE),
+    ):
         with story.display.stage(words) as step:
             run = play_cycle(story, name, parameters, step)
-            step(1.0, f'tracking {1e3 * np.sqrt(np.mean(run["tracking_mse"])):.2f} mrad rms, feedforward off by '
-                      f'{np.sqrt(np.mean(run["torque_mse"])):.2f} N·m rms')
+            step(
+                1.0,
+                f'tracking {1e3 * np.sqrt(np.mean(run["tracking_mse"])):.2f} mrad rms, feedforward off by '
+                f'{np.sqrt(np.mean(run["torque_mse"])):.2f} N·m rms',
+            )
     _look(story, 'worn')
     runs, states = story.results['runs'], story.results['states']
     story.summary['stiffness_map_nrmse'] = float(np.mean(states['worn']['stiffness_nrmse']))
     story.summary['stiffness_map_nrmse_new'] = float(np.mean(states['new']['stiffness_nrmse']))
     plain, adaptive = runs['plain'], runs['adaptive']
-    story.summary['torque_mse_reduction_percent'] = reductions(plain['torque_mse'], adaptive['torque_mse'])['mean_of_ratios_percent']
-    story.summary['tracking_mse_reduction_percent'] = reductions(plain['tracking_mse'], adaptive['tracking_mse'])['mean_of_ratios_percent']
+    story.summary['torque_mse_reduction_percent'] = reductions(plain['torque_mse'], adaptive['torque_mse'])[
+        'mean_of_ratios_percent'
+    ]
+    story.summary['tracking_mse_reduction_percent'] = reductions(plain['tracking_mse'], adaptive['tracking_mse'])[
+        'mean_of_ratios_percent'
+    ]
     story.summary['feedforward'] = {
-        f'{first}_to_{second}': {quantity: reductions(runs[first][f'{quantity}_mse'], runs[second][f'{quantity}_mse'])
-                                 for quantity in ('torque', 'tracking')}
-        for first, second in (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive'))}
-    story.summary['runs'] = {name: {key: value.tolist() for key, value in run.items() if key.endswith('mse')} for name, run in runs.items()}
+        f'{first}_to_{second}': {
+            quantity: reductions(runs[first][f'{quantity}_mse'], runs[second][f'{quantity}_mse'])
+            for quantity in ('torque', 'tracking')
+        }
+        for first, second in (('plain', 'adaptive'), ('plain', 'nominal'), ('nominal', 'adaptive'))
+    }
+    story.summary['runs'] = {
+        name: {key: value.tolist() for key, value in run.items() if key.endswith('mse')} for name, run in runs.items()
+    }
     story.summary['estimates'] = {
         name: {key: value if isinstance(value, dict) else np.asarray(value).tolist() for key, value in state.items()}
-        for name, state in states.items()}
+        for name, state in states.items()
+    }
 
 
-def play_cycle(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict[str, NDArray]:
-    """Let the feedforward play one cycle under a law; record it, and return mean squared errors (n,) of torque [(N·m)²] and position [rad²]."""
+def play_cycle(story: Story, name: str, parameters: dict[str, Any], step: Any) -> dict[str, FloatArray]:
+    """Let the feedforward play one cycle under a law.
+
+    Record it, and return mean squared errors (n,) of torque [(N·m)²] and position [rad²].
+    """
     from joint_dynamics.demo.robot import StateRecorder, efforts_of
+
     conductor, robot, motion = story.conductor, story.the_robot, story.work
     if conductor.state('/feedforward') == 'active':
         conductor.transition('/feedforward', 'deactivate')
@@ -124,11 +183,16 @@ def _look(story: Story, name: str) -> None:
     truth, alpha, stiffness = robot.truth, story.results['alpha'].last, story.results['stiffness'].last
     description = story.results['description']
     state = {
-        'time': robot.time, 'alpha': alpha, 'stiffness': stiffness,
-        'true_spring': truth['spring_curve'], 'speed': truth['friction_curve']['speed'],
+        'time': robot.time,
+        'alpha': alpha,
+        'stiffness': stiffness,
+        'true_spring': truth['spring_curve'],
+        'speed': truth['friction_curve']['speed'],
         'temperature': truth['temperature'],
-        'wear': truth['wear'], 'stiffness_nrmse': map_nrmse(stiffness, story.model, story.work, truth),
-        **friction_errors(description, alpha, truth)}
+        'wear': truth['wear'],
+        'stiffness_nrmse': map_nrmse(stiffness, story.model, story.work, truth),
+        **friction_errors(description, alpha, truth),
+    }
     story.results.setdefault('states', {})[name] = state
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, Payload
 
 #: Height of the floor over the robot's base, which stands on a pedestal [m]: whoever plans a motion has to know it.
@@ -16,6 +17,19 @@ INERTIA_ERROR = 0.2
 #: Relative standard deviation of a data sheet's drive gains, ± 5 % as a uniform distribution; not what the plant draws
 #: them by.
 GAIN_DEVIATION = 0.05 / 3**0.5
+#: What the joints wear to, and simulated seconds that it takes.
+WEAR, HEATING_TIME = 0.8, 15.0
+#: Share of the friction that the adaptive law compensates while the desired motion of a joint stands: what a joint
+#: holds before it slips is known to some 30 % (static friction, its place on the turn, its warmth), and 1/(1 + 0.3) of
+#: it never drives a joint that should stand.
+REST_GAIN = 0.75
+#: Heat brought in from outside, W for the strongest joint: half a degree per second.
+HEATING = 500.0
+
+
+def heating(effort: FloatArray) -> FloatArray:
+    """Return the heat (n,) [W] that warms joints with torque limits `effort` (n,) [N·m] alike."""
+    return HEATING * (effort / effort.max()) ** 0.6
 
 
 def unknown_tool(seed: int) -> Payload:

@@ -1,4 +1,5 @@
 """The processes a command starts: watched while they run, and gone when the command is, however it ends."""
+
 from __future__ import annotations
 
 import atexit
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from joint_dynamics import python_process
 from joint_dynamics.errors import JointDynamicsError
@@ -22,13 +24,14 @@ PATIENCE = 5.0
 class Processes:
     """Python modules run as processes, each in a session of its own, its output in `<logs>/<name>.log`.
 
-    A context manager: leaving it ends them all, first by SIGINT, at last by SIGKILL to the whole session. A Ctrl-C of the terminal does not
-    reach them, so that they end in the order this process wants; when this process is killed, they get SIGTERM (see `attached`).
+    A context manager: leaving it ends them all, first by SIGINT, at last by SIGKILL to the whole session. A Ctrl-C of
+    the terminal does not reach them, so that they end in the order this process wants; when this process is killed,
+    they get SIGTERM (see `child_process`).
     """
 
     def __init__(self, logs: Path):
         self.logs = logs
-        self._running: dict[str, subprocess.Popen] = {}
+        self._running: dict[str, subprocess.Popen[Any]] = {}
 
     def __enter__(self) -> Processes:
         atexit.register(self.close)
@@ -43,28 +46,46 @@ class Processes:
         """Process number by name, of those that were started and not ended."""
         return {name: process.pid for name, process in self._running.items()}
 
-    def start(self, name: str, module: str, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
-        """Start a module as `python -m` does, apart from the working folder; must be called from the main thread, with which the process ends."""
+    def start(
+        self, name: str, module: str, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Start a module as `python -m` does, apart from the working folder.
+
+        Must be called from the main thread, with which the process ends.
+        """
         log = self.logs / f'{name}.log'
         try:
             with log.open('wb') as output:
-                command = module_command('joint_dynamics.demo.attached', [str(os.getpid()), module, *arguments])
-                self._running[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                                                       start_new_session=True, env=python_process.environment(environment))
+                command = module_command('joint_dynamics.demo.child_process', [str(os.getpid()), module, *arguments])
+                self._running[name] = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    env=python_process.environment(environment),
+                )
         except OSError as error:
-            raise JointDynamicsError(f'{name}: cannot be started: {error}') from None
+            raise JointDynamicsError(f'{name}: expected it to start, found: {error}') from None
 
     def check(self) -> None:
         """Raise JointDynamicsError with the end of its log when a process has ended by itself."""
         for name, process in self._running.items():
             status = process.poll()
             if status is not None:
-                raise JointDynamicsError(f'{name} ended by itself (status {status}): {self.last_words(name)}; see {self.logs / name}.log')
+                raise JointDynamicsError(
+                    f'{name}: expected it to go on, found that it ended by itself (status {status}): '
+                    f'{self.last_words(name)}; see {self.logs / name}.log'
+                )
 
     def last_words(self, name: str) -> str:
         """Return the last line of a log that says something."""
         with contextlib.suppress(OSError):
-            lines = [line.strip() for line in (self.logs / f'{name}.log').read_text(errors='replace').splitlines() if line.strip()]
+            lines = [
+                line.strip()
+                for line in (self.logs / f'{name}.log').read_text(errors='replace').splitlines()
+                if line.strip()
+            ]
             if lines:
                 return lines[-1]
         return 'it said nothing'
@@ -80,7 +101,7 @@ class Processes:
         processes, self._running = list(self._running.values()), {}
         self._end(processes)
 
-    def _end(self, processes: list[subprocess.Popen]) -> None:
+    def _end(self, processes: list[subprocess.Popen[Any]]) -> None:
         # An impatient second Ctrl-C must not leave half of them behind.
         with _uninterrupted():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -112,7 +133,11 @@ def _uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end what runs inside as Ctrl-C does, by KeyboardInterrupt, so that every `finally` is reached."""
+    """Let SIGTERM and SIGHUP end what runs inside as Ctrl-C does, by KeyboardInterrupt.
+
+    So that every `finally` is reached.
+    """
+
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 

@@ -1,4 +1,8 @@
-"""The simulated robot of a demonstration as seen from its client: moved by trajectories, waited for in its own time, asked for the truth."""
+"""The simulated robot of a demonstration as seen from its client.
+
+Moved by trajectories, waited for in its own time, asked for the truth.
+"""
+
 from __future__ import annotations
 
 import json
@@ -7,13 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo.conductor import Conductor
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.topics import RELIABLE_SENSOR
@@ -28,14 +32,19 @@ class DemoRobot:
     `truth`: the last document of the simulator's `~/truth`, one simulated second old at most, to compare with;
     `data_sheet`: what its maker states.
 
-    Raises JointDynamicsError when the simulator does not speak within a minute (the first one of an installation compiles the plant).
+    Raises
+    ------
+    JointDynamicsError
+        When the simulator does not speak within a minute (the first one of an installation compiles the plant).
     """
 
     def __init__(self, conductor: Conductor, name: str = '/simulator'):
         self._conductor, self.name = conductor, name
         self.truth: dict[str, Any] = {}
         self.data_sheet: dict[str, Any] = {}
-        self._publisher = conductor.node.create_publisher(JointTrajectory, f'{name}/joint_trajectory', QoSProfile(depth=10))
+        self._publisher = conductor.node.create_publisher(
+            JointTrajectory, f'{name}/joint_trajectory', QoSProfile(depth=10)
+        )
         conductor.listen(String, f'{name}/truth', self._take_truth)
         conductor.listen(String, f'{name}/data_sheet', self._take_data_sheet)
         conductor.until(lambda: self.truth and self.data_sheet, 'the simulated robot', 120.0)
@@ -57,8 +66,17 @@ class DemoRobot:
         """Joints in the robot's order."""
         return tuple(self.truth['joint_names'])
 
-    def play(self, times: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None, effort: NDArray | None = None) -> float:
-        """Send a motion, arrays (points, n), times s from now, and return the simulated time [s] after which it is over.
+    def play(
+        self,
+        times: FloatArray,
+        q: FloatArray,
+        dq: FloatArray | None = None,
+        ddq: FloatArray | None = None,
+        effort: FloatArray | None = None,
+    ) -> float:
+        """Send a motion, arrays (points, n), times s from now.
+
+        Return the simulated time [s] after which it is over.
 
         That is counted from the present truth on, with a second for what the truth may be late.
         """
@@ -66,31 +84,50 @@ class DemoRobot:
         self._publisher.publish(trajectory_message(self.joint_names, times, q, dq, ddq, effort))
         return self.time + 1.0 + float(times[-1])
 
-    def refer(self, topic: str, start: float, times: NDArray, q: NDArray, dq: NDArray, ddq: NDArray) -> JointTrajectory:
-        """Send a motion to the feedforward's reference, to begin at simulated time `start` [s]; return what it makes of it for the robot."""
+    def refer(
+        self, topic: str, start: float, times: FloatArray, q: FloatArray, dq: FloatArray, ddq: FloatArray
+    ) -> JointTrajectory:
+        """Send a motion to the feedforward's reference, to begin at simulated time `start` [s].
+
+        Return what it makes of it for the robot.
+        """
         node = self._conductor.node
         answers: list[JointTrajectory] = []
         publisher = node.create_publisher(JointTrajectory, topic, QoSProfile(depth=10))
-        listener = self._conductor.listen(JointTrajectory, f'{self.name}/joint_trajectory', answers.append, QoSProfile(depth=10))
+        listener = self._conductor.listen(
+            JointTrajectory, f'{self.name}/joint_trajectory', answers.append, QoSProfile(depth=10)
+        )
         try:
-            self._conductor.until(lambda: publisher.get_subscription_count() and listener.get_publisher_count(), f'somebody to take {topic}')
+            self._conductor.until(
+                lambda: publisher.get_subscription_count() and listener.get_publisher_count(),
+                f'somebody to take {topic}',
+            )
             message = trajectory_message(self.joint_names, times, q, dq, ddq)
             seconds, rest = divmod(round((start + EPOCH) * 1e9), 10**9)
             message.header.stamp.sec, message.header.stamp.nanosec = int(seconds), int(rest)
             publisher.publish(message)
-            self._conductor.until(lambda: answers, f'a trajectory in answer to {topic} (the log of the feedforward says why there is none)')
+            self._conductor.until(
+                lambda: answers,
+                f'a trajectory in answer to {topic} (the log of the feedforward says why there is none)',
+            )
             return answers[0]
         finally:
             node.destroy_publisher(publisher)
             self._conductor.silence(listener)
 
-    def wait(self, until: float, progress: Callable[[float], None] = lambda share: None, timeout: float = 300.0) -> None:
-        """Wait until simulated time `until` [s]; `progress` is called with the share that has gone by. timeout: s of the wall."""
+    def wait(
+        self, until: float, progress: Callable[[float], None] = lambda share: None, timeout: float = 300.0
+    ) -> None:
+        """Wait until simulated time `until` [s].
+
+        `progress` is called with the share that has gone by. timeout: s of the wall.
+        """
         start = self.time
 
         def reached() -> bool:
             progress(min(1.0, (self.time - start) / max(until - start, 1e-9)))
             return self.time >= until
+
         self._conductor.until(reached, f'simulated time {until:.1f} s', timeout)
 
     def command(self, **parameters: Any) -> None:
@@ -111,7 +148,10 @@ class StatusOf:
     def wait(self, word: str, progress: Callable[[float, str], None], timeout: float) -> None:
         """Wait until the status is `word`; `progress` is called with the seconds gone by and the present status.
 
-        Raises JointDynamicsError with the status when the node has failed or stopped, and after `timeout` s.
+        Raises
+        ------
+        JointDynamicsError
+            With the status when the node has failed or stopped, and after `timeout` s.
         """
         began = time.monotonic()
 
@@ -120,22 +160,26 @@ class StatusOf:
                 raise JointDynamicsError(f'{self._name}: {self.text}')
             progress(time.monotonic() - began, self.text)
             return self.text == word
+
         self._conductor.until(reached, f'{self._name} to be {word}', timeout)
 
 
-class Table:
-    """A latest-value `Float64MultiArray` of a node, one row per joint; `history` holds (simulated time [s], values (n, columns))."""
+class ArrayHistory:
+    """A latest-value `Float64MultiArray` of a node, one row per joint.
+
+    `history` holds (simulated time [s], values (n, columns)).
+    """
 
     def __init__(self, conductor: Conductor, robot: DemoRobot, topic: str):
         self._robot = robot
-        self.history: list[tuple[float, NDArray]] = []
+        self.history: list[tuple[float, FloatArray]] = []
         conductor.listen(Float64MultiArray, topic, self._take, QoSProfile(depth=10))
 
     def _take(self, message: Float64MultiArray) -> None:
         self.history.append((self._robot.time, np.array(message.data).reshape(len(self._robot.joint_names), -1)))
 
     @property
-    def last(self) -> NDArray:
+    def last(self) -> FloatArray:
         """The last values (n, columns); raises JointDynamicsError where none came."""
         if not self.history:
             raise JointDynamicsError('expected the parameters of the estimator, found none published')
@@ -143,35 +187,53 @@ class Table:
 
 
 class StateRecorder:
-    """Records joint_states as they come, every sample; `stop` gives arrays. Bytes are kept, reading them waits until the end."""
+    """Records joint_states as they come, every sample; `stop` gives arrays.
+
+    Bytes are kept, reading them waits until the end.
+    """
 
     def __init__(self, conductor: Conductor, topic: str = '/joint_states'):
         self._conductor = conductor
         self._bytes: list[bytes] = []
         self._subscription = conductor.listen(JointState, topic, self._bytes.append, RELIABLE_SENSOR, raw=True)
 
-    def stop(self) -> tuple[NDArray, NDArray, NDArray]:
+    def stop(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return simulated time (N,) s, position (N, n) rad and effort (N, n)."""
         self._conductor.silence(self._subscription)
         messages = [deserialize_message(data, JointState) for data in self._bytes]
         stamps = np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in messages])
-        return stamps - EPOCH, np.array([message.position for message in messages]), np.array([message.effort for message in messages])
+        return (
+            stamps - EPOCH,
+            np.array([message.position for message in messages]),
+            np.array([message.effort for message in messages]),
+        )
 
 
-def efforts_of(message: JointTrajectory) -> tuple[NDArray, NDArray]:
+def efforts_of(message: JointTrajectory) -> tuple[FloatArray, FloatArray]:
     """Return times (P,) s from its start and efforts (P, n) N·m of a trajectory."""
     times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
     return np.array(times), np.array([point.effort for point in message.points])
 
 
-def trajectory_message(joint_names: Sequence[str], times: NDArray, q: NDArray, dq: NDArray | None = None, ddq: NDArray | None = None,
-                       effort: NDArray | None = None) -> JointTrajectory:
-    """Return the message of a motion (points, n); raise JointDynamicsError where an array does not have one row per point."""
+def trajectory_message(
+    joint_names: Sequence[str],
+    times: FloatArray,
+    q: FloatArray,
+    dq: FloatArray | None = None,
+    ddq: FloatArray | None = None,
+    effort: FloatArray | None = None,
+) -> JointTrajectory:
+    """Return the message of a motion (points, n).
+
+    Raise JointDynamicsError where an array does not have one row per point.
+    """
     message = JointTrajectory(joint_names=list(joint_names))
     fields = {'positions': q, 'velocities': dq, 'accelerations': ddq, 'effort': effort}
     for name, array in fields.items():
         if array is not None and np.shape(array) != (len(times), len(joint_names)):
-            raise JointDynamicsError(f'trajectory: expected {name} of shape ({len(times)}, {len(joint_names)}), found {np.shape(array)}')
+            raise JointDynamicsError(
+                f'trajectory: expected {name} of shape ({len(times)}, {len(joint_names)}), found {np.shape(array)}'
+            )
     for k, moment in enumerate(times):
         point = JointTrajectoryPoint(**{name: array[k].tolist() for name, array in fields.items() if array is not None})
         seconds, rest = divmod(round(float(moment) * 1e9), 10**9)

@@ -1,4 +1,8 @@
-"""The first half of the demonstration: excite, record, identify, compare. Each stage works through the nodes and leaves its numbers in the story."""
+"""The first half of the demonstration: excite, record, identify, compare.
+
+Each stage works through the nodes and leaves its numbers in the story.
+"""
+
 from __future__ import annotations
 
 import json
@@ -11,6 +15,7 @@ import yaml
 
 from joint_dynamics.demo import motions
 from joint_dynamics.demo.comparison import compare_parameters
+from joint_dynamics.demo.demo_settings import DemoSettings
 from joint_dynamics.demo.display import Display
 from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, INERTIA_ERROR, unknown_tool
 from joint_dynamics.demo.processes import Processes
@@ -27,29 +32,18 @@ if TYPE_CHECKING:
 
 NODES = 'joint_dynamics.nodes'
 #: Every node hears the robot in the same form.
-INPUTS = {'inputs': ['joint_states', 'motor_states', 'temperatures'], 'joint_states_effort': 'none', 'motor_states_effort': 'current',
-          'reliable_inputs': True}
+INPUTS = {
+    'inputs': ['joint_states', 'motor_states', 'temperatures'],
+    'joint_states_effort': 'none',
+    'motor_states_effort': 'current',
+    'reliable_inputs': True,
+}
 #: What the identifier recorded, by its full topics.
-RECORDED = {'joint_states': {'topic': '/joint_states', 'effort': 'none'}, 'motor_states': {'topic': '/motor_states', 'effort': 'current'},
-            'temperatures': ['/{joint}/temperature']}
-
-
-@dataclass(frozen=True)
-class DemoSettings:
-    """How long the demonstration is; times in s.
-
-    seed: of the simulated robot: its drives, its laws, its tool. engine: who computes its links, `own` or `mujoco`.
-    speed: simulated seconds per second of the wall, at most. budget: of the excitation's search, wall time.
-    period, repeats: of the exciting motion. online: whether the robot is worn, warmed, estimated and compensated after it was identified.
-    """
-
-    seed: int = 0
-    engine: str = 'own'
-    speed: float = 2.0
-    budget: float = 12.0
-    period: float = 10.0
-    repeats: int = 2
-    online: bool = True
+RECORDED = {
+    'joint_states': {'topic': '/joint_states', 'effort': 'none'},
+    'motor_states': {'topic': '/motor_states', 'effort': 'current'},
+    'temperatures': ['/{joint}/temperature'],
+}
 
 
 @dataclass
@@ -81,9 +75,14 @@ class Story:
         return self.results['work']
 
     def node(self, name: str, parameters: dict[str, Any], remap: dict[str, str] | None = None) -> None:
-        """Start one node as a process of its own, with parameters by name (nested for per-joint ones); it configures and activates itself."""
+        """Start one node as a process of its own, with parameters by name (nested for per-joint ones).
+
+        It configures and activates itself.
+        """
         path = self.folder / 'logs' / f'{name}.yaml'
-        path.write_text(yaml.safe_dump({f'/{name}': {'ros__parameters': {'autostart': True, **parameters}}}), encoding='utf-8')
+        path.write_text(
+            yaml.safe_dump({f'/{name}': {'ros__parameters': {'autostart': True, **parameters}}}), encoding='utf-8'
+        )
         arguments = ['--ros-args', '--params-file', str(path)]
         for source, target in (remap or {}).items():
             arguments += ['-r', f'{source}:={target}']
@@ -93,47 +92,98 @@ class Story:
 def start(story: Story) -> None:
     """Start the robot, the node that excites it and the node that identifies it."""
     from joint_dynamics.demo.robot import DemoRobot
+
     use = story.settings
     with story.display.stage('Start the nodes') as step:
         first, tool = story.work.q[0], unknown_tool(use.seed)
         lower, upper = motions.working_range(story.work)
         config = story.folder / 'logs' / 'excite.yaml'
-        config.write_text(yaml.safe_dump({'excitation': {
-            'posture': first.tolist(), 'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},
-            'fourier': {'period': use.period, 'time_budget': use.budget}}}), encoding='utf-8')
-        story.node('simulator', {'seed': use.seed, 'real_time_factor': use.speed, 'position': first.tolist(),
-                                 'follow_topics': ['/identifier/heard', '/estimator/joint_torques'], 'max_lead': 0.5,
-                                 'engine': use.engine, 'floor': use.engine == 'mujoco', 'floor_height': FLOOR,
-                                 'laws_seed': use.seed,
-                                 'inertia_error': INERTIA_ERROR, **tool_parameters(tool)})
+        config.write_text(
+            yaml.safe_dump(
+                {
+                    'excitation': {
+                        'posture': first.tolist(),
+                        'limits': {'lower': lower, 'upper': upper, 'floor': FLOOR},
+                        'fourier': {'period': use.period, 'time_budget': use.budget},
+                    }
+                }
+            ),
+            encoding='utf-8',
+        )
+        story.node(
+            'simulator',
+            {
+                'seed': use.seed,
+                'real_time_factor': use.speed,
+                'position': first.tolist(),
+                'follow_topics': ['/identifier/heard', '/estimator/joint_torques'],
+                'max_lead': 0.5,
+                'engine': use.engine,
+                'floor': use.engine == 'mujoco',
+                'floor_height': FLOOR,
+                'laws_seed': use.seed,
+                'inertia_error': INERTIA_ERROR,
+                **tool_parameters(tool),
+            },
+        )
         step(0.2, 'the first run of an installation compiles the plant')
         story.robot = DemoRobot(story.conductor)
         joints, nominal = story.robot.joint_names, story.robot.data_sheet['drive_gain']
-        story.node('excitation', {'config_file': str(config), 'profile': 'fourier', 'repeats': use.repeats, 'approach_speed': 0.5,
-                                  'use_sim_time': True, 'state_timeout': 5.0, 'tracking_error': 3.0},
-                   {'~/joint_trajectory': '/simulator/joint_trajectory'})
-        story.node('identifier', {
-            **INPUTS, 'drive_gain': dict(zip(joints, nominal, strict=True)), 'drive_gain_deviation': dict.fromkeys(joints, GAIN_DEVIATION),
-            'validation_recordings': 1,
-            'output_folder': str(story.folder / 'identified')})
+        story.node(
+            'excitation',
+            {
+                'config_file': str(config),
+                'profile': 'fourier',
+                'repeats': use.repeats,
+                'approach_speed': 0.5,
+                'use_sim_time': True,
+                'state_timeout': 5.0,
+                'tracking_error': 3.0,
+            },
+            {'~/joint_trajectory': '/simulator/joint_trajectory'},
+        )
+        story.node(
+            'identifier',
+            {
+                **INPUTS,
+                'drive_gain': dict(zip(joints, nominal, strict=True)),
+                'drive_gain_deviation': dict.fromkeys(joints, GAIN_DEVIATION),
+                'validation_recordings': 1,
+                'output_folder': str(story.folder / 'identified'),
+            },
+        )
         story.conductor.until_active('/identifier')
-        step(1.0, f'a UR5e with {len(joints)} flexible joints and a tool that no model knows; '
-                  'the nodes are processes of their own')
+        step(
+            1.0,
+            f'a UR5e with {len(joints)} flexible joints and a tool that no model knows; '
+            'the nodes are processes of their own',
+        )
 
 
 def tool_parameters(tool: Payload) -> dict[str, Any]:
     """Return a payload as the simulator's parameters."""
     inertia = np.asarray(tool.inertia)
-    return {'payload_mass': tool.mass, 'payload_com': np.asarray(tool.com).tolist(),
-            'payload_inertia': inertia[np.triu_indices(3)].tolist()}
+    return {
+        'payload_mass': tool.mass,
+        'payload_com': np.asarray(tool.com).tolist(),
+        'payload_inertia': inertia[np.triu_indices(3)].tolist(),
+    }
 
 
 def excite(story: Story) -> None:
-    """Have an exciting motion optimised and played, and record it; then constant speeds, and the work, which only validates."""
+    """Have an exciting motion optimised and played, and record it.
+
+    Then constant speeds, and the work, which only validates.
+    """
     from joint_dynamics.demo.robot import StatusOf
+
     status = StatusOf(story.conductor, '/excitation')
     with story.display.stage('Optimise the excitation') as step:
-        status.wait('ready', lambda seconds, words: step(min(1.0, seconds / story.settings.budget), words), story.settings.budget + 60.0)
+        status.wait(
+            'ready',
+            lambda seconds, words: step(min(1.0, seconds / story.settings.budget), words),
+            story.settings.budget + 60.0,
+        )
     robot = story.the_robot
     with story.display.stage('Play and record it') as step:
         story.conductor.trigger('/identifier/start_recording')
@@ -163,21 +213,28 @@ def identify(story: Story) -> None:
     """Let the identifier identify the robot, and compare with the truth."""
     with story.display.stage('Identify the robot') as step:
         story.results['truth'] = story.the_robot.truth
-        story.summary |= {'engine': story.settings.engine, 'seed': story.settings.seed,
-                          'laws': story.results['truth']['laws']}
-        line = story.conductor.trigger('/identifier/identify', 120.0)
+        story.summary |= {
+            'engine': story.settings.engine,
+            'seed': story.settings.seed,
+            'laws': story.results['truth']['laws'],
+        }
+        line = story.conductor.trigger('/identifier/identify', 600.0)
         step(1.0, line.partition('; results')[0])
         found = json.loads((story.folder / 'identified' / 'summary.json').read_text(encoding='utf-8'))
         comparison = compare_parameters(found['parameters'], story.results['truth'])
         story.results['parameters'] = comparison
         story.summary['parameter_coverage_percent'] = comparison.coverage_percent
         story.summary['identification'] = {
-            'residual_percent': found['training_overall_percent'], 'validation_residual_percent': found['validation_overall_percent'],
+            'residual_percent': found['training_overall_percent'],
+            'validation_residual_percent': found['validation_overall_percent'],
             'validation_moving_percent': found['validation_moving_overall_percent'],
             'resting_within_percent': found['resting']['validation'].get('within_percent', {}).get('overall'),
-            'condition_number': found['condition_number'], 'base_parameters': len(comparison.rows),
-            'median_error_percent': comparison.median_error_percent, 'median_error_deviations': comparison.median_error_deviations,
-            'largest_error_deviations': float(np.abs(comparison.deviations).max())}
+            'condition_number': found['condition_number'],
+            'base_parameters': len(comparison.rows),
+            'median_error_percent': comparison.median_error_percent,
+            'median_error_deviations': comparison.median_error_deviations,
+            'largest_error_deviations': float(np.abs(comparison.deviations).max()),
+        }
     story.conductor.transition('/identifier', 'deactivate')
     story.processes.stop('identifier')
 
@@ -185,11 +242,14 @@ def identify(story: Story) -> None:
 def identify_joints(story: Story) -> None:
     """Identify friction, stiffness and kinematic error of the joints from the same recordings."""
     from joint_dynamics.demo.joints import identify_joints as work
+
     folder = story.folder / 'identified'
     with story.display.stage('Identify the joints') as step:
+
         def progress(share: float, words: str) -> None:
             story.conductor.rest(0.0)
             step(share, words)
+
         found = DynamicsDescription.load(folder / 'dynamics.yaml')
         names = found.robot_model().joint_names
         recordings = [load_recording(str(folder / f'recording_{k}'), RECORDED, names) for k in (1, 2)]

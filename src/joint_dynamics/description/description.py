@@ -1,4 +1,8 @@
-"""The dynamics description: what `joint_dynamics` adds to the URDF, one YAML document per robot (docs/dynamics_description.md)."""
+"""The dynamics description: what `joint_dynamics` adds to the URDF, one YAML document per robot.
+
+See docs/dynamics_description.md.
+"""
+
 from __future__ import annotations
 
 import copy
@@ -10,26 +14,27 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.files import current, write_atomically
 from joint_dynamics.description.identity import check_identity, identity_of
 from joint_dynamics.description.schema import FORMAT, VERSION, migrated, validate
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+from joint_dynamics.joint import PeriodicMap
 from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
 
 
 class DynamicsDescription:
     """A validated document; read it by the methods below, or as plain data by `document`.
 
-    SI units, joint side of the gear, joint names as keys. Methods that return arrays take joints in the order of `joint_names`, or in
-    the order asked for.
+    SI units, joint side of the gear, joint names as keys. Methods that return arrays take joints in the order of
+    `joint_names`, or in the order asked for.
 
     Parameters
     ----------
-    document: mapping as in docs/dynamics_description.md (copied). `format` and `version` may be left out; one of version 1 is brought up to date.
+    document: mapping as in docs/dynamics_description.md (copied). `format` and `version` may be left out; one of
+    version 1 is brought up to date.
 
     Raises JointDynamicsError with the path of the first field that is wrong.
 
@@ -38,13 +43,18 @@ class DynamicsDescription:
     def __init__(self, document: Mapping[str, Any]):
         if not isinstance(document, Mapping):
             validate(document)
-        self.document: dict[str, Any] = migrated({'format': FORMAT, 'version': VERSION, **copy.deepcopy(dict(document))})
+        self.document: dict[str, Any] = migrated(
+            {'format': FORMAT, 'version': VERSION, **copy.deepcopy(dict(document))}
+        )
         validate(self.document)
         self._identity: Mapping[str, Any] | None = None
 
     @classmethod
     def from_yaml(cls, text: str) -> DynamicsDescription:
-        """Read YAML text, as it comes over a topic; raise JointDynamicsError for what is none, or too large, deep or expanding."""
+        """Read YAML text, as it comes over a topic.
+
+        Raise JointDynamicsError for what is none, or too large, deep or expanding.
+        """
         document = parse_yaml(text, 'dynamics description')
         if isinstance(document, Mapping):
             for key in ('format', 'version'):
@@ -63,7 +73,13 @@ class DynamicsDescription:
 
     def to_yaml(self) -> str:
         """Return the document as YAML text that `from_yaml` reads back with every number the same."""
-        return yaml.dump(self.document, Dumper=getattr(yaml, 'CSafeDumper', yaml.SafeDumper), sort_keys=False, allow_unicode=True, width=140)
+        return yaml.dump(
+            self.document,
+            Dumper=getattr(yaml, 'CSafeDumper', yaml.SafeDumper),
+            sort_keys=False,
+            allow_unicode=True,
+            width=140,
+        )
 
     def save(self, path: str | Path) -> None:
         """Write a file, whole or not at all; raise JointDynamicsError where that fails."""
@@ -76,7 +92,10 @@ class DynamicsDescription:
         return tuple(self.document['robot']['joint_names'])
 
     def robot_model(self) -> RobotModel:
-        """Return the robot this description belongs to, from the kinematics it carries; raise JointDynamicsError where it carries none."""
+        """Return the robot this description belongs to, from the kinematics it carries.
+
+        Raise JointDynamicsError where it carries none.
+        """
         robot = self.document['robot']
         options = {'mounting': self.document.get('mounting'), 'coupling': robot.get('coupling')}
         if 'urdf' in robot:
@@ -86,14 +105,17 @@ class DynamicsDescription:
         raise JointDynamicsError('dynamics description: robot.urdf or robot.mdh: expected one of them, found neither')
 
     def check_robot(self, model: RobotModel, mass: bool = True) -> None:
-        """Raise JointDynamicsError, saying which joint and which quantity, where `model` is not the robot this description belongs to.
+        """Raise JointDynamicsError, saying which joint and which quantity.
 
-        The identity is the one it carries, or that of the kinematics it carries; one that has neither cannot be checked, which is logged once.
+        Where `model` is not the robot this description belongs to.
+
+        The identity is the one it carries, or that of the kinematics it carries; one that has neither cannot be
+        checked, which is logged once.
         mass: also compare the nominal mass.
         """
         robot = self.document['robot']
         if 'identity' not in robot and not {'urdf', 'mdh'} & set(robot):
-            _tell_unchecked()
+            tell_unchecked()
             return
         if self._identity is None:
             self._identity = robot.get('identity') or identity_of(self.robot_model())
@@ -104,14 +126,20 @@ class DynamicsDescription:
     def joint(self, name: str) -> dict[str, Any]:
         """Return one joint's part (plain data); raise JointDynamicsError for an unknown joint."""
         if name not in self.document['joints']:
-            raise JointDynamicsError(f'dynamics description: expected a joint of {", ".join(self.joint_names)}, found {name!r}')
+            raise JointDynamicsError(
+                f'dynamics description: expected a joint of {", ".join(self.joint_names)}, found {name!r}'
+            )
         return self.document['joints'][name]
 
     def _names(self, joint_names: tuple[str, ...] | list[str] | None) -> list[str]:
         return list(self.joint_names if joint_names is None else joint_names)
 
-    def values(self, key: str, joint_names: tuple[str, ...] | list[str] | None = None, default: float | None = None) -> NDArray:
-        """Return {value} fields such as `drive_gain`, `rotor_inertia`, `damping` as (n,); `default` where a joint has none.
+    def values(
+        self, key: str, joint_names: tuple[str, ...] | list[str] | None = None, default: float | None = None
+    ) -> FloatArray:
+        """Return {value} fields such as `drive_gain`, `rotor_inertia`, `damping` as (n,).
+
+        `default` where a joint has none.
 
         Raises JointDynamicsError naming the joint where there is neither.
         """
@@ -119,7 +147,9 @@ class DynamicsDescription:
         for name in self._names(joint_names):
             part = self.joint(name).get(key)
             if part is None and default is None:
-                raise JointDynamicsError(f'dynamics description: joints.{name}.{key}: expected this field, found nothing')
+                raise JointDynamicsError(
+                    f'dynamics description: joints.{name}.{key}: expected this field, found nothing'
+                )
             found.append(default if part is None else part['value'])
         return np.array(found, dtype=float)
 
@@ -127,20 +157,12 @@ class DynamicsDescription:
         """Whether every joint has this part (`friction`, `stiffness`, …)."""
         return all(key in self.joint(name) for name in self._names(joint_names))
 
-    def friction(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FrictionModel:
-        """Return the friction of all joints; raise JointDynamicsError where a joint has none."""
-        names = self._names(joint_names)
-        documents = [self._part(name, 'friction') for name in names]
-        maps = [self.joint(name).get('kinematic_error') for name in names]
-        return FrictionModel.from_dicts(documents, None if all(item is None for item in maps) else [_map(item, 0.0) for item in maps])
-
-    def scale(self, joint_names: tuple[str, ...] | list[str] | None = None) -> NDArray:
+    def scale(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FloatArray:
         """Return the present friction scale α, (n, 2): [1, 0] where nothing was adapted [M6 eq 24]."""
-        return np.array([self.joint(name).get('friction', {}).get('scale', [1.0, 0.0]) for name in self._names(joint_names)], dtype=float)
-
-    def stiffness(self, joint_names: tuple[str, ...] | list[str] | None = None) -> TorsionalStiffness:
-        """Return the torsional stiffness of all joints; raise JointDynamicsError where a joint has none."""
-        return TorsionalStiffness.stack([TorsionalStiffness.from_dict(self._part(name, 'stiffness')) for name in self._names(joint_names)])
+        return np.array(
+            [self.joint(name).get('friction', {}).get('scale', [1.0, 0.0]) for name in self._names(joint_names)],
+            dtype=float,
+        )
 
     def backlash(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
         """Return half the lost motion 𝓑(θ) of all joints, rad, zero where none was measured."""
@@ -148,19 +170,14 @@ class DynamicsDescription:
 
     def kinematic_error(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
         """Return the kinematic error map θ̃(θ) of all joints, zero where none was identified."""
-        return PeriodicMap.stack([_map(self.joint(name).get('kinematic_error'), 0.0) for name in self._names(joint_names)])
+        return PeriodicMap.stack(
+            [_map(self.joint(name).get('kinematic_error'), 0.0) for name in self._names(joint_names)]
+        )
 
-    def _part(self, name: str, key: str) -> dict[str, Any]:
-        part = self.joint(name).get(key)
-        if part is None:
-            raise JointDynamicsError(f'dynamics description: joints.{name}.{key}: expected this field, found nothing')
-        return part
+    def standard_parameters(self, model: RobotModel) -> FloatArray:
+        """Return the standard parameter vector (p,) of `model`, joints by name: links, rotors and coupled motors.
 
-    def standard_parameters(self, model: RobotModel, friction: bool = True) -> NDArray:
-        """Return the standard parameter vector (p,) of `model`, joints by name.
-
-        friction: with Fv, Fc and offset of the linear friction; False leaves them zero, for use beside a friction model. Rotor
-        inertias are in either case.
+        Friction is none of it: that is the friction model's (`joint_dynamics.arm`).
         Raises JointDynamicsError where a joint or the inertial part is missing, or `model` is another robot.
         """
         if 'inertial' not in self.document:
@@ -171,32 +188,39 @@ class DynamicsDescription:
             part = self.joint(name)
             standard.take_link(k, self.document['inertial']['standard'][name])
             standard.rotor_inertia[k] = part.get('rotor_inertia', {}).get('value', 0.0)
-            if friction and 'friction' in part:
-                values = part['friction']['parameters']
-                standard.viscous[k], standard.coulomb[k], standard.offset[k] = values.get('F_V1', 0.0), values['F_C0'], values.get('offset', 0.0)
         if model.coupling is not None:
             coupled = self.document['inertial'].get('coupling', {})
-            standard.coupled[:] = [coupled.get(name, 0.0) if friction or name.startswith('Ia') else 0.0 for name in model.coupling.parameter_names]
+            standard.coupled[:] = [coupled.get(name, 0.0) for name in model.coupling.parameter_names]
         return standard.values
 
-    def payload(self) -> NDArray:
-        """Return the ten inertial parameters of the payload in the last joint's frame, zeros where none is described; see `payload_attached`."""
+    def payload(self) -> FloatArray:
+        """Return the ten inertial parameters of the payload in the last joint's frame, zeros where none is described.
+
+        See `payload_attached`.
+        """
         given = self.document.get('payload')
         if given is None:
             return np.zeros(len(INERTIAL))
-        return np.array([*given.get('inertia', (0.0,) * 6), *given['first_moments'], given['mass']['value']], dtype=float)
+        return np.array(
+            [*given.get('inertia', (0.0,) * 6), *given['first_moments'], given['mass']['value']], dtype=float
+        )
 
     @property
     def payload_attached(self) -> bool:
-        """Whether the described payload hangs on the arm: false where it was only weighed or identified, and taken off again."""
+        """Whether the described payload hangs on the arm.
+
+        False where it was only weighed or identified, and taken off again.
+        """
         return 'payload' in self.document and self.document['payload'].get('attached', True)
 
 
 @cache
-def _tell_unchecked() -> None:
+def tell_unchecked() -> None:
     """Once per process."""
-    logging.getLogger(__name__).warning('the dynamics description does not say which robot it belongs to (robot.identity): only the names of '
-                                        'joints are compared; identify anew to have it')
+    logging.getLogger(__name__).warning(
+        'the dynamics description does not say which robot it belongs to (robot.identity): only the names of '
+        'joints are compared; identify anew to have it'
+    )
 
 
 def _map(document: Mapping[str, Any] | None, neutral: float) -> PeriodicMap:

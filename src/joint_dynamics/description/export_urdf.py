@@ -1,16 +1,19 @@
 """Write identified inertial parameters into a URDF, for every tool that reads one.
 
-A URDF link holds mass, centre of mass and a tensor about it, which has to be that of a body. A base set fixes only combinations; the
-standard set of the description already lies near the URDF's own inertials. Where a link of it is no body, the export says so.
+A URDF link holds mass, centre of mass and a tensor about it, which has to be that of a body. A base set fixes only
+combinations; the standard set of the description already lies near the URDF's own inertials. Where a link of it is no
+body, the export says so.
 """
+
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
@@ -22,15 +25,18 @@ PAYLOAD = ('merged', 'apart', 'without')
 PAYLOAD_LINK = 'payload'
 
 
-def pseudo_inertia(link: dict[str, float]) -> NDArray:
-    """Return the pseudo-inertia (4, 4) of standard parameters; positive definite exactly for a body of positive density [A eq 2.9]."""
+def pseudo_inertia(link: dict[str, float]) -> FloatArray:
+    """Return the pseudo-inertia (4, 4) of standard parameters.
+
+    Positive definite exactly for a body of positive density [A eq 2.9].
+    """
     body = np.array([link[name] for name in INERTIAL])
     tensor, moments = tensor_of(body), body[6:9, None]
     sigma = 0.5 * np.trace(tensor) * np.eye(3) - tensor
     return np.block([[sigma, moments], [moments.T, body[9:, None]]])
 
 
-def exported_links(description: DynamicsDescription, payload: str = 'merged') -> dict[str, NDArray]:
+def exported_links(description: DynamicsDescription, payload: str = 'merged') -> dict[str, FloatArray]:
     """Return the ten inertial parameters of every link as `export_urdf` writes them."""
     standard = description.document['inertial']['standard']
     links = {name: np.array([standard[name][parameter] for parameter in INERTIAL]) for name in description.joint_names}
@@ -41,19 +47,39 @@ def exported_links(description: DynamicsDescription, payload: str = 'merged') ->
 
 def inconsistent_links(description: DynamicsDescription, payload: str = 'merged') -> list[str]:
     """Return the joints whose link is no body: its pseudo-inertia is not positive definite."""
-    return [name for name, body in exported_links(description, payload).items()
-            if np.linalg.eigvalsh(pseudo_inertia(dict(zip(INERTIAL, body, strict=True))))[0] <= 0]
+    return [
+        name
+        for name, body in exported_links(description, payload).items()
+        if np.linalg.eigvalsh(pseudo_inertia(dict(zip(INERTIAL, body, strict=True))))[0] <= 0
+    ]
 
 
 def not_exported(description: DynamicsDescription, payload: str = 'merged') -> list[str]:
-    """Return what of a description a URDF has no place for, one line per field with its joints: torques computed from the URDF are without it."""
+    """Return what of a description a URDF has no place for, one line per field with its joints.
+
+    Torques computed from the URDF are without it.
+    """
     lines: dict[str, list[str]] = {}
-    friction = {'parameters': 'all but F_C0, F_V1 (offset, Stribeck, load and temperature parts)',
-                'maxwell_slip': '', 'quadrants': '', 'directions': ''}
+    friction = {
+        'parameters': 'all but F_C0, F_V1 (offset, Stribeck, load and temperature parts)',
+        'maxwell_slip': '',
+        'quadrants': '',
+        'directions': '',
+    }
     for name in description.joint_names:
         part = description.joint(name)
-        for key in ('drive_gain', 'rotor_inertia', 'stiffness', 'damping', 'kinematic_error', 'backlash', 'terms', 'gear_ratio', 'temperature_range',
-                    'validity'):
+        for key in (
+            'drive_gain',
+            'rotor_inertia',
+            'stiffness',
+            'damping',
+            'kinematic_error',
+            'backlash',
+            'terms',
+            'gear_ratio',
+            'temperature_range',
+            'validity',
+        ):
             if key in part:
                 lines.setdefault(key, []).append(name)
         for key, what in friction.items():
@@ -70,14 +96,26 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged') -> l
     return found
 
 
-def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | Path, payload: str = 'merged') -> list[str]:
-    """Write `urdf` with the description's inertials to `out`; return the joints whose link is no body (tools may refuse those).
+def export_urdf(
+    description: DynamicsDescription, urdf: str | Path, out: str | Path, payload: str = 'merged'
+) -> list[str]:
+    """Write `urdf` with the description's inertials to `out`.
 
-    payload: a described payload that is on the arm is `merged` into the last link, kept `apart` as a link of its own that is fixed to it, or left
-    out (`without`). Links fixed to a moving one are lumped into it (their own inertials are removed), as the identified link holds them all.
-    Friction at its present scale α becomes <dynamics damping friction>; for what a URDF has no place, see `not_exported`. Raises
-    JointDynamicsError where the description has no inertial part, a joint is not in the URDF, or a link has a mass that is not positive, which a
-    URDF cannot hold.
+    Return the joints whose link is no body (tools may refuse those).
+
+    Parameters
+    ----------
+    payload
+        a described payload that is on the arm is `merged` into the last link, kept `apart` as a link of its own that is
+        fixed to it, or left out (`without`). Links fixed to a moving one are lumped into it (their own inertials are
+        removed), as the identified link holds them all. Friction at its present scale α becomes <dynamics damping
+        friction>; for what a URDF has no place, see `not_exported`.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the description has no inertial part, a joint is not in the URDF, or a link has a mass that is not
+        positive, which a URDF cannot hold.
     """
     if payload not in PAYLOAD:
         raise JointDynamicsError(f'export-urdf: expected the payload {", ".join(PAYLOAD)}, found {payload!r}')
@@ -90,13 +128,21 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
     links = {link.get('name'): link for link in root.findall('link')}
     for joint_name in description.joint_names:
         if joint_name not in joints:
-            raise JointDynamicsError(f'export-urdf: expected joint {joint_name!r} in {name}, found {", ".join(map(str, joints))}')
+            raise JointDynamicsError(
+                f'export-urdf: expected joint {joint_name!r} in {name}, found {", ".join(map(str, joints))}'
+            )
         if bodies[joint_name][9] <= 0:
-            raise JointDynamicsError(f'export-urdf: expected a positive mass behind {joint_name}, found {bodies[joint_name][9]:.4g} kg; '
-                                     'identify with the URDF (not an MDH table) or with physical consistency')
+            raise JointDynamicsError(
+                f'export-urdf: expected a positive mass behind {joint_name}, found {bodies[joint_name][9]:.4g} kg; '
+                'identify with the URDF (not an MDH table) or with physical consistency'
+            )
     robot = description.document['robot']
-    description.check_robot(RobotModel.from_urdf(text, joints=description.joint_names, locked=robot.get('locked'),
-                                                 coupling=robot.get('coupling')), mass=False)
+    description.check_robot(
+        RobotModel.from_urdf(
+            text, joints=description.joint_names, locked=robot.get('locked'), coupling=robot.get('coupling')
+        ),
+        mass=False,
+    )
     for joint_name in description.joint_names:
         element = joints[joint_name]
         child = element.find('child')
@@ -113,7 +159,7 @@ def export_urdf(description: DynamicsDescription, urdf: str | Path, out: str | P
     return inconsistent_links(description, payload)
 
 
-def _fixed_below(link: str | None, joints: dict, moving: set[str]) -> list[str]:
+def _fixed_below(link: str | None, joints: dict[str | None, Any], moving: set[str]) -> list[str]:
     """Return the links that joints outside the description (fixed, or locked) hang on `link`, at any depth."""
     found = []
     for name, joint in joints.items():
@@ -123,18 +169,25 @@ def _fixed_below(link: str | None, joints: dict, moving: set[str]) -> list[str]:
     return found
 
 
-def _write_payload(root: ET.Element, parent: str | None, body: NDArray) -> None:
+def _write_payload(root: ET.Element, parent: str | None, body: FloatArray) -> None:
     if body[9] <= 0:
-        raise JointDynamicsError(f'export-urdf: expected a payload of positive mass to keep apart, found {body[9]:.4g} kg')
+        raise JointDynamicsError(
+            f'export-urdf: expected a payload of positive mass to keep apart, found {body[9]:.4g} kg'
+        )
     taken = {element.get('name') for element in root}
-    name = next(name for name in (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3))) if name not in taken)
-    link, joint = ET.SubElement(root, 'link', name=name), ET.SubElement(root, 'joint', name=f'{name}_joint', type='fixed')
+    name = next(
+        name for name in (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3))) if name not in taken
+    )
+    link, joint = (
+        ET.SubElement(root, 'link', name=name),
+        ET.SubElement(root, 'joint', name=f'{name}_joint', type='fixed'),
+    )
     ET.SubElement(joint, 'parent', link=str(parent))
     ET.SubElement(joint, 'child', link=name)
     _write_inertial(link, body)
 
 
-def _write_inertial(link: ET.Element, body: NDArray) -> None:
+def _write_inertial(link: ET.Element, body: FloatArray) -> None:
     for old in link.findall('inertial'):
         link.remove(old)
     mass = body[9]
@@ -148,11 +201,15 @@ def _write_inertial(link: ET.Element, body: NDArray) -> None:
     link.insert(0, inertial)
 
 
-def _write_friction(joint: ET.Element, part: dict) -> None:
+def _write_friction(joint: ET.Element, part: dict[str, Any]) -> None:
     if 'friction' not in part:
         return
     values, (first, second) = part['friction']['parameters'], part['friction'].get('scale', (1.0, 0.0))
     for old in joint.findall('dynamics'):
         joint.remove(old)
-    ET.SubElement(joint, 'dynamics', damping=repr(max(0.0, float(values.get('F_V1', 0.0)) + second)),
-                  friction=repr(max(0.0, first * float(values['F_C0']))))
+    ET.SubElement(
+        joint,
+        'dynamics',
+        damping=repr(max(0.0, float(values.get('F_V1', 0.0)) + second)),
+        friction=repr(max(0.0, first * float(values['F_C0']))),
+    )

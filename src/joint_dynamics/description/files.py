@@ -1,4 +1,5 @@
 """Files that are written whole or not at all, alone or as a set, and what a run that was killed left behind."""
+
 from __future__ import annotations
 
 import contextlib
@@ -13,15 +14,23 @@ from pathlib import Path
 from joint_dynamics.errors import JointDynamicsError
 
 PART = '.part'
-"""Ending of what is being written; locked by its writer, so that what nobody locks was left behind by one that was killed."""
+"""Ending of what is being written.
+
+Locked by its writer, so that what nobody locks was left behind by one that was killed.
+"""
 SET = '.result-'
 """Start of the name of the folder in which a set waits until it is complete."""
 
 
 def prepare_folder(path: str | Path) -> Path:
-    """Create a folder for output where there is none, make sure that it can be written, and tidy up after runs that were killed.
+    """Create a folder for output where there is none, make sure that it can be written.
 
-    Raises JointDynamicsError before any work is done for it.
+    Tidy up after runs that were killed.
+
+    Raises
+    ------
+    JointDynamicsError
+        Before any work is done for it.
     """
     folder = Path(path).expanduser()
     try:
@@ -31,12 +40,16 @@ def prepare_folder(path: str | Path) -> Path:
         with _locked_file(trial):
             trial.unlink()
     except OSError as error:
-        raise JointDynamicsError(f'output folder {folder}: expected a folder that can be written, found: {error.strerror or error}') from None
+        raise JointDynamicsError(
+            f'output folder {folder}: expected a folder that can be written, found: {error.strerror or error}'
+        ) from None
     return folder
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Write a file under another name and move it into place; raise JointDynamicsError where that fails, leaving the old file as it was.
+    """Write a file under another name and move it into place.
+
+    Raise JointDynamicsError where that fails, leaving the old file as it was.
 
     Its mode follows the umask. What was left of earlier attempts at this file is removed.
     """
@@ -52,15 +65,22 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise JointDynamicsError(f'{path}: expected a file that can be written, found: {error.strerror or error}') from None
+        raise JointDynamicsError(
+            f'{path}: expected a file that can be written, found: {error.strerror or error}'
+        ) from None
 
 
 def write_set(folder: str | Path, contents: Mapping[str, str | bytes]) -> None:
     """Write files that belong together, name -> content, such that `folder` has all of them or those of before.
 
-    They are written into a folder of their own first, whose renaming is the moment in which the set counts: from then on `current` finds them,
-    and where the run is killed before all are in place, the next one (`prepare_folder`, `write_set`) moves the rest.
-    Raises JointDynamicsError where that fails, leaving the old files as they were.
+    They are written into a folder of their own first, whose renaming is the moment in which the set counts: from then
+    on `current` finds them, and where the run is killed before all are in place, the next one (`prepare_folder`,
+    `write_set`) moves the rest.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where that fails, leaving the old files as they were.
     """
     folder = Path(folder).expanduser()
     name = f'{SET}{uuid.uuid4().hex}'
@@ -82,7 +102,9 @@ def write_set(folder: str | Path, contents: Mapping[str, str | bytes]) -> None:
             _move_into_place(complete)
     except OSError as error:
         shutil.rmtree(waiting, ignore_errors=True)
-        raise JointDynamicsError(f'{folder}: expected a folder that can be written, found: {error.strerror or error}') from None
+        raise JointDynamicsError(
+            f'{folder}: expected a folder that can be written, found: {error.strerror or error}'
+        ) from None
 
 
 def remove_files(folder: str | Path, names: Iterable[str]) -> None:
@@ -92,11 +114,16 @@ def remove_files(folder: str | Path, names: Iterable[str]) -> None:
         try:
             (folder / name).unlink(missing_ok=True)
         except OSError as error:
-            raise JointDynamicsError(f'{folder / name}: expected a file that can be removed, found: {error.strerror or error}') from None
+            raise JointDynamicsError(
+                f'{folder / name}: expected a file that can be removed, found: {error.strerror or error}'
+            ) from None
 
 
 def current(path: str | Path) -> Path:
-    """Return where the content of `path` is: in a complete set whose writer was killed before it was in place, or there."""
+    """Return where the content of `path` is.
+
+    In a complete set whose writer was killed before it was in place, or there.
+    """
     path = Path(path).expanduser()
     with contextlib.suppress(OSError):
         for folder in sorted(path.parent.glob(f'{SET}*')):
@@ -113,7 +140,10 @@ def _move_into_place(complete: Path) -> None:
 
 
 def _tidy(folder: Path) -> None:
-    """Finish the sets that are complete and remove those that are not, of runs that are no more; and files half written."""
+    """Finish the sets that are complete and remove those that are not, of runs that are no more.
+
+    Files half written.
+    """
     for left in sorted(folder.glob(f'{SET}*')):
         with contextlib.suppress(FileNotFoundError), _lock(left) as free:
             if free and left.suffix == PART:

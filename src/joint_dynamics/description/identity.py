@@ -1,8 +1,9 @@
 """Which robot a description belongs to: kinematics, joints and coupling, to be compared with the robot it is used for.
 
-Masses are what is identified, and are no part of the identity; the nominal mass of the robot it was identified with is kept beside it, so that a
-robot of the same kinematics that is several times heavier is told as well.
+Masses are what is identified, and are no part of the identity; the nominal mass of the robot it was identified with is
+kept beside it, so that a robot of the same kinematics that is several times heavier is told as well.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -22,23 +23,32 @@ TOLERANCE = 2e-3
 """Two numbers this close (2 mm, 2 mrad) are one: rounding, and what a calibration corrects, make no other robot."""
 HEAVIER = 3.0
 """Times the nominal mass from which on a robot is another one."""
-QUANTITIES = {'type': 'type', 'parent': 'joint before it', 'offset': 'offset [m]', 'rotation': 'rotation (roll, pitch, yaw) [rad]',
-              'axis': 'axis', 'coupling': 'coupling of its motor'}
+QUANTITIES = {
+    'type': 'type',
+    'parent': 'joint before it',
+    'offset': 'offset [m]',
+    'rotation': 'rotation (roll, pitch, yaw) [rad]',
+    'axis': 'axis',
+    'coupling': 'coupling of its motor',
+}
 
 
 def identity_of(model: RobotModel) -> dict[str, Any]:
     """Return the identity: {version, hash, joints: {name: {type, parent, offset, rotation, axis[, coupling]}}[, mass]}.
 
-    offset [m] and rotation (roll, pitch, yaw) [rad]: of the joint's frame in that of the joint before it, at zero position. mass [kg]: of all moving
-    links, nominal, where the model has one.
+    offset [m] and rotation (roll, pitch, yaw) [rad]: of the joint's frame in that of the joint before it, at zero
+    position. mass [kg]: of all moving links, nominal, where the model has one.
     """
     chain = model.chain
     joints: dict[str, Any] = {}
     for k, name in enumerate(model.joint_names):
-        joints[name] = {'type': 'prismatic' if chain.prismatic[k] else 'revolute',
-                        'parent': model.joint_names[chain.parent[k]] if chain.parent[k] >= 0 else None,
-                        'offset': _rounded(chain.translation[k]), 'rotation': _rounded(_roll_pitch_yaw(chain.rotation[k])),
-                        'axis': _rounded(chain.axis[k])}
+        joints[name] = {
+            'type': 'prismatic' if chain.prismatic[k] else 'revolute',
+            'parent': model.joint_names[chain.parent[k]] if chain.parent[k] >= 0 else None,
+            'offset': _rounded(chain.translation[k]),
+            'rotation': _rounded(_roll_pitch_yaw(chain.rotation[k])),
+            'axis': _rounded(chain.axis[k]),
+        }
         if model.coupling is not None and np.count_nonzero(model.coupling.matrix[k]) > 1:
             joints[name]['coupling'] = _rounded(model.coupling.matrix[k])
     identity = {'version': VERSION, 'hash': _hash(joints), 'joints': joints}
@@ -78,18 +88,31 @@ def differences(described: Mapping[str, Any], robot: Mapping[str, Any]) -> list[
 def check_identity(described: Mapping[str, Any], model: RobotModel, identified_mass: float | None = None) -> None:
     """Raise JointDynamicsError, naming joint and quantity, unless `model` is the robot with this identity.
 
-    identified_mass: of the description's own inertial parameters [kg]; a URDF into which they were written is this robot, too.
+    Parameters
+    ----------
+    identified_mass
+        of the description's own inertial parameters [kg]; a URDF into which they were written is this robot, too.
     """
     if described.get('version') != VERSION:
         return  # written by a later version, for which this one cannot speak
     found = differences(described, identity_of(model))
     mass = nominal_mass(model)
     known = [value for value in (described.get('mass'), identified_mass) if value is not None and value > 0]
-    if not found and mass is not None and 'mass' in described and all(not 1 / HEAVIER < mass / value < HEAVIER for value in known):
-        found = [f'the mass of the moving links is {described["mass"]:.4g} kg in the URDF of the description, {mass:.4g} kg in that of the robot']
+    if (
+        not found
+        and mass is not None
+        and 'mass' in described
+        and all(not 1 / HEAVIER < mass / value < HEAVIER for value in known)
+    ):
+        found = [
+            f'the mass of the moving links is {described["mass"]:.4g} kg in the URDF of the description, {mass:.4g} kg'
+            ' in that of the robot'
+        ]
     if found:
         more = '' if len(found) < 4 else f'; and {len(found) - 3} more'
-        raise JointDynamicsError(f'dynamics description: expected one of this robot, found one of another: {"; ".join(found[:3])}{more}')
+        raise JointDynamicsError(
+            f'dynamics description: expected one of this robot, found one of another: {"; ".join(found[:3])}{more}'
+        )
 
 
 def _same(key: str, before: Any, now: Any) -> bool:
@@ -114,14 +137,18 @@ def _rounded(values: Any) -> list[float]:
 
 def _roll_pitch_yaw(rotation: Any) -> Any:
     from pinocchio import rpy
+
     return rpy.matrixToRpy(np.asarray(rotation))
 
 
 def _matrix(angles: Any) -> Any:
     from pinocchio import rpy
+
     return rpy.rpyToMatrix(*[float(angle) for angle in angles])
 
 
 def _hash(joints: Mapping[str, Any]) -> str:
     """Return a digest of the rounded numbers, in the order of the joints."""
-    return hashlib.sha256(json.dumps([[name, joint] for name, joint in joints.items()], sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        json.dumps([[name, joint] for name, joint in joints.items()], sort_keys=True).encode()
+    ).hexdigest()[:16]

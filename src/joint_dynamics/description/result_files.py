@@ -1,4 +1,8 @@
-"""The files of one identification: a description, a summary and a report of the same run, which replace those of the run before together."""
+"""The files of one identification.
+
+A description, a summary and a report of the same run, which replace those of the run before together.
+"""
+
 from __future__ import annotations
 
 import json
@@ -11,7 +15,7 @@ from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.files import remove_files, write_set
 
 NAMES = ('dynamics.yaml', 'summary.json', 'report.html')
-DOUBT = 'not_believable'
+NOT_RELIABLE = 'not_reliable'
 """Part of the names of a result that is not reliable: it never takes the place of one that is."""
 
 
@@ -25,28 +29,35 @@ class Page(Protocol):
         """Return the whole page."""
 
 
-def write_result(folder: str | Path, description: DynamicsDescription, summary: Mapping[str, Any], report: Page, reliable: bool) -> list[str]:
+def write_result(
+    folder: str | Path, description: DynamicsDescription, summary: Mapping[str, Any], report: Page, reliable: bool
+) -> list[str]:
     """Write dynamics.yaml, summary.json and report.html as one set, and return their names.
 
     Each tells the same `run` (provenance.run in the description). A result that is not reliable gets names of its own
-    (dynamics.not_believable.yaml, …) and leaves the set that is there as it is; a reliable one removes what doubtful runs before left.
-    Raises JointDynamicsError where that fails, leaving everything as it was.
+    (dynamics.not_reliable.yaml, …) and leaves the set that is there as it is; a reliable one removes what runs
+    before left that were not.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where that fails, leaving everything as it was.
     """
     run = uuid.uuid4().hex[:12]
     description.document.setdefault('provenance', {})['run'] = run
     report.add_text(f'Run {run}; the description and the summary of this run name it, too.')
     contents = (description.to_yaml(), summary_text({**summary, 'run': run}), report.to_html())
-    names = list(NAMES) if reliable else [doubtful_name(name) for name in NAMES]
+    names = list(NAMES) if reliable else [not_reliable_name(name) for name in NAMES]
     write_set(folder, dict(zip(names, contents, strict=True)))
     if reliable:
-        remove_files(folder, [doubtful_name(name) for name in NAMES])
+        remove_files(folder, [not_reliable_name(name) for name in NAMES])
     return names
 
 
-def doubtful_name(name: str) -> str:
+def not_reliable_name(name: str) -> str:
     """Return the name of a file of a result that is not reliable."""
     path = Path(name)
-    return f'{path.stem}.{DOUBT}{path.suffix}'
+    return f'{path.stem}.{NOT_RELIABLE}{path.suffix}'
 
 
 def summary_text(summary: Mapping[str, Any]) -> str:

@@ -1,8 +1,9 @@
 """What a dynamics description may hold: one table of fields, and the check of a document against it.
 
-Every refusal names the path of the field, what was expected there and what was found. The table can be walked (`fields`, `item` of a check), so
-that nothing may be added to it of which nobody says what it means.
+Every refusal names the path of the field, what was expected there and what was found. The table can be walked
+(`fields`, `item` of a check), so that nothing may be added to it of which nobody says what it means.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -10,10 +11,12 @@ from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.standard_parameters import INERTIAL
+from joint_dynamics.settings import Declaration, Refused
 
 FORMAT = 'joint_dynamics'
 VERSION = 2
-#: Greatest magnitude of a number; the largest a description is known to hold are stiffnesses of 1e9 N·m/rad³ and their squares.
+#: Greatest magnitude of a number; the largest a description is known to hold are stiffnesses of 1e9 N·m/rad³ and their
+#: squares.
 MAX_NUMBER = 1e30
 #: Most operators of a Maxwell-slip model.
 MAX_OPERATORS = 100
@@ -23,8 +26,7 @@ Check = Callable[[Any, str], None]
 
 def fail(path: str, expected: str, found: Any) -> None:
     """Raise the one error of this module."""
-    text = repr(found)[:200]
-    raise JointDynamicsError(f'dynamics description: {path}: expected {expected}, found {text if len(text) < 80 else text[:77] + "..."}')
+    raise Refused(f'dynamics description: {path}', expected, found)
 
 
 def number(value: Any, path: str) -> None:
@@ -34,11 +36,19 @@ def number(value: Any, path: str) -> None:
         fail(path, f'a number of at most {MAX_NUMBER:g}' if large else 'a finite number', value)
 
 
-def positive(value: Any, path: str) -> None:
-    """A finite number above 0."""
-    number(value, path)
-    if value <= 0:
-        fail(path, 'a number above 0', value)
+def number_of(**rules: float) -> Check:
+    """A finite number within bounds: `lower`, `upper`, `above`, `below` of `settings.Declaration`."""
+    declared = Declaration('', **rules)  # type: ignore[arg-type]
+
+    def check(value: Any, path: str) -> None:
+        number(value, path)
+        if not declared.allows(value):
+            fail(path, f'a number, {declared.rule}', value)
+
+    return check
+
+
+positive = number_of(above=0)
 
 
 def optional_number(value: Any, path: str) -> None:
@@ -92,9 +102,14 @@ class ListOf:
 
 
 class Record:
-    """A mapping with exactly these `fields`, of which `required` have to be there; `whole` looks at it as a whole afterwards."""
+    """A mapping with exactly these `fields`, of which `required` have to be there.
 
-    def __init__(self, required: Mapping[str, Check], optional: Mapping[str, Check] | None = None, whole: Check | None = None):
+    `whole` looks at it as a whole afterwards.
+    """
+
+    def __init__(
+        self, required: Mapping[str, Check], optional: Mapping[str, Check] | None = None, whole: Check | None = None
+    ):
         self.required, self.fields, self._whole = tuple(required), {**required, **(optional or {})}, whole
 
     def __call__(self, value: Any, path: str) -> None:
@@ -133,7 +148,9 @@ def list_of(check: Check, length: int | None = None) -> Check:
     return ListOf(check, length)
 
 
-def record(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None, whole: Check | None = None) -> Check:
+def record(
+    required: Mapping[str, Check], optional: Mapping[str, Check] | None = None, whole: Check | None = None
+) -> Check:
     """A mapping with exactly these fields."""
     return Record(required, optional, whole)
 
@@ -159,11 +176,15 @@ def _presliding(value: Any, path: str) -> None:
     (_map if isinstance(value, Mapping) else positive)(value, path)
 
 
-SLIP = record({'presliding': _presliding}, {'operators': operators, 'r_Delta': positive, 'r_k': positive, 'limits': _row, 'stiffness': _row})
+SLIP = record(
+    {'presliding': _presliding},
+    {'operators': operators, 'r_Delta': positive, 'r_k': positive, 'limits': _row, 'stiffness': _row},
+)
 
 
 def _friction(value: Any, path: str) -> None:
     from joint_dynamics.joint import FrictionModel
+
     try:
         FrictionModel.from_dict(value)
     except (JointDynamicsError, TypeError, LookupError, ValueError, AttributeError) as error:
@@ -172,6 +193,7 @@ def _friction(value: Any, path: str) -> None:
 
 def _map(value: Any, path: str) -> None:
     from joint_dynamics.joint import PeriodicMap
+
     anything_plain(value, path)
     try:
         PeriodicMap.from_dict(value)
@@ -182,12 +204,6 @@ def _map(value: Any, path: str) -> None:
 def _stiffness(value: Any, path: str) -> None:
     if not value['coefficients']:
         fail(f'{path}.coefficients', 'at least one coefficient', value['coefficients'])
-
-
-def _least_zero(value: Any, path: str) -> None:
-    number(value, path)
-    if value < 0:
-        fail(path, 'a number of at least 0', value)
 
 
 class _Interval(ListOf):
@@ -201,54 +217,124 @@ class _Interval(ListOf):
 
 
 VALUE = record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text})
-ROTOR = record({'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text, 'identifiable': truth})
-FRICTION = record({'parameters': mapping_of(number)}, {
-    'standard_deviations': mapping_of(number), 'maxwell_slip': SLIP, 'directions': anything_plain, 'scale': list_of(number, 2),
-    'quadrants': mapping_of(number), 'range': anything_plain, 'method': text}, _friction)
-STIFFNESS = record({'coefficients': list_of(number)}, {'standard_deviations': list_of(number), 'range': anything_plain, 'method': text}, _stiffness)
+ROTOR = record(
+    {'value': number}, {'std': optional_number, 'prior': number, 'unit': text, 'method': text, 'identifiable': truth}
+)
+FRICTION = record(
+    {'parameters': mapping_of(number)},
+    {
+        'standard_deviations': mapping_of(number),
+        'maxwell_slip': SLIP,
+        'directions': anything_plain,
+        'scale': list_of(number, 2),
+        'quadrants': mapping_of(number),
+        'range': anything_plain,
+        'method': text,
+    },
+    _friction,
+)
+STIFFNESS = record(
+    {'coefficients': list_of(number)},
+    {'standard_deviations': list_of(number), 'range': anything_plain, 'method': text},
+    _stiffness,
+)
 LINK = record(dict.fromkeys(INERTIAL, number))
-VALIDITY = record({}, {'speed': positive, 'load': _least_zero, 'temperature': _Interval()})
-JOINT = record({}, {
-    'drive_gain': VALUE, 'rotor_inertia': ROTOR, 'friction': FRICTION, 'stiffness': STIFFNESS, 'damping': VALUE,
-    'kinematic_error': _map, 'backlash': _map, 'temperature_range': list_of(number, 2), 'validity': VALIDITY, 'gear_ratio': VALUE,
-    'terms': list_of(record({'document': anything_plain, 'values': list_of(number)}, {'std': list_of(optional_number)}))})
-IDENTITY = record({'version': number, 'hash': text, 'joints': mapping_of(record({
-    'type': text, 'offset': list_of(number, 3), 'rotation': list_of(number, 3), 'axis': list_of(number, 3)}, {
-        'parent': optional_text, 'coupling': list_of(number)}))}, {'mass': number})
-DOCUMENT = record({
-    'format': text, 'version': number,
-    'robot': record({'joint_names': list_of(text)}, {'name': text, 'urdf': text, 'mdh': anything_plain, 'identity': IDENTITY,
-                                                     'locked': mapping_of(number),
-                                                     'coupling': list_of(list_of(number))}),
-    'joints': mapping_of(JOINT),
-}, {
-    'inertial': record({'standard': mapping_of(LINK)}, {
-        'base': list_of(record({'name': text, 'expression': text, 'value': number}, {'std': optional_number})),
-        'coupling': mapping_of(number)}),
-    'mounting': list_of(list_of(number, 3), 3),
-    'payload': record({'mass': VALUE, 'first_moments': list_of(number, 3)}, {'inertia': list_of(number, 6), 'std': list_of(optional_number),
-                                                                             'attached': truth}),
-    'provenance': anything_plain,
-})
+VALIDITY = record({}, {'speed': positive, 'load': number_of(lower=0), 'temperature': _Interval()})
+JOINT = record(
+    {},
+    {
+        'drive_gain': VALUE,
+        'rotor_inertia': ROTOR,
+        'friction': FRICTION,
+        'stiffness': STIFFNESS,
+        'damping': VALUE,
+        'kinematic_error': _map,
+        'backlash': _map,
+        'temperature_range': list_of(number, 2),
+        'validity': VALIDITY,
+        'gear_ratio': VALUE,
+        'terms': list_of(
+            record({'document': anything_plain, 'values': list_of(number)}, {'std': list_of(optional_number)})
+        ),
+    },
+)
+IDENTITY = record(
+    {
+        'version': number,
+        'hash': text,
+        'joints': mapping_of(
+            record(
+                {
+                    'type': text,
+                    'offset': list_of(number, 3),
+                    'rotation': list_of(number, 3),
+                    'axis': list_of(number, 3),
+                },
+                {'parent': optional_text, 'coupling': list_of(number)},
+            )
+        ),
+    },
+    {'mass': number},
+)
+DOCUMENT = record(
+    {
+        'format': text,
+        'version': number,
+        'robot': record(
+            {'joint_names': list_of(text)},
+            {
+                'name': text,
+                'urdf': text,
+                'mdh': anything_plain,
+                'identity': IDENTITY,
+                'locked': mapping_of(number),
+                'coupling': list_of(list_of(number)),
+            },
+        ),
+        'joints': mapping_of(JOINT),
+    },
+    {
+        'inertial': record(
+            {'standard': mapping_of(LINK)},
+            {
+                'base': list_of(record({'name': text, 'expression': text, 'value': number}, {'std': optional_number})),
+                'coupling': mapping_of(number),
+            },
+        ),
+        'mounting': list_of(list_of(number, 3), 3),
+        'payload': record(
+            {'mass': VALUE, 'first_moments': list_of(number, 3)},
+            {'inertia': list_of(number, 6), 'std': list_of(optional_number), 'attached': truth},
+        ),
+        'provenance': anything_plain,
+    },
+)
 
 
 def migrated(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document of version 1 as one of this version; any other as it is.
 
-    Version 1 kept the length over which the Maxwell-slip operators slip in `backlash`, whether that was measured or not. It is now
-    `friction.maxwell_slip.presliding`. What identification of a robot wrote there (two operators, the first of a ten-thousandth) was such a
-    length only, and is no backlash any more; a backlash that `identify-joint` measured stays one.
+    Version 1 kept the length over which the Maxwell-slip operators slip in `backlash`, whether that was measured or
+    not. It is now `friction.maxwell_slip.presliding`. What identification of a robot wrote there (two operators, the
+    first of a ten-thousandth) was such a length only, and is no backlash any more; a backlash that `identify-joint`
+    measured stays one.
     """
     if document.get('version') != 1 or not isinstance(document.get('joints'), Mapping):
         return dict(document)
     joints = {name: dict(part) if isinstance(part, Mapping) else part for name, part in document['joints'].items()}
     found: dict[str, Any] = {**document, 'version': VERSION, 'joints': joints}
     for name, part in joints.items():
-        slip = part.get('friction', {}).get('maxwell_slip') if isinstance(part, Mapping) and isinstance(part.get('friction', {}), Mapping) else None
+        slip = (
+            part.get('friction', {}).get('maxwell_slip')
+            if isinstance(part, Mapping) and isinstance(part.get('friction', {}), Mapping)
+            else None
+        )
         if not isinstance(slip, dict) or 'presliding' in slip:
             continue
         if 'backlash' not in part:
-            fail(f'joints.{name}.backlash', 'this field beside a Maxwell-slip part in a document of version 1', 'nothing')
+            fail(
+                f'joints.{name}.backlash', 'this field beside a Maxwell-slip part in a document of version 1', 'nothing'
+            )
         width = part['backlash']
         _map(width, f'joints.{name}.backlash')
         # Joints may share a part of the document, as YAML's aliases do: each gets its own.
@@ -271,7 +357,10 @@ def validate(document: Any) -> None:
     names = list(document['robot']['joint_names'])
     if len(set(names)) != len(names) or not names:
         fail('robot.joint_names', 'at least one joint, each once', names)
-    for section, present in (('joints', document['joints']), ('inertial.standard', document.get('inertial', {}).get('standard'))):
+    for section, present in (
+        ('joints', document['joints']),
+        ('inertial.standard', document.get('inertial', {}).get('standard')),
+    ):
         if present is None:
             continue
         for name in names:

@@ -1,17 +1,36 @@
 """Online estimation, one sample at a time: stiffness, friction, torques, payload, health (docs/estimation.md)."""
+
 from joint_dynamics.estimation.contact import ContactDetector
+from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.friction_method import choose_friction_method
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth, trend
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.observers import FrictionObserver, MomentumObserver
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares
 from joint_dynamics.estimation.session import EstimationSession
-from joint_dynamics.estimation.settings import EstimationSettings
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.estimation.timeline import Timeline
 from joint_dynamics.estimation.torques import TorqueFusion
 
-__all__ = ['ContactDetector', 'CoulombViscousEstimator', 'EstimationSession', 'EstimationSettings', 'FrictionEstimator',
-           'FrictionObserver', 'HealthMonitor', 'HealthThresholds', 'JointEstimator', 'JointHealth', 'MomentumObserver',
-           'PayloadEstimator', 'RecursiveLeastSquares', 'StiffnessEstimator', 'Timeline', 'TorqueFusion', 'trend']
+__all__ = [
+    'ContactDetector',
+    'CoulombViscousEstimator',
+    'EstimationSession',
+    'EstimationSettings',
+    'FrictionEstimator',
+    'FrictionObserver',
+    'HealthMonitor',
+    'HealthThresholds',
+    'JointEstimator',
+    'JointHealth',
+    'MomentumObserver',
+    'PayloadEstimator',
+    'RecursiveLeastSquares',
+    'StiffnessEstimator',
+    'Timeline',
+    'TorqueFusion',
+    'choose_friction_method',
+    'trend',
+]

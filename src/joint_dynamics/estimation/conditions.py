@@ -1,17 +1,20 @@
-"""What there is to say about a running estimation: per topic a level, one line, and values; a node puts them into its diagnostics."""
+"""What there is to say about a running estimation: per topic a level, one line, and values.
+
+A node puts them into its diagnostics.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.friction import CoulombViscousEstimator
-from joint_dynamics.estimation.health import ERROR, OK, WARNING
-
-if TYPE_CHECKING:
-    from joint_dynamics.estimation.session import EstimationSession
+from joint_dynamics.estimation.health import ERROR, OK, WARNING, JointHealth
+from joint_dynamics.estimation.joint_estimator import JointEstimator
+from joint_dynamics.estimation.timeline import Timeline
 
 
 class Condition(NamedTuple):
@@ -22,15 +25,31 @@ class Condition(NamedTuple):
     values: dict[str, Any]
 
 
-def _joints(names: Sequence[str], mask: NDArray) -> str:
+class Running(Protocol):
+    """What all that is said here follows from, of a running estimation; `EstimationSession` explains it."""
+
+    timeline: Timeline
+    estimator: JointEstimator | None
+    reads_temperature: bool
+    steps: int
+    seconds: float
+
+    def health(self) -> list[JointHealth]:
+        """Return the health of every joint."""
+
+
+def _joints(names: Sequence[str], mask: BoolArray) -> str:
     return ', '.join(name for name, value in zip(names, mask, strict=True) if value)
 
 
-def _by_joint(names: Sequence[str], values: NDArray, form: str = '.4g') -> dict[str, str]:
-    return {name: ' '.join(format(number, form) for number in np.atleast_1d(row)) for name, row in zip(names, values, strict=True)}
+def _by_joint(names: Sequence[str], values: FloatArray, form: str = '.4g') -> dict[str, str]:
+    return {
+        name: ' '.join(format(number, form) for number in np.atleast_1d(row))
+        for name, row in zip(names, values, strict=True)
+    }
 
 
-def conditions(session: EstimationSession) -> dict[str, Condition]:
+def conditions(session: Running) -> dict[str, Condition]:
     """Return the conditions of a session, by name."""
     found = {'samples': _samples(session)}
     if session.estimator is None:
@@ -46,11 +65,19 @@ def conditions(session: EstimationSession) -> dict[str, Condition]:
     return found
 
 
-def _samples(session: EstimationSession) -> Condition:
+def _samples(session: Running) -> Condition:
     line = session.timeline
-    values: dict[str, Any] = {'period_s': line.period or 0.0, 'given': line.given, 'bridged': line.bridged, 'out_of_order': line.late,
-                              'not_finite': line.broken, 'gaps': line.gaps, 'time_jumps': line.jumps, 'alignment_error_s': line.error,
-                              'step_us': 1e6 * session.seconds / max(session.steps, 1)}
+    values: dict[str, Any] = {
+        'period_s': line.period or 0.0,
+        'given': line.given,
+        'bridged': line.bridged,
+        'out_of_order': line.late,
+        'not_finite': line.broken,
+        'gaps': line.gaps,
+        'time_jumps': line.jumps,
+        'alignment_error_s': line.error,
+        'step_us': 1e6 * session.seconds / max(session.steps, 1),
+    }
     line.error = 0.0
     missing, silent = line.missing(), line.silent()
     if missing:
@@ -73,7 +100,7 @@ def _samples(session: EstimationSession) -> Condition:
     return Condition(OK, 'aligned', values)
 
 
-def _friction(session: EstimationSession) -> Condition:
+def _friction(session: Running) -> Condition:
     estimator = session.estimator
     assert estimator is not None
     names, friction = estimator.arm.joint_names, estimator.friction
@@ -84,17 +111,26 @@ def _friction(session: EstimationSession) -> Condition:
         return Condition(WARNING, 'not adapting: switched off', values)
     if isinstance(friction, CoulombViscousEstimator):
         waiting = friction.seen == 0
-        return Condition(WARNING, f'not excited yet: {_joints(names, waiting)}', values) if waiting.any() else Condition(OK, 'adapting', values)
+        return (
+            Condition(WARNING, f'not excited yet: {_joints(names, waiting)}', values)
+            if waiting.any()
+            else Condition(OK, 'adapting', values)
+        )
     begun = friction.excitation >= 1.0
-    reasons = {'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1), 'not excited yet': ~begun,
-               'not excited, motion tells Coulomb from viscous friction too little': friction.moving & ~friction.informative & begun}
+    reasons = {
+        'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1),
+        'not excited yet': ~begun,
+        'not excited, motion tells Coulomb from viscous friction too little': (
+            friction.moving & ~friction.informative & begun
+        ),
+    }
     said = [f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any()]
     if said:
         return Condition(WARNING, '; '.join(said), values)
     return Condition(OK, 'adapting' if friction.moving.any() else 'at rest', values)
 
 
-def _temperature(session: EstimationSession) -> Condition:
+def _temperature(session: Running) -> Condition:
     estimator = session.estimator
     assert estimator is not None
     names, present, model = estimator.arm.joint_names, estimator.temperature, estimator.friction_model
@@ -110,20 +146,23 @@ def _temperature(session: EstimationSession) -> Condition:
     return Condition(OK, 'in range', values)
 
 
-def _stiffness(session: EstimationSession) -> Condition:
+def _stiffness(session: Running) -> Condition:
     estimator = session.estimator
     assert estimator is not None
     assert estimator.stiffness is not None
     names, stiffness = estimator.arm.joint_names, estimator.stiffness
     values = _by_joint(names, stiffness.coefficients)
     changed = stiffness.changes > 0
-    reasons = {'not excited yet': stiffness.excitation < 1.0, 'torque and deformation do not fit, nothing learnt': ~stiffness.reliable &
-               (stiffness.excitation >= 5.0), 'changed suddenly': changed}
+    reasons = {
+        'not excited yet': stiffness.excitation < 1.0,
+        'torque and deformation do not fit, nothing learnt': ~stiffness.reliable & (stiffness.excitation >= 5.0),
+        'changed suddenly': changed,
+    }
     said = '; '.join(f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any())
     return Condition(OK if stiffness.reliable.any() else WARNING, said or 'learnt', values)
 
 
-def _contact(session: EstimationSession) -> Condition:
+def _contact(session: Running) -> Condition:
     estimator = session.estimator
     assert estimator is not None
     names, detector = estimator.arm.joint_names, estimator.detector
@@ -137,17 +176,22 @@ def _contact(session: EstimationSession) -> Condition:
     return Condition(OK, 'none', values)
 
 
-def _payload(session: EstimationSession) -> Condition:
+def _payload(session: Running) -> Condition:
     estimator = session.estimator
     assert estimator is not None
     assert estimator.payload is not None
     payload = estimator.payload
-    values = {'mass_kg': payload.mass, 'deviation_kg': payload.mass_deviation,
-              'first_moments_kgm': ' '.join(f'{v:.4g}' for v in payload.first_moments)}
-    return Condition(OK, 'known', values) if payload.known else Condition(WARNING, 'not known yet: move the arm', values)
+    values = {
+        'mass_kg': payload.mass,
+        'deviation_kg': payload.mass_deviation,
+        'first_moments_kgm': ' '.join(f'{v:.4g}' for v in payload.first_moments),
+    }
+    return (
+        Condition(OK, 'known', values) if payload.known else Condition(WARNING, 'not known yet: move the arm', values)
+    )
 
 
-def _health(session: EstimationSession) -> Condition:
+def _health(session: Running) -> Condition:
     estimator = session.estimator
     assert estimator is not None
     health = session.health()
@@ -159,4 +203,3 @@ def _health(session: EstimationSession) -> Condition:
             return Condition(level, f'worn: {", ".join(f"{name} ({values[name]})" for name in worn)}', values)
     judged = any(item.status == OK for item in health)
     return Condition(OK, 'as the reference' if judged else 'not judged yet', values)
-

@@ -1,14 +1,17 @@
 """When an external torque is a contact: against what the model's error usually is, learnt per joint in free motion.
 
-Which side shows a push depends on what the joint does. In settled slip it is the motor side: its friction is known best there. Else, between
-reversal and slip and at rest, friction may take any part of a push, but the spring feels the whole of it: there the spring's torque counts, its
-lost motion taken off, and its change within a fifth of a second, in which neither an error of the model nor the play has changed much. A joint
-without a spring torque has the motor side in slip and presliding, and its change at rest.
+Which side shows a push depends on what the joint does. In settled slip it is the motor side: its friction is known best
+there. Else, between reversal and slip and at rest, friction may take any part of a push, but the spring feels the whole
+of it: there the spring's torque counts, its lost motion taken off, and its change within a fifth of a second, in which
+neither an error of the model nor the play has changed much. A joint without a spring torque has the motor side in slip
+and presliding, and its change at rest.
 
-Every error counts in units of the deviation that is stated for it, so that a level learnt under one load holds under another. The threshold is
-a multiple of the usual error and half as much again as the largest of the last ten minutes. What was only just over it, and briefly, raises
+Every error counts in units of the deviation that is stated for it, so that a level learnt under one load holds under
+another. The threshold is a multiple of the usual error and half as much again as the largest of the last ten minutes.
+What was only just over it, and briefly, raises
 it for some minutes: a task has the same worst moments again and again.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -16,20 +19,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.recursive import per_joint, positive
 
-Array = NDArray[np.float64]
+Array = FloatArray
 SLIP, PRESLIDING, REST = range(3)
-# Which of motor side, change of the spring, spring counts in slip, presliding, rest; for joints without and with a spring torque.
+# Which of motor side, change of the spring, spring counts in slip, presliding, rest; for joints without and with a
+# spring torque.
 COUNTS = np.array([[[1, 1, 0], [0, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 1], [0, 1, 1]]], dtype=bool)
-# Threshold over the largest error; s after which that is forgotten; errors beyond so many usual ones teach no more than that.
+# Threshold over the largest error; s after which that is forgotten; errors beyond so many usual ones teach no more than
+# that.
 MARGIN, FORGET, BOUND = 1.5, 600.0, 10.0
 # Share of a change of the lost motion that is not known.
 CHANGE = 0.3
 
 
 class Evidence(NamedTuple):
-    """One sample of what may tell a contact, (n,) each, in N·m: torques less the link model's, and how wrong they may be."""
+    """One sample of what may tell a contact, (n,) each, in N·m.
+
+    Torques less the link model's, and how wrong they may be.
+    """
 
     motor: Array
     motor_deviation: Array
@@ -38,35 +47,50 @@ class Evidence(NamedTuple):
     spring_deviation: Array
     # Torque of the lost motion that was taken off, and how wrong it may be.
     lost: Array
-    unsure: Array
+    lost_uncertainty: Array
     # (n,) bool: whether there is a spring's torque.
-    elastic: NDArray[np.bool_]
+    elastic: BoolArray
 
 
 class ContactDetector:
     """Contact per joint from the external torque.
 
-    joints n; period s; floor N·m, (n,): smallest external torque that counts; noise N·m, (n,): deviation of any torque, default a sixth of it.
-    deviations  threshold over the root mean square of the error in free motion.
+    joints n; period s; floor N·m, (n,): smallest external torque that counts; noise N·m, (n,): deviation of any torque,
+    default a sixth of it. deviations  threshold over the root mean square of the error in free motion.
     memory      s in a regime over which that is taken; learning s: as long a joint is not armed in a regime.
-    omega_min   rad/s: a joint slower than a fifth of it for `settle` s is at rest, one faster than five times it for `slip` s is in slip.
+    omega_min   rad/s: a joint slower than a fifth of it for `settle` s is at rest, one faster than five times it for
+                `slip` s is in slip.
     confirm     s: a contact is one when it lasts for so long.
     patience    s: a contact that lasts longer is a load that the model does not know, and is learnt.
 
-    `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio` (n,), error over
-    threshold, contact beyond 1; `level` (3, 3, n), the errors' root mean square, of motor side, change of the spring and spring in slip,
-    presliding and rest, in stated deviations.
+    `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio`
+    (n,), error over threshold, contact beyond 1; `level` (3, 3, n), the errors' root mean square, of motor side, change
+    of the spring and spring in slip, presliding and rest, in stated deviations.
     """
 
-    def __init__(self, joints: int, period: float, *, floor: ArrayLike, noise: ArrayLike | None = None, deviations: float = 6.0, memory: float = 30.0,
-                 learning: float = 5.0, omega_min: float = 0.01, settle: float = 0.15, slip: float = 0.08, confirm: float = 0.024,
-                 patience: float = 5.0) -> None:
+    def __init__(
+        self,
+        joints: int,
+        period: float,
+        *,
+        floor: ArrayLike,
+        noise: ArrayLike | None = None,
+        deviations: float = 6.0,
+        memory: float = 30.0,
+        learning: float = 5.0,
+        omega_min: float = 0.01,
+        settle: float = 0.15,
+        slip: float = 0.08,
+        confirm: float = 0.024,
+        patience: float = 5.0,
+    ) -> None:
         self.joints, self.period = int(joints), positive('period', period)
         self.floor = per_joint('floor', floor, self.joints)
         self._noise = (self.floor / 6.0 if noise is None else per_joint('noise', noise, self.joints)) ** 2
         self.deviations, self.omega_min = positive('deviations', deviations), positive('omega_min', omega_min)
         self._memory, self._learning, self._settle, self._slip, self._patience = (
-            max(int(round(time / self.period)), 1) for time in (memory, learning, settle, slip, patience))
+            max(int(round(time / self.period)), 1) for time in (memory, learning, settle, slip, patience)
+        )
         self._confirm = max(int(np.ceil(confirm / self.period - 1e-6)), 1)
         self._forget = min(self.period / FORGET, 1.0)
         self._brief, self._calm = 0.25 / self.period, 0.3 / self.period
@@ -83,12 +107,14 @@ class ContactDetector:
 
     def reset_signals(self) -> None:
         """Forget the present state, not the levels."""
-        self._still, self._fast, self._since, self._quiet, self._worst, self._over, self.ratio = np.zeros((7, self.joints))
+        self._still, self._fast, self._since, self._quiet, self._worst, self._over, self.ratio = np.zeros(
+            (7, self.joints)
+        )
         self._base: Array | None = None
         self.contact, self.armed = np.zeros((2, self.joints), dtype=bool)
 
     @property
-    def lasting(self) -> NDArray[np.bool_]:
+    def lasting(self) -> BoolArray:
         """Whether the contact lasts longer than the patience, (n,)."""
         return self._since > self._patience
 
@@ -97,14 +123,24 @@ class ContactDetector:
         """Root mean square of the error of each side in each regime, (3, 3, n), in stated deviations."""
         return np.sqrt(self._square)
 
-    def update(self, evidence: Evidence, omega: Array, adapted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Take one sample and return `contact`; omega rad/s, (n,); adapted (n,) bool: only joints whose parameters have settled teach the levels."""
+    def update(self, evidence: Evidence, omega: Array, adapted: BoolArray) -> BoolArray:
+        """Take one sample and return `contact`; omega rad/s, (n,).
+
+        Adapted (n,) bool: only joints whose parameters have settled teach the levels.
+        """
         regime = self._regime(np.abs(omega))
         errors, units, change = self._errors(evidence)
-        square, largest, seen = self._square[:, regime, self._rows], self._largest[:, regime, self._rows], self._seen[regime, self._rows]
+        square, largest, seen = (
+            self._square[:, regime, self._rows],
+            self._largest[:, regime, self._rows],
+            self._seen[regime, self._rows],
+        )
         learning = seen < self._learning
         self.armed = ~learning
-        limit = np.maximum(np.maximum(self.deviations * np.sqrt(square), MARGIN * largest), self.floor / units) * self._raised
+        limit = (
+            np.maximum(np.maximum(self.deviations * np.sqrt(square), MARGIN * largest), self.floor / units)
+            * self._raised
+        )
         used = COUNTS[evidence.elastic.astype(int), :, regime].T & self.armed
         self.ratio = np.where(used, errors / limit, 0.0).max(axis=0)
         # What has begun goes on through a regime that cannot tell.
@@ -118,7 +154,9 @@ class ContactDetector:
         bound = np.where(learning, np.inf, BOUND * np.sqrt(square))
         squares = np.minimum(errors * errors, np.where(learning, np.inf, 9.0 * square))
         self._square[:, regime, self._rows] = square + learn * (squares - square) / np.minimum(seen + 1.0, self._memory)
-        self._largest[:, regime, self._rows] = np.where(learn, np.maximum(largest * (1.0 - self._forget), np.minimum(errors, bound)), largest)
+        self._largest[:, regime, self._rows] = np.where(
+            learn, np.maximum(largest * (1.0 - self._forget), np.minimum(errors, bound)), largest
+        )
         self._seen[regime, self._rows] += learn
         assert self._base is not None
         self._base += self._follow * known * change
@@ -130,12 +168,21 @@ class ContactDetector:
         return np.where(self._still >= self._settle, REST, np.where(self._fast >= self._slip, SLIP, PRESLIDING))
 
     def _errors(self, evidence: Evidence) -> tuple[Array, Array, Array]:
-        """Return the errors of motor side, change of the spring and spring in their stated deviations, these deviations, and the changes."""
+        """Return the errors of motor side, change of the spring and spring in their stated deviations.
+
+        These deviations, and the changes.
+        """
         present = np.stack([evidence.spring, evidence.lost])
         if self._base is None:
             self._base = present.copy()
         change = present - self._base
-        units = np.stack([evidence.motor_deviation ** 2, (CHANGE * change[1]) ** 2 + evidence.unsure ** 2, evidence.spring_deviation ** 2])
+        units = np.stack(
+            [
+                evidence.motor_deviation**2,
+                (CHANGE * change[1]) ** 2 + evidence.lost_uncertainty**2,
+                evidence.spring_deviation**2,
+            ]
+        )
         units = np.sqrt(units + self._noise)
         return np.abs(np.stack([evidence.motor, change[0], evidence.spring])) / units, units, change
 

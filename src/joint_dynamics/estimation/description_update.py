@@ -1,9 +1,11 @@
 """The adapted dynamics description: what was learnt, written into a copy of the one that the estimation started from.
 
-Changed are per joint `friction.scale` (α), `stiffness.coefficients`, and `payload`; a joint without friction gets what was learnt of it. All that
-is needed to go on after a restart stands in `provenance.estimator`: of which description this is the adapted copy, the stiffness when new (the
-reference of the health), and one line of ratios per run for the trend.
+Changed are per joint `friction.scale` (α), `stiffness.coefficients`, and `payload`; a joint without friction gets what
+was learnt of it. All that is needed to go on after a restart stands in `provenance.estimator`: of which description
+this is the adapted copy, the stiffness when new (the reference of the health), and one line of ratios per run for the
+trend.
 """
+
 from __future__ import annotations
 
 import copy
@@ -39,17 +41,33 @@ def notes_of(description: DynamicsDescription | None) -> dict[str, Any]:
     return dict(notes) if isinstance(notes, Mapping) else {}
 
 
-def goes_on_from(saved: DynamicsDescription, description: DynamicsDescription) -> bool:
+def is_adapted_copy(saved: DynamicsDescription, description: DynamicsDescription) -> bool:
     """Whether `saved` is an adapted copy of `description`."""
     return notes_of(saved).get('base') == fingerprint(description)
 
 
-def adapted(description: DynamicsDescription, estimator: JointEstimator, *, base: str, date: str, health: list[JointHealth],
-            history: list[Any], reference: TorsionalStiffness | None = None) -> DynamicsDescription:
+def adapted_description(
+    description: DynamicsDescription,
+    estimator: JointEstimator,
+    *,
+    base: str,
+    date: str,
+    health: list[JointHealth],
+    history: list[Any],
+    reference: TorsionalStiffness | None = None,
+) -> DynamicsDescription:
     """Return the adapted copy of `description`.
 
-    base: `fingerprint` of the description that was described, not adapted; date: of the run, ISO 8601; history: the runs before this one;
-    reference: the stiffness when new, None where it is not known.
+    Parameters
+    ----------
+    base
+        `fingerprint` of the description that was described, not adapted.
+    date
+        of the run, ISO 8601.
+    history
+        the runs before this one.
+    reference
+        the stiffness when new, None where it is not known.
     """
     document = copy.deepcopy(description.document)
     names = estimator.arm.joint_names
@@ -62,25 +80,43 @@ def adapted(description: DynamicsDescription, estimator: JointEstimator, *, base
         stiffness = estimator.stiffness
         if stiffness is not None and stiffness.reliable[j]:
             coefficients = _plain(stiffness.coefficients[j])
-            part['stiffness'] = {**part.get('stiffness', {}), 'coefficients': coefficients,
-                                 'standard_deviations': _plain(stiffness.standard_deviation[j]), 'method': 'online'}
+            part['stiffness'] = {
+                **part.get('stiffness', {}),
+                'coefficients': coefficients,
+                'standard_deviations': _plain(stiffness.standard_deviation[j]),
+                'method': 'online',
+            }
             # The first stiffness that was learnt is what later ones are compared with.
             kept.setdefault(name, {'stiffness': coefficients})
     payload = estimator.payload
     if payload is not None and payload.known:
         deviations = np.sqrt(np.diag(payload.covariance))
-        document['payload'] = {'mass': {'value': payload.mass, 'std': float(deviations[0])}, 'first_moments': _plain(payload.first_moments),
-                               'std': _plain(deviations), 'attached': True}
-    run = {'date': date, 'joints': {name: {'stiffness': item.stiffness_ratio, 'friction': item.friction_ratio}
-                                    for name, item in zip(names, health, strict=True)}}
+        document['payload'] = {
+            'mass': {'value': payload.mass, 'std': float(deviations[0])},
+            'first_moments': _plain(payload.first_moments),
+            'std': _plain(deviations),
+            'attached': True,
+        }
+    run = {
+        'date': date,
+        'joints': {
+            name: {'stiffness': item.stiffness_ratio, 'friction': item.friction_ratio}
+            for name, item in zip(names, health, strict=True)
+        },
+    }
     provenance = document.get('provenance')
-    document['provenance'] = {**(provenance if isinstance(provenance, Mapping) else {}), 'estimator': {
-        'base': base, 'date': date, 'reference': kept, 'runs': [*history, run][-RUNS:]}}
+    document['provenance'] = {
+        **(provenance if isinstance(provenance, Mapping) else {}),
+        'estimator': {'base': base, 'date': date, 'reference': kept, 'runs': [*history, run][-RUNS:]},
+    }
     return DynamicsDescription(document)
 
 
 def reference_of(description: DynamicsDescription, arm: Arm) -> TorsionalStiffness | None:
-    """Return the stiffness of the joints when new: what an adapted description keeps, else what is described; None where a joint has neither."""
+    """Return the stiffness of the joints when new: what an adapted description keeps, else what is described.
+
+    None where a joint has neither.
+    """
     kept, names = notes_of(description).get('reference', {}), arm.joint_names
     if all('stiffness' in kept.get(name, {}) for name in names):
         return TorsionalStiffness.stack([TorsionalStiffness(kept[name]['stiffness']) for name in names])

@@ -3,51 +3,83 @@
     f = K_τ i − B ω̇ − τ_J − F_v(ω, T),   Y = [F(τ_J) H, ω],   f̂ = Yᵀα,   nominal α = [1, 0]
     α ← clip(α + T_s Γ Y (f − f̂)/(1 + T_s YᵀΓY)),   γ_i = rate_i/mean(Y_i²)
 
-α₁ follows wear (Coulomb friction), α₂ what the temperature model missed (viscous friction, N·m·s/rad). The law is discretised with a normalised
-step: the correction never overshoots f = f̂, whatever the gain (the plain step is unstable beyond T_s YᵀΓY = 2). The paper's excitation
-condition asks for speed only, and lets constant speed through, which cannot tell α₁ from α₂; here the information matrix of Y decides.
+α₁ follows wear (Coulomb friction), α₂ what the temperature model missed (viscous friction, N·m·s/rad). The law is
+discretised with a normalised
+step: the correction never overshoots f = f̂, whatever the gain (the plain step is unstable beyond T_s YᵀΓY = 2). The
+paper's excitation condition asks for speed only, and lets constant speed through, which cannot tell α₁ from α₂; here
+the information matrix of Y decides.
 """
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
 
-Array = NDArray[np.float64]
+Array = FloatArray
 LARGEST_TORQUE = 1e9
 
 
 class FrictionEstimator:
     """α (n, 2) of n joints by the projected gradient law.
 
-    joints       n.
-    period       sample period, s.
-    rate         rates of the two parameters, 1/s: number or (2,); 0.1 to 1 is sensible, no value is unstable.
-    initial      α(0), (2,) or (n, 2).
-    lower, upper bounds of α, (2,) or (n, 2); the paper's [0.4, −0.05], [1.5, 0.05] by default.
-    omega_min, hold  rad/s and s: no adaptation when |ω| stayed below omega_min for that long [M6 eq 28].
-    information  smallest eigenvalue of the correlation matrix of Y, 1 − |corr(Y₁, Y₂)|, that is needed; 0: the paper's condition only.
-    memory       s of motion over which mean(Y Yᵀ) and the noise are taken.
-    floor        smallest mean(Y_i²) that is divided by, (N·m)² and (rad/s)², (2,) or (n, 2): the gains before much is known of the motion.
+    `parameters` (n, 2); `covariance` (n, 2, 2); `moving`, `informative`, `excited` (n,) bool; `saturated` (n, 2) bool,
+    at a bound; `excitation` (n,) s of adaptation since the reset; `noise` (n,) N·m, deviation of f − f̂.
 
-    `parameters` (n, 2); `covariance` (n, 2, 2); `moving`, `informative`, `excited` (n,) bool; `saturated` (n, 2) bool, at a bound;
-    `excitation` (n,) s of adaptation since the reset; `noise` (n,) N·m, deviation of f − f̂.
+    Parameters
+    ----------
+    joints
+        n.
+    period
+        sample period, s.
+    rate
+        rates of the two parameters, 1/s: number or (2,); 0.1 to 1 is sensible, no value is unstable.
+    initial
+        α(0), (2,) or (n, 2). lower, upper bounds of α, (2,) or (n, 2); the paper's [0.4, −0.05], [1.5, 0.05] by
+        default. omega_min.
+    hold
+        rad/s and s: no adaptation when |ω| stayed below omega_min for that long [M6 eq 28].
+    information
+        smallest eigenvalue of the correlation matrix of Y, 1 − |corr(Y₁, Y₂)|, that is needed; 0: the paper's condition
+        only.
+    memory
+        s of motion over which mean(Y Yᵀ) and the noise are taken.
+    floor
+        smallest mean(Y_i²) that is divided by, (N·m)² and (rad/s)², (2,) or (n, 2): the gains before much is known of
+        the motion.
     """
 
-    def __init__(self, joints: int, period: float = 1e-3, *, rate: ArrayLike = 1.0, initial: ArrayLike = (1.0, 0.0),
-                 lower: ArrayLike = (0.4, -0.05), upper: ArrayLike = (1.5, 0.05), omega_min: float = 0.01, hold: float = 0.05,
-                 information: float = 0.02, memory: float = 10.0, floor: ArrayLike = (1e-4, 0.04)) -> None:
+    def __init__(
+        self,
+        joints: int,
+        period: float = 1e-3,
+        *,
+        rate: ArrayLike = 1.0,
+        initial: ArrayLike = (1.0, 0.0),
+        lower: ArrayLike = (0.4, -0.05),
+        upper: ArrayLike = (1.5, 0.05),
+        omega_min: float = 0.01,
+        hold: float = 0.05,
+        information: float = 0.02,
+        memory: float = 10.0,
+        floor: ArrayLike = (1e-4, 0.04),
+    ) -> None:
         if joints < 1:
             raise JointDynamicsError(f'friction: expected joints >= 1, found {joints}')
         self.joints, self.period = int(joints), positive('period', period)
         shape = (self.joints, 2)
         self.rate = np.broadcast_to(np.asarray(rate, dtype=float), shape).copy()
-        self.lower, self.upper = (np.broadcast_to(np.asarray(bound, dtype=float), shape).copy() for bound in (lower, upper))
+        self.lower, self.upper = (
+            np.broadcast_to(np.asarray(bound, dtype=float), shape).copy() for bound in (lower, upper)
+        )
         if np.any(self.rate < 0) or not np.all(np.isfinite(self.rate)) or not np.all(self.lower <= self.upper):
-            raise JointDynamicsError('friction: expected finite rates >= 0 and lower <= upper bounds, '
-                                     f'found {rate!r}, {lower!r} and {upper!r}')
+            raise JointDynamicsError(
+                'friction: expected finite rates >= 0 and lower <= upper bounds, '
+                f'found {rate!r}, {lower!r} and {upper!r}'
+            )
         self._initial = np.broadcast_to(np.asarray(initial, dtype=float), shape).copy()
         self.omega_min, self.information = float(omega_min), float(information)
         self._hold = max(int(round(hold / self.period)), 1)
@@ -58,7 +90,10 @@ class FrictionEstimator:
         self.reset()
 
     def reset(self, parameters: ArrayLike | None = None) -> None:
-        """Begin again at `parameters` (2,) or (n, 2), default α(0), clipped to the bounds; the information is forgotten."""
+        """Begin again at `parameters` (2,) or (n, 2), default α(0), clipped to the bounds.
+
+        The information is forgotten.
+        """
         start = self._initial if parameters is None else np.asarray(parameters, dtype=float)
         self._alpha = np.clip(np.broadcast_to(start, (self.joints, 2)), self.lower, self.upper)
         # Means of Y₁², Y₂², Y₁Y₂ and of the squared prediction error over the motion.
@@ -77,7 +112,7 @@ class FrictionEstimator:
         return self._alpha.copy()
 
     @property
-    def saturated(self) -> NDArray[np.bool_]:
+    def saturated(self) -> BoolArray:
         """Whether α is at a bound, (n, 2)."""
         return (self._alpha <= self.lower) | (self._alpha >= self.upper)
 
@@ -95,8 +130,8 @@ class FrictionEstimator:
     def covariance(self) -> Array:
         """Covariance of α, (n, 2, 2): that of a least-squares fit over the memory, with the prediction error for noise.
 
-        Prediction errors of neighbouring samples are not independent; they are counted as one per 0.1 s. Before there is information it is
-        that of a number spread evenly between the bounds.
+        Prediction errors of neighbouring samples are not independent; they are counted as one per 0.1 s. Before there
+        is information it is that of a number spread evenly between the bounds.
         """
         prior = np.zeros((self.joints, 2, 2))
         prior[:, [0, 1], [0, 1]] = np.maximum((self.upper - self.lower) ** 2, 1e-12) / 12.0
@@ -111,15 +146,27 @@ class FrictionEstimator:
         """f̂ = α₁ F(τ_J) H + α₂ ω, N·m, (n,)."""
         return self._alpha[:, 0] * coulomb + self._alpha[:, 1] * omega
 
-    def update(self, friction: ArrayLike, coulomb: ArrayLike, omega: ArrayLike, excited: ArrayLike | None = None) -> Array:
+    def update(
+        self, friction: ArrayLike, coulomb: ArrayLike, omega: ArrayLike, excited: ArrayLike | None = None
+    ) -> Array:
         """Take one sample (n,) and return the prediction error f − f̂, N·m, (n,), from before the correction.
 
-        friction  measure f = K_τ i − B ω̇ − τ_J − F_v, N·m; coulomb  F(τ_J) H of the nominal model, N·m; omega  ω, rad/s; all equally delayed.
-        excited   (n,) bool: joints that may adapt (default all). Values that are not finite leave their joint alone.
+        Parameters
+        ----------
+        friction
+            measure f = K_τ i − B ω̇ − τ_J − F_v, N·m.
+        coulomb
+            F(τ_J) H of the nominal model, N·m.
+        omega
+            ω, rad/s; all equally delayed.
+        excited
+            (n,) bool: joints that may adapt (default all). Values that are not finite leave their joint alone.
         """
         f, Y1, Y2 = np.asarray(friction, dtype=float), np.asarray(coulomb, dtype=float), np.asarray(omega, dtype=float)
         if not f.shape == Y1.shape == Y2.shape == (self.joints,):
-            raise JointDynamicsError(f'friction: expected three arrays of shape ({self.joints},), found {f.shape}, {Y1.shape} and {Y2.shape}')
+            raise JointDynamicsError(
+                f'friction: expected three arrays of shape ({self.joints},), found {f.shape}, {Y1.shape} and {Y2.shape}'
+            )
         alpha = self._alpha
         error = f - alpha[:, 0] * Y1
         error -= alpha[:, 1] * Y2
@@ -148,7 +195,7 @@ class FrictionEstimator:
         self._adapted += active
         return error
 
-    def _collect(self, Y1: Array, Y2: Array, error: Array, moving: NDArray[np.bool_]) -> None:
+    def _collect(self, Y1: Array, Y2: Array, error: Array, moving: BoolArray) -> None:
         """Update mean(Y Yᵀ) over the motion, and from it, now and then, the gains and the excitation condition."""
         products = self._products
         np.multiply(Y1, Y1, out=products[0])
@@ -162,25 +209,50 @@ class FrictionEstimator:
             first, second, cross, _ = self._means
             self._step[:] = self.period * self.rate.T / np.maximum(self._means[:2], self._floor)
             correlation = np.abs(cross) / np.sqrt(np.maximum(first * second, 1e-300))
-            self.informative = (self._seen >= self._enough) & (1.0 - correlation >= self.information) & (first > 0) & (second > 0)
+            self.informative = (
+                (self._seen >= self._enough) & (1.0 - correlation >= self.information) & (first > 0) & (second > 0)
+            )
 
 
 class CoulombViscousEstimator:
-    """The alternative without a friction model: F̂ = F_C sgn ω + F_V ω by recursive least squares with forgetting [patent 2, eq 14-20].
+    """The alternative without a friction model.
 
-    joints    n; period  s; memory  s of motion: λ = 1 − period/memory.
-    initial   [F_C, F_V], (2,) or (n, 2), N·m and N·m·s/rad.
-    deviation of the initial values per noise of 1 N·m, (2,): P(0) is its square, and bounds P for ever.
-    omega_min rad/s: slower samples are left out, sgn ω means nothing there.
+    F̂ = F_C sgn ω + F_V ω by recursive least squares with forgetting [patent 2, eq 14-20].
 
-    `update(friction, omega)`, `parameters` (n, 2), `covariance` (n, 2, 2) = P per (N·m)², `seen` (n,) updates since the reset.
+    `update(friction, omega)`, `parameters` (n, 2), `covariance` (n, 2, 2) = P per (N·m)², `seen` (n,) updates since the
+    reset.
+
+    Parameters
+    ----------
+    joints
+        n.
+    period
+        s.
+    memory
+        s of motion: λ = 1 − period/memory.
+    initial
+        [F_C, F_V], (2,) or (n, 2), N·m and N·m·s/rad.
+    deviation
+        of the initial values per noise of 1 N·m, (2,): P(0) is its square, and bounds P for ever.
+    omega_min
+        rad/s: slower samples are left out, sgn ω means nothing there.
     """
 
-    def __init__(self, joints: int, period: float = 1e-3, *, memory: float = 10.0, initial: ArrayLike = 0.0,
-                 deviation: ArrayLike = (100.0, 100.0), omega_min: float = 0.01) -> None:
+    def __init__(
+        self,
+        joints: int,
+        period: float = 1e-3,
+        *,
+        memory: float = 10.0,
+        initial: ArrayLike = 0.0,
+        deviation: ArrayLike = (100.0, 100.0),
+        omega_min: float = 0.01,
+    ) -> None:
         self.joints = int(joints)
         forgetting = max(1.0 - positive('period', period) / positive('memory', memory), 0.1)
-        self._rls = RecursiveLeastSquares(joints, 2, initial_covariance=np.square(deviation), forgetting=forgetting, directional=False)
+        self._rls = RecursiveLeastSquares(
+            joints, 2, initial_covariance=np.square(deviation), forgetting=forgetting, directional=False
+        )
         self._initial = initial
         self.omega_min = per_joint('omega_min', omega_min, self.joints, zero=True)
         self._psi = np.empty((self.joints, 2))
@@ -204,7 +276,10 @@ class CoulombViscousEstimator:
         return self._rls.P.copy()
 
     def against(self, F_C0: Array, F_V1: Array) -> tuple[Array, Array]:
-        """Return α (n, 2) against a described friction, with F_C = α1 F_C0 and F_V = F_V1 + α2, and its covariance (n, 2, 2)."""
+        """Return α (n, 2) against a described friction, with F_C = α1 F_C0 and F_V = F_V1 + α2.
+
+        Its covariance (n, 2, 2).
+        """
         unit = np.stack([1.0 / np.maximum(F_C0, 1e-6), np.ones(self.joints)], axis=1)
         parameters = (self.parameters - np.stack([np.zeros(self.joints), F_V1], axis=1)) * unit
         return parameters, self.covariance * unit[:, :, None] * unit[:, None, :]
@@ -214,7 +289,10 @@ class CoulombViscousEstimator:
         return self._rls.alpha[:, 0] * np.sign(omega) + self._rls.alpha[:, 1] * omega
 
     def update(self, friction: ArrayLike, omega: ArrayLike, excited: ArrayLike | None = None) -> Array:
-        """Take the friction residual F = τ_m − B ω̇ − τ_J (n,) N·m and ω (n,) rad/s; return F − F̂ (n,), 0 where there was no update."""
+        """Take the friction residual F = τ_m − B ω̇ − τ_J (n,) N·m and ω (n,) rad/s.
+
+        Return F − F̂ (n,), 0 where there was no update.
+        """
         f, speed = np.asarray(friction, dtype=float), np.asarray(omega, dtype=float)
         active = (np.abs(speed) > self.omega_min) & (np.abs(speed) < LARGEST_TORQUE) & (np.abs(f) < LARGEST_TORQUE)
         if excited is not None:

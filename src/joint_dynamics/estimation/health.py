@@ -1,8 +1,12 @@
-"""Health of the joints: stiffness and Coulomb friction against the stored reference, with a status and a trend [patent 1].
+"""Health of the joints: stiffness and Coulomb friction against the stored reference.
 
-A transmission that wears loses stiffness and gains (or loses) Coulomb friction. The stiffness is compared as the torque it takes to
-deform the joint over its working range, not coefficient by coefficient: ratio = Σ τ̂_E(φ) τ_E(φ) / Σ τ_E(φ)², φ in the range.
+With a status and a trend [patent 1].
+
+A transmission that wears loses stiffness and gains (or loses) Coulomb friction. The stiffness is compared as the torque
+it takes to deform the joint over its working range, not coefficient by coefficient: ratio = Σ τ̂_E(φ) τ_E(φ) / Σ
+τ_E(φ)², φ in the range.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,41 +14,51 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.joint import TorsionalStiffness
+from joint_dynamics.settings import Settings, setting
 
 if TYPE_CHECKING:
     from joint_dynamics.estimation.joint_estimator import JointEstimator
 
-Array = NDArray[np.float64]
+Array = FloatArray
 OK, WARNING, ERROR, UNKNOWN = 'ok', 'warning', 'error', 'unknown'
 
 
+def _rising(levels: Sequence[float]) -> str | None:
+    return None if levels[0] <= levels[1] else 'warning and error, warning ≤ error'
+
+
 @dataclass(frozen=True)
-class HealthThresholds:
-    """Relative changes from the reference at which a joint is called worn: warning, error, for stiffness and Coulomb friction.
+class HealthThresholds(Settings):
+    """Relative changes from the reference at which a joint is called worn, and how sure they have to be."""
 
-    excitation: s of excited motion that an estimate needs before it is judged; deviations: the change must exceed so many of its own.
-    """
+    SECTION = 'health'
 
-    stiffness: tuple[float, float] = (0.1, 0.25)
-    friction: tuple[float, float] = (0.25, 0.4)
-    excitation: float = 5.0
-    deviations: float = 2.0
-
-    def __post_init__(self) -> None:
-        for name in ('stiffness', 'friction'):
-            low, high = getattr(self, name)
-            if not 0 < low <= high:
-                raise JointDynamicsError(f'health: expected 0 < warning <= error for {name}, found {low} and {high}')
+    stiffness: tuple[float, ...] = setting(
+        (0.1, 0.25), 'relative changes of stiffness called worn: warning, error', above=0, length=2, check=_rising
+    )
+    friction: tuple[float, ...] = setting(
+        (0.25, 0.4),
+        'relative changes of Coulomb friction called worn: warning, error',
+        above=0,
+        length=2,
+        check=_rising,
+    )
+    excitation: float = setting(5.0, 'excited motion that an estimate needs before it is judged', 's', lower=0)
+    deviations: float = setting(2.0, 'a change must exceed so many deviations of the estimate', lower=0)
 
 
 @dataclass(frozen=True)
 class JointHealth:
-    """Status of one joint: `ok`, `warning`, `error`, or `unknown` where nothing can be judged; why; the ratios to the reference, or None."""
+    """Status of one joint: `ok`, `warning`, `error`, or `unknown` where nothing can be judged; why.
+
+    The ratios to the reference, or None.
+    """
 
     status: str
     reason: str
@@ -56,9 +70,14 @@ class JointHealth:
 class HealthMonitor:
     """Compare estimates with the reference.
 
-    reference     TorsionalStiffness of n joints, or None: only friction is judged.
-    working_range φ, (n,) rad, up to which the stiffness is compared.
-    friction_reference  the α₁ that counts as new, (n,).
+    Attributes
+    ----------
+    reference
+        TorsionalStiffness of n joints, or None: only friction is judged.
+    working_range
+        φ, (n,) rad, up to which the stiffness is compared.
+    friction_reference
+        the α₁ that counts as new, (n,).
     """
 
     reference: TorsionalStiffness | None
@@ -67,14 +86,19 @@ class HealthMonitor:
     friction_reference: ArrayLike = 1.0
 
     def stiffness_ratios(self, coefficients: Array) -> Array:
-        """Return the ratio of the estimated torque over the working range to the reference, (n,); NaN without a reference."""
+        """Return the ratio of the estimated torque over the working range to the reference, (n,).
+
+        NaN without a reference.
+        """
         coefficients = np.atleast_2d(coefficients)
         n = len(coefficients)
         if self.reference is None:
             return np.full(n, np.nan)
         phi = np.broadcast_to(np.asarray(self.working_range, dtype=float), (n,)) * np.linspace(0.05, 1.0, 20)[:, None]
         known = self.reference.torque(phi)
-        return np.sum(TorsionalStiffness(coefficients).torque(phi) * known, axis=0) / np.maximum(np.sum(known * known, axis=0), 1e-300)
+        return np.sum(TorsionalStiffness(coefficients).torque(phi) * known, axis=0) / np.maximum(
+            np.sum(known * known, axis=0), 1e-300
+        )
 
     def of(self, estimator: JointEstimator) -> list[JointHealth]:
         """Return the health of every joint of a running estimation."""
@@ -84,33 +108,65 @@ class HealthMonitor:
         if stiffness is not None:
             reach = np.broadcast_to(np.asarray(self.working_range, dtype=float), (n,))
             torque = np.maximum(np.abs(stiffness.torque(reach)), 1e-12)
-            given = {'stiffness': stiffness.coefficients, 'stiffness_deviation': np.sqrt(stiffness.variance(reach)) / torque,
-                     'stiffness_excitation': stiffness.excitation}
+            given = {
+                'stiffness': stiffness.coefficients,
+                'stiffness_deviation': np.sqrt(stiffness.variance(reach)) / torque,
+                'stiffness_excitation': stiffness.excitation,
+            }
         if isinstance(friction, FrictionEstimator):
-            given |= {'friction': friction.parameters[:, 0], 'friction_deviation': np.sqrt(friction.covariance[:, 0, 0]),
-                      'friction_excitation': friction.excitation}
-        return self.judge(**given) if given else [JointHealth(UNKNOWN, 'neither stiffness nor a described friction')] * n
+            given |= {
+                'friction': friction.parameters[:, 0],
+                'friction_deviation': np.sqrt(friction.covariance[:, 0, 0]),
+                'friction_excitation': friction.excitation,
+            }
+        return (
+            self.judge(**given) if given else [JointHealth(UNKNOWN, 'neither stiffness nor a described friction')] * n
+        )
 
-    def judge(self, *, stiffness: Array | None = None, stiffness_deviation: Array | None = None, stiffness_excitation: Array | None = None,
-              friction: Array | None = None, friction_deviation: Array | None = None,
-              friction_excitation: Array | None = None) -> list[JointHealth]:
+    def judge(
+        self,
+        *,
+        stiffness: Array | None = None,
+        stiffness_deviation: Array | None = None,
+        stiffness_excitation: Array | None = None,
+        friction: Array | None = None,
+        friction_deviation: Array | None = None,
+        friction_excitation: Array | None = None,
+    ) -> list[JointHealth]:
         """Return the health of every joint.
 
-        stiffness (n, P) coefficients, with the relative deviation (n,) of their torque; friction (n,) α₁, with its deviation (n,); excitation (n,)
-        s. What is None is not judged.
+        stiffness (n, P) coefficients, with the relative deviation (n,) of their torque; friction (n,) α₁, with its
+        deviation (n,); excitation (n,) s. What is None is not judged.
         """
         given = stiffness if stiffness is not None else friction
         if given is None:
             raise JointDynamicsError('health: expected stiffness or friction, found neither')
         ratios = self.stiffness_ratios(stiffness) if stiffness is not None else None
-        scale = None if friction is None else friction / np.broadcast_to(np.asarray(self.friction_reference, dtype=float), np.shape(friction))
+        scale = (
+            None
+            if friction is None
+            else friction / np.broadcast_to(np.asarray(self.friction_reference, dtype=float), np.shape(friction))
+        )
         found = []
         for j in range(len(given)):
             parts = []
             if ratios is not None and np.isfinite(ratios[j]):
-                parts.append(self._part('stiffness', ratios[j], stiffness_deviation, stiffness_excitation, j, self.thresholds.stiffness))
+                parts.append(
+                    self._part(
+                        'stiffness', ratios[j], stiffness_deviation, stiffness_excitation, j, self.thresholds.stiffness
+                    )
+                )
             if scale is not None:
-                parts.append(self._part('Coulomb friction', scale[j], friction_deviation, friction_excitation, j, self.thresholds.friction))
+                parts.append(
+                    self._part(
+                        'Coulomb friction',
+                        scale[j],
+                        friction_deviation,
+                        friction_excitation,
+                        j,
+                        self.thresholds.friction,
+                    )
+                )
             order = (ERROR, WARNING, OK, UNKNOWN)
             status = min((part[0] for part in parts), key=order.index, default=UNKNOWN)
             reason = '; '.join(part[1] for part in parts if part[0] == status) or 'no reference'
@@ -118,8 +174,15 @@ class HealthMonitor:
             found.append(JointHealth(status, reason, *ratio))
         return found
 
-    def _part(self, name: str, ratio: float, deviation: Array | None, excitation: Array | None, j: int,
-              limits: tuple[float, float]) -> tuple[str, str]:
+    def _part(
+        self,
+        name: str,
+        ratio: float,
+        deviation: Array | None,
+        excitation: Array | None,
+        j: int,
+        limits: Sequence[float],
+    ) -> tuple[str, str]:
         if excitation is not None and excitation[j] < self.thresholds.excitation:
             return UNKNOWN, f'{name} not excited yet'
         change = ratio - 1.0
@@ -131,7 +194,9 @@ class HealthMonitor:
 
 
 def trend(times: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the slope of a ratio over time and its standard deviation, per unit of `times`; NaN for fewer than three values.
+    """Return the slope of a ratio over time and its standard deviation, per unit of `times`.
+
+    NaN for fewer than three values.
 
     One value per run; a straight line by least squares, deviation from the scatter about it.
     """

@@ -1,20 +1,28 @@
-"""What the described arm knows of the motor torque beyond link, rotor and adapted friction: by the arm's own functions, on smoothed signals."""
+"""What the described arm knows of the motor torque beyond link, rotor and adapted friction.
+
+By the arm's own functions, on smoothed signals.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
-Array = NDArray[np.float64]
+Array = FloatArray
 
 
 def gain_of(arm: Arm, effort: str | None) -> Array | None:
-    """Return K_τ (n,) N·m/A that the measured effort is multiplied by, None where it is a torque; `effort` as of the estimator.
+    """Return K_τ (n,) N·m/A that the measured effort is multiplied by, None where it is a torque.
 
-    Raises JointDynamicsError where currents lack a drive gain.
+    `effort` as of the estimator.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where currents lack a drive gain.
     """
     known = np.isfinite(arm.drive_gain)
     if effort not in (None, 'current', 'torque'):
@@ -28,9 +36,14 @@ def gain_of(arm: Arm, effort: str | None) -> Array | None:
 
 
 class KnownTorque:
-    """See the module. `further`: whether the arm has coupled motors or further terms; `temperature` (n,) °C or None, settable.
+    """See the module. `further`: whether the arm has coupled motors or further terms.
 
-    hysteresis: whether H comes from a Maxwell-slip model; else it is sgn ω.
+    `temperature` (n,) °C or None, settable.
+
+    Parameters
+    ----------
+    hysteresis
+        whether H comes from a Maxwell-slip model; else it is sgn ω.
     """
 
     def __init__(self, arm: Arm, hysteresis: bool) -> None:

@@ -1,20 +1,25 @@
-"""Observers of one sample at a time: friction from the rotor's speed [patent 2, fig 11], external torque from the momentum."""
+"""Observers of one sample at a time.
+
+Friction from the rotor's speed [patent 2, fig 11], external torque from the momentum.
+"""
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.estimation.recursive import per_joint, positive
 from joint_dynamics.robot.rigid_body import RigidBody
 
-Array = NDArray[np.float64]
+Array = FloatArray
 
 
 class FrictionObserver:
     """F̂ = −L B (ω − ω̂),  ω̂̇ = (K_τ i − τ̂_J − F̂)/B: F̂ follows the true friction with the time constant 1/L.
 
-    joints n; period s; rotor_inertia B kg·m², number or (n,); gain L > 0, 1/s. The implicit step is stable for every L and period.
-    `friction` (n,) N·m is the present F̂.
+    joints n; period s; rotor_inertia B kg·m², number or (n,); gain L > 0, 1/s. The implicit step is stable for every L
+    and period. `friction` (n,) N·m is the present F̂.
     """
 
     def __init__(self, joints: int, period: float, rotor_inertia: ArrayLike, gain: float = 30.0) -> None:
@@ -28,7 +33,10 @@ class FrictionObserver:
         self.friction = np.zeros(self.rotor_inertia.size)
 
     def update(self, motor_torque: ArrayLike, transmission_torque: ArrayLike, omega: ArrayLike) -> Array:
-        """Take K_τ i, τ̂_J (N·m) and ω (rad/s), (n,) each and equally delayed; return F̂, N·m. A joint with a broken value keeps its F̂."""
+        """Take K_τ i, τ̂_J (N·m) and ω (rad/s), (n,) each and equally delayed; return F̂, N·m.
+
+        A joint with a broken value keeps its F̂.
+        """
         speed = np.asarray(omega, dtype=float)
         drive = np.asarray(motor_torque, dtype=float) - np.asarray(transmission_torque, dtype=float)
         sane = np.isfinite(drive) & np.isfinite(speed)
@@ -45,8 +53,8 @@ class FrictionObserver:
 class MomentumObserver:
     """External torque without the acceleration: r = K (∫(τ_J + Cᵀq̇ − g − r) dt − p + p(0)), p = M(q) q̇; r → −τ_ext.
 
-    body RigidBody; period s; gain K > 0, 1/s. The sign is that of the rest of the package: τ_ext is what the link gives to its surroundings,
-    M q̈ + C q̇ + g + τ_ext = τ_J [M2 eq 2.23], so a push in the direction of q is negative.
+    body RigidBody; period s; gain K > 0, 1/s. The sign is that of the rest of the package: τ_ext is what the link gives
+    to its surroundings, M q̈ + C q̇ + g + τ_ext = τ_J [M2 eq 2.23], so a push in the direction of q is negative.
     """
 
     def __init__(self, body: RigidBody, period: float, gain: float = 30.0) -> None:
@@ -60,7 +68,10 @@ class MomentumObserver:
         self.external = np.zeros(self.body.n)
 
     def update(self, transmission_torque: ArrayLike, q: Array, dq: Array) -> Array:
-        """Take τ_J (N·m), q (rad) and q̇ (rad/s), (n,) each; return τ_ext, N·m, late by 1/K. Broken values leave everything as it was."""
+        """Take τ_J (N·m), q (rad) and q̇ (rad/s), (n,) each; return τ_ext, N·m, late by 1/K.
+
+        Broken values leave everything as it was.
+        """
         torque = np.asarray(transmission_torque, dtype=float)
         if not np.isfinite(torque.sum() + q.sum() + dq.sum()):
             return self.external

@@ -2,39 +2,60 @@
 
     τ̂_J − τ_J(unloaded) = Y_L(q, q̇, q̈) χ_L + F(τ_J) H a₁ + ω a₂,   χ_L = [M, MX, MY, MZ] in the last joint's frame
 
-Recursive least squares in information form, A ← λ A + Σ_j w_j yᵀy, which costs little per sample and is solved when asked. The friction of every
-joint may be off by a scale a₁ and a viscous part a₂: they are estimated beside the payload and thrown away, because a payload that is not
-known yet would otherwise pull the friction, and a wrong friction the payload.
+Recursive least squares in information form, A ← λ A + Σ_j w_j yᵀy, which costs little per sample and is solved when
+asked. The friction of every joint may be off by a scale a₁ and a viscous part a₂: they are estimated beside the payload
+and thrown away, because a payload that is not known yet would otherwise pull the friction, and a wrong friction the
+payload.
 """
+
 from __future__ import annotations
 
 import numpy as np
 import pinocchio
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.recursive import positive
 from joint_dynamics.robot.rigid_body import RigidBody
 
-Array = NDArray[np.float64]
+Array = FloatArray
 COLUMNS = 4
 
 
 class PayloadEstimator:
     """M (kg) and MX, MY, MZ (kg·m) of the payload, in the frame of the last joint.
 
-    body        RigidBody without the payload.
-    period      s between updates (the caller may take every k-th sample); memory s of motion; inf: all since the reset.
-    noise       N·m, (n,) or number: deviation of a torque that is left, weighs the joints.
-    largest     kg and reach m: deviations of the payload before anything is known, which also keep the problem regular.
-    friction    deviation of the friction's scale and viscous part (N·m·s/rad), (2,).
+    `mass` kg, `first_moments` (3,) kg·m, `covariance` (4, 4), `excitation` s of motion used; all refer to the samples
+    since `reset`. `known_share`: the parameter `known`, settable.
 
-    known       the payload is taken for known when its mass deviates by less than this share, or 0.1 kg, after 3 s of motion.
-
-    `mass` kg, `first_moments` (3,) kg·m, `covariance` (4, 4), `excitation` s of motion used; all refer to the samples since `reset`.
+    Parameters
+    ----------
+    body
+        RigidBody without the payload.
+    period
+        s between updates (the caller may take every k-th sample); memory s of motion; inf: all since the reset.
+    noise
+        N·m, (n,) or number: deviation of a torque that is left, weighs the joints.
+    largest
+        kg and reach m: deviations of the payload before anything is known, which also keep the problem regular.
+    friction
+        deviation of the friction's scale and viscous part (N·m·s/rad), (2,).
+    known
+        the payload is taken for known when its mass deviates by less than this share, or 0.1 kg, after 3 s of motion.
     """
 
-    def __init__(self, body: RigidBody, period: float, *, memory: float = 30.0, noise: ArrayLike = 1.0, largest: float = 10.0, reach: float = 0.3,
-                 friction: tuple[float, float] = (0.3, 1.0), known: float = 0.02) -> None:
+    def __init__(
+        self,
+        body: RigidBody,
+        period: float,
+        *,
+        memory: float = 30.0,
+        noise: ArrayLike = 1.0,
+        largest: float = 10.0,
+        reach: float = 0.3,
+        friction: tuple[float, float] = (0.3, 1.0),
+        known: float = 0.02,
+    ) -> None:
         self.body, self.period = body, positive('period', period)
         self._forget = 1.0 - min(self.period / positive('memory', memory), 1.0)
         self._data = body.model.createData()
@@ -42,7 +63,7 @@ class PayloadEstimator:
         self._per_noise = np.broadcast_to(1.0 / np.asarray(noise, dtype=float), (n,)).copy()
         spread = [largest, *(3 * [largest * reach]), *np.repeat(friction, n)]
         self._prior = np.diag(1.0 / np.square(spread))
-        self._known_share = positive('known', known)
+        self.known_share = positive('known', known)
         self._every = max(int(round(0.5 / self.period)), 1)
         self._rows = np.zeros((n, COLUMNS + 2 * n + 1))
         self._joint = np.arange(n)
@@ -59,10 +80,17 @@ class PayloadEstimator:
         self._updates = 0
         self._solved: tuple[Array, Array] | None = None
 
-    def update(self, q: Array, dq: Array, ddq: Array, torque: Array, coulomb: Array, omega: Array, slipping: NDArray[np.bool_]) -> None:
-        """Take one sample, (n,) each: the motion, τ̂_J − τ_J(unloaded) by nominal friction (N·m), F(τ_J) H (N·m), ω (rad/s).
+    def update(
+        self, q: Array, dq: Array, ddq: Array, torque: Array, coulomb: Array, omega: Array, slipping: BoolArray
+    ) -> None:
+        """Take one sample, (n,) each.
 
-        slipping: joints that move; the torque of one that stands is anywhere within its friction, and is left out.
+        The motion, τ̂_J − τ_J(unloaded) by nominal friction (N·m), F(τ_J) H (N·m), ω (rad/s).
+
+        Parameters
+        ----------
+        slipping
+            joints that move; the torque of one that stands is anywhere within its friction, and is left out.
         """
         if not slipping.any() or not np.isfinite(torque.sum() + coulomb.sum() + q.sum() + dq.sum() + ddq.sum()):
             return
@@ -70,7 +98,7 @@ class PayloadEstimator:
         # Columns of a body in pinocchio: mass, first moments, then inertia; the last body is the last link.
         regressor = pinocchio.computeJointTorqueRegressor(self.body.model, self._data, q, dq, ddq)
         weight = self._per_noise * slipping
-        rows[:, :COLUMNS] = regressor[:, -10:-10 + COLUMNS] * weight[:, None]
+        rows[:, :COLUMNS] = regressor[:, -10 : -10 + COLUMNS] * weight[:, None]
         rows[self._joint, COLUMNS + self._joint] = coulomb * weight
         rows[self._joint, COLUMNS + n + self._joint] = omega * weight
         rows[:, -1] = torque * weight
@@ -88,7 +116,7 @@ class PayloadEstimator:
 
     def taken(self) -> Array:
         """Return [M, MX, MY, MZ] for the link model; from here on the payload counts as known if it is good enough."""
-        self.known = self.mass_deviation < max(self._known_share * abs(self.mass), 0.1)
+        self.known = self.mass_deviation < max(self.known_share * abs(self.mass), 0.1)
         return self.parameters
 
     def _solve(self) -> tuple[Array, Array]:

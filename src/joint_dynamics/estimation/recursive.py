@@ -2,21 +2,24 @@
 
     y = ψᵀα,   ε = y − ψᵀα,   r = ψᵀPψ,   α ← α + Pψ ε/(1 + r)                                             [M3 eq 18]
     directional   P ← P − c Pψψᵀ P + δ I,   c = (μ(1 + r) − 1)/(μ r (1 + r)) = 1/(1/β + r)
-    exponential   α ← α + Pψ ε/(λ + r),   P ← (P − Pψψᵀ P/(λ + r))/λ                                       [patent 2, eq 16-20]
+    exponential   α ← α + Pψ ε/(λ + r),   P ← (P − Pψψᵀ P/(λ + r))/λ
+        [patent 2, eq 16-20]
 
-1/β + r of the printed directional form passes through a pole at r = 1/μ − 1 while P stays well defined; c is that factor without the pole.
-μ = 1, δ = 0 (λ = 1) is ordinary recursive least squares.
+1/β + r of the printed directional form passes through a pole at r = 1/μ − 1 while P stays well defined; c is that
+factor without the pole. μ = 1, δ = 0 (λ = 1) is ordinary recursive least squares.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
-Array = NDArray[np.float64]
+Array = FloatArray
 # r below this carries no information that could be weighed: the down-date is skipped.
 SMALL_R = 1e-12
 # The eigenvalues of P, relative to P(0), stay below one, above LOWEST, and within CONDITION of each other.
@@ -26,20 +29,42 @@ LOWEST, HIGHEST, CONDITION = 1e-24, 1.0, 1e14
 class RecursiveLeastSquares:
     """α (n, p) and P (n, p, p) of n independent regressions of p parameters each.
 
-    initial_covariance  diagonal of P(0): number, (p,) or (n, p), > 0; also the bound of P.
-    forgetting          μ (directional) or λ (exponential), 0 < μ ≤ 1.
-    delta               δ ≥ 0, added to the diagonal of P of every active joint per step.
+    Parameters
+    ----------
+    initial_covariance
+        diagonal of P(0): number, (p,) or (n, p), > 0; also the bound of P.
+    forgetting
+        μ (directional) or λ (exponential), 0 < μ ≤ 1.
+    delta
+        δ ≥ 0, added to the diagonal of P of every active joint per step.
     """
 
-    def __init__(self, joints: int, order: int, *, initial_covariance: ArrayLike, forgetting: float = 1.0, delta: float = 0.0,
-                 directional: bool = True) -> None:
+    #: Attributes that hold something only during an update, and views of them: no part of the state.
+    SCRATCH = ('_psi', '_product', '_P_psi', '_direction', '_prediction', '_outer')
+
+    def __init__(
+        self,
+        joints: int,
+        order: int,
+        *,
+        initial_covariance: ArrayLike,
+        forgetting: float = 1.0,
+        delta: float = 0.0,
+        directional: bool = True,
+    ) -> None:
         if joints < 1 or order < 1:
-            raise JointDynamicsError(f'recursive least squares: expected joints >= 1 and order >= 1, found {joints} and {order}')
+            raise JointDynamicsError(
+                f'recursive least squares: expected joints >= 1 and order >= 1, found {joints} and {order}'
+            )
         if not 0 < forgetting <= 1 or not (np.isfinite(delta) and delta >= 0):
-            raise JointDynamicsError(f'recursive least squares: expected 0 < forgetting <= 1 and delta >= 0, found {forgetting} and {delta}')
+            raise JointDynamicsError(
+                f'recursive least squares: expected 0 < forgetting <= 1 and delta >= 0, found {forgetting} and {delta}'
+            )
         self.joints, self.order = int(joints), int(order)
         self.forgetting, self.delta, self.directional = float(forgetting), float(delta), bool(directional)
-        self.initial_covariance = np.broadcast_to(np.asarray(initial_covariance, dtype=float), (self.joints, self.order)).copy()
+        self.initial_covariance = np.broadcast_to(
+            np.asarray(initial_covariance, dtype=float), (self.joints, self.order)
+        ).copy()
         if not np.all(np.isfinite(self.initial_covariance)) or np.any(self.initial_covariance <= 0):
             raise JointDynamicsError(f'initial_covariance: expected finite numbers > 0, found {initial_covariance!r}')
         # P above, α below: one product with ψ gives Pψ and the prediction.
@@ -53,7 +78,11 @@ class RecursiveLeastSquares:
     def _bind(self) -> None:
         """Make the views into the two arrays; a copy needs its own."""
         self.P, self.alpha = self._state[:, :-1], self._state[:, -1]
-        self._P_psi, self._direction, self._prediction = self._product[:, :-1], self._product[:, :-1, 0], self._product[:, -1, 0]
+        self._P_psi, self._direction, self._prediction = (
+            self._product[:, :-1],
+            self._product[:, :-1, 0],
+            self._product[:, -1, 0],
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -64,8 +93,10 @@ class RecursiveLeastSquares:
         self.P[:] = self.initial_covariance[:, :, None] * np.eye(self.order)
         self.alpha[:] = alpha
 
-    def step(self, psi: Array, y: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Take ψ (n, p) and y (n,), both finite, and zero for joints that are not `active`; return ε and ε²/(1 + r), (n,).
+    def step(self, psi: Array, y: Array, active: BoolArray) -> tuple[Array, Array]:
+        """Take ψ (n, p) and y (n,), both finite, and zero for joints that are not `active`.
+
+        Return ε and ε²/(1 + r), (n,).
 
         With ψ = 0 nothing changes of a joint but the δ and the exponential forgetting, which `active` holds off.
         """
@@ -92,7 +123,10 @@ class RecursiveLeastSquares:
         return error, error * share
 
     def bound(self) -> None:
-        """Bring the eigenvalues of P, relative to P(0), back between the bounds: positive definite and bounded after any input."""
+        """Bring the eigenvalues of P, relative to P(0), back between the bounds.
+
+        Positive definite and bounded after any input.
+        """
         root = np.sqrt(self.initial_covariance)
         unit = root[:, :, None] * root[:, None, :]
         values, vectors = np.linalg.eigh(0.5 * (self.P + self.P.transpose(0, 2, 1)) / unit)
@@ -115,6 +149,13 @@ def positive(name: str, value: float) -> float:
 def per_joint(name: str, value: ArrayLike, joints: int, *, zero: bool = False) -> Array:
     """Return (n,) finite numbers > 0 (≥ 0 with `zero`) from a number or (n,), or say which one is not."""
     array = np.asarray(value, dtype=float)
-    if array.shape not in ((), (1,), (joints,)) or not np.all(np.isfinite(array)) or np.any(array < 0) or (not zero and np.any(array == 0)):
-        raise JointDynamicsError(f'{name}: expected one number {">=" if zero else ">"} 0 or {joints} of them, found {value!r}')
+    if (
+        array.shape not in ((), (1,), (joints,))
+        or not np.all(np.isfinite(array))
+        or np.any(array < 0)
+        or (not zero and np.any(array == 0))
+    ):
+        raise JointDynamicsError(
+            f'{name}: expected one number {">=" if zero else ">"} 0 or {joints} of them, found {value!r}'
+        )
     return np.broadcast_to(array, (joints,)).copy()

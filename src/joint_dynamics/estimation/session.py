@@ -1,7 +1,9 @@
 """One robot's online estimation from stamped samples to estimates, conditions and the adapted description, without ROS.
 
-Between topics and `JointEstimator`: alignment on one grid, the motor side reflected, temperatures, what to do after gaps and jumps of time.
+Between topics and `JointEstimator`: alignment on one grid, the motor side reflected, temperatures, what to do after
+gaps and jumps of time.
 """
+
 from __future__ import annotations
 
 import time
@@ -9,22 +11,31 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.conditions import Condition, conditions
-from joint_dynamics.estimation.description_update import adapted, fingerprint, goes_on_from, notes_of, reference_of
+from joint_dynamics.estimation.description_update import (
+    adapted_description,
+    fingerprint,
+    is_adapted_copy,
+    notes_of,
+    reference_of,
+)
+from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import FrictionEstimator
+from joint_dynamics.estimation.friction_method import choose_friction_method
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
-from joint_dynamics.estimation.settings import EstimationSettings
+from joint_dynamics.estimation.remarks import remarks_of
 from joint_dynamics.estimation.timeline import NS, Timeline
 from joint_dynamics.recording.motor_side import MotorSide
 from joint_dynamics.robot import RobotModel
 
-Array = NDArray[np.float64]
+Array = FloatArray
 # Motor torque: the first of these that the inputs offer.
 EFFORTS = ('current', 'tau', 'motor_torque')
 MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
@@ -33,25 +44,39 @@ MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
 class EstimationSession:
     """Samples in, estimates out.
 
-    robot, description  RobotModel and DynamicsDescription of its joints (parts may be missing: they are then not used, or learnt).
+    robot, description  RobotModel and DynamicsDescription of its joints (parts may be missing: they are then not used,
+    or learnt).
     offered     quantities that the inputs may give (those of Recording, and motor_position, motor_torque).
-    settings    EstimationSettings; friction `adaptive` falls back on `coulomb_viscous` where no hysteresis is described, which `remarks` says.
+    settings    EstimationSettings; friction `adaptive` does without hysteresis, or becomes `coulomb_viscous`, where
+                none is described (`choose_friction_method`), which `remarks` says.
     period      s; None: from the stamps. max_gap s: longest hole bridged.
     motor_side  MotorSide, how motor signals are reflected.
-    saved       adapted description of an earlier run; used when it is one of `description`, else passed over, which `remarks` says.
+    saved       adapted description of an earlier run; used when it is one of `description`, else passed over, which
+                `remarks` says.
     thresholds  HealthThresholds; working_range rad: deformation over which stiffnesses are compared.
 
     `estimator` is None until the period is known. `remarks`: what is worth saying once.
     """
 
-    def __init__(self, robot: RobotModel, description: DynamicsDescription, offered: Sequence[str], settings: EstimationSettings | None = None,
-                 *, period: float | None = None, max_gap: float = 0.1, motor_side: MotorSide | None = None,
-                 saved: DynamicsDescription | None = None, thresholds: HealthThresholds | None = None, working_range: float = 1e-3) -> None:
+    def __init__(
+        self,
+        robot: RobotModel,
+        description: DynamicsDescription,
+        offered: Sequence[str],
+        settings: EstimationSettings | None = None,
+        *,
+        period: float | None = None,
+        max_gap: float = 0.1,
+        motor_side: MotorSide | None = None,
+        saved: DynamicsDescription | None = None,
+        thresholds: HealthThresholds | None = None,
+        working_range: float = 1e-3,
+    ) -> None:
         self.remarks: list[str] = []
         self.robot, self.described = robot, description
         self.base = fingerprint(description)
         self.history: list[Any] = []
-        if saved is not None and goes_on_from(saved, description):
+        if saved is not None and is_adapted_copy(saved, description):
             description = saved
             self.history = list(notes_of(saved).get('runs', []))
             self.remarks.append('goes on from the saved estimates')
@@ -60,16 +85,26 @@ class EstimationSession:
         self.description = description
         self.arm = Arm.from_description(robot, description)
         self.remarks += self.arm.remarks
-        self.settings = self._fitting(settings or EstimationSettings())
-        effort = next((name for name in EFFORTS if name in offered and (name != 'current' or np.all(np.isfinite(self.arm.drive_gain)))), None)
+        self.settings = self._with_friction_method(settings or EstimationSettings())
+        effort = next(
+            (
+                name
+                for name in EFFORTS
+                if name in offered and (name != 'current' or np.all(np.isfinite(self.arm.drive_gain)))
+            ),
+            None,
+        )
         if effort is None:
-            raise JointDynamicsError('estimator: expected motor torque, or motor current and drive gains in the dynamics description, found '
-                                     f'{", ".join(offered) or "no input"}')
+            raise JointDynamicsError(
+                'estimator: expected motor torque, or motor current and drive gains in the dynamics description, found '
+                f'{", ".join(offered) or "no input"}'
+            )
         self.effort = MOTOR.get(effort, effort)
         self._effort_source = effort
         self.two_sides = 'theta' in offered or 'motor_position' in offered
         if not self.two_sides:
             self.remarks.append('no motor-side encoder: no stiffness, and friction with the angle of the link')
+        self.remarks += remarks_of(self.arm, self.settings, self.two_sides)
         if 'temperature' not in offered:
             self.remarks.append('no temperature: its part of the friction stays as it is')
         self.reads_temperature = 'temperature' in offered
@@ -77,20 +112,18 @@ class EstimationSession:
         self._reflection: dict[tuple[str, ...], tuple[Array, Array]] = {}
         quantities = ('q', self.effort, 'theta') if self.two_sides else ('q', self.effort)
         self.timeline = Timeline(robot.joint_names, quantities, period, max_gap=max_gap)
-        self.monitor = HealthMonitor(reference_of(description, self.arm), working_range, thresholds or HealthThresholds())
+        self.monitor = HealthMonitor(
+            reference_of(description, self.arm), working_range, thresholds or HealthThresholds()
+        )
         self.estimator: JointEstimator | None = None
         self.steps, self.seconds = 0, 0.0
         self._restarts = 0
         self._temperatures = np.full(robot.n, np.nan)
         self._learning = True
 
-    def _fitting(self, settings: EstimationSettings) -> EstimationSettings:
-        friction = self.arm.friction
-        missing = [name for name, described in zip(self.arm.joint_names, self.arm.friction_described, strict=True) if not described]
-        if settings.friction == 'adaptive' and (friction is None or friction.maxwell_slip is None or missing):
-            what = f'no friction of {", ".join(missing)}' if friction is not None and missing else 'no hysteresis'
-            self.remarks.append(f'{what} in the dynamics description: friction as Coulomb and viscous, begun at the described F_C0 and F_V1')
-            return settings.replaced(friction='coulomb_viscous')
+    def _with_friction_method(self, settings: EstimationSettings) -> EstimationSettings:
+        _, settings, remarks = choose_friction_method(self.arm, settings)
+        self.remarks += remarks
         return settings
 
     @property
@@ -106,7 +139,7 @@ class EstimationSession:
 
     def retune(self, settings: EstimationSettings) -> None:
         """Go on with other settings: what was learnt of friction and stiffness stays, the signals begin anew."""
-        self.settings = self._fitting(settings)
+        self.settings = self._with_friction_method(settings)
         old = self.estimator
         if old is None:
             return
@@ -114,17 +147,29 @@ class EstimationSession:
         assert self.estimator is not None
         if isinstance(old.friction, FrictionEstimator) and isinstance(self.estimator.friction, FrictionEstimator):
             self.estimator.friction.reset(old.friction.parameters)
-        if old.stiffness is not None and self.estimator.stiffness is not None and old.stiffness.order == self.estimator.stiffness.order:
+        if (
+            old.stiffness is not None
+            and self.estimator.stiffness is not None
+            and old.stiffness.order == self.estimator.stiffness.order
+        ):
             self.estimator.stiffness.reset(old.stiffness.coefficients)
 
     @property
     def beyond(self) -> list[str]:
-        """What has left the range of validity of the described friction since the estimates began: joint and quantity."""
+        """What has left the range of validity of the described friction since the estimates began.
+
+        Joint and quantity.
+        """
         return [] if self.estimator is None else self.estimator.watch.notes()
 
     def _build(self, period: float) -> None:
-        self.estimator = JointEstimator(self.arm, period, self.settings, motor_side=self.two_sides,
-                                        effort='current' if self._effort_source == 'current' else 'torque')
+        self.estimator = JointEstimator(
+            choose_friction_method(self.arm, self.settings)[0],
+            period,
+            self.settings,
+            motor_side=self.two_sides,
+            effort='current' if self._effort_source == 'current' else 'torque',
+        )
         self.estimator.learning = self._learning
         self.estimator.set_temperature(self._temperatures)
 
@@ -145,14 +190,19 @@ class EstimationSession:
             self.estimator.set_temperature(self._temperatures)
 
     def _reflected(self, quantity: str, names: Sequence[str], values: ArrayLike) -> Array:
-        """Motor-side values (of `names`) on the joint side: affine, with a matrix that is diagonal unless drives are coupled."""
+        """Motor-side values (of `names`) on the joint side.
+
+        Affine, with a matrix that is diagonal unless drives are coupled.
+        """
         key = (quantity, *names)
         if key not in self._reflection:
             whole = list(self.robot.joint_names)
             known = [k for k, name in enumerate(names) if name in whole]
             joints = [whole.index(names[k]) for k in known]
             if self._side.coupled and len(joints) != len(whole):
-                raise JointDynamicsError(f'{quantity}: expected all motors of coupled drives in one message, found {", ".join(names)}')
+                raise JointDynamicsError(
+                    f'{quantity}: expected all motors of coupled drives in one message, found {", ".join(names)}'
+                )
             reflect = self._side.position if quantity == 'motor_position' else self._side.torque
             zero = reflect(np.zeros((1, len(whole))), whole)[0]
             response = (reflect(np.eye(len(whole)), whole) - zero).T
@@ -165,7 +215,10 @@ class EstimationSession:
         return result
 
     def run(self) -> Iterator[int]:
-        """Do the steps that are complete; yield for each that gave estimates the stamp (ns) they belong to, the delay taken off."""
+        """Do the steps that are complete.
+
+        Yield for each that gave estimates the stamp (ns) they belong to, the delay taken off.
+        """
         for stamp, arrays in self.timeline.samples():
             begin = time.perf_counter()
             if self.estimator is None:
@@ -182,7 +235,10 @@ class EstimationSession:
                 yield stamp - round(self.estimator.delay / NS)
 
     def forget_time(self) -> None:
-        """Begin anew with the signals: the clock has jumped, or the robot was not listened to; what was learnt stays."""
+        """Begin anew with the signals: the clock has jumped, or the robot was not listened to.
+
+        What was learnt stays.
+        """
         self.timeline.reset()
         if self.estimator is not None:
             self.estimator.reset_signals()
@@ -202,12 +258,22 @@ class EstimationSession:
         return [] if self.estimator is None else self.monitor.of(self.estimator)
 
     def conditions(self) -> dict[str, Condition]:
-        """Return what there is to say about samples, friction, stiffness, temperature, contact, payload and health, by name."""
+        """Return what there is to say about samples, friction, stiffness, temperature, contact, payload and health.
+
+        By name.
+        """
         return conditions(self)
 
     def adapted(self, date: str) -> DynamicsDescription:
         """Return the adapted description; `date` of this run, ISO 8601."""
         if self.estimator is None:
             return self.description
-        return adapted(self.description, self.estimator, base=self.base, date=date, health=self.health(), history=self.history,
-                       reference=self.monitor.reference)
+        return adapted_description(
+            self.description,
+            self.estimator,
+            base=self.base,
+            date=date,
+            health=self.health(),
+            history=self.history,
+            reference=self.monitor.reference,
+        )

@@ -1,26 +1,32 @@
-"""Online torsional stiffness: recursive least squares with directional forgetting and regularisation, RLS-DF* [M3 eq 18].
+"""Online torsional stiffness.
+
+Recursive least squares with directional forgetting and regularisation, RLS-DF* [M3 eq 18].
 
     τ_E(φ) = Σ_p α_p φ^{2p−1} = ψᵀα,   P as in `recursive`
 
-Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the directions that are excited and leaves the others alone, but "robust in poor
-excitation" [M3] does not reproduce: a standstill under a torque bias destroys the map. Hence our own default beside the thesis's run:
-directions scaled by φ_ref, a stronger forgetting, an excitation gate, and a detector of sudden changes that opens the covariance again.
+Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the directions that are excited and leaves the others alone,
+but "robust in poor excitation" [M3] does not reproduce: a standstill under a torque bias destroys the map. Hence our
+own default beside the thesis's run: directions scaled by φ_ref, a stronger forgetting, an excitation gate, and a
+detector of sudden changes that opens the covariance again.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
 
-Array = NDArray[np.float64]
-# Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more than (1/μ)^CHECK.
+Array = FloatArray
+# Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more
+# than (1/μ)^CHECK.
 CHECK = 64
-# s of excited motion before a stiffness may be believed.
-ENOUGH = 2.0
+# s of excited motion before a stiffness may count as reliable.
+MIN_EXCITED_TIME = 2.0
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST, LARGEST_TORQUE = 1e3, 1e9
 
@@ -31,35 +37,58 @@ class StiffnessEstimator:
     joints               n.
     order                P, number of odd terms.
     period               sample period, s; only the times below refer to it.
-    scale                φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … are of like size. 1: raw units.
-    memory               s of excited motion after which a sample has lost 1/e of its weight: μ = 1 − period/memory; inf is μ = 1.
+    scale                φ_ref, rad, number or (n,): deformation at which the directions φ, φ³, … are of like size. 1:
+                         raw units.
+    memory               s of excited motion after which a sample has lost 1/e of its weight: μ = 1 − period/memory; inf
+                         is μ = 1.
     mu                   μ itself, instead of `memory`.
     delta                δ ≥ 0, added to every scaled direction of P per update.
     initial_coefficients α(0), (P,) or (n, P), N·m/rad^{2p−1}; default 0.
     initial_covariance   diagonal of P(0) in scaled directions, number, (P,) or (n, P); also the bound of P.
     gate                 rad: no update while |φ| is below; None: 0.2 φ_ref; 0: none.
     novelty              rad: no update when φ has moved by less than this for `hold` s; None: 0.02 φ_ref; 0: none.
-    change_share         a jump is detected when, over `change_window` s of excited motion, the root mean square of ε/√(1 + r) exceeds this
-                         share of that of the torque and three times its own long-term level. P is then opened for a curve scaled as a
-                         whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
-    noise                N·m, number or (n,): smallest deviation of the torque that is believed.
+    change_share         a jump is detected when, over `change_window` s of excited motion, the root mean square of
+                         ε/√(1 + r) exceeds this
+                         share of that of the torque and three times its own long-term level. P is then opened for a
+                         curve scaled as a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
+    noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
 
-    What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion since the reset),
-    `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error), `reliable` (bool).
+    What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
+    since the reset), `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error), `reliable`
+    (bool).
     """
 
-    def __init__(self, joints: int, order: int = 2, *, period: float = 1e-3, scale: ArrayLike = 1e-3, memory: float = 5.0,
-                 mu: float | None = None, delta: float = 0.0, initial_coefficients: ArrayLike = 0.0,
-                 initial_covariance: ArrayLike = 1e4, gate: ArrayLike | None = None, novelty: ArrayLike | None = None, hold: float = 0.2,
-                 change_share: float = 0.3, change_window: float = 0.3, noise: ArrayLike = 0.1) -> None:
+    def __init__(
+        self,
+        joints: int,
+        order: int = 2,
+        *,
+        period: float = 1e-3,
+        scale: ArrayLike = 1e-3,
+        memory: float = 5.0,
+        mu: float | None = None,
+        delta: float = 0.0,
+        initial_coefficients: ArrayLike = 0.0,
+        initial_covariance: ArrayLike = 1e4,
+        gate: ArrayLike | None = None,
+        novelty: ArrayLike | None = None,
+        hold: float = 0.2,
+        change_share: float = 0.3,
+        change_window: float = 0.3,
+        noise: ArrayLike = 0.1,
+    ) -> None:
         self.period = positive('period', period)
         mu = max(1.0 - self.period / positive('memory', memory), 0.1) if mu is None else float(mu)
-        self._rls = RecursiveLeastSquares(joints, order, initial_covariance=initial_covariance, forgetting=mu, delta=delta)
+        self._rls = RecursiveLeastSquares(
+            joints, order, initial_covariance=initial_covariance, forgetting=mu, delta=delta
+        )
         self.joints, self.order, self.mu, self.delta = self._rls.joints, self._rls.order, mu, self._rls.delta
         self.scale = per_joint('scale', scale, self.joints)
         # α scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
         self._unit = self.scale[:, None] ** (2 * np.arange(self.order) + 1)
-        self._alpha0 = np.broadcast_to(np.asarray(initial_coefficients, dtype=float), (self.joints, self.order)) * self._unit
+        self._alpha0 = (
+            np.broadcast_to(np.asarray(initial_coefficients, dtype=float), (self.joints, self.order)) * self._unit
+        )
         self._gate = 0.2 * self.scale if gate is None else per_joint('gate', gate, self.joints, zero=True)
         self._novelty = 0.02 * self.scale if novelty is None else per_joint('novelty', novelty, self.joints, zero=True)
         self._hold = max(int(round(hold / self.period)), 1)
@@ -67,20 +96,40 @@ class StiffnessEstimator:
         self._window = max(int(round(positive('change_window', change_window) / self.period)), 1)
         self._floor = per_joint('noise', noise, self.joints) ** 2
         self._psi = np.empty((self.joints, self.order))
+        self._ones, self._odd = [1.0] * self.order, [2.0 * p + 1.0 for p in range(self.order)]
         self._per_scale, self._top = 1.0 / self.scale, LARGEST * self.scale
         self._stride = max(int(round(0.005 / self.period)), 1)
         self.reset()
 
     @classmethod
     def thesis(cls, joints: int = 1, **options: Any) -> StiffnessEstimator:
-        """Return the run of thesis chapter 3: raw units, P(0) = diag(1e9, 1e18), δ = 0.1, μ = 0.99995, α(0) = 0, at 1 kHz; no gate."""
-        return cls(joints, 2, period=1e-3, scale=1.0, mu=0.99995, delta=0.1, initial_covariance=[1e9, 1e18], gate=0.0, novelty=0.0,
-                   change_share=np.inf, **options)
+        """Return the run of thesis chapter 3.
+
+        Raw units, P(0) = diag(1e9, 1e18), δ = 0.1, μ = 0.99995, α(0) = 0, at 1 kHz; no gate.
+        """
+        return cls(
+            joints,
+            2,
+            period=1e-3,
+            scale=1.0,
+            mu=0.99995,
+            delta=0.1,
+            initial_covariance=[1e9, 1e18],
+            gate=0.0,
+            novelty=0.0,
+            change_share=np.inf,
+            **options,
+        )
 
     @classmethod
     def ordinary(cls, joints: int = 1, order: int = 2, **options: Any) -> StiffnessEstimator:
-        """Return ordinary recursive least squares, that is batch least squares sample by sample: μ = 1, δ = 0, no gate."""
-        return cls(joints, order, **{'mu': 1.0, 'delta': 0.0, 'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf, **options})
+        """Return ordinary recursive least squares, that is batch least squares sample by sample.
+
+        μ = 1, δ = 0, no gate.
+        """
+        return cls(
+            joints, order, **{'mu': 1.0, 'delta': 0.0, 'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf, **options}
+        )
 
     def reset(self, coefficients: ArrayLike | None = None) -> None:
         """Begin again with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""
@@ -104,7 +153,10 @@ class StiffnessEstimator:
 
     @property
     def covariance(self) -> Array:
-        """P, (n, P, P), in the units of α per (N·m)²: times the variance of the torque's noise it is the covariance of α."""
+        """P, (n, P, P), in the units of α per (N·m)².
+
+        Times the variance of the torque's noise it is the covariance of α.
+        """
         return self._rls.P / (self._unit[:, :, None] * self._unit[:, None, :])
 
     @property
@@ -113,10 +165,13 @@ class StiffnessEstimator:
         return np.sqrt(self._long)
 
     @property
-    def reliable(self) -> NDArray[np.bool_]:
-        """Whether there is a stiffness to rely on, (n,): excited for 2 s, explaining 80 % of the torque, growing with the deformation."""
+    def reliable(self) -> BoolArray:
+        """Whether there is a stiffness to rely on, (n,).
+
+        Excited for 2 s, explaining 80 % of the torque, growing with the deformation.
+        """
         rising = (self._rls.alpha[:, 0] > 0) & (self.stiffness(self.scale) > 0)
-        return (self.excitation >= ENOUGH) & (self._long <= 0.2 * self._usual) & rising
+        return (self.excitation >= MIN_EXCITED_TIME) & (self._long <= 0.2 * self._usual) & rising
 
     @property
     def standard_deviation(self) -> Array:
@@ -126,12 +181,12 @@ class StiffnessEstimator:
     def torque(self, deformation: ArrayLike) -> Array:
         """τ_E(φ), N·m, at φ (…, n) rad, with the present coefficients."""
         x = np.asarray(deformation, dtype=float) * self._per_scale
-        return x * self._even(x * x, np.ones(self.order))
+        return x * self._even(x * x, self._ones)
 
     def stiffness(self, deformation: ArrayLike) -> Array:
         """Return k(φ) = dτ_E/dφ, N·m/rad, at φ (…, n) rad."""
         x = np.asarray(deformation, dtype=float) * self._per_scale
-        slope: Array = self._per_scale * self._even(x * x, 2.0 * np.arange(self.order) + 1.0)
+        slope: Array = self._per_scale * self._even(x * x, self._odd)
         return slope
 
     def variance(self, deformation: Array) -> Array:
@@ -146,19 +201,25 @@ class StiffnessEstimator:
 
     def _even(self, square: Array, weights: Any) -> Array:
         alpha = self._rls.alpha
-        total = weights[-1] * alpha[:, -1]
+        # in the shape of φ from the first term on: a single one has no square to take it from
+        total = np.broadcast_to(weights[-1] * alpha[:, -1], square.shape)
         for p in range(self.order - 2, -1, -1):
             total = total * square + weights[p] * alpha[:, p]
         return total
 
     def update(self, deformation: ArrayLike, torque: ArrayLike, excited: ArrayLike | None = None) -> Array:
-        """Take φ (n,) rad and the virtual measure of τ_E (n,) N·m; return the prediction error ε (n,) N·m, 0 where there was no update.
+        """Take φ (n,) rad and the virtual measure of τ_E (n,) N·m.
 
-        `excited` (n,) bool: joints that may be updated (default all). A joint whose φ or torque is not finite is left alone.
+        Return the prediction error ε (n,) N·m, 0 where there was no update.
+
+        `excited` (n,) bool: joints that may be updated (default all). A joint whose φ or torque is not finite is left
+        alone.
         """
         phi, y = np.asarray(deformation, dtype=float), np.asarray(torque, dtype=float)
         if phi.shape != (self.joints,) or y.shape != (self.joints,):
-            raise JointDynamicsError(f'stiffness: expected deformation and torque of shape ({self.joints},), found {phi.shape} and {y.shape}')
+            raise JointDynamicsError(
+                f'stiffness: expected deformation and torque of shape ({self.joints},), found {phi.shape} and {y.shape}'
+            )
         if self._updates % self._stride == 0:
             self._check(phi)
         self._updates += 1
@@ -184,7 +245,8 @@ class StiffnessEstimator:
 
     def _check(self, phi: Array) -> None:
         """Do what need not be done with every sample: novelty, jumps, the bounds of P."""
-        # A standstill tells one torque over and over, with the friction's error in it: φ must have moved within the last `hold` s.
+        # A standstill tells one torque over and over, with the friction's error in it: φ must have moved within the
+        # last `hold` s.
         sane = np.abs(phi) < self._top
         moved = sane & (np.abs(np.where(sane, phi, 0.0) - self._anchor) >= self._novelty)
         self._anchor = np.where(moved, phi, self._anchor)
@@ -196,10 +258,12 @@ class StiffnessEstimator:
             self._rls.bound()
 
     def _detect(self, samples: Array, squares: Array, level: Array) -> None:
-        """Compare the present prediction error with the torque and with the usual error; open the covariance where it has jumped.
+        """Compare the present prediction error with the torque and with the usual error.
 
-        Sums over the active samples since the last call: their number, ε²/(1 + r), torque². A model error, such as friction 5 % wrong, is
-        always there and grows with the torque: it raises the usual level, but is no jump.
+        Open the covariance where it has jumped.
+
+        Sums over the active samples since the last call: their number, ε²/(1 + r), torque². A model error, such as
+        friction 5 % wrong, is always there and grows with the torque: it raises the usual level, but is no jump.
         """
         self._seen += samples
         self.excitation += self.period * samples
@@ -213,7 +277,10 @@ class StiffnessEstimator:
         self._long += slow * (np.clip(self._short, self._floor, 2.0 * self._long) - self._long)
         if np.isinf(self.change_share):
             return
-        jumped = (samples > 0) & (self._seen >= self._window) & (self._short > np.maximum(self.change_share ** 2 * self._level, 9.0 * self._long))
+        # Where little torque is transmitted, that of a friction not yet learnt is a large share of it, and no jump.
+        torque = np.maximum(self._level, self._usual)
+        jumped = (samples > 0) & (self._seen >= self._window)
+        jumped &= self._short > np.maximum(self.change_share**2 * torque, 9.0 * self._long)
         for joint in np.flatnonzero(jumped):
             self._open(int(joint))
 

@@ -1,28 +1,34 @@
-"""Samples of several topics, in any order of joints and arrival, as whole samples on one uniform grid, one after the other.
+"""Samples of several topics, in any order of joints and arrival, as whole samples on one uniform grid.
 
-A filter needs equally spaced samples of all signals of one instant; topics give stamped values of some joints, late, twice, out of order or not at
-all. Each source (one quantity of one set of joints, in whatever order a message names them) keeps a short history; a grid
-point is given out as soon as every needed source has reached it, interpolated linearly between neighbours where no sample
-lies within a twentieth of a period. A hole longer than `max_gap` is not bridged, and time that goes back is a new
+One after the other.
+
+A filter needs equally spaced samples of all signals of one instant; topics give stamped values of some joints, late,
+twice, out of order or not at all. Each source (one quantity of one set of joints, in whatever order a message names
+them) keeps a short history; a grid point is given out as soon as every needed source has reached it, interpolated
+linearly between neighbours where no sample lies within a twentieth of a period. A hole longer than `max_gap` is not
+bridged, and time that goes back is a new
 beginning: the caller is told, and forgets what depends on time.
 """
+
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.recursive import positive
 from joint_dynamics.signals.alignment import sample_period
 
-Array = NDArray[np.float64]
+Array = FloatArray
 NS = 1e-9
 # A source keeps so many samples while it waits for another one, and there are never more sources than this.
 HISTORY, SOURCES = 4096, 64
-# So many samples in a row must be of the past before time is taken to have gone back; a publisher that lags behind another one is no new time.
+# So many samples in a row must be of the past before time is taken to have gone back; a publisher that lags behind
+# another one is no new time.
 CONVINCED = 5
 # A joint's source is replaced by another one of the same joint when it has been silent for so long, s.
 GIVEN_UP = 0.5
@@ -31,7 +37,10 @@ COINCIDENT = 0.05
 
 
 class _Source:
-    """One quantity of one set of joints: its history, oldest first; `columns`: of its joints in messages that name `names`."""
+    """One quantity of one set of joints: its history, oldest first.
+
+    `columns`: of its joints in messages that name `names`.
+    """
 
     def __init__(self, row: int, joints: list[int], columns: list[int], names: tuple[str, ...]) -> None:
         self.row, self.joints, self.columns, self.names = row, np.array(joints), np.array(columns), names
@@ -60,21 +69,37 @@ class _Source:
 class Timeline:
     """From stamped samples to whole samples on a uniform grid.
 
-    joint_names  the n joints, order of all arrays given out.
-    quantities   what belongs to a whole sample, e.g. ('q', 'current', 'theta'); others are passed over.
-    period       s; None: from the stamps of the first `learn` samples.
-    max_gap      s: longest hole that is bridged.
+    `add` takes a sample, `samples()` yields what is complete. `restarts`: number of gaps and jumps; when it has
+    changed, the next sample does not follow the last one. Counters: `given` samples; `bridged`, those interpolated over
+    a lost one; `late` (out of order, dropped), `broken` (not finite, dropped), `gaps`, `jumps` (time back). `error` s:
+    largest distance of a given sample from a measured one; may be set to 0.
 
-    `add` takes a sample, `samples()` yields what is complete. `restarts`: number of gaps and jumps; when it has changed, the next sample does not
-    follow the last one. Counters: `given` samples; `bridged`, those interpolated over a lost one; `late` (out of order, dropped), `broken` (not
-    finite, dropped), `gaps`, `jumps` (time back). `error` s: largest distance of a given sample from a measured one; may be set to 0.
+    Parameters
+    ----------
+    joint_names
+        the n joints, order of all arrays given out.
+    quantities
+        what belongs to a whole sample, e.g. ('q', 'current', 'theta'); others are passed over.
+    period
+        s; None: from the stamps of the first `learn` samples.
+    max_gap
+        s: longest hole that is bridged.
     """
 
-    def __init__(self, joint_names: Sequence[str], quantities: Sequence[str], period: float | None = None, *, max_gap: float = 0.1,
-                 learn: int = 100) -> None:
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        quantities: Sequence[str],
+        period: float | None = None,
+        *,
+        max_gap: float = 0.1,
+        learn: int = 100,
+    ) -> None:
         self.joint_names, self.quantities = tuple(joint_names), tuple(quantities)
         if not self.joint_names or not self.quantities or len(set(self.joint_names)) != len(self.joint_names):
-            raise JointDynamicsError(f'timeline: expected joints, each once, and quantities, found {self.joint_names} and {self.quantities}')
+            raise JointDynamicsError(
+                f'timeline: expected joints, each once, and quantities, found {self.joint_names} and {self.quantities}'
+            )
         self.period = None if period is None else positive('period', period)
         self.max_gap = positive('max_gap', max_gap)
         self._gap_ns = self.max_gap / NS
@@ -99,13 +124,24 @@ class Timeline:
         self._whole = False
         self._next: float | None = None
 
+    @property
+    def held(self) -> dict[tuple[str, tuple[str, ...]], int]:
+        """Samples held of every source, by its quantity and joints; both numbers are bounded, whatever comes."""
+        return {key: 0 if source is None else len(source.stamps) for key, source in self._sources.items()}
+
     def missing(self) -> dict[str, list[str]]:
         """Return the joints that no source gave yet, by quantity; empty when everything was there once."""
-        found = {name: [self.joint_names[k] for k, source in enumerate(self._of[row]) if source is None] for name, row in self._rows.items()}
+        found = {
+            name: [self.joint_names[k] for k, source in enumerate(self._of[row]) if source is None]
+            for name, row in self._rows.items()
+        }
         return {name: joints for name, joints in found.items() if joints}
 
     def silent(self) -> dict[str, float]:
-        """Return what holds the others up by more than the longest gap: quantity and joints, with how far behind they are, s."""
+        """Return what holds the others up by more than the longest gap.
+
+        Quantity and joints, with how far behind they are, s.
+        """
         newest = max((source.stamps[-1] for source in self._needed if source.stamps), default=0)
         found = {}
         for source in self._needed:
@@ -127,7 +163,10 @@ class Timeline:
         return sorted({self.joint_names[joint] for (_, joint), sources in count.items() if sources > 1})
 
     def add(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
-        """Take one sample of the joints `names`, stamp in ns; joints and quantities that are not wanted are passed over."""
+        """Take one sample of the joints `names`, stamp in ns.
+
+        Joints and quantities that are not wanted are passed over.
+        """
         order = tuple(names)
         # A publisher may change the order of its joints from message to message and is still one source.
         key = (quantity, tuple(sorted(order)))
@@ -203,7 +242,10 @@ class Timeline:
         return result
 
     def _is_new_time(self, source: _Source, stamp: int) -> bool:
-        """Whether samples of the past are a new time: several in a row, themselves in order, and none of the old time between them."""
+        """Whether samples of the past are a new time.
+
+        Several in a row, themselves in order, and none of the old time between them.
+        """
         source.past = source.past + 1 if source.past and stamp > source.past_stamp else 1
         source.past_stamp = stamp
         return source.past >= CONVINCED
@@ -222,7 +264,9 @@ class Timeline:
         pairs = [(self._index[name], column) for column, name in enumerate(names) if name in self._index]
         source = None
         if row is not None and pairs:
-            source = self._sources[key] = _Source(row, [joint for joint, _ in pairs], [column for _, column in pairs], names)
+            source = self._sources[key] = _Source(
+                row, [joint for joint, _ in pairs], [column for _, column in pairs], names
+            )
             for joint, _ in pairs:
                 self._of[row][joint] = self._of[row][joint] or source
             self._settle()
@@ -244,7 +288,11 @@ class Timeline:
     def _take_over(self, source: _Source, stamp: int) -> None:
         """Give the source those of its joints whose own source has been silent."""
         row = self._of[source.row]
-        lost = [k for k in source.foreign if not (other := row[k]) or not other.stamps or (stamp - other.stamps[-1]) * NS > GIVEN_UP]
+        lost = [
+            k
+            for k in source.foreign
+            if not (other := row[k]) or not other.stamps or (stamp - other.stamps[-1]) * NS > GIVEN_UP
+        ]
         if lost:
             for k in lost:
                 row[k] = source

@@ -1,34 +1,54 @@
 """The transmission torque from three sides, and their weights by noise.
 
 link:   τ_J = M q̈ + C q̇ + g;        knows no contact, and is wrong by a share of itself
-spring: τ_J = τ_E(φ) + D φ̇;         needs no friction model, but within the backlash the deformation is only partly elastic (`lost_motion`)
-motor:  τ_J = K_τ i − B ω̇ − f̂;      wrong by a share of the Coulomb level, and where the joint does not slip by much of it
+spring: τ_J = τ_E(φ) + D φ̇;         needs no friction model, but within the backlash the deformation is only partly
+    elastic (`lost_motion`)
+motor:  τ_J = K_τ i − B ω̇ − f̂;
+    wrong by a share of the Coulomb level, and where the joint does not slip by much of it
 """
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.estimation.settings import EstimationSettings
+from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.estimation.estimation_settings import EstimationSettings
+from joint_dynamics.estimation.lost_motion import LostMotion
+from joint_dynamics.estimation.stiffness import StiffnessEstimator
+from joint_dynamics.joint import FrictionModel
 
-if TYPE_CHECKING:
-    from joint_dynamics.estimation.joint_estimator import JointEstimator
+Array = FloatArray
+#: How far a rotor inertia may be off that was not told apart from its link's, as a share: the URDF's inertials it
+#: follows from are good to 30 %.
+ROTOR_INERTIA_SPREAD = 0.3
 
-Array = NDArray[np.float64]
-#: How far a rotor inertia may be off that was not told apart from its link's, as a share: the URDF's inertials it follows from are good to 30 %.
-ROTOR_OFF = 0.3
+
+class Sample(Protocol):
+    """What the weights follow from, of one sample, (n,) each; `JointEstimator` explains them."""
+
+    omega: Array
+    rotor_acceleration: Array
+    hysteresis: Array
+    deformation: Array
+    torque_link: Array
+    contact: BoolArray
+    friction_model: FrictionModel | None
+    stiffness: StiffnessEstimator | None
+    lost_motion: LostMotion
 
 
 class TorqueFusion:
     """Inverse-variance weights of the three estimates, for n joints.
 
-    arm Arm; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated deviations need not
+    arm Arm; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated
+    deviations need not
     be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the motor.
 
-    `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's torque tells anything.
+    `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's
+    torque tells anything.
     """
 
     def __init__(self, arm: Arm, settings: EstimationSettings) -> None:
@@ -37,17 +57,19 @@ class TorqueFusion:
         self._described = arm.stiffness_described
         self._friction, self._link = settings.friction_noise, settings.link_noise
         self._per_slip_speed = 0.2 / max(settings.omega_min, 1e-6)
-        self._deformation = settings.deformation_noise ** 2
-        # Measured backlash is taken off; where there is none, the presliding length of the friction hints at how much there may be.
+        self._deformation = settings.deformation_noise**2
+        # Measured backlash is taken off; where there is none, the presliding length of the friction hints at how much
+        # there may be.
         self._known = arm.backlash is not None
         slip = None if arm.friction is None else arm.friction.maxwell_slip
         self._hint = 1e-9 if slip is None else np.maximum([table.max() for table in slip.presliding.tables], 1e-9)
-        # Where only link and rotor together were identified, the torque between them is known up to what the rotor may be off.
-        self.rotor_doubt = np.where(arm.rotor_identifiable, 0.0, ROTOR_OFF * arm.rotor_inertia)
+        # Where only link and rotor together were identified, the torque between them is known up to what the rotor may
+        # be off.
+        self.rotor_inertia_deviation = np.where(arm.rotor_identifiable, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia)
         self.motor_deviation = np.full(arm.n, 1e6)
         self.elastic = np.zeros(arm.n, dtype=bool)
 
-    def measured(self, estimate: JointEstimator, level: Array) -> tuple[Array, Array]:
+    def measured(self, estimate: Sample, level: Array) -> tuple[Array, Array]:
         """Return the weight of the spring beside the motor side (n,), and the deviation of both together, N·m (n,).
 
         level: Coulomb level F(τ_J), N·m. That torque is measured, contact or not.
@@ -63,20 +85,30 @@ class TorqueFusion:
         phi, stiffness = estimate.deformation, estimate.stiffness
         if self._known:
             play = estimate.lost_motion
-            lost = 0.1 * play.slack + play.unsure
+            lost = 0.1 * play.slack + play.uncertainty
         else:
             lost = self._hint / (1.0 + (phi / self._hint) ** 2)
         # A stiffness that is neither described nor learnt tells nothing.
         self.elastic = self._described | stiffness.reliable
         unknown = np.where(self.elastic, 0.0, 1e12)
-        spring = unknown + self._floor + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost) + stiffness.variance(phi)
-        # The doubt is in the torque of motor and link alike, so that it is not in the external torque, which is their difference.
-        motor = motor + (self.rotor_doubt * estimate.rotor_acceleration) ** 2
+        spring = (
+            unknown
+            + self._floor
+            + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost)
+            + stiffness.variance(phi)
+        )
+        # That deviation is in the torque of motor and link alike, so it is not in the external torque, which is their
+        # difference.
+        motor = motor + (self.rotor_inertia_deviation * estimate.rotor_acceleration) ** 2
         weight = motor / (motor + spring)
         return weight, np.sqrt(weight * spring)
 
-    def link_weight(self, estimate: JointEstimator, deviation: Array) -> Array:
+    def link_weight(self, estimate: Sample, deviation: Array) -> Array:
         """Return the weight of the link model beside the measured torque, (n,): none where there is contact."""
-        square = deviation ** 2
-        variance = self._floor + (self._link * estimate.torque_link) ** 2 + (self.rotor_doubt * estimate.rotor_acceleration) ** 2
+        square = deviation**2
+        variance = (
+            self._floor
+            + (self._link * estimate.torque_link) ** 2
+            + (self.rotor_inertia_deviation * estimate.rotor_acceleration) ** 2
+        )
         return np.where(estimate.contact, 0.0, square / (square + variance))

@@ -1,5 +1,10 @@
-"""Motions worth recording: optimised Fourier series and the test motions of the literature, within every limit of the robot."""
+"""Motions worth recording: optimised Fourier series and the test motions of the literature.
+
+Within every limit of the robot.
+"""
+
 from joint_dynamics.excitation.assessment import Assessment
+from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings, PayloadSettings
 from joint_dynamics.excitation.files import load_trajectory, to_csv, to_joint_trajectory
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.optimise import ExcitationResult, Progress, optimise
@@ -8,12 +13,32 @@ from joint_dynamics.excitation.plan import Plan, PlanSettings, plan
 from joint_dynamics.excitation.playback import Playback
 from joint_dynamics.excitation.profiles import PROFILES, make_profile
 from joint_dynamics.excitation.sequence import Braking, Move, SampledTrajectory, Succession
-from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings, PayloadSettings
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 
 __all__ = [
-    'PROFILES', 'Assessment', 'Braking', 'ExcitationResult', 'ExcitationSettings', 'FourierBasis', 'FourierTrajectory', 'LimitSettings',
-    'MotionSamples', 'Move', 'PayloadSettings', 'PiecewiseTrajectory', 'Plan', 'PlanSettings', 'Playback', 'Progress', 'SampledTrajectory',
+    'PROFILES',
+    'Assessment',
+    'Braking',
+    'ExcitationResult',
+    'ExcitationSettings',
+    'FourierBasis',
+    'FourierTrajectory',
+    'LimitSettings',
+    'MotionSamples',
+    'Move',
+    'PayloadSettings',
+    'PiecewiseTrajectory',
+    'Plan',
+    'PlanSettings',
+    'Playback',
+    'Progress',
+    'SampledTrajectory',
     'Succession',
-    'Trajectory', 'load_trajectory', 'make_profile', 'optimise', 'plan', 'to_csv', 'to_joint_trajectory',
+    'Trajectory',
+    'load_trajectory',
+    'make_profile',
+    'optimise',
+    'plan',
+    'to_csv',
+    'to_joint_trajectory',
 ]

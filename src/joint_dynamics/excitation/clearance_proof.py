@@ -5,18 +5,16 @@ Branch and bound over time for every pair by itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.excitation.constraints import ALLOWED
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.signals.extremes import MOST_HALVINGS, MOST_INTERVALS, settled
-
-if TYPE_CHECKING:
-    from joint_dynamics.excitation.collision import Clearance
+from joint_dynamics.robot.chain import Chain
+from joint_dynamics.signals.extremes import MAX_HALVINGS, MAX_INTERVALS, decided
 
 ACCURACY = 1e-5
 """Distance [m] the collision library's may be too great by: it iterates to 1e-6, of the distance or of a metre,
@@ -25,13 +23,31 @@ LOOK = 8
 """Every so many ends of intervals the distances are computed to begin with, so that most of the others need not be."""
 
 
-class _Search:
+class Distances(Protocol):
+    """The distances that are proved, of every watched pair of bodies; `Clearance` explains them."""
+
+    clearance: float
+    tolerance: float
+    lever: FloatArray
+
+    @property
+    def chain(self) -> Chain:
+        """The robot's joints."""
+
+    def sphere_distances(self, frames: LinkFrames) -> FloatArray:
+        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples)."""
+
+    def distances(self, pair: IntArray, q: FloatArray) -> FloatArray:
+        """Return the distance [m] of one watched pair (samples,) at each posture q (joints, samples)."""
+
+
+class _ClearanceSearch:
     """Pairs and intervals that may hold the smallest distance.
 
     Pair k over [begin, end] [s], distance at both ends, whether that is exact.
     """
 
-    def __init__(self, clearance: Clearance, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float):
+    def __init__(self, clearance: Distances, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float):
         self._of, self._trajectory = clearance, trajectory
         inside = (begin + end) / 2
         first, last = (trajectory.one_sided(t, inside)[0] for t in (begin, end))
@@ -53,11 +69,11 @@ class _Search:
         self.distance = np.array([near[0][wide], near[1][wide]])
         self.exact = np.array([exact[wide], np.zeros(len(place), dtype=bool)])
 
-    def lower(self) -> NDArray:
+    def lower(self) -> FloatArray:
         """Return what each distance does not fall below over its interval."""
         return (self.distance.sum(axis=0) - (self.end - self.begin) * self.rate) / 2 - ACCURACY
 
-    def keep(self, wanted: NDArray) -> None:
+    def keep(self, wanted: BoolArray) -> None:
         """Leave out all others, of whose lower bounds the smallest is kept."""
         self.bound = min(self.bound, float(self.lower()[~wanted].min(initial=np.inf)))
         self.pair, self.begin, self.end, self.rate = (
@@ -68,7 +84,7 @@ class _Search:
         )
         self.distance, self.exact = self.distance[:, wanted], self.exact[:, wanted]
 
-    def _look(self, pair: NDArray, t: NDArray, inside: NDArray) -> NDArray:
+    def _look(self, pair: IntArray, t: FloatArray, inside: FloatArray) -> FloatArray:
         found = self._of.distances(pair, self._trajectory.one_sided(t, inside)[0])
         self.seen = min(self.seen, float(found.min(initial=np.inf)))
         return found
@@ -92,7 +108,7 @@ class _Search:
 
 
 def certified_clearance(
-    clearance: Clearance, trajectory: Trajectory, begin: NDArray, end: NDArray, enough: float
+    clearance: Distances, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float
 ) -> float:
     """Return what the distance of every watched pair is beyond the clearance at least [m], over [begin, end] (N,) [s].
 
@@ -100,14 +116,14 @@ def certified_clearance(
     enough: [m], whether everything is beyond this is then the only question; the first distance below ends the search.
     """
     least = clearance.clearance
-    search = _Search(clearance, trajectory, begin, end, enough + least)
-    for _ in range(2 * MOST_HALVINGS):
+    search = _ClearanceSearch(clearance, trajectory, begin, end, enough + least)
+    for _ in range(2 * MAX_HALVINGS):
         seen = search.seen - ACCURACY - least
         if seen < enough < np.inf:
             return seen
         tolerance, allowed = clearance.tolerance * least, ALLOWED * least
-        search.keep(~settled(search.lower() - least, seen, tolerance, enough, allowed))
-        if not 0 < len(search.pair) <= MOST_INTERVALS:
+        search.keep(~decided(search.lower() - least, seen, tolerance, enough, allowed))
+        if not 0 < len(search.pair) <= MAX_INTERVALS:
             break
         search.refine()
     search.keep(np.zeros(len(search.pair), dtype=bool))

@@ -1,19 +1,21 @@
 """Clearance: the distances between the robot's own bodies, and to the floor, as one more limit."""
+
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.excitation.clearance_proof import certified_clearance
 from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
-from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
@@ -30,14 +32,15 @@ POSTURES = 200
 class Clearance(Constraint):
     """Distance of every watched pair of bodies at least `clearance` [m]: slack = (distance − clearance) / 0.03 m.
 
-    Distances are those of the bodies as given (GJK and EPA of pinocchio's collision library), negative where they overlap; where bounding
-    spheres are far enough apart, their distance stands for it. A pair that is closer than the clearance in each of 200 random postures
-    touches by construction and is not watched.
+    Distances are those of the bodies as given (GJK and EPA of pinocchio's collision library), negative where they
+    overlap; where bounding spheres are far enough apart, their distance stands for it. A pair that is closer than the
+    clearance in each of 200 random postures touches by construction and is not watched.
 
     Attributes
     ----------
     pairs: names of the two links of every watched pair. touching: those left out because they always touch.
-    clearance: in m. lever: (pairs, joints), how much the distance of a pair can change per unit of every joint's motion [m/rad, m/m].
+    clearance: in m. lever: (pairs, joints), how much the distance of a pair can change per unit of every joint's motion
+    [m/rad, m/m].
 
     """
 
@@ -56,7 +59,9 @@ class Clearance(Constraint):
         self._watch(pairs)
         rng = np.random.default_rng(1)
         postures = rng.uniform(limits.lower, limits.upper, (POSTURES, model.n)).T
-        always = np.all(self._distances(RobotMotion(model, postures, postures, postures), -np.inf) < self.clearance, axis=1)
+        always = np.all(
+            self._distances(RobotMotion(model, postures, postures, postures), -np.inf) < self.clearance, axis=1
+        )
         self.touching = [(bodies.links[i], bodies.links[k]) for (i, k), drop in zip(pairs, always, strict=True) if drop]
         self._watch([pair for pair, drop in zip(pairs, always, strict=True) if not drop])
         self.pairs = [(bodies.links[i], bodies.links[k]) for i, k in self._pairs]
@@ -76,12 +81,15 @@ class Clearance(Constraint):
                 # each distance starts anew: from the last one's directions it would depend, in its last digits, on what
                 # was asked before
                 request.enable_cached_gjk_guess = False
-        self._last: tuple[RobotMotion, dict[int, list[tuple]]] | None = None
+        self._last: tuple[RobotMotion, dict[int, list[tuple[Any, ...]]]] | None = None
         # per pair and sample of a batch: distance and posture when it was last computed
-        self._met: NDArray | None = None
+        self._met: FloatArray | None = None
 
-    def _distances(self, motion: RobotMotion, beyond: float) -> NDArray:
-        """Return distances (pairs, samples): exact below `beyond` m, bounds from below elsewhere (−inf: exact throughout)."""
+    def _distances(self, motion: RobotMotion, beyond: float) -> FloatArray:
+        """Return distances (pairs, samples).
+
+        Exact below `beyond` m, bounds from below elsewhere (−inf: exact throughout).
+        """
         bound = self._bodies.sphere_distances(motion.frames, self._pairs)
         wanted = np.ones(bound.shape, dtype=bool)
         if beyond > -np.inf:
@@ -96,7 +104,7 @@ class Clearance(Constraint):
             still = before[0] - np.einsum('jk,kj->k', moved, self.lever[pair])
             bound[pair, sample] = np.maximum(bound[pair, sample], still)
             wanted = bound < beyond
-        nearest: dict[int, list[tuple]] = {}
+        nearest: dict[int, list[tuple[Any, ...]]] = {}
         self._exact(motion, wanted, bound, beyond, nearest)
         if beyond > -np.inf:
             pair, sample = np.nonzero(wanted)
@@ -106,8 +114,18 @@ class Clearance(Constraint):
         self._last = motion, nearest
         return bound
 
-    def _exact(self, motion: RobotMotion, wanted: NDArray, distances: NDArray, beyond: float, nearest: dict[int, list[tuple]]) -> None:
-        """Fill in the distances that are wanted; keep (sample, point 1, point 2, normal) of every pair where below `beyond`."""
+    def _exact(
+        self,
+        motion: RobotMotion,
+        wanted: BoolArray,
+        distances: FloatArray,
+        beyond: float,
+        nearest: dict[int, list[tuple[Any, ...]]],
+    ) -> None:
+        """Fill in the distances that are wanted.
+
+        Keep (sample, point 1, point 2, normal) of every pair where below `beyond`.
+        """
         robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
         for sample in np.flatnonzero(wanted.any(axis=0)):
             pinocchio.updateGeometryPlacements(robot, self._data, geometry, data, motion.q[:, sample].copy())
@@ -115,13 +133,18 @@ class Clearance(Constraint):
                 result = pinocchio.computeDistance(geometry, data, k)
                 distances[k, sample] = distance = result.min_distance
                 if distance < beyond:
-                    first, second = np.array([result.getNearestPoint1(), result.getNearestPoint2()])  # a copy: they are views
-                    nearest.setdefault(k, []).append((sample, first, second, self._normal(k, distance, second - first, result.normal)))
+                    first, second = np.array(
+                        [result.getNearestPoint1(), result.getNearestPoint2()]
+                    )  # a copy: they are views
+                    nearest.setdefault(k, []).append(
+                        (sample, first, second, self._normal(k, distance, second - first, result.normal))
+                    )
 
-    def _normal(self, pair: int, distance: float, gap: NDArray, given: NDArray) -> NDArray:
+    def _normal(self, pair: int, distance: float, gap: FloatArray, given: FloatArray) -> FloatArray:
         """Return the direction from body 1 to body 2 in which their distance grows.
 
-        It lies between the nearest points, which the library's release 2 does not tell where bodies overlap, nor always the normal.
+        It lies between the nearest points, which the library's release 2 does not tell where bodies overlap, nor always
+        the normal.
         """
         if abs(distance) > TOUCH and np.linalg.norm(gap) > TOUCH:
             return gap / distance
@@ -135,12 +158,13 @@ class Clearance(Constraint):
         # bodies with a common centre: no direction is better than another
         return (centres[1] - centres[0]) / apart if apart > TOUCH else np.zeros(3)
 
-    def slack(self, motion: RobotMotion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> FloatArray:
         """Return the slack (pairs, samples)."""
         return (self._distances(motion, self.clearance + NEAR) - self.clearance) / UNIT
 
-    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
-                  enough: float = np.inf) -> float:
+    def certified(
+        self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
+    ) -> float:
         """Return a slack that the motion has at all times, as for any limit, pair by pair.
 
         What is far apart costs one look in a while.
@@ -153,11 +177,14 @@ class Clearance(Constraint):
         """The robot's joints."""
         return self._robot.chain
 
-    def sphere_distances(self, frames: LinkFrames) -> NDArray:
-        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples), never above the bodies' own."""
+    def sphere_distances(self, frames: LinkFrames) -> FloatArray:
+        """Return the distances of every watched pair's bounding spheres [m], (pairs, samples).
+
+        Never above the bodies' own.
+        """
         return self._bodies.sphere_distances(frames, self._pairs)
 
-    def distances(self, pair: NDArray, q: NDArray) -> NDArray:
+    def distances(self, pair: IntArray, q: FloatArray) -> FloatArray:
         """Return the distance [m] of one watched pair (samples,) at each posture q (joints, samples)."""
         robot, geometry, data = self._robot.pinocchio, self._bodies.geometry, self._geometry_data
         found = np.empty(len(pair))
@@ -166,7 +193,7 @@ class Clearance(Constraint):
             found[sample] = pinocchio.computeDistance(geometry, data, k).min_distance
         return found
 
-    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack: nᵀ(ṗ_2 − ṗ_1) at the nearest points 1 and 2, n from 1 to 2."""
         if self._last is None or self._last[0] is not motion:
             self.slack(motion)
@@ -176,5 +203,7 @@ class Clearance(Constraint):
             points = [np.array([entry[side] for entry in entries]).T for side in (1, 2)]
             push = np.array([entry[3] for entry in entries]).T * (weight[k, samples] / UNIT)
             for body, sign, point in zip(self._pairs[k], (-1.0, 1.0), points, strict=True):
-                for j, gradient in motion.frames.pull_back(self._bodies.joints[body], point, sign * push, samples).items():
+                for j, gradient in motion.frames.pull_back(
+                    self._bodies.joints[body], point, sign * push, samples
+                ).items():
                     sensitivity.q[j, samples] += gradient

@@ -1,20 +1,23 @@
-"""Limits as slacks, at least zero where a motion keeps them, in fractions of the limit: gradients, and bounds over all time.
+"""Limits as slacks, at least zero where a motion keeps them, in fractions of the limit.
+
+Gradients, and bounds over all time.
 
 Every bound: f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) in between.
 """
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.checks import check_range
+from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.limits import MotionLimits
-from joint_dynamics.excitation.load import end_effector_frame, loaded_parameters, parent_joint
+from joint_dynamics.excitation.load import end_effector_frame, parameters_with_payload, parent_joint
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
-from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.excitation.wrench_bounds import point_acceleration, torque_bounds
 from joint_dynamics.robot import RobotModel, StandardParameters
@@ -23,7 +26,10 @@ from joint_dynamics.signals.polynomial import ROUNDING
 
 BLOCK = 1000
 ALLOWED = 1e-9
-"""Share of a limit that does not count as broken: rounding in the last digits of a limit, and of a motion made to meet it."""
+"""Share of a limit that does not count as broken.
+
+Rounding in the last digits of a limit, and of a motion made to meet it.
+"""
 
 
 def wrench_rounding(n: int) -> float:
@@ -33,7 +39,7 @@ def wrench_rounding(n: int) -> float:
     That exceeds the bound by norms by √3 per rotation at most (‖|R|‖ ≤ √3), on the way out and back: 3^n. The motion it
     starts from has errors of its own.
     """
-    return 20 * n * 3.0 ** n * 1.2e-16 + 100 * n * ROUNDING
+    return 20 * n * 3.0**n * 1.2e-16 + 100 * n * ROUNDING
 
 
 class Constraint(ABC):
@@ -51,7 +57,7 @@ class Constraint(ABC):
     tolerance: float = 1e-4
 
     @abstractmethod
-    def slack(self, motion: RobotMotion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> FloatArray:
         """Return the slack (limits, samples), negative where the limit is broken."""
 
     def smallest(self, motion: RobotMotion) -> float:
@@ -59,12 +65,13 @@ class Constraint(ABC):
         return float(self.slack(motion).min(initial=np.inf))
 
     @abstractmethod
-    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
         """Add the gradient of Σ weight · slack; weight (limits, samples), called after `slack` of the same motion."""
 
     @abstractmethod
-    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
-                  enough: float = np.inf) -> float:
+    def certified(
+        self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
+    ) -> float:
         """Return a slack that the motion has at all times of the intervals [begin, end] (N,) [s], each between knots.
 
         No more than `tolerance` below the smallest; enough: a slack beyond which it is not looked for any more
@@ -76,26 +83,42 @@ class SmoothConstraint(Constraint):
     """A limit on what has a second derivative between two knots."""
 
     @abstractmethod
-    def at_ends(self, motion: RobotMotion) -> NDArray:
+    def at_ends(self, motion: RobotMotion) -> FloatArray:
         """Return what `over` needs of a motion at the ends of intervals, (values, samples)."""
 
     @abstractmethod
-    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
-             last: NDArray) -> tuple[NDArray, NDArray]:
-        """Return a lower bound of the slack over each interval [begin, end] (N,), and the smallest at its ends, (N,) each.
+    def over(
+        self,
+        model: RobotModel,
+        trajectory: Trajectory,
+        begin: FloatArray,
+        end: FloatArray,
+        first: FloatArray,
+        last: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a lower bound of the slack over each interval [begin, end] (N,).
 
-        first, last: `at_ends` of the motion at begin and at end.
+        The smallest at its ends, (N,) each.
+
+        Parameters
+        ----------
+        first, last
+            `at_ends` of the motion at begin and at end.
         """
 
-    def certified(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray,
-                  enough: float = np.inf) -> float:
+    def certified(
+        self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
+    ) -> float:
         """Return a slack that the motion has at all times, see `Constraint`."""
-        def values(t: NDArray, inside: NDArray) -> NDArray:
+
+        def values(t: FloatArray, inside: FloatArray) -> FloatArray:
             parts = [slice(k, k + BLOCK) for k in range(0, len(t), BLOCK)]
             ends = [self.at_ends(RobotMotion(model, *trajectory.one_sided(t[part], inside[part]))) for part in parts]
             return np.concatenate(ends, axis=1)
 
-        def lowest(begin: NDArray, end: NDArray, first: NDArray, last: NDArray) -> tuple[NDArray, NDArray]:
+        def lowest(
+            begin: FloatArray, end: FloatArray, first: FloatArray, last: FloatArray
+        ) -> tuple[FloatArray, FloatArray]:
             return self.over(model, trajectory, begin, end, first, last)
 
         tolerance, allowed = self.tolerance / self.scale, ALLOWED / self.scale
@@ -103,24 +126,34 @@ class SmoothConstraint(Constraint):
 
 
 class JointBound(SmoothConstraint):
-    """Position, speed or acceleration of every joint within lower … upper: slack = 1 − |value − middle| / half range."""
+    """Position, speed or acceleration of every joint within lower … upper.
 
-    def __init__(self, kind: str, quantity: str, lower: NDArray, upper: NDArray):
+    Slack = 1 − |value − middle| / half range.
+    """
+
+    def __init__(self, kind: str, quantity: str, lower: FloatArray, upper: FloatArray):
         self.kind = kind
         self._quantity = quantity
         self._middle = (lower + upper)[:, None] / 2
         self._half = (upper - lower)[:, None] / 2
 
-    def slack(self, motion: RobotMotion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> FloatArray:
         """Return the slack (joints, samples)."""
         return 1 - np.abs(getattr(motion, self._quantity) - self._middle) / self._half
 
-    def at_ends(self, motion: RobotMotion) -> NDArray:
+    def at_ends(self, motion: RobotMotion) -> FloatArray:
         """Return the values themselves."""
         return np.asarray(getattr(motion, self._quantity))
 
-    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
-             last: NDArray) -> tuple[NDArray, NDArray]:
+    def over(
+        self,
+        model: RobotModel,
+        trajectory: Trajectory,
+        begin: FloatArray,
+        end: FloatArray,
+        first: FloatArray,
+        last: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the bound by the second derivative of q, q̇ or q̈."""
         d = ('q', 'dq', 'ddq').index(self._quantity)
         # (q^(d))″/2! = (d + 2)!/2! times the Taylor coefficient
@@ -130,7 +163,7 @@ class JointBound(SmoothConstraint):
         beyond = (end - begin) ** 2 / 4 * bend + allowance
         return (1 - (furthest + beyond) / self._half).min(axis=0), (1 - furthest / self._half).min(axis=0)
 
-    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
         """Add −weight · sign(value − middle) / half range."""
         gradient = getattr(sensitivity, self._quantity)
         gradient -= weight * np.sign(getattr(motion, self._quantity) - self._middle) / self._half
@@ -144,7 +177,7 @@ class TorqueBound(SmoothConstraint):
 
     kind = 'torque'
 
-    def __init__(self, parameters: NDArray, limit: NDArray):
+    def __init__(self, parameters: FloatArray, limit: FloatArray):
         self._parameters = parameters
         self._limit = limit[:, None]
         n = len(limit)
@@ -154,28 +187,38 @@ class TorqueBound(SmoothConstraint):
         smooth.coulomb[:], smooth.coupled[2::3] = 0.0, 0.0
         self._smooth = smooth.values
 
-    def torque(self, motion: RobotMotion) -> NDArray:
+    def torque(self, motion: RobotMotion) -> FloatArray:
         """Return the torque (joints, samples) [N·m]."""
         return np.matmul(self._parameters, motion.regressor.rows)
 
-    def slack(self, motion: RobotMotion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> FloatArray:
         """Return the slack (joints, samples)."""
-        rest = np.abs(self._coulomb[:len(self._limit)]) * (motion.dq == 0.0)
+        rest = np.abs(self._coulomb[: len(self._limit)]) * (motion.dq == 0.0)
         return 1 - (np.abs(self.torque(motion)) + rest) / self._limit
 
-    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
         """Add the gradient with respect to the regressor."""
         torque_bar = -weight * np.sign(self.torque(motion)) / self._limit
         rows = sensitivity.rows
         rows += self._parameters[None, :, None] * torque_bar[:, None, :]
 
-    def at_ends(self, motion: RobotMotion) -> NDArray:
+    def at_ends(self, motion: RobotMotion) -> FloatArray:
         """Return the torque without Coulomb friction, and the speeds of the joints."""
         return np.concatenate([np.matmul(self._smooth, motion.regressor.rows), motion.dq])
 
-    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
-             last: NDArray) -> tuple[NDArray, NDArray]:
-        """Return the bound by the torque's second derivative; Coulomb friction has the speed's sign where that is certain."""
+    def over(
+        self,
+        model: RobotModel,
+        trajectory: Trajectory,
+        begin: FloatArray,
+        end: FloatArray,
+        first: FloatArray,
+        last: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the bound by the torque's second derivative.
+
+        Coulomb friction has the speed's sign where that is certain.
+        """
         n, square = model.n, (end - begin) ** 2 / 4
         q = trajectory.majorants(begin, end)
         bound = torque_bounds(model.chain, self._parameters, q)
@@ -185,8 +228,8 @@ class TorqueBound(SmoothConstraint):
         size = bound[0] + share.T @ (rotor * (share @ (2 * q[2])) + viscous * (share @ q[1])) + offset
         beyond = square * bound[2] + wrench_rounding(model.n) * size
         speeds = matrix @ first[n:], matrix @ last[n:]
-        doubt = share @ (3 * square * q[3] + ROUNDING * trajectory.magnitude()[1][:, None])
-        forward, back = np.minimum(*speeds) > doubt, np.maximum(*speeds) < -doubt
+        rounding = share @ (3 * square * q[3] + ROUNDING * trajectory.magnitude()[1][:, None])
+        forward, back = np.minimum(*speeds) > rounding, np.maximum(*speeds) < -rounding
         sign, open_sign = forward.astype(float) - back, ~(forward | back)
         known = matrix.T @ (self._coulomb * sign)
         unknown = share.T @ (np.abs(self._coulomb) * open_sign)
@@ -197,8 +240,11 @@ class TorqueBound(SmoothConstraint):
         met = np.where(unknown > 0, met, worst)
         return (1 - (worst + unknown + beyond) / self._limit).min(axis=0), (1 - met / self._limit).min(axis=0)
 
-    def _drives(self, model: RobotModel) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return drive speeds per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets (n, 1)."""
+    def _drives(self, model: RobotModel) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return drive speeds per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets.
+
+        n, 1.
+        """
         own = StandardParameters(np.abs(self._parameters), model.n)
         matrix, rotor, viscous = np.eye(model.n), own.rotor_inertia, own.viscous
         if model.coupling is not None:
@@ -209,24 +255,33 @@ class TorqueBound(SmoothConstraint):
 
 
 class EndEffectorBound(SmoothConstraint):
-    """Distance from the base's z axis (`radius`) or height along it (`height`) of the end-effector within lower … upper [m].
+    """Distance from the base's z axis (`radius`) or height along it (`height`), kept within lower … upper [m].
+
+    Of the end-effector.
 
     The slack is in fractions of half the range, or of the arm's reach where one side is open.
     """
 
-    def __init__(self, kind: str, bounds: tuple[float, float], link: int, offset: NDArray, reach: float):
+    def __init__(self, kind: str, bounds: tuple[float, float], link: int, offset: FloatArray, reach: float):
         self.kind = kind
         self._lower, self._upper = bounds
         self._link, self._offset = link, offset
         self._reach = reach
         self._unit = (self._upper - self._lower) / 2 if np.isfinite(self._upper - self._lower) else reach
 
-    def at_ends(self, motion: RobotMotion) -> NDArray:
+    def at_ends(self, motion: RobotMotion) -> FloatArray:
         """Return the place of the end-effector."""
         return motion.frames.point(self._link, self._offset)
 
-    def over(self, model: RobotModel, trajectory: Trajectory, begin: NDArray, end: NDArray, first: NDArray,
-             last: NDArray) -> tuple[NDArray, NDArray]:
+    def over(
+        self,
+        model: RobotModel,
+        trajectory: Trajectory,
+        begin: FloatArray,
+        end: FloatArray,
+        first: FloatArray,
+        last: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the bound by the acceleration of the end-effector.
 
         It is within h²/8 sup|p̈| of the straight line between the ends.
@@ -240,25 +295,25 @@ class EndEffectorBound(SmoothConstraint):
         else:
             a, b = first[:2], last[:2]
             ends = np.array([np.hypot(*a), np.hypot(*b)])
-            way = b - a
-            length = (way ** 2).sum(axis=0)
-            share = np.clip(-(a * way).sum(axis=0) / np.where(length > 0, length, 1.0), 0.0, 1.0)
-            nearest = np.hypot(*(a + share * way))
+            segment = b - a
+            length = (segment**2).sum(axis=0)
+            share = np.clip(-(a * segment).sum(axis=0) / np.where(length > 0, length, 1.0), 0.0, 1.0)
+            nearest = np.hypot(*(a + share * segment))
         # the distance from an axis is convex: on the line it is greatest at an end
         lower = np.minimum(nearest - self._lower, self._upper - ends.max(axis=0)) - beyond
         met = np.minimum(ends - self._lower, self._upper - ends).min(axis=0)
         return lower / self._unit, met / self._unit
 
-    def _value(self, motion: RobotMotion) -> tuple[NDArray, NDArray]:
+    def _value(self, motion: RobotMotion) -> tuple[FloatArray, FloatArray]:
         point = motion.frames.point(self._link, self._offset)
         return point, point[2] if self.kind == 'height' else np.hypot(point[0], point[1])
 
-    def slack(self, motion: RobotMotion) -> NDArray:
+    def slack(self, motion: RobotMotion) -> FloatArray:
         """Return the slack (1, samples)."""
         _, value = self._value(motion)
         return np.minimum(value - self._lower, self._upper - value)[None] / self._unit
 
-    def pull_back(self, motion: RobotMotion, weight: NDArray, sensitivity: Sensitivity) -> None:
+    def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
         """Add the gradient with respect to q."""
         point, value = self._value(motion)
         by_value = weight[0] / self._unit * np.where(value - self._lower < self._upper - value, 1.0, -1.0)
@@ -277,14 +332,17 @@ def reach(model: RobotModel) -> float:
 
 
 def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constraint]:
-    """Return every limit the settings ask for except collisions; raise JointDynamicsError for one that cannot be given."""
+    """Return every limit the settings ask for except collisions.
+
+    Raise JointDynamicsError for one that cannot be given.
+    """
     limits = MotionLimits.of(model, settings)
     found: list[Constraint] = [
         JointBound('position', 'q', limits.lower, limits.upper),
         JointBound('velocity', 'dq', -limits.velocity, limits.velocity),
         JointBound('acceleration', 'ddq', -limits.acceleration, limits.acceleration),
     ]
-    parameters = loaded_parameters(model, settings)
+    parameters = parameters_with_payload(model, settings)
     if limits.torque is not None:
         assert parameters is not None  # MotionLimits refuses a torque limit without
         found.append(TorqueBound(parameters, limits.torque))
@@ -295,6 +353,18 @@ def make_constraints(model: RobotModel, settings: LimitSettings) -> list[Constra
         for kind in ('radius', 'height'):
             bounds = getattr(settings, kind)
             if bounds is not None:
-                found.append(EndEffectorBound(kind, check_range(bounds, f'limits.{kind}'), parent_joint(frame) - 1,
-                                              np.array(frame.placement.translation), reach(model)))
+                found.append(
+                    EndEffectorBound(
+                        kind,
+                        _bounds(bounds),
+                        parent_joint(frame) - 1,
+                        np.array(frame.placement.translation),
+                        reach(model),
+                    )
+                )
     return found
+
+
+def _bounds(given: Sequence[float | None]) -> tuple[float, float]:
+    lower, upper = given
+    return -np.inf if lower is None else lower, np.inf if upper is None else upper

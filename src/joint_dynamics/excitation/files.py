@@ -1,4 +1,8 @@
-"""Trajectories as text: CSV, a ROS `trajectory_msgs/JointTrajectory` in YAML, and the coefficients in `summary.json`."""
+"""Trajectories as text: CSV, a ROS `trajectory_msgs/JointTrajectory` in YAML.
+
+The coefficients in `summary.json`.
+"""
+
 from __future__ import annotations
 
 import sys
@@ -16,13 +20,16 @@ from joint_dynamics.excitation.sequence import SampledTrajectory
 from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 
 #: Of a trajectory's file, bytes and values: ten minutes of seven joints at 500 Hz, with some room.
-MAX_BYTES, MAX_NODES = 256 * 1024 ** 2, 20_000_000
+MAX_BYTES, MAX_NODES = 256 * 1024**2, 20_000_000
 #: Longest motion [s].
 MAX_DURATION = 86_400.0
 
 
 def to_csv(samples: MotionSamples) -> str:
-    """Return CSV with columns time [s], q<k> [rad], dq<k> [rad/s], ddq<k> [rad/s²], k = 1…n in the robot's joint order."""
+    """Return CSV with columns time [s], q<k> [rad], dq<k> [rad/s], ddq<k> [rad/s²].
+
+    k = 1…n in the robot's joint order.
+    """
     n = samples.q.shape[1]
     names = ['time', *(f'{kind}{k}' for kind in ('q', 'dq', 'ddq') for k in range(1, n + 1))]
     table = np.column_stack([samples.time, samples.q, samples.dq, samples.ddq])
@@ -30,9 +37,14 @@ def to_csv(samples: MotionSamples) -> str:
 
 
 def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
-    """Return a `trajectory_msgs/JointTrajectory` in YAML, as `ros2 topic pub` takes it; its stamp is zero: start on arrival."""
+    """Return a `trajectory_msgs/JointTrajectory` in YAML, as `ros2 topic pub` takes it.
+
+    Its stamp is zero: start on arrival.
+    """
     # the library quotes what YAML would read as something else than text: on, 1e3, a name with a comma
-    names = yaml.safe_dump(list(trajectory.joint_names), default_flow_style=True, allow_unicode=True, width=sys.maxsize).strip()
+    names = yaml.safe_dump(
+        list(trajectory.joint_names), default_flow_style=True, allow_unicode=True, width=sys.maxsize
+    ).strip()
     lines = ['header:', '  stamp: {sec: 0, nanosec: 0}', "  frame_id: ''", f'joint_names: {names}', 'points:']
 
     def row(values: Any) -> str:
@@ -40,8 +52,13 @@ def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
 
     for time, q, dq, ddq in zip(samples.time, samples.q, samples.dq, samples.ddq, strict=True):
         sec, nanosec = seconds_and_nanoseconds(time)
-        lines += [f'- positions: {row(q)}', f'  velocities: {row(dq)}', f'  accelerations: {row(ddq)}', '  effort: []',
-                  f'  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}']
+        lines += [
+            f'- positions: {row(q)}',
+            f'  velocities: {row(dq)}',
+            f'  accelerations: {row(ddq)}',
+            '  effort: []',
+            f'  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}',
+        ]
     return '\n'.join(lines) + '\n'
 
 
@@ -52,25 +69,38 @@ def _decimal(value: float) -> float:
 def seconds_and_nanoseconds(time: float) -> tuple[int, int]:
     """Split a time [s] as `builtin_interfaces/Duration` has it."""
     total = round(float(time) * 1e9)
-    return total // 10 ** 9, total % 10 ** 9
+    return total // 10**9, total % 10**9
 
 
 def coefficients(trajectory: FourierTrajectory) -> dict[str, Any]:
     """Return a Fourier series as plain numbers, from which `load_trajectory` makes it again."""
     basis = trajectory.basis
-    return {'joint_names': list(trajectory.joint_names), 'period': basis.period, 'harmonics': basis.harmonics, 'repeats': basis.repeats,
-            'ramp': basis.ramp, 'posture': None if trajectory.given_posture is None else trajectory.given_posture.tolist(),
-            'coefficients': trajectory.coefficients.tolist()}
+    return {
+        'joint_names': list(trajectory.joint_names),
+        'period': basis.period,
+        'harmonics': basis.harmonics,
+        'repeats': basis.repeats,
+        'ramp': basis.ramp,
+        'posture': None if trajectory.given_posture is None else trajectory.given_posture.tolist(),
+        'coefficients': trajectory.coefficients.tolist(),
+    }
 
 
 def load_trajectory(path: str | Path) -> Trajectory:
     """Read a motion: the coefficients in a `summary.json` of `excite`, or the points of a JointTrajectory in YAML.
 
-    Raises JointDynamicsError that tells what was expected.
+    Raises
+    ------
+    JointDynamicsError
+        One that tells what was expected.
     """
     what = f'trajectory {path}'
     text = read_text(path, what, MAX_BYTES)
-    document = parse_json(text, what, MAX_BYTES) if text.lstrip().startswith('{') else parse_yaml(text, what, MAX_BYTES, MAX_NODES)
+    document = (
+        parse_json(text, what, MAX_BYTES)
+        if text.lstrip().startswith('{')
+        else parse_yaml(text, what, MAX_BYTES, MAX_NODES)
+    )
     try:
         if isinstance(document, Mapping) and isinstance(document.get('trajectory'), Mapping):
             return _from_coefficients(document['trajectory'])
@@ -78,22 +108,43 @@ def load_trajectory(path: str | Path) -> Trajectory:
             return _from_points(document)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise JointDynamicsError(f'trajectory {path}: expected all fields of a trajectory, found: {error}') from None
-    raise JointDynamicsError(f'trajectory {path}: expected summary.json of a Fourier excitation, or a JointTrajectory in YAML')
+    raise JointDynamicsError(
+        f'trajectory {path}: expected summary.json of a Fourier excitation, or a JointTrajectory in YAML'
+    )
 
 
 def _joint_names(document: Mapping[str, Any]) -> list[str]:
     names = document['joint_names']
-    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+    if (
+        not isinstance(names, list)
+        or not names
+        or not all(isinstance(name, str) for name in names)
+        or len(set(names)) != len(names)
+    ):
         raise ValueError(f'joint_names {str(names)[:80]}')
     return names
 
 
 def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
     names, posture = _joint_names(document), document['posture']
-    basis = FourierBasis(float(document['period']), int(document['harmonics']), int(document['repeats']), float(document['ramp']),
-                         posture is None)
-    if not (basis.harmonics >= 1 and basis.repeats >= 1 and basis.period > 0 and basis.ramp > 0 and basis.duration <= MAX_DURATION):
-        raise ValueError(f'period {basis.period:g} s, harmonics {basis.harmonics:d}, repeats {basis.repeats:d}, ramp {basis.ramp:g} s')
+    basis = FourierBasis(
+        float(document['period']),
+        int(document['harmonics']),
+        int(document['repeats']),
+        float(document['ramp']),
+        posture is None,
+    )
+    if not (
+        basis.harmonics >= 1
+        and basis.repeats >= 1
+        and basis.period > 0
+        and basis.ramp > 0
+        and basis.duration <= MAX_DURATION
+    ):
+        raise ValueError(
+            f'period {basis.period:g} s, harmonics {basis.harmonics:d}, repeats {basis.repeats:d}, ramp'
+            f' {basis.ramp:g} s'
+        )
     values = np.array(document['coefficients'], dtype=float)
     if values.shape != (len(names), basis.count) or not np.all(np.isfinite(values)):
         raise ValueError(f'coefficients of shape {values.shape}')

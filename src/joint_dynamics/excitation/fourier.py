@@ -1,9 +1,10 @@
 """Fourier series with ramps [L eq 20]: every state is linear in the coefficients, the ramps included.
 
-q(t) = (1 − s(t)) q_rest + s(t) [q_0 + Σ_k a_k sin k ω(t − t_r) + b_k cos k ω(t − t_r)], where s rises from 0 to 1 over the ramp t_r, stays there
-for the periods and falls again: 10 x³ − 15 x⁴ + 6 x⁵, so that speed and acceleration begin and end at zero. With no posture
-given the motion rests at the series' own mean, q_rest = q_0.
+q(t) = (1 − s(t)) q_rest + s(t) [q_0 + Σ_k a_k sin k ω(t − t_r) + b_k cos k ω(t − t_r)], where s rises from 0 to 1 over
+the ramp t_r, stays there for the periods and falls again: 10 x³ − 15 x⁴ + 6 x⁵, so that speed and acceleration begin
+and end at zero. With no posture given the motion rests at the series' own mean, q_rest = q_0.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.majorants import product, spread
 from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
 from joint_dynamics.signals.polynomial import STEP_PEAKS, smooth_step
@@ -22,7 +23,10 @@ from joint_dynamics.signals.polynomial import STEP_PEAKS, smooth_step
 class FourierBasis:
     """The time functions of a series: `period` [s], `harmonics`, `repeats` of the period, `ramp` [s] at each end.
 
-    `free_posture`: whether the motion rests at the series' mean (then the first coefficient is the posture itself).
+    Attributes
+    ----------
+    free_posture
+        whether the motion rests at the series' mean (then the first coefficient is the posture itself).
     """
 
     period: float
@@ -41,8 +45,11 @@ class FourierBasis:
         """Number of coefficients per joint: the mean, then a_1 … a_K, b_1 … b_K."""
         return 1 + 2 * self.harmonics
 
-    def functions(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return the functions and their two derivatives, (count, samples) each, and the share of the given posture, (3, samples)."""
+    def functions(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the functions and their two derivatives, (count, samples) each.
+
+        The share of the given posture, (3, samples).
+        """
         w = 2 * np.pi / self.period * np.arange(1, self.harmonics + 1)[:, None]
         phase = w * (t - self.ramp)
         sine, cosine = np.sin(phase), np.cos(phase)
@@ -53,24 +60,28 @@ class FourierBasis:
         one = np.ones((1, len(t)))
         mean = (one, 0 * one, 0 * one) if self.free_posture else (s[None], ds[None], dds[None])
         rest = np.zeros((3, len(t))) if self.free_posture else np.array([1 - s, -ds, -dds])
-        return (np.concatenate([mean[0], s * wave]), np.concatenate([mean[1], ds * wave + s * slope]),
-                np.concatenate([mean[2], dds * wave + 2 * ds * slope + s * bend]), rest)
+        return (
+            np.concatenate([mean[0], s * wave]),
+            np.concatenate([mean[1], ds * wave + s * slope]),
+            np.concatenate([mean[2], dds * wave + 2 * ds * slope + s * bend]),
+            rest,
+        )
 
-    def envelope_taylor(self, t: NDArray) -> NDArray:
+    def envelope_taylor(self, t: FloatArray) -> FloatArray:
         """Return the first Taylor coefficients of s at t, (ORDERS + 1, samples), on the ramps and between them."""
         rising = t < self.duration / 2
         x = np.clip(np.where(rising, t, self.duration - t) / self.ramp, 0.0, 1.0)
         s, ds, dds = smooth_step(x)
-        found = np.array([s, ds, dds / 2, 10 - 60 * x + 60 * x ** 2, 30 * x - 15, np.full_like(x, 6.0)])
+        found = np.array([s, ds, dds / 2, 10 - 60 * x + 60 * x**2, 30 * x - 15, np.full_like(x, 6.0)])
         order = np.arange(1, ORDERS + 1)[:, None]
         found[1:] *= np.where(x < 1, (np.where(rising, 1.0, -1.0) / self.ramp) ** order, 0.0)
         return found
 
-    def _envelope(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def _envelope(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         rising = t < self.duration / 2
         x = np.clip(np.where(rising, t, self.duration - t) / self.ramp, 0.0, 1.0)
         s, ds, dds = smooth_step(x)
-        return s, np.where(rising, ds, -ds) / self.ramp, dds / self.ramp ** 2
+        return s, np.where(rising, ds, -ds) / self.ramp, dds / self.ramp**2
 
 
 class FourierTrajectory(Trajectory):
@@ -83,7 +94,13 @@ class FourierTrajectory(Trajectory):
 
     """
 
-    def __init__(self, joint_names: Sequence[str], basis: FourierBasis, coefficients: NDArray, posture: NDArray | None = None):
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        basis: FourierBasis,
+        coefficients: FloatArray,
+        posture: FloatArray | None = None,
+    ):
         self.joint_names = tuple(joint_names)
         self.basis = basis
         self.coefficients = np.array(coefficients, dtype=float)
@@ -91,25 +108,28 @@ class FourierTrajectory(Trajectory):
         self.duration = basis.duration
 
     @property
-    def posture(self) -> NDArray:
+    def posture(self) -> FloatArray:
         """Posture at rest (n,) [rad]."""
         return self.coefficients[:, 0].copy() if self.given_posture is None else self.given_posture.copy()
 
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each."""
         *functions, rest = self.basis.functions(t)
         q, dq, ddq = (self.coefficients @ function for function in functions)
         if self.given_posture is None:
             return q, dq, ddq
-        return (q + self.given_posture[:, None] * rest[0], dq + self.given_posture[:, None] * rest[1],
-                ddq + self.given_posture[:, None] * rest[2])
+        return (
+            q + self.given_posture[:, None] * rest[0],
+            dq + self.given_posture[:, None] * rest[1],
+            ddq + self.given_posture[:, None] * rest[2],
+        )
 
     @property
-    def knots(self) -> NDArray:
+    def knots(self) -> FloatArray:
         """Begin and end of the ramps."""
         return np.array([0.0, self.basis.ramp, self.duration - self.basis.ramp, self.duration])
 
-    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
 
         Taylor's polynomial about the middle, and a bound of what is left.
@@ -119,23 +139,27 @@ class FourierTrajectory(Trajectory):
         harmonics = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
         phase = harmonics[:, None] * (middle - basis.ramp)
         turning = (np.sin(phase), np.cos(phase), -np.sin(phase), -np.cos(phase))
-        a, b = self.coefficients[:, 1:1 + basis.harmonics], self.coefficients[:, 1 + basis.harmonics:]
-        wave = np.array([((a * harmonics ** k) @ turning[k % 4] + (b * harmonics ** k) @ turning[(k + 1) % 4]) / factorial(k)
-                         for k in range(ORDERS + 1)])
+        a, b = self.coefficients[:, 1 : 1 + basis.harmonics], self.coefficients[:, 1 + basis.harmonics :]
+        wave = np.array(
+            [
+                ((a * harmonics**k) @ turning[k % 4] + (b * harmonics**k) @ turning[(k + 1) % 4]) / factorial(k)
+                for k in range(ORDERS + 1)
+            ]
+        )
         wave[0] += offset[:, None]
         # |a sin + b cos| ≤ hypot(a, b), whatever the phase
-        size = np.array([np.hypot(a, b) @ harmonics ** k / factorial(k) for k in range(ORDERS + 2)])
+        size = np.array([np.hypot(a, b) @ harmonics**k / factorial(k) for k in range(ORDERS + 2)])
         size[0] += np.abs(offset)
         s = basis.envelope_taylor(middle)
         q = product(s[:, None, :], wave)
         q[0] += self.posture[:, None]
         on_ramp = (middle < basis.ramp) | (middle > self.duration - basis.ramp)
-        steps = np.array([peak / factorial(k) / basis.ramp ** k for k, peak in enumerate(STEP_PEAKS)])
+        steps = np.array([peak / factorial(k) / basis.ramp**k for k, peak in enumerate(STEP_PEAKS)])
         ramped = sum(steps[k] * size[ORDERS + 1 - k] for k in range(len(steps)))
         left = np.where(on_ramp, ramped[:, None], size[ORDERS + 1][:, None])
         return spread(np.concatenate([np.abs(q), left[None]]), (end - begin) / 2, ORDERS)
 
-    def magnitude(self) -> NDArray:
+    def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints), with the rounding of the phases."""
         basis = self.basis
         harmonics = 2 * np.pi / basis.period * np.arange(1, basis.harmonics + 1)
@@ -144,11 +168,11 @@ class FourierTrajectory(Trajectory):
         amplitude = np.abs(self.coefficients[:, 1:]) * np.tile(1 + harmonics * self.duration, 2)
         size = [amplitude @ np.tile(harmonics, 2) ** k for k in range(3)]
         size[0] = size[0] + np.abs(self.coefficients[:, 0]) + np.abs(self.posture)
-        steps = [peak / basis.ramp ** k for k, peak in enumerate(STEP_PEAKS[:3])]
+        steps = [peak / basis.ramp**k for k, peak in enumerate(STEP_PEAKS[:3])]
         size[0] = size[0] + np.abs(self.posture)
         return np.array([size[0], size[1] + steps[1] * size[0], size[2] + 2 * steps[1] * size[1] + steps[2] * size[0]])
 
-    def once(self) -> FourierTrajectory:
+    def without_repetition(self) -> FourierTrajectory:
         """Return the motion with one period between its ramps."""
         return self.repeated(1)
 

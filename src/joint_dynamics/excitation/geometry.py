@@ -1,4 +1,5 @@
 """Collision bodies of a URDF in the joints of a model, and the pairs of them whose distance is worth watching."""
+
 from __future__ import annotations
 
 import os
@@ -9,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import parent_joint
-from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.robot import RobotModel
 
 try:
@@ -29,7 +30,9 @@ FLOOR = 'floor'
 
 def package_dirs(given: Sequence[str]) -> list[str]:
     """Return where `package://` is looked up: what the user gave, then the share folders of the ROS installation."""
-    shares = [str(Path(prefix) / 'share') for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if prefix]
+    shares = [
+        str(Path(prefix) / 'share') for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if prefix
+    ]
     return [*given, *shares, *[path for path in os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep) if path]]
 
 
@@ -45,7 +48,8 @@ class CollisionBodies:
 
     Attributes
     ----------
-    geometry: pinocchio geometry model without pairs. links: the name of every body's link (the last one `floor`, if there is one).
+    geometry: pinocchio geometry model without pairs. links: the name of every body's link (the last one `floor`, if
+    there is one).
     joints: per body the joint that moves it, −1 for what stands still.
 
     """
@@ -54,47 +58,66 @@ class CollisionBodies:
         assert model.urdf is not None
         full = pinocchio.buildModelFromXML(model.urdf)
         try:
-            source = pinocchio.buildGeomFromUrdfString(full, model.urdf, pinocchio.GeometryType.COLLISION,
-                                                       package_dirs=package_dirs(settings.package_dirs))
+            source = pinocchio.buildGeomFromUrdfString(
+                full, model.urdf, pinocchio.GeometryType.COLLISION, package_dirs=package_dirs(settings.package_dirs)
+            )
         except (ValueError, RuntimeError) as error:
-            raise JointDynamicsError(f'limits.clearance: expected collision geometry that can be read, found: {str(error).splitlines()[0]} '
-                                     '(give limits.package_dirs, or clearance: null)') from None
+            raise JointDynamicsError(
+                f'limits.clearance: expected collision geometry that can be read, found: {str(error).splitlines()[0]} '
+                '(give limits.package_dirs, or clearance: null)'
+            ) from None
         self.geometry = pinocchio.GeometryModel()
         self.links: list[str] = []
         self.joints: list[int] = []
-        self._centre: list[NDArray] = []
+        self._centre: list[FloatArray] = []
         self._radius: list[float] = []
         self._floor = settings.floor
         for body in source.geometryObjects:
-            # the joints kept in `model` may be fewer: a body keeps its place in its link's frame, which both models have
+            # the joints kept in `model` may be fewer: a body keeps its place in its link's frame, which both models
+            # have
             link = full.frames[body.parentFrame]
             frame = model.pinocchio.frames[model.pinocchio.getFrameId(link.name, pinocchio.FrameType.BODY)]
-            self._add(link.name, parent_joint(frame), frame.placement * link.placement.actInv(body.placement), _convex(body.geometry))
+            self._add(
+                link.name,
+                parent_joint(frame),
+                frame.placement * link.placement.actInv(body.placement),
+                _convex(body.geometry),
+            )
         if settings.floor is not None:
             half_space = coal.Halfspace(np.array([0.0, 0.0, 1.0]), float(settings.floor))
             self._add(FLOOR, 0, pinocchio.SE3.Identity(), half_space)
 
     def _add(self, link: str, joint: int, placement: pinocchio.SE3, shape: Any) -> None:
         # by keyword: the order changed with pinocchio 3
-        self.geometry.addGeometryObject(pinocchio.GeometryObject(name=f'{len(self.links)} {link}', parent_joint=joint, placement=placement,
-                                                                 collision_geometry=shape))
+        self.geometry.addGeometryObject(
+            pinocchio.GeometryObject(
+                name=f'{len(self.links)} {link}', parent_joint=joint, placement=placement, collision_geometry=shape
+            )
+        )
         self.links.append(link)
         self.joints.append(joint - 1)
         shape.computeLocalAABB()
         self._centre.append(placement.act(np.asarray(shape.aabb_center)) if link != FLOOR else placement.translation)
         self._radius.append(shape.aabb_radius if link != FLOOR else 0.0)
 
-    def sphere_distances(self, frames: LinkFrames, pairs: Sequence[tuple[int, int]]) -> NDArray:
-        """Return the distances of the bounding spheres [m], (pairs, samples), which the bodies' own never fall below."""
+    def sphere_distances(self, frames: LinkFrames, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+        """Return the distances of the bounding spheres [m], (pairs, samples).
+
+        The bodies' own distances never fall below them.
+        """
         centres = [frames.point(joint, centre) for joint, centre in zip(self.joints, self._centre, strict=True)]
         found = np.empty((len(pairs), frames.origin[0].shape[1]))
         for row, (i, k) in zip(found, pairs, strict=True):
-            apart = centres[i][2] - self._floor if self.links[k] == FLOOR else np.sqrt(((centres[i] - centres[k]) ** 2).sum(axis=0))
+            apart = (
+                centres[i][2] - self._floor
+                if self.links[k] == FLOOR
+                else np.sqrt(((centres[i] - centres[k]) ** 2).sum(axis=0))
+            )
             np.subtract(apart, self._radius[i] + self._radius[k], out=row)
         return found
 
-    def levers(self, model: RobotModel, pair: tuple[int, int], limits: MotionLimits) -> NDArray:
-        """Return bounds (n,) of how much the distance of a pair can change per unit of every joint's motion [m/rad, m/m]."""
+    def levers(self, model: RobotModel, pair: tuple[int, int], limits: MotionLimits) -> FloatArray:
+        """Return bounds (n,) of the change of a pair's distance per unit of every joint's motion [m/rad, m/m]."""
         chain = model.chain
         slide = np.where(chain.prismatic, np.maximum(np.abs(limits.lower), np.abs(limits.upper)), 0.0)
         paths = []
@@ -114,20 +137,29 @@ class CollisionBodies:
         return found
 
     def pairs(self, model: RobotModel, ignored: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-        """Return the pairs of bodies that can move against each other, without neighbours in the chain and without `ignored` links.
+        """Return the pairs of bodies that can move against each other.
 
-        Raises JointDynamicsError for an unknown link in `ignored`.
+        Without neighbours in the chain and without `ignored` links.
+
+        Raises
+        ------
+        JointDynamicsError
+            For an unknown link in `ignored`.
         """
-        unknown = sorted({name for pair in ignored for name in pair} - set(self.links))
+        unknown = sorted({name for pair in ignored for name in pair} - set(self.links), key=str)
         if unknown:
-            raise JointDynamicsError(f'limits.ignored_pairs: expected links with collision geometry ({", ".join(dict.fromkeys(self.links))}), '
-                                     f'found {", ".join(unknown)}')
+            raise JointDynamicsError(
+                'limits.ignored_pairs: expected links with collision geometry'
+                f' ({", ".join(dict.fromkeys(self.links))}), found {", ".join(unknown)}'
+            )
         skip = {frozenset(pair) for pair in ignored}
         found = []
         for i in range(len(self.links)):
             for k in range(i + 1, len(self.links)):
                 a, b = self.joints[i], self.joints[k]
-                neighbours = a == b or (a >= 0 and model.chain.parent[a] == b) or (b >= 0 and model.chain.parent[b] == a)
+                neighbours = (
+                    a == b or (a >= 0 and model.chain.parent[a] == b) or (b >= 0 and model.chain.parent[b] == a)
+                )
                 # the first link turns on its base, but a floor is not its base
                 if FLOOR in (self.links[i], self.links[k]):
                     neighbours = a == b

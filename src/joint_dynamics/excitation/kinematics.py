@@ -1,9 +1,10 @@
 """Where the links are: positions of points along a motion, and the way their gradients go back to the joints."""
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.link_motion import JointPlacements, cross, dot, turn
 
@@ -13,17 +14,18 @@ class LinkFrames:
 
     Attributes
     ----------
-    rotation: list of (3, 3, samples), origin: list of (3, samples) [m], axis: list of (3, samples), all in the base frame.
+    rotation: list of (3, 3, samples), origin: list of (3, samples) [m], axis: list of (3, samples), all in the base
+    frame.
     path: per link the joints that move it.
 
     """
 
-    def __init__(self, chain: Chain, q: NDArray, placements: JointPlacements | None = None):
+    def __init__(self, chain: Chain, q: FloatArray, placements: JointPlacements | None = None):
         placements = placements or JointPlacements(chain, q)
         self._chain = chain
-        self.rotation: list[NDArray] = []
-        self.origin: list[NDArray] = []
-        self.axis: list[NDArray] = []
+        self.rotation: list[FloatArray] = []
+        self.origin: list[FloatArray] = []
+        self.axis: list[FloatArray] = []
         self.path: list[tuple[int, ...]] = []
         for i, parent in enumerate(chain.parent):
             R, p = placements.rotation[i], placements.position[i]
@@ -38,18 +40,27 @@ class LinkFrames:
             self.axis.append(np.einsum('rks,k->rs', R, chain.axis[i]))
             self.path.append((*(self.path[parent] if parent >= 0 else ()), i))
 
-    def point(self, link: int, offset: NDArray) -> NDArray:
+    def point(self, link: int, offset: FloatArray) -> FloatArray:
         """Return a point fixed at `offset` (3,) [m] in link `link` (−1: the base), (3, samples) in the base frame."""
         if link < 0:
             return np.repeat(offset[:, None], self.origin[0].shape[1], axis=1)
         return self.origin[link] + np.einsum('rks,k->rs', self.rotation[link], offset)
 
-    def pull_back(self, link: int, point: NDArray, weight: NDArray, samples: slice | NDArray = slice(None)) -> dict[int, NDArray]:
-        """Return the gradient of Σ weight · point for each joint {joint: (samples,)}; `point`, `weight` (3, samples) move with `link`."""
+    def pull_back(
+        self, link: int, point: FloatArray, weight: FloatArray, samples: slice | FloatArray = slice(None)
+    ) -> dict[int, FloatArray]:
+        """Return the gradient of Σ weight · point for each joint {joint: (samples,)}.
+
+        `point`, `weight` (3, samples) move with `link`.
+        """
         if link < 0:
             return {}
         found = {}
         for j in self.path[link]:
             axis = self.axis[j][:, samples]
-            found[j] = dot(axis, weight) if self._chain.prismatic[j] else dot(axis, cross(point - self.origin[j][:, samples], weight))
+            found[j] = (
+                dot(axis, weight)
+                if self._chain.prismatic[j]
+                else dot(axis, cross(point - self.origin[j][:, samples], weight))
+            )
         return found

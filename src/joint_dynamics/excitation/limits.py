@@ -1,15 +1,19 @@
-"""The limits of one robot's motion as arrays: the URDF's with the safety factor, or what the settings put in their place."""
+"""The limits of one robot's motion as arrays.
+
+The URDF's with the safety factor, or what the settings put in their place.
+"""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.checks import per_joint
-from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings.per_joint import per_joint
 
 REACHED_IN = 0.5
 """Time [s] in which the allowed speed may be reached where no acceleration limit is given."""
@@ -17,68 +21,86 @@ REACHED_IN = 0.5
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """Limits of n joints, (n,) each: `lower`, `upper` [rad or m], `velocity`, `acceleration` (magnitudes, per s and s²) and
-    `torque` [N·m], None when it is not limited.
-    """  # noqa: D205
+    """Limits of n joints, (n,) each.
 
-    lower: NDArray
-    upper: NDArray
-    velocity: NDArray
-    acceleration: NDArray
-    torque: NDArray | None
+    `lower`, `upper` [rad or m], `velocity`, `acceleration` (magnitudes, per s and s²) and.
+    `torque` [N·m], None when it is not limited.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    torque: FloatArray | None
 
     @property
-    def middle(self) -> NDArray:
+    def middle(self) -> FloatArray:
         """Middle of the position range (n,)."""
         return (self.lower + self.upper) / 2
 
     @property
-    def half_range(self) -> NDArray:
+    def half_range(self) -> FloatArray:
         """Half of the position range (n,)."""
         return (self.upper - self.lower) / 2
 
     def inside(self, share: float) -> MotionLimits:
         """Return limits that leave `share` of these, the torque's as it is."""
         keep = (1 - share) * self.half_range
-        return MotionLimits(self.middle - keep, self.middle + keep, (1 - share) * self.velocity,
-                            (1 - share) * self.acceleration, self.torque)
+        return MotionLimits(
+            self.middle - keep,
+            self.middle + keep,
+            (1 - share) * self.velocity,
+            (1 - share) * self.acceleration,
+            self.torque,
+        )
 
     @classmethod
     def of(cls, model: RobotModel, settings: LimitSettings) -> MotionLimits:
         """Return the limits of a robot.
 
-        Raises JointDynamicsError where a joint has no speed limit, or a torque limit is wanted that the model cannot give: it
-        needs inertial parameters and the effort limit of every joint.
+        Raises
+        ------
+        JointDynamicsError
+            Where a joint has no speed limit, or a torque limit is wanted that the model cannot give: it needs inertial
+            parameters and the effort limit of every joint.
         """
         names = model.joint_names
         lower, upper = _position(model, settings)
         if settings.velocity is not None:
-            velocity = per_joint(settings.velocity, names, 'limits.velocity', above=0)
+            velocity = per_joint(settings.velocity, names, 'limits.velocity')
         else:
             velocity = settings.safety_factor * _known(model.limits.velocity, names, 'a speed limit', 'limits.velocity')
-        acceleration = velocity / REACHED_IN if settings.acceleration is None \
-            else per_joint(settings.acceleration, names, 'limits.acceleration', above=0)
+        acceleration = (
+            velocity / REACHED_IN
+            if settings.acceleration is None
+            else per_joint(settings.acceleration, names, 'limits.acceleration')
+        )
         torque = None
         if settings.torque_limit:
             if model.parameters is None:
-                raise JointDynamicsError('limits: expected inertial parameters for the torque limit, found none in the model: '
-                                         'use a URDF with inertials, or set torque_limit: false')
+                raise JointDynamicsError(
+                    'limits: expected inertial parameters for the torque limit, found none in the model: '
+                    'use a URDF with inertials, or set torque_limit: false'
+                )
             if settings.torque is not None:
-                torque = per_joint(settings.torque, names, 'limits.torque', above=0)
+                torque = per_joint(settings.torque, names, 'limits.torque')
             else:
-                torque = settings.safety_factor * _known(model.limits.effort, names, 'a torque limit',
-                                                         'limits.torque (or torque_limit: false)')
+                torque = settings.safety_factor * _known(
+                    model.limits.effort, names, 'a torque limit', 'limits.torque (or torque_limit: false)'
+                )
         return cls(lower, upper, velocity, acceleration, torque)
 
 
-def _known(values: NDArray, names: tuple[str, ...], what: str, key: str) -> NDArray:
+def _known(values: FloatArray, names: tuple[str, ...], what: str, key: str) -> FloatArray:
     missing = [name for name, value in zip(names, values, strict=True) if not np.isfinite(value)]
     if missing:
-        raise JointDynamicsError(f'limits: expected {what} for every joint, found none for {", ".join(missing)}: give {key}')
+        raise JointDynamicsError(
+            f'limits: expected {what} for every joint, found none for {", ".join(missing)}: give {key}'
+        )
     return values
 
 
-def _position(model: RobotModel, settings: LimitSettings) -> tuple[NDArray, NDArray]:
+def _position(model: RobotModel, settings: LimitSettings) -> tuple[FloatArray, FloatArray]:
     lower, upper = model.limits.lower.copy(), model.limits.upper.copy()
     bounded = np.isfinite(lower) & np.isfinite(upper)
     shrink = (1 - settings.safety_factor) * (upper[bounded] - lower[bounded]) / 2

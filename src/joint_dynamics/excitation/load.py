@@ -1,15 +1,19 @@
-"""Standard parameters of the robot as it will be loaded: its own, the payload's and the friction it is expected to have."""
+"""Standard parameters of the robot as it will be loaded.
+
+Its own, the payload's and the friction it is expected to have.
+"""
+
 from __future__ import annotations
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation.checks import per_joint
-from joint_dynamics.excitation.settings import LimitSettings
+from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.robot.standard_parameters import body_of
+from joint_dynamics.settings.per_joint import per_joint
 
 
 def parent_joint(frame: pinocchio.Frame) -> int:
@@ -18,7 +22,10 @@ def parent_joint(frame: pinocchio.Frame) -> int:
 
 
 def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
-    """Return the frame `name`, by default the last one that moves with the last joint; raise JointDynamicsError if it is not there."""
+    """Return the frame `name`, by default the last one that moves with the last joint.
+
+    Raise JointDynamicsError if it is not there.
+    """
     frames = model.pinocchio.frames
     if name is None:
         return [frame for frame in frames if parent_joint(frame) == model.n][-1]
@@ -29,14 +36,14 @@ def end_effector_frame(model: RobotModel, name: str | None) -> pinocchio.Frame:
     return found[-1]
 
 
-def loaded_parameters(model: RobotModel, settings: LimitSettings) -> NDArray | None:
+def parameters_with_payload(model: RobotModel, settings: LimitSettings) -> FloatArray | None:
     """Return the standard parameters (p,) the torque is computed with, None for a robot without inertials."""
     if model.parameters is None:
         return None
     parameters = model.parameters.copy()
     standard = StandardParameters(parameters, model.n)
-    standard.viscous[:] += per_joint(settings.viscous_friction, model.joint_names, 'limits.viscous_friction', least=0)
-    standard.coulomb[:] += per_joint(settings.coulomb_friction, model.joint_names, 'limits.coulomb_friction', least=0)
+    standard.viscous[:] += per_joint(settings.viscous_friction, model.joint_names, 'limits.viscous_friction')
+    standard.coulomb[:] += per_joint(settings.coulomb_friction, model.joint_names, 'limits.coulomb_friction')
     if settings.payload is not None:
         frame = end_effector_frame(model, settings.end_effector)
         if parent_joint(frame) == 0:

@@ -10,21 +10,24 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
+
+from joint_dynamics.arrays import FloatArray
 
 
-def product(a: NDArray, b: NDArray) -> NDArray:
+def product(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return the coefficients (orders, …) of a product, for as many orders as the shorter factor has."""
     return np.array([sum(a[i] * b[k - i] for i in range(k + 1)) for k in range(min(len(a), len(b)))])
 
 
-def derivative(a: NDArray) -> NDArray:
+def derivative(a: FloatArray) -> FloatArray:
     """Return the coefficients of the derivative, one fewer."""
     return a[1:] * np.arange(1, len(a)).reshape(-1, *[1] * (a.ndim - 1))
 
 
-def turning(angle: NDArray) -> NDArray:
-    """Return bounds of the norm, and of its derivatives, of a turn about a fixed axis by an angle below `angle` (orders, …).
+def turning(angle: FloatArray) -> FloatArray:
+    """Return bounds of the norm.
+
+    Of its derivatives, of a turn about a fixed axis by an angle below `angle` (orders, …).
 
     R′ = φ′ [axis]× R, and so ‖R‖ has the majorant exp(Σ_k≥1 φ_k t^k).
     """
@@ -35,7 +38,7 @@ def turning(angle: NDArray) -> NDArray:
     return np.array(found)
 
 
-def composed(outer: NDArray, inner: NDArray) -> NDArray:
+def composed(outer: FloatArray, inner: FloatArray) -> FloatArray:
     """Return the coefficients (orders, …) of f(g(t)) from those of f and g.
 
     The constant of g is where f is taken and has no part in them.
@@ -51,10 +54,13 @@ def composed(outer: NDArray, inner: NDArray) -> NDArray:
     return found
 
 
-def spread(middle: NDArray, half: NDArray, count: int) -> NDArray:
+def spread(middle: FloatArray, half: FloatArray, count: int) -> FloatArray:
     """Return bounds of the first `count` coefficients over m ± half, by Taylor's theorem.
 
-    middle: the coefficients at m, (orders, …, N), but the last one, which is a bound over all of m ± half.
+    Parameters
+    ----------
+    middle
+        the coefficients at m, (orders, …, N), but the last one, which is a bound over all of m ± half.
     """
     return np.array(
         [sum(comb(p, k) * half ** (p - k) * middle[p] for p in range(k, len(middle))) for k in range(count)]

@@ -2,6 +2,7 @@
 
 The one call that returns an exciting trajectory.
 """
+
 from __future__ import annotations
 
 import logging
@@ -19,10 +20,10 @@ import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment
+from joint_dynamics.excitation.excitation_settings import ExcitationSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.problem import ExcitationProblem
-from joint_dynamics.excitation.search import Found
-from joint_dynamics.excitation.settings import ExcitationSettings
+from joint_dynamics.excitation.search import FoundMotion
 from joint_dynamics.python_process import environment, module_command
 from joint_dynamics.robot import RobotModel
 
@@ -40,7 +41,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Progress:
-    """How a search stands: seconds since the call, the criterion's figure of the best motion (None: none yet), starts finished, in all."""
+    """How a search stands.
+
+    Seconds since the call, the criterion's figure of the best motion (None: none yet), starts finished, in all.
+    """
 
     seconds: float
     best: float | None
@@ -52,12 +56,23 @@ class Progress:
 class ExcitationResult:
     """An exciting trajectory that keeps every limit.
 
-    trajectory: the motion, with repeats and ramps. assessment: its worth, at ten times the sampling of the search, and
-    its certified margins.
-    before: those of the best random motion the searches started from. seconds: wall time.
-    finished: starts completed that count. ended: by what, one of ALL, NOTHING_GAINED, TIME; after the last the motion
-    is not reproducible.
-    history: (seconds, value) each time a better motion was found; the value is the criterion's own figure (ExcitationProblem.value).
+    Attributes
+    ----------
+    trajectory
+        the motion, with repeats and ramps.
+    assessment
+        its worth, at ten times the sampling of the search, and its certified margins.
+    before
+        those of the best random motion the searches started from.
+    seconds
+        wall time.
+    finished
+        starts completed that count.
+    ended
+        by what, one of ALL, NOTHING_GAINED, TIME; after the last the motion is not reproducible.
+    history
+        (seconds, value) each time a better motion was found; the value is the criterion's own figure
+        (ExcitationProblem.value).
     """
 
     trajectory: FourierTrajectory
@@ -86,15 +101,17 @@ class ExcitationResult:
 
 
 @dataclass
-class _Search:
-    """What has come in so far: motions and when they came [s], starts that are done, limits in the way where none was found.
+class Search:
+    """What has come in so far: motions and when they came [s], starts that are done.
+
+    Limits in the way where none was found.
 
     A start counts when all before it are done, so that nothing depends on which was faster.
     """
 
     starts: int
     patience: int
-    arrivals: list[tuple[float, Found]] = field(default_factory=list)
+    arrivals: list[tuple[float, FoundMotion]] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
     broken: dict[int, dict[str, float]] = field(default_factory=dict)
 
@@ -114,7 +131,7 @@ class _Search:
                 return start + 1
         return self.starts
 
-    def best(self, random: bool = False) -> Found | None:
+    def best(self, random: bool = False) -> FoundMotion | None:
         """Return the best motion of the starts that count; random: the best of those the searches began with."""
         enough = self.enough()
         found = [one for _, one in self.arrivals if one.start < enough and (one.stage < 0 or not random)]
@@ -131,7 +148,7 @@ class _Search:
         return tuple(kept)
 
 
-def _order(found: Found) -> tuple[float, int, int]:
+def _order(found: FoundMotion) -> tuple[float, int, int]:
     return found.merit, found.start, found.stage
 
 
@@ -140,24 +157,30 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
 
 
-def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_progress: Callable[[Progress], None] | None = None,
-             ) -> ExcitationResult:
+def optimise(
+    model: RobotModel, settings: ExcitationSettings | None = None, on_progress: Callable[[Progress], None] | None = None
+) -> ExcitationResult:
     """Search the coefficients of a Fourier series that excites all parameters within all limits.
 
-    on_progress: called every 0.2 s in the calling thread; an exception it raises ends the search and passes through.
-    The trajectory returned keeps every limit at all times, by proof; what a search ends at and cannot be made to do so
-    does not count.
+    Parameters
+    ----------
+    on_progress
+        called every 0.2 s in the calling thread; an exception it raises ends the search and passes through. The
+        trajectory returned keeps every limit at all times, by proof; what a search ends at and cannot be made to do so
+        does not count.
 
-    Raises JointDynamicsError for settings that do not fit the robot, and when no motion that keeps every limit was
-    found.
+    Raises
+    ------
+    JointDynamicsError
+        For settings that do not fit the robot, and when no motion that keeps every limit was found.
     """
     settings = settings or ExcitationSettings()
     began = time.monotonic()
     problem = ExcitationProblem(model, settings)  # refuses what does not fit, before any process is started
-    state = _Search(settings.starts, settings.patience)
+    state = Search(settings.starts, settings.patience)
     budget = np.inf if settings.time_budget is None else settings.time_budget
     inbox: queue.Queue[tuple[int, Any]] = queue.Queue()
-    workers: list[subprocess.Popen] = []
+    workers: list[subprocess.Popen[Any]] = []
     waiting = iter(range(settings.starts))
     finished: list[int] = []
     ended = ALL
@@ -173,14 +196,20 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
                 break
             if on_progress is not None:
                 best = state.best()
-                on_progress(Progress(time.monotonic() - began, None if best is None else best.value, len(state.done),
-                                     settings.starts))
+                on_progress(
+                    Progress(
+                        time.monotonic() - began, None if best is None else best.value, len(state.done), settings.starts
+                    )
+                )
             try:
                 number, message = inbox.get(timeout=TICK)
             except queue.Empty:
                 continue
             if message is None:
-                raise JointDynamicsError(f'excitation: a search process ended with status {workers[number].wait()}, see its messages')
+                raise JointDynamicsError(
+                    f'excitation: expected the search processes to end well, found status '
+                    f'{workers[number].wait()}: see its messages'
+                )
             kind, content = message
             if kind == 'found':
                 state.arrivals.append((time.monotonic() - began, content))
@@ -206,17 +235,26 @@ def optimise(model: RobotModel, settings: ExcitationSettings | None = None, on_p
         for worker in workers:
             worker.wait()
     if ended == TIME:
-        _LOG.warning('excitation: the time budget of %g s ended the search after %d of %d starts', budget, len(finished),
-                     settings.starts)
+        _LOG.warning(
+            'excitation: the time budget of %g s ended the search after %d of %d starts',
+            budget,
+            len(finished),
+            settings.starts,
+        )
     return _result(problem, state, len(finished), ended, began)
 
 
-def _worker(inbox: queue.Queue, number: int) -> subprocess.Popen:
+def _worker(inbox: queue.Queue[Any], number: int) -> subprocess.Popen[Any]:
     """Start a search process whose messages end up in the inbox, with its number; None when it has ended."""
     one_thread = {f'{library}_NUM_THREADS': '1' for library in ('OPENBLAS', 'OMP', 'MKL', 'VECLIB_MAXIMUM')}
     # in a session of its own: an interrupt from the keyboard is for the caller, who then ends the searches
-    worker = subprocess.Popen(module_command('joint_dynamics.excitation.worker'), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              env=environment(one_thread), start_new_session=True)
+    worker = subprocess.Popen(
+        module_command('joint_dynamics.excitation.worker'),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(one_thread),
+        start_new_session=True,
+    )
 
     def listen() -> None:
         assert worker.stdout is not None
@@ -230,7 +268,7 @@ def _worker(inbox: queue.Queue, number: int) -> subprocess.Popen:
     return worker
 
 
-def _tell(worker: subprocess.Popen, message: Any) -> None:
+def _tell(worker: subprocess.Popen[Any], message: Any) -> None:
     assert worker.stdin is not None
     try:
         pickle.dump(message, worker.stdin)
@@ -239,7 +277,7 @@ def _tell(worker: subprocess.Popen, message: Any) -> None:
         pass  # it has ended, which its listener reports
 
 
-def _result(problem: ExcitationProblem, state: _Search, finished: int, ended: str, began: float) -> ExcitationResult:
+def _result(problem: ExcitationProblem, state: Search, finished: int, ended: str, began: float) -> ExcitationResult:
     settings = problem.settings
     best, before = state.best(), state.best(random=True)
     if best is None or before is None:
@@ -247,8 +285,18 @@ def _result(problem: ExcitationProblem, state: _Search, finished: int, ended: st
         worst_first = sorted(broken.items(), key=lambda item: item[1])
         reason = ', '.join(f'{kind} ({margin:.3g} of the limit)' for kind, margin in worst_first)
         where = f'in {settings.starts} starts' if settings.time_budget is None else f'within {settings.time_budget:g} s'
-        raise JointDynamicsError(f'excitation: expected a motion that keeps every limit, found none {where}'
-                                 + (f'; broken to the last: {reason}' if reason else ''))
+        raise JointDynamicsError(
+            f'excitation: expected a motion that keeps every limit, found none {where}'
+            + (f'; broken to the last: {reason}' if reason else '')
+        )
     assessment, was = problem.assess(best.trajectory), problem.assess(before.trajectory)
-    return ExcitationResult(best.trajectory.repeated(settings.repeats), assessment, was, settings,
-                            time.monotonic() - began, finished, state.history(), ended)
+    return ExcitationResult(
+        best.trajectory.repeated(settings.repeats),
+        assessment,
+        was,
+        settings,
+        time.monotonic() - began,
+        finished,
+        state.history(),
+        ended,
+    )

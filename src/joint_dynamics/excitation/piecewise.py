@@ -1,17 +1,25 @@
-"""Motions of constant acceleration in pieces, every joint with pieces of its own: what the test profiles are made of."""
+"""Motions of constant acceleration in pieces, every joint with pieces of its own.
+
+What the test profiles are made of.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.trajectory import ORDERS, Trajectory
 
 
 class JointPieces:
-    """The pieces of one joint, added one after the other, from rest at `position` [rad]; `time` [s], `position`, `speed` tell where it is."""
+    """The pieces of one joint, added one after the other, from rest at `position` [rad].
+
+    `time` [s], `position`, `speed` tell where it is.
+    """
 
     def __init__(self, position: float):
         self.start = float(position)
@@ -26,7 +34,7 @@ class JointPieces:
         self.durations.append(duration)
         self.accelerations.append(acceleration)
         self.time += duration
-        self.position += self.speed * duration + acceleration * duration ** 2 / 2
+        self.position += self.speed * duration + acceleration * duration**2 / 2
         self.speed += acceleration * duration
 
     def wait(self, duration: float) -> None:
@@ -34,21 +42,25 @@ class JointPieces:
         self.accelerate(0.0, duration)
 
     def move_to(self, target: float, speed: float, acceleration: float) -> None:
-        """Move from rest to rest: accelerate, coast at `speed`, decelerate; without coasting where the way is short."""
-        way = target - self.position
-        rise = min(speed / acceleration, np.sqrt(abs(way) / acceleration))
-        coast = max(0.0, abs(way) / (acceleration * rise) - rise) if rise > 0 else 0.0
-        signed = np.copysign(acceleration, way)
+        """Move from rest to rest: accelerate, coast at `speed`, decelerate; without coasting where it is short."""
+        distance = target - self.position
+        rise = min(speed / acceleration, np.sqrt(abs(distance) / acceleration))
+        coast = max(0.0, abs(distance) / (acceleration * rise) - rise) if rise > 0 else 0.0
+        signed = np.copysign(acceleration, distance)
         self.accelerate(signed, rise)
         self.wait(coast)
         self.accelerate(-signed, rise)
         self.position, self.speed = (target, 0.0) if rise > 0 else (self.position, self.speed)
 
     @staticmethod
-    def time_of_move(way: float, speed: float, acceleration: float) -> float:
-        """Return how long `move_to` takes over `way` [s]."""
-        way = abs(way)
-        return way / speed + speed / acceleration if way * acceleration > speed ** 2 else 2 * float(np.sqrt(way / acceleration))
+    def time_of_move(distance: float, speed: float, acceleration: float) -> float:
+        """Return how long `move_to` takes over `distance` [s]."""
+        distance = abs(distance)
+        return (
+            distance / speed + speed / acceleration
+            if distance * acceleration > speed**2
+            else 2 * float(np.sqrt(distance / acceleration))
+        )
 
 
 class PiecewiseTrajectory(Trajectory):
@@ -67,31 +79,35 @@ class PiecewiseTrajectory(Trajectory):
         longest = max(piece.time for piece in pieces)
         self.duration = longest if duration is None else float(duration)
         if self.duration < longest - 1e-9:
-            raise JointDynamicsError(f'trajectory: expected a duration of at least {longest:.6g} s, found {self.duration:.6g}')
+            raise JointDynamicsError(
+                f'trajectory: expected a duration of at least {longest:.6g} s, found {self.duration:.6g}'
+            )
         self._joints = [self._table(piece) for piece in pieces]
         knots = np.unique(np.concatenate([table[0] for table in self._joints] + [[self.duration]]))
         self._knots = knots[knots <= self.duration]
 
     @staticmethod
-    def _table(piece: JointPieces) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    def _table(piece: JointPieces) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return begin, position, speed, acceleration of every piece, the last one a rest."""
         durations, accelerations = np.array(piece.durations), np.array(piece.accelerations)
         begin = np.concatenate([[0.0], np.cumsum(durations)])
         speed = np.concatenate([[0.0], np.cumsum(accelerations * durations)])
-        position = piece.start + np.concatenate([[0.0], np.cumsum(speed[:-1] * durations + accelerations * durations ** 2 / 2)])
+        position = piece.start + np.concatenate(
+            [[0.0], np.cumsum(speed[:-1] * durations + accelerations * durations**2 / 2)]
+        )
         # what rounding leaves of the speed is not carried on in the rest
         return begin, position, np.append(speed[:-1], 0.0), np.append(accelerations, 0.0)
 
     @property
-    def knots(self) -> NDArray:
+    def knots(self) -> FloatArray:
         """All times [s] at which an acceleration changes."""
         return self._knots
 
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each; at a knot the acceleration is that of the piece that begins."""
         return self.one_sided(t, t)
 
-    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N).
 
         Speeds are greatest at an end, accelerations constant.
@@ -104,7 +120,7 @@ class PiecewiseTrajectory(Trajectory):
         found[0] = np.minimum(np.abs(first[0]), np.abs(last[0])) + found[1] * (end - begin)
         return found
 
-    def magnitude(self) -> NDArray:
+    def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
         found = np.empty((3, self.n))
         for j, (begin, position, speed, acceleration) in enumerate(self._joints):
@@ -114,16 +130,19 @@ class PiecewiseTrajectory(Trajectory):
         # position and speed at a knot are sums over all pieces before
         return found * np.maximum(1.0, np.array([[1e-3 * len(table[0]) for table in self._joints]]))
 
-    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t as the pieces that `inside` (samples,) is in have them, (joints, samples) each."""
         states = np.empty((3, self.n, len(t)))
         for j, (begin, position, speed, acceleration) in enumerate(self._joints):
             piece = np.searchsorted(begin, inside, side='right') - 1
             since, a = t - begin[piece], acceleration[piece]
-            states[:, j] = position[piece] + speed[piece] * since + a * since ** 2 / 2, speed[piece] + a * since, a
+            states[:, j] = position[piece] + speed[piece] * since + a * since**2 / 2, speed[piece] + a * since, a
         return states[0], states[1], states[2]
 
 
 def at_rest(joint_names: Sequence[str], posture: ArrayLike) -> dict[str, JointPieces]:
     """Return pieces that stand still at `posture` (n,), by joint name."""
-    return {name: JointPieces(float(angle)) for name, angle in zip(joint_names, np.asarray(posture, dtype=float), strict=True)}
+    return {
+        name: JointPieces(float(angle))
+        for name, angle in zip(joint_names, np.asarray(posture, dtype=float), strict=True)
+    }

@@ -1,60 +1,76 @@
 """From a configuration to a motion that may be played: any profile, with its worth and its margins."""
+
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment
-from joint_dynamics.excitation.checks import check_choice, check_keys, check_number, from_mapping
+from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings
 from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.optimise import ExcitationResult, Progress, optimise
 from joint_dynamics.excitation.profiles import PROFILES, make_profile
-from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings import Settings, check_keys, declarations, setting
 
 FOURIER = 'fourier'
 NAMES = (FOURIER, *PROFILES)
-NO_FLOOR = ('nothing keeps the arm above what it stands on: set limits.floor (needs collision geometry), or limits.height of the end-effector, '
-            'unless there is nothing around it')
+NO_FLOOR = (
+    'nothing keeps the arm above what it stands on: set limits.floor (needs collision geometry), or limits.height of'
+    ' the end-effector, unless there is nothing around it'
+)
 KEYS = ('profile', 'limits', 'posture', 'rate', 'condition_limit', *NAMES)
 
 
 @dataclass(frozen=True)
-class PlanSettings:
-    """What the section `excitation` of a configuration says.
+class PlanSettings(Settings):
+    """What the section `excitation` of a configuration says; `options` are the profile's own section."""
 
-    profile: one of NAMES. limits, posture: for every profile. rate [Hz]: of the trajectory written or sent. condition_limit: above it a motion that
-    should tell all parameters apart is not to be believed. options: of the profile, its own section.
-    """
+    SECTION = 'excitation'
 
-    profile: str
-    limits: LimitSettings
-    posture: Any
-    rate: float
-    condition_limit: float
-    options: dict[str, Any]
+    profile: str = setting(FOURIER, 'what is planned', choices=NAMES)
+    limits: LimitSettings = setting(LimitSettings(), 'the limits of the motion')
+    posture: Sequence[float] | Mapping[str, float] | None = setting(
+        None,
+        'where the joints stand that do not move, and where a motion of all joints starts and ends: a list or '
+        '{joint: angle}',
+        'rad',
+        none='0; of a Fourier series free',
+    )
+    rate: float = setting(100.0, 'of the trajectory written or sent', 'Hz', above=0)
+    condition_limit: float = setting(
+        100.0, 'above it a motion that should tell all parameters apart is not good enough', above=1
+    )
+    options: Mapping[str, Any] = setting({}, 'settings of the profile, in a section of its name')
 
     @classmethod
     def from_config(cls, section: Mapping[str, Any], profile: str | None = None) -> PlanSettings:
-        """Read the section; `profile` goes before its key of that name. Raises JointDynamicsError for what is not known."""
-        check_keys(section, KEYS, 'excitation')
-        name = check_choice(str(profile or section.get('profile', FOURIER)).replace('-', '_'), 'profile', NAMES)
-        options = section.get(name) or {}
-        known = fields(ExcitationSettings if name == FOURIER else PROFILES[name])
-        check_keys(options, [field.name for field in known if field.name not in ('limits', 'posture')], f'excitation.{name}')
-        return cls(name, from_mapping(LimitSettings, section.get('limits') or {}, 'excitation.limits'), section.get('posture'),
-                   check_number(section.get('rate', 100.0), 'excitation.rate', above=0),
-                   check_number(section.get('condition_limit', 100.0), 'excitation.condition_limit', above=1), dict(options))
+        """Read the section; `profile` goes before its key of that name.
+
+        Raises
+        ------
+        JointDynamicsError
+            For what is not known.
+        """
+        check_keys(section, KEYS, cls.SECTION)
+        name = str(profile or section.get('profile', FOURIER)).replace('-', '_')
+        given = {key: section[key] for key in ('posture', 'rate', 'condition_limit') if key in section}
+        found = cls.from_mapping({**given, 'profile': name, 'limits': section.get('limits')})
+        kind = ExcitationSettings if name == FOURIER else PROFILES[name]
+        known = [key for key in declarations(kind) if key not in ('limits', 'posture')]
+        return found.replaced(options=check_keys(section.get(name) or {}, known, f'{cls.SECTION}.{name}'))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A motion that keeps every limit, and the wall time it took to plan. `result` is that of the search, None for a profile without one."""
+    """A motion that keeps every limit, and the wall time it took to plan.
+
+    `result` is that of the search, None for a profile without one.
+    """
 
     settings: PlanSettings
     trajectory: Trajectory
@@ -63,14 +79,28 @@ class Plan:
     result: ExcitationResult | None = None
 
     def summary(self) -> dict[str, Any]:
-        """Return the content of `summary.json`, plain keys and numbers; `trajectory` holds the coefficients of a Fourier series."""
-        found: dict[str, Any] = {'profile': self.settings.profile, **self.assessment.to_dict(), 'seconds': self.seconds, 'before': None,
-                                 'duration': self.trajectory.duration, 'rate': self.settings.rate, 'joint_names': list(self.trajectory.joint_names)}
+        """Return the content of `summary.json`, plain keys and numbers.
+
+        `trajectory` holds the coefficients of a Fourier series.
+        """
+        found: dict[str, Any] = {
+            'profile': self.settings.profile,
+            **self.assessment.to_dict(),
+            'seconds': self.seconds,
+            'before': None,
+            'duration': self.trajectory.duration,
+            'rate': self.settings.rate,
+            'joint_names': list(self.trajectory.joint_names),
+        }
         if self.result is not None:
-            found.update(before=self.result.before.to_dict(),
-                         finished_starts=self.result.finished, ended=self.result.ended,
-                         reproducible=self.result.reproducible, seed=self.result.settings.seed,
-                         history=[list(entry) for entry in self.result.history])
+            found.update(
+                before=self.result.before.to_dict(),
+                finished_starts=self.result.finished,
+                ended=self.result.ended,
+                reproducible=self.result.reproducible,
+                seed=self.result.settings.seed,
+                history=[list(entry) for entry in self.result.history],
+            )
         if isinstance(self.trajectory, FourierTrajectory):
             found['trajectory'] = coefficients(self.trajectory)
         return found
@@ -82,35 +112,51 @@ class Plan:
         if self.settings.limits.floor is None and self.settings.limits.height is None:
             found.append(NO_FLOOR)
         if 'clearance' not in self.assessment.margins:
-            found.append('the arm may hit itself: clearance was not checked, as it is switched off or the robot has no collision geometry')
+            found.append(
+                'the arm may hit itself: clearance was not checked, as it is switched off or the robot has no collision'
+                ' geometry'
+            )
         if self.result is not None and not self.result.reproducible:
-            found.append(f'the time budget of {self.result.settings.time_budget:g} s ended the search after {self.result.finished} of '
-                         f'{self.result.settings.starts} starts; the same seed may give another motion')
+            found.append(
+                f'the time budget of {self.result.settings.time_budget:g} s ended the search after'
+                f' {self.result.finished} of {self.result.settings.starts} starts; the same seed may give another'
+                ' motion'
+            )
         return found
 
     @property
-    def doubt(self) -> str | None:
-        """Why the motion is not to be believed as an excitation of all parameters, None where it may be."""
+    def poor_excitation(self) -> str | None:
+        """Why the motion does not excite all parameters enough, None where it does."""
         if self.settings.profile == FOURIER and self.assessment.condition_number > self.settings.condition_limit:
-            return (f'condition number {self.assessment.condition_number:.4g} of the base regressor is above {self.settings.condition_limit:g}: '
-                    'give the search more starts, the joints more room, or a longer period')
+            return (
+                f'condition number {self.assessment.condition_number:.4g} of the base regressor is above'
+                f' {self.settings.condition_limit:g}: give the search more starts, the joints more room, or a longer'
+                ' period'
+            )
         return None
 
 
 def plan(model: RobotModel, settings: PlanSettings, on_progress: Callable[[Progress], None] | None = None) -> Plan:
-    """Return a motion by the settings; raises JointDynamicsError for what does not fit, and when no motion keeps the limits."""
+    """Return a motion by the settings.
+
+    Raises
+    ------
+    JointDynamicsError
+        For what does not fit, and when no motion keeps the limits.
+    """
     began = time.monotonic()
     if settings.profile != FOURIER:
-        trajectory, assessment = make_profile(model, settings.profile, settings.options, settings.limits, settings.posture)
+        trajectory, assessment = make_profile(
+            model, settings.profile, settings.options, settings.limits, settings.posture
+        )
         return Plan(settings, trajectory, assessment, time.monotonic() - began)
-    try:
-        options = ExcitationSettings(limits=settings.limits, posture=settings.posture, **settings.options)
-    except TypeError as error:
-        raise JointDynamicsError(f'excitation.fourier: {error}') from None
+    whole = {**settings.options, 'limits': settings.limits, 'posture': settings.posture}
+    options = ExcitationSettings.from_mapping(whole, 'excitation.fourier')
     result = optimise(model, options, on_progress)
     return Plan(settings, result.trajectory, result.assessment, result.seconds, result)
 
 
 def with_options(settings: PlanSettings, **options: Any) -> PlanSettings:
     """Return the settings with options of the profile replaced, those that are None left as they are."""
-    return replace(settings, options={**settings.options, **{name: value for name, value in options.items() if value is not None}})
+    given = {name: value for name, value in options.items() if value is not None}
+    return settings.replaced(options={**settings.options, **given})

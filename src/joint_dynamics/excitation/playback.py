@@ -1,19 +1,24 @@
-"""How a motion is played on a robot: checked, approached slowly from where the robot stands, repeated, and stopped on its own path."""
+"""How a motion is played on a robot.
+
+Checked, approached slowly from where the robot stands, repeated, and stopped on its own path.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.sequence import Braking, Move, Succession
-from joint_dynamics.excitation.settings import LimitSettings
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 
@@ -30,44 +35,51 @@ class Reordered(Trajectory):
 
     def __init__(self, trajectory: Trajectory, joint_names: Sequence[str]):
         if set(trajectory.joint_names) != set(joint_names):
-            raise JointDynamicsError(f'trajectory: expected the joints {", ".join(joint_names)}, found {", ".join(trajectory.joint_names)}')
+            raise JointDynamicsError(
+                f'trajectory: expected the joints {", ".join(joint_names)}, found {", ".join(trajectory.joint_names)}'
+            )
         self.joint_names = tuple(joint_names)
         self.duration = trajectory.duration
         self._trajectory = trajectory
         self._order = [trajectory.joint_names.index(name) for name in joint_names]
 
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each."""
         q, dq, ddq = self._trajectory.motion(t)
         return q[self._order], dq[self._order], ddq[self._order]
 
     @property
-    def knots(self) -> NDArray:
+    def knots(self) -> FloatArray:
         """Those of the trajectory."""
         return self._trajectory.knots
 
-    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t as seen from `inside`, (joints, samples) each."""
         q, dq, ddq = self._trajectory.one_sided(t, inside)
         return q[self._order], dq[self._order], ddq[self._order]
 
-    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
         return self._trajectory.majorants(begin, end)[:, self._order]
 
-    def magnitude(self) -> NDArray:
+    def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
         return self._trajectory.magnitude()[:, self._order]
 
-    def once(self) -> Trajectory:
+    def without_repetition(self) -> Trajectory:
         """Return the shortest motion through the same states."""
-        return Reordered(self._trajectory.once(), self.joint_names)
+        return Reordered(self._trajectory.without_repetition(), self.joint_names)
 
 
-def distance_from(trajectory: Trajectory, at: float, q: ArrayLike) -> NDArray:
-    """Return how far each joint of a robot at q (n,) is from where the trajectory was at most 0.3 s before time `at` [s], (n,) [rad].
+def distance_from(trajectory: Trajectory, at: float, q: ArrayLike) -> FloatArray:
+    """Return how far each joint of a robot is from the trajectory of at most 0.3 s before time `at` [s], (n,) [rad].
 
     What a robot tells is older than what it was told; of the delays up to that the one that fits best counts.
+
+    Parameters
+    ----------
+    q
+        (n,) [rad].
     """
     apart = np.abs(trajectory.position(at - np.linspace(0.0, LAG, 7)) - np.asarray(q, dtype=float))
     return apart[apart.max(axis=1).argmin()]
@@ -78,26 +90,39 @@ class Playback:
 
     Parameters
     ----------
-    model: the robot. settings: the limits every motion here has to keep. trajectory: the motion, which begins and ends at rest; of the robot's
-    joints, in any order. repeats: how often; of a Fourier series the period is repeated, between one pair of ramps; any other motion must
-    end where it begins. approach: share of the allowed speed and acceleration on the way to its start.
+    model: the robot. settings: the limits every motion here has to keep. trajectory: the motion, which begins and ends
+    at rest; of the robot's joints, in any order. repeats: how often; of a Fourier series the period is repeated,
+    between one pair of ramps; any other motion must end where it begins. approach: share of the allowed speed and
+    acceleration on the way to its start.
 
     Raises JointDynamicsError when the motion is not the robot's, breaks a limit or cannot be repeated.
     """
 
-    def __init__(self, model: RobotModel, settings: LimitSettings, trajectory: Trajectory, repeats: int = 1, approach: float = 0.2):
+    def __init__(
+        self,
+        model: RobotModel,
+        settings: LimitSettings,
+        trajectory: Trajectory,
+        repeats: int = 1,
+        approach: float = 0.2,
+    ):
         self._model = model
         self._limits = MotionLimits.of(model, settings)
         self._constraints: list[Constraint] = all_constraints(model, settings)
         self._approach = approach
         self._refuse(Reordered(trajectory, model.joint_names), 'trajectory')
         if repeats > 1:
-            trajectory = trajectory.repeated(repeats * trajectory.basis.repeats) if isinstance(trajectory, FourierTrajectory) \
+            trajectory = (
+                trajectory.repeated(repeats * trajectory.basis.repeats)
+                if isinstance(trajectory, FourierTrajectory)
                 else Succession([trajectory] * repeats)
+            )
         self.trajectory = Reordered(trajectory, model.joint_names)
         speed = np.abs(self.trajectory.motion(np.array([0.0, self.trajectory.duration]))[1]).max()
         if speed > REST:
-            raise JointDynamicsError(f'trajectory: expected one that begins and ends at rest, found a speed of {speed:.3g} rad/s at an end')
+            raise JointDynamicsError(
+                f'trajectory: expected one that begins and ends at rest, found a speed of {speed:.3g} rad/s at an end'
+            )
 
     @property
     def limits(self) -> MotionLimits:
@@ -109,24 +134,34 @@ class Playback:
         broken = {kind: margin for kind, margin in margins.items() if margin < -ROUNDING}
         if broken:
             kind = min(broken, key=broken.__getitem__)
-            raise JointDynamicsError(f'{name}: expected one within the limits, found {kind} exceeded by {-broken[kind]:.2%} of its limit')
+            raise JointDynamicsError(
+                f'{name}: expected one within the limits, found {kind} exceeded by {-broken[kind]:.2%} of its limit'
+            )
 
     def from_posture(self, q: ArrayLike) -> Succession:
         """Return the whole motion of a robot that rests at q (n,) [rad]: the slow approach, then the trajectory.
 
-        Raises JointDynamicsError when the posture or the way from it breaks a limit, as when the arm would hit itself.
+        Raises
+        ------
+        JointDynamicsError
+            When the posture or the way from it breaks a limit, as when the arm would hit itself.
         """
         posture = np.asarray(q, dtype=float)
         outside = (posture < self._limits.lower) | (posture > self._limits.upper)
         if outside.any():
             worst = int(np.argmax(np.maximum(self._limits.lower - posture, posture - self._limits.upper)))
-            raise JointDynamicsError(f'start: expected {self._model.joint_names[worst]} within {self._limits.lower[worst]:.4g} … '
-                                     f'{self._limits.upper[worst]:.4g} rad, found it at {posture[worst]:.4g}')
+            raise JointDynamicsError(
+                f'start: expected {self._model.joint_names[worst]} within {self._limits.lower[worst]:.4g} … '
+                f'{self._limits.upper[worst]:.4g} rad, found it at {posture[worst]:.4g}'
+            )
         first = self.trajectory.position(0.0)[0]
         approach = Move.within(self._limits, self._model.joint_names, posture, first, self._approach)
         self._refuse(approach, 'way from here to the start of the trajectory')
         return Succession([approach, self.trajectory])
 
     def braking(self, trajectory: Trajectory, at: float) -> Braking:
-        """Return how `trajectory` comes to rest when it is stopped at time `at` [s]: on its own path, as fast as acceleration allows."""
+        """Return how `trajectory` comes to rest when it is stopped at time `at` [s].
+
+        On its own path, as fast as acceleration allows.
+        """
         return Braking(trajectory, at, self._limits)

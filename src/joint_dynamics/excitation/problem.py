@@ -1,25 +1,29 @@
-"""The search as a smooth problem in the coefficients of the series: criterion and limits in one function with its exact gradient."""
+"""The search as a smooth problem in the coefficients of the series.
+
+Criterion and limits in one function with its exact gradient.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment, assess, keeps, margins_of
-from joint_dynamics.excitation.checks import per_joint
 from joint_dynamics.excitation.collision import Clearance
 from joint_dynamics.excitation.constraints import Constraint, make_constraints
 from joint_dynamics.excitation.criteria import make_criterion, with_information
+from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
-from joint_dynamics.excitation.proof import certainly_keeps, certified_margins, intervals
-from joint_dynamics.excitation.settings import ExcitationSettings, LimitSettings
+from joint_dynamics.excitation.proof import certified_margins, certified_within_limits, intervals
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings.per_joint import per_joint
 
 OVERSAMPLING = 10
 TIGHTER = 0.01
@@ -29,20 +33,28 @@ SHARES = (1.0, *(1 - 0.002 * 1.35 ** np.arange(18)))
 EXACT = 1e4
 """Sharpness at which the smooth condition number is the condition number."""
 SIGN_SPEED = 0.03
-"""Speed [rad/s] over which the Coulomb column changes sign while searching; the result is evaluated with the sign itself."""
+"""Speed [rad/s] over which the Coulomb column changes sign while searching.
+
+The result is evaluated with the sign itself.
+"""
 
 
 def all_constraints(model: RobotModel, settings: LimitSettings) -> list[Constraint]:
     """Return every limit a motion of this robot has to keep, clearance included where the URDF has collision geometry.
 
-    Raises JointDynamicsError for a limit that cannot be given, and for a floor without collision geometry.
+    Raises
+    ------
+    JointDynamicsError
+        For a limit that cannot be given, and for a floor without collision geometry.
     """
     constraints = make_constraints(model, settings)
     if settings.clearance is not None:
         if has_geometry(model):
             constraints.append(Clearance(model, settings))
         elif settings.floor is not None:
-            raise JointDynamicsError('limits.floor: expected a URDF with collision geometry, found none: bind limits.height instead')
+            raise JointDynamicsError(
+                'limits.floor: expected a URDF with collision geometry, found none: bind limits.height instead'
+            )
     return constraints
 
 
@@ -60,7 +72,9 @@ class ExcitationProblem:
         base = model.base_parameters(settings.kinds)
         self._columns = model.columns(settings.kinds)[base.independent]
         self._own = make_criterion(settings.criterion, settings.weights, base.names)
-        self._criterion = with_information(self._own, 0.0 if settings.criterion == 'log_det' else settings.information_weight)
+        self._criterion = with_information(
+            self._own, 0.0 if settings.criterion == 'log_det' else settings.information_weight
+        )
         self.posture = self._posture(settings.posture)
         self.basis = FourierBasis(settings.period, settings.harmonics, 1, settings.ramp_time, self.posture is None)
         self.times = np.linspace(0.0, self.basis.duration, self._count(1) + 1)
@@ -71,20 +85,26 @@ class ExcitationProblem:
         k = np.arange(1, settings.harmonics + 1)
         w = 2 * np.pi * k / settings.period
         half = self.limits.half_range[:, None]
-        wave = np.minimum.reduce([np.repeat(half, len(k), axis=1), self.limits.velocity[:, None] / w, self.limits.acceleration[:, None] / w ** 2])
+        wave = np.minimum.reduce(
+            [
+                np.repeat(half, len(k), axis=1),
+                self.limits.velocity[:, None] / w,
+                self.limits.acceleration[:, None] / w**2,
+            ]
+        )
         self._scale = np.concatenate([half, wave, wave], axis=1)
 
-    def _posture(self, given: object) -> NDArray | None:
+    def _posture(self, given: Sequence[float] | Mapping[str, float] | None) -> FloatArray | None:
         if given is None:
             return None
-        if not isinstance(given, (Mapping, list, tuple, np.ndarray)):
-            raise JointDynamicsError(f'posture: expected {self.model.n} angles in rad, or a mapping of joints to them, found {given!r}')
         posture = per_joint(given, self.model.joint_names, 'posture')
         rest = posture[:, None]
         margins = margins_of(RobotMotion(self.model, rest, 0 * rest, 0 * rest), self.constraints)
         broken = [f'{kind} ({margin:.3g} of the limit)' for kind, margin in margins.items() if margin <= 0]
         if broken:
-            raise JointDynamicsError(f'posture: expected one that keeps every limit, found broken at rest: {", ".join(broken)}')
+            raise JointDynamicsError(
+                f'posture: expected one that keeps every limit, found broken at rest: {", ".join(broken)}'
+            )
         return posture
 
     def _count(self, oversampling: int) -> int:
@@ -96,19 +116,30 @@ class ExcitationProblem:
         """Number of unknowns."""
         return self._scale.size
 
-    def trajectory(self, x: NDArray) -> FourierTrajectory:
+    def trajectory(self, x: FloatArray) -> FourierTrajectory:
         """Return the motion of the unknowns x (size,), one period of it."""
-        return FourierTrajectory(self.model.joint_names, self.basis, x.reshape(self._scale.shape) * self._scale, self.posture)
+        return FourierTrajectory(
+            self.model.joint_names, self.basis, x.reshape(self._scale.shape) * self._scale, self.posture
+        )
 
-    def unknowns(self, trajectory: FourierTrajectory) -> NDArray:
+    def unknowns(self, trajectory: FourierTrajectory) -> FloatArray:
         """Return the unknowns (size,) of a motion."""
         return (trajectory.coefficients / self._scale).ravel()
 
-    def objective(self, x: NDArray, sharpness: float, penalty: float, with_criterion: bool = True,
-                  reserve: Mapping[str, float] | None = None) -> tuple[float, NDArray]:
+    def objective(
+        self,
+        x: FloatArray,
+        sharpness: float,
+        penalty: float,
+        with_criterion: bool = True,
+        reserve: Mapping[str, float] | None = None,
+    ) -> tuple[float, FloatArray]:
         """Return smoothed criterion + penalty · Σ max(0, reserve − slack)² / samples, and its gradient (size,).
 
-        reserve: per kind of limit the slack to keep at the samples, by default 0.01.
+        Parameters
+        ----------
+        reserve
+            per kind of limit the slack to keep at the samples, by default 0.01.
         """
         motion = self._motion(x)
         sensitivity = Sensitivity(motion)
@@ -116,7 +147,7 @@ class ExcitationProblem:
         for constraint in self.constraints:
             missing = np.maximum(0.0, (reserve or {}).get(constraint.kind, TIGHTER) - constraint.slack(motion))
             if missing.any():
-                value += penalty * float((missing ** 2).sum()) / motion.samples
+                value += penalty * float((missing**2).sum()) / motion.samples
                 constraint.pull_back(motion, -2 * penalty / motion.samples * missing, sensitivity)
         if with_criterion:
             rows = motion.regressor.rows[:, self._columns] * self._weights
@@ -129,25 +160,31 @@ class ExcitationProblem:
         gradient = sum(part @ function.T for part, function in zip(sensitivity.collect(), self._functions, strict=True))
         return value, (gradient * self._scale).ravel()
 
-    def _motion(self, x: NDArray) -> RobotMotion:
+    def _motion(self, x: FloatArray) -> RobotMotion:
         coefficients = x.reshape(self._scale.shape) * self._scale
         states = [coefficients @ function for function in self._functions]
         if self.posture is not None:
             states = [state + self.posture[:, None] * rest for state, rest in zip(states, self._rest, strict=True)]
         return RobotMotion(self.model, states[0], states[1], states[2], SIGN_SPEED)
 
-    def check_times(self, trajectory: FourierTrajectory) -> NDArray:
+    def check_times(self, trajectory: FourierTrajectory) -> FloatArray:
         """Return times at ten times the sampling of the search, over the whole motion.
 
         What the worth of a motion is evaluated at.
         """
-        return np.linspace(0.0, trajectory.duration, int(np.ceil(self._count(OVERSAMPLING) * trajectory.duration / self.basis.duration)) + 1)
+        return np.linspace(
+            0.0,
+            trajectory.duration,
+            int(np.ceil(self._count(OVERSAMPLING) * trajectory.duration / self.basis.duration)) + 1,
+        )
 
     def assess(self, trajectory: FourierTrajectory) -> Assessment:
         """Evaluate the criterion at ten times the sampling, with the settings' repeats, and certify the margins."""
-        return replace(self.worth(trajectory), margins=certified_margins(self.model, trajectory, self.constraints))
+        return replace(
+            self.evaluate_criterion(trajectory), margins=certified_margins(self.model, trajectory, self.constraints)
+        )
 
-    def worth(self, trajectory: FourierTrajectory) -> Assessment:
+    def evaluate_criterion(self, trajectory: FourierTrajectory) -> Assessment:
         """Evaluate the criterion alone: what tells one motion of a search from another."""
         whole = trajectory.repeated(self.settings.repeats)
         return assess(self.model, whole, self.check_times(whole), (), self.settings.kinds)
@@ -161,29 +198,43 @@ class ExcitationProblem:
         return float(np.exp(self._own(assessment.information, EXACT)[0]))
 
     def merit(self, assessment: Assessment) -> float:
-        """Return what motions are chosen by, smaller is better: the log of `value` with the information's share, or −log det / b."""
+        """Return what motions are chosen by, smaller is better.
+
+        The log of `value` with the information's share, or −log det / b.
+        """
         value = self.value(assessment)
         if self.settings.criterion == 'log_det':
             return value
         return float(np.log(value)) - self.settings.information_weight * assessment.log_det / assessment.base_parameters
 
-    def lost_between(self, x: NDArray) -> tuple[dict[str, float], dict[str, float]]:
-        """Return per kind of limit what the smallest slack loses between the samples, and what is missing of it at all."""
+    def lost_between(self, x: FloatArray) -> tuple[dict[str, float], dict[str, float]]:
+        """Return per kind of limit what the smallest slack loses between the samples.
+
+        What is missing of it at all.
+        """
         trajectory, motion = self.trajectory(x), self._motion(x)
         begin, end = intervals(trajectory)
         found = {one.kind: one.certified(self.model, trajectory, begin, end) for one in self.constraints}
-        return ({one.kind: max(0.0, one.smallest(motion) - found[one.kind]) for one in self.constraints},
-                {kind: max(0.0, -slack) for kind, slack in found.items()})
+        return (
+            {one.kind: max(0.0, one.smallest(motion) - found[one.kind]) for one in self.constraints},
+            {kind: max(0.0, -slack) for kind, slack in found.items()},
+        )
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
-        """Return the motion, one period, shrunk about its posture just enough to keep every limit at all times, by proof.
+        """Return the motion, one period, shrunk about its posture just enough to keep every limit at all times.
 
-        `shares`: the factors to try, largest first. None where not even the last of them does.
+        By proof.
+
+        Parameters
+        ----------
+        shares
+            the factors to try, largest first. None where not even the last of them does.
         """
         for share in shares:
             candidate = trajectory if share == 1.0 else trajectory.scaled(share)
             # most of what breaks a limit does so at a sample, which is seen at once
-            if keeps(self.model, candidate, self.times, self.constraints) \
-                    and certainly_keeps(self.model, candidate, self.constraints):
+            if keeps(self.model, candidate, self.times, self.constraints) and certified_within_limits(
+                self.model, candidate, self.constraints
+            ):
                 return candidate
         return None

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.constraints import Constraint
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
@@ -20,7 +20,7 @@ LONGEST = 0.1
 """Longest interval [s] a proof begins with."""
 
 
-def intervals(trajectory: Trajectory) -> tuple[NDArray, NDArray]:
+def intervals(trajectory: Trajectory) -> tuple[FloatArray, FloatArray]:
     """Return begin and end (N,) [s] of the intervals a proof begins with: from knot to knot, none longer than 0.1 s."""
     knots = trajectory.knots
     length = np.diff(knots)
@@ -38,13 +38,13 @@ def certified_margins(model: RobotModel, trajectory: Trajectory, constraints: Se
 
     It is at most `Constraint.TOLERANCE` below the true one.
     """
-    once = trajectory.once()
+    once = trajectory.without_repetition()
     begin, end = intervals(once)
     return {one.kind: one.scale * one.certified(model, once, begin, end) for one in constraints}
 
 
-def certainly_keeps(model: RobotModel, trajectory: Trajectory, constraints: Sequence[Constraint]) -> bool:
+def certified_within_limits(model: RobotModel, trajectory: Trajectory, constraints: Sequence[Constraint]) -> bool:
     """Whether every limit is kept at all times, by proof; looks no further than the first that is not."""
-    once = trajectory.once()
+    once = trajectory.without_repetition()
     begin, end = intervals(once)
     return all(one.certified(model, once, begin, end, enough=0.0) >= 0.0 for one in constraints)

@@ -1,21 +1,25 @@
-"""Regressor along a trajectory together with its vector-Jacobian product: exact gradients at about three evaluations' cost.
+"""Regressor along a trajectory together with its vector-Jacobian product.
 
-The regressor is the one of `joint_dynamics.robot` (symbols there): for joint j and link i, with z the joint's axis, u its lever,
-and w, ẇ, a the motion of link i, all in frame i,
+Exact gradients at about three evaluations' cost.
+
+The regressor is the one of `joint_dynamics.robot` (symbols there): for joint j and link i, with z the joint's axis, u
+its lever, and w, ẇ, a the motion of link i, all in frame i,
 
     Σ_p Λ_p row_p = ẇ·S z + w·S (z × w) + a·(z × m) + u·(ẇ × m + w × (w × m)) + μ u·a
 
-where Λ weighs the link's ten columns: S the symmetric matrix of XX … ZZ, m the weights of MX MY MZ, μ that of M. Each factor's
-gradient is read off that line; the recursion over the links is then run backwards (reverse accumulation). All joints of a link are
-handled at once, samples last, so that the cost is a few hundred array operations whatever the number of coefficients.
+where Λ weighs the link's ten columns: S the symmetric matrix of XX … ZZ, m the weights of MX MY MZ, μ that of M. Each
+factor's gradient is read off that line; the recursion over the links is then run backwards (reverse accumulation). All
+joints of a link are handled at once, samples last, so that the cost is a few hundred array operations whatever the
+number of coefficients.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot import INERTIAL, RobotModel
 from joint_dynamics.robot.link_motion import JointPlacements, LinkMotion, cross, dot, turn, turn_back
 from joint_dynamics.robot.standard_parameters import column, coupled_columns, drive_columns, link_columns
@@ -27,8 +31,8 @@ class _Levers(NamedTuple):
     """Of one link: the joints that move it, their axes z and levers u in its frame, (3, joints, samples) each."""
 
     path: tuple[int, ...]
-    z: NDArray
-    u: NDArray
+    z: FloatArray
+    u: FloatArray
 
 
 class RegressorGradient:
@@ -37,7 +41,8 @@ class RegressorGradient:
     Parameters
     ----------
     model: the robot. q, dq, ddq: (joints, samples), rad (m) and their derivatives.
-    sign_speed: speed [rad/s] over which the Coulomb column rises, tanh(dq / sign_speed); 0 for the sign itself, whose gradient is zero.
+    sign_speed: speed [rad/s] over which the Coulomb column rises, tanh(dq / sign_speed); 0 for the sign itself, whose
+    gradient is zero.
 
     Attributes
     ----------
@@ -45,8 +50,15 @@ class RegressorGradient:
 
     """
 
-    def __init__(self, model: RobotModel, q: NDArray, dq: NDArray, ddq: NDArray, sign_speed: float = 0.0,
-                 placements: JointPlacements | None = None):
+    def __init__(
+        self,
+        model: RobotModel,
+        q: FloatArray,
+        dq: FloatArray,
+        ddq: FloatArray,
+        sign_speed: float = 0.0,
+        placements: JointPlacements | None = None,
+    ):
         self._model = model
         self._chain = chain = model.chain
         self._dq = dq
@@ -75,7 +87,7 @@ class RegressorGradient:
                     c = model.coupling.matrix[m]
                     self.rows[:, coupled_columns(n)][:, 3 * index + 2] = c[:, None] * np.tanh(c @ dq / sign_speed)
 
-    def _fill(self, i: int, levers: _Levers, w: NDArray, dw: NDArray, a: NDArray) -> None:
+    def _fill(self, i: int, levers: _Levers, w: FloatArray, dw: FloatArray, a: FloatArray) -> None:
         path, z, u = levers
         block = np.empty((len(INERTIAL), z.shape[1], z.shape[2]))
         v = cross(z, w[:, None])
@@ -90,12 +102,15 @@ class RegressorGradient:
         block[9] = dot(u, a[:, None])
         self.rows[list(path), link_columns(i)] = block.transpose(1, 0, 2)
 
-    def _fill_joint(self, i: int, dq: NDArray, ddq: NDArray) -> None:
+    def _fill_joint(self, i: int, dq: FloatArray, ddq: FloatArray) -> None:
         sign = np.tanh(dq / self._sign_speed) if self._sign_speed else np.sign(dq)
         self.rows[i, drive_columns(i)] = ddq, dq, sign, np.ones_like(dq)
 
-    def pull_back(self, weight: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return the gradients of Σ weight · rows with respect to q, dq and ddq, (joints, samples) each; weight as `rows`."""
+    def pull_back(self, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the gradients of Σ weight · rows with respect to q, dq and ddq, (joints, samples) each.
+
+        Weight as `rows`.
+        """
         n, _, samples = weight.shape
         grad_q, grad_dq, grad_ddq = (np.zeros((n, samples)) for _ in range(3))
         self._joint_gradient(weight, grad_dq, grad_ddq)
@@ -126,17 +141,21 @@ class RegressorGradient:
             w0, dw0, z0 = motion.w[parent], motion.dw[parent], self._levers[parent].z
             acc_bar = turn(R, a_bar)
             arm_bar = turn(R, u_bar[:, :-1])
-            link_bar[parent][0] += turn(R, w1_bar) + p * dot(acc_bar, w0) + acc_bar * dot(w0, p) - 2 * w0 * dot(acc_bar, p)
+            link_bar[parent][0] += (
+                turn(R, w1_bar) + p * dot(acc_bar, w0) + acc_bar * dot(w0, p) - 2 * w0 * dot(acc_bar, p)
+            )
             link_bar[parent][1] += turn(R, dw_bar) + cross(p, acc_bar)
             link_bar[parent][2] += acc_bar
             lever_bar[parent][0] += turn(R, z_bar[:, :-1]) + cross(p[:, None], arm_bar)
             lever_bar[parent][1] += arm_bar
             if chain.prismatic[i]:
-                p_bar = cross(acc_bar, dw0) + w0 * dot(w0, acc_bar) - acc_bar * dot(w0, w0) + cross(arm_bar, z0).sum(axis=1)
+                p_bar = (
+                    cross(acc_bar, dw0) + w0 * dot(w0, acc_bar) - acc_bar * dot(w0, w0) + cross(arm_bar, z0).sum(axis=1)
+                )
                 grad_q[i] += dot((chain.rotation[i] @ chain.axis[i])[:, None], p_bar)
         return grad_q, grad_dq, grad_ddq
 
-    def _joint_gradient(self, weight: NDArray, grad_dq: NDArray, grad_ddq: NDArray) -> None:
+    def _joint_gradient(self, weight: FloatArray, grad_dq: FloatArray, grad_ddq: FloatArray) -> None:
         n = len(weight)
         for i in range(n):
             rotor, viscous, coulomb, _ = weight[i, drive_columns(i)]
@@ -158,7 +177,9 @@ class RegressorGradient:
                     grad_dq += c[:, None] * (c @ extra[:, 3 * index + 2]) * slope
             grad_ddq += np.einsum('jpk,jps->ks', self._model.coupling.regressor_rows(none, unit), extra)
 
-    def _link_gradient(self, i: int, weight: NDArray, motion_bar: list[NDArray], lever_bar: list[NDArray]) -> None:
+    def _link_gradient(
+        self, i: int, weight: FloatArray, motion_bar: list[FloatArray], lever_bar: list[FloatArray]
+    ) -> None:
         """Add the gradients of the link's ten columns with respect to w, ẇ, a and to z, u of every joint before it."""
         path, z, u = self._levers[i]
         w, dw, a = self._motion.w[i], self._motion.dw[i], self._motion.a[i]
@@ -175,6 +196,6 @@ class RegressorGradient:
         lever_bar[1] += cross(dw, m) + w * mw - m * dot(w, w) + mu * a
 
 
-def turn_plain(S: NDArray, v: NDArray) -> NDArray:
+def turn_plain(S: FloatArray, v: FloatArray) -> FloatArray:
     """S v for S (3, 3, joints, samples) and v (3, joints or 1, samples)."""
     return S[:, 0] * v[0] + S[:, 1] * v[1] + S[:, 2] * v[2]

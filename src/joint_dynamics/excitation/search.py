@@ -1,4 +1,8 @@
-"""One search: from a random motion that keeps the limits, through smooth problems that grow sharper, to a motion that keeps them."""
+"""One search: from a random motion that keeps the limits, through smooth problems that grow sharper.
+
+To a motion that keeps them.
+"""
+
 from __future__ import annotations
 
 import time
@@ -7,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.problem import ExcitationProblem
 
-# (sharpness of the criterion, weight of broken limits, iterations). The first problem is smooth enough to see past the corners of
-# the last ones; what it ends at foretells what the last ends at, so that only the best of several goes on.
+# (sharpness of the criterion, weight of broken limits, iterations). The first problem is smooth enough to see past the
+# corners of the last ones; what it ends at foretells what the last ends at, so that only the best of several goes on.
 STAGES = ((4.0, 1e2, 80), (8.0, 1e3, 100), (16.0, 3e3, 120), (32.0, 1e4, 150))
 # slack kept at the samples beside what is lost between them, for the penalty is soft; and how much more of what was
 # missing all the same
@@ -43,10 +47,15 @@ class NoMotionFound(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
-    """A motion that keeps every limit, what it is worth, and where it came from: `start` counts the searches, `stage` −1 is a random motion.
+class FoundMotion:
+    """A motion that keeps every limit, what it is worth, and where it came from.
 
-    `value` and `merit`: see ExcitationProblem.
+    `start` counts the searches, `stage` −1 is a random motion.
+
+    Attributes
+    ----------
+    value, merit
+        see ExcitationProblem.
     """
 
     start: int
@@ -60,8 +69,8 @@ class Found:
 def random_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> FourierTrajectory | None:
     """Return a random motion that keeps every limit, None after 100 attempts.
 
-    Every joint uses between 40 and 100 % of its own range, speed and acceleration, whichever it meets first; what the whole arm has
-    to keep (torque, end-effector, clearance) then shrinks the motion about its posture.
+    Every joint uses between 40 and 100 % of its own range, speed and acceleration, whichever it meets first; what the
+    whole arm has to keep (torque, end-effector, clearance) then shrinks the motion about its posture.
     """
     basis, limits = problem.basis, problem.limits
     times = np.linspace(0.0, basis.duration, 10 * basis.harmonics * 10)
@@ -72,9 +81,13 @@ def random_trajectory(problem: ExcitationProblem, rng: np.random.Generator) -> F
         share = rng.uniform(0.4, 1.0, problem.model.n)
         peaks = [np.abs(wave @ function[1:]).max(axis=1) for function in functions]
         room = limits.half_range - np.abs(mean - limits.middle)
-        wave *= (share * np.minimum.reduce([room / peaks[0], limits.velocity / peaks[1], limits.acceleration / peaks[2]]))[:, None]
-        trajectory = problem.feasible(FourierTrajectory(problem.model.joint_names, basis, np.column_stack([mean, wave]), problem.posture),
-                                      RANDOM_SHARES)
+        wave *= (
+            share * np.minimum.reduce([room / peaks[0], limits.velocity / peaks[1], limits.acceleration / peaks[2]])
+        )[:, None]
+        trajectory = problem.feasible(
+            FourierTrajectory(problem.model.joint_names, basis, np.column_stack([mean, wave]), problem.posture),
+            RANDOM_SHARES,
+        )
         if trajectory is not None:
             return trajectory
     return None
@@ -88,8 +101,14 @@ def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) ->
     for _ in range(5):
         x = 0.3 * rng.uniform(-1, 1, problem.size)
         for penalty in (1e2, 1e4):
-            x = scipy.optimize.minimize(problem.objective, x, args=(1.0, penalty, False), jac=True, method='L-BFGS-B',
-                                        options={'maxiter': 200, 'maxcor': MEMORY}).x
+            x = scipy.optimize.minimize(
+                problem.objective,
+                x,
+                args=(1.0, penalty, False),
+                jac=True,
+                method='L-BFGS-B',
+                options={'maxiter': 200, 'maxcor': MEMORY},
+            ).x
         trajectory = problem.feasible(problem.trajectory(x))
         if trajectory is not None:
             return trajectory
@@ -97,14 +116,15 @@ def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) ->
     raise NoMotionFound({kind: margin for kind, margin in margins.items() if margin < 0})
 
 
-def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[Found], None]) -> None:
+def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[FoundMotion], None]) -> None:
     """Run one start until `deadline` (of time.monotonic) and report every motion worth having.
 
-    Several random motions are improved a little, the best of them as far as it goes. The random numbers depend on the seed and on
-    `start` only, whichever process runs it. Raises NoMotionFound when no motion to start from keeps the limits.
+    Several random motions are improved a little, the best of them as far as it goes. The random numbers depend on the
+    seed and on `start` only, whichever process runs it. Raises NoMotionFound when no motion to start from keeps the
+    limits.
     """
     rng = np.random.default_rng([problem.settings.seed, start])
-    best: tuple[float, NDArray] | None = None
+    best: tuple[float, FloatArray] | None = None
     for _ in range(problem.settings.candidates):
         trajectory = random_trajectory(problem, rng)
         rare = trajectory is None
@@ -128,27 +148,36 @@ def search(problem: ExcitationProblem, start: int, deadline: float, report: Call
         lost, missing = problem.lost_between(x)
         if not in_time or (number >= len(STAGES) - 1 and not any(missing.values())):
             return
-        reserve = {kind: max(SPARE + lost[kind], reserve[kind] + MORE * short if short else 0.0)
-                   for kind, short in missing.items()}
+        reserve = {
+            kind: max(SPARE + lost[kind], reserve[kind] + MORE * short if short else 0.0)
+            for kind, short in missing.items()
+        }
 
 
-def _reserve(problem: ExcitationProblem, x: NDArray) -> dict[str, float]:
+def _reserve(problem: ExcitationProblem, x: FloatArray) -> dict[str, float]:
     return {kind: SPARE + lost for kind, lost in problem.lost_between(x)[0].items()}
 
 
-def _found(problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory) -> Found:
-    assessment = problem.worth(trajectory)
-    return Found(start, stage, trajectory, assessment, problem.value(assessment), problem.merit(assessment))
+def _found(problem: ExcitationProblem, start: int, stage: int, trajectory: FourierTrajectory) -> FoundMotion:
+    assessment = problem.evaluate_criterion(trajectory)
+    return FoundMotion(start, stage, trajectory, assessment, problem.value(assessment), problem.merit(assessment))
 
 
-def _report_feasible(problem: ExcitationProblem, start: int, stage: int, x: NDArray, report: Callable[[Found], None]) -> None:
+def _report_feasible(
+    problem: ExcitationProblem, start: int, stage: int, x: FloatArray, report: Callable[[FoundMotion], None]
+) -> None:
     trajectory = problem.feasible(problem.trajectory(x))
     if trajectory is not None:
         report(_found(problem, start, stage, trajectory))
 
 
-def _descend(problem: ExcitationProblem, x: NDArray, stage: tuple[float, float, int], deadline: float,
-             reserve: Mapping[str, float] | None = None) -> tuple[NDArray, float, bool]:
+def _descend(
+    problem: ExcitationProblem,
+    x: FloatArray,
+    stage: tuple[float, float, int],
+    deadline: float,
+    reserve: Mapping[str, float] | None = None,
+) -> tuple[FloatArray, float, bool]:
     """Minimise one stage from x; return the point, its value and whether the stage came to its end before the deadline.
 
     reserve: slacks to keep at the samples, see ExcitationProblem.objective.
@@ -156,17 +185,23 @@ def _descend(problem: ExcitationProblem, x: NDArray, stage: tuple[float, float, 
     sharpness, penalty, iterations = stage
     last = [x.copy()]
 
-    def objective(point: NDArray) -> tuple[float, NDArray]:
+    def objective(point: FloatArray) -> tuple[float, FloatArray]:
         if time.monotonic() > deadline:
             raise OutOfTime
         return problem.objective(point, sharpness, penalty, reserve=reserve)
 
-    def keep(point: NDArray) -> None:
+    def keep(point: FloatArray) -> None:
         last[0] = point.copy()
 
     try:
-        result = scipy.optimize.minimize(objective, x, jac=True, method='L-BFGS-B', callback=keep,
-                                         options={'maxiter': iterations, 'maxcor': MEMORY, 'maxfun': 2 * iterations})
+        result = scipy.optimize.minimize(
+            objective,
+            x,
+            jac=True,
+            method='L-BFGS-B',
+            callback=keep,
+            options={'maxiter': iterations, 'maxcor': MEMORY, 'maxfun': 2 * iterations},
+        )
     except OutOfTime:
         return last[0], np.inf, False
     return result.x, float(result.fun), True

@@ -1,12 +1,17 @@
-"""Moves between postures, motions one after the other, and braking on the way: what it takes to play a trajectory safely."""
+"""Moves between postures, motions one after the other, and braking on the way.
+
+What it takes to play a trajectory safely.
+"""
+
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.majorants import composed
@@ -21,26 +26,26 @@ SAME_POSTURE = 1e-3
 class _Quintic(Trajectory):
     """A motion of quintics between points, at which position, speed and acceleration meet."""
 
-    def __init__(self, joint_names: Sequence[str], time: NDArray, values: Sequence[NDArray]):
+    def __init__(self, joint_names: Sequence[str], time: FloatArray, values: Sequence[FloatArray]):
         self.joint_names = tuple(joint_names)
         self._pieces = PiecewisePolynomial.hermite(time, values)
         self.duration = float(time[-1])
 
     @property
-    def knots(self) -> NDArray:
+    def knots(self) -> FloatArray:
         """Times of the points."""
         return self._pieces.time
 
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each."""
         q, dq, half_ddq = self._pieces.taylor(t, 3)
         return q, dq, 2 * half_ddq
 
-    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
         return self._pieces.majorants(begin, end, ORDERS)
 
-    def magnitude(self) -> NDArray:
+    def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
         return self._pieces.magnitude(3)
 
@@ -59,18 +64,23 @@ class Move(_Quintic):
         super().__init__(joint_names, np.array([0.0, float(duration)]), [q, 0 * q, 0 * q])
 
     @classmethod
-    def within(cls, limits: MotionLimits, joint_names: Sequence[str], start: ArrayLike, stop: ArrayLike, share: float) -> Move:
+    def within(
+        cls, limits: MotionLimits, joint_names: Sequence[str], start: ArrayLike, stop: ArrayLike, share: float
+    ) -> Move:
         """Return the move that reaches `share` of the speed or of the acceleration any joint may have."""
-        way = np.abs(np.asarray(stop, dtype=float) - np.asarray(start, dtype=float))
-        by_speed = STEP_PEAKS[1] * way / (share * limits.velocity)
-        by_acceleration = np.sqrt(STEP_PEAKS[2] * way / (share * limits.acceleration))
+        distance = np.abs(np.asarray(stop, dtype=float) - np.asarray(start, dtype=float))
+        by_speed = STEP_PEAKS[1] * distance / (share * limits.velocity)
+        by_acceleration = np.sqrt(STEP_PEAKS[2] * distance / (share * limits.acceleration))
         return cls(joint_names, start, stop, max(float(np.maximum(by_speed, by_acceleration).max()), 1e-3))
 
 
 class Succession(Trajectory):
     """Several motions one after the other; each begins at rest where the one before ended.
 
-    Raises JointDynamicsError when the postures do not meet within 1 mrad.
+    Raises
+    ------
+    JointDynamicsError
+        When the postures do not meet within 1 mrad.
     """
 
     def __init__(self, parts: Sequence[Trajectory]):
@@ -80,55 +90,61 @@ class Succession(Trajectory):
             gap = np.abs(after.position(0.0)[0] - before.position(before.duration)[0])
             if gap.max() > SAME_POSTURE:
                 worst = int(gap.argmax())
-                raise JointDynamicsError(f'trajectory: expected every motion to begin where the one before ends, found {self.joint_names[worst]} '
-                                         f'{gap[worst]:.4g} rad away')
+                raise JointDynamicsError(
+                    'trajectory: expected every motion to begin where the one before ends, found'
+                    f' {self.joint_names[worst]} {gap[worst]:.4g} rad away'
+                )
         self._begin = np.concatenate([[0.0], np.cumsum([part.duration for part in parts])])
         self.duration = float(self._begin[-1])
 
     @property
-    def knots(self) -> NDArray:
+    def knots(self) -> FloatArray:
         """Those of the parts."""
-        return np.unique(np.concatenate([begin + part.knots for begin, part in zip(self._begin[:-1], self._parts, strict=True)]))
+        return np.unique(
+            np.concatenate([begin + part.knots for begin, part in zip(self._begin[:-1], self._parts, strict=True)])
+        )
 
-    def _of(self, t: NDArray) -> list[tuple[NDArray, float, Trajectory]]:
+    def _of(self, t: FloatArray) -> list[tuple[IntArray, float, Trajectory]]:
         """Return for every part that holds one of the times t which ones, its begin [s] and itself."""
         index = np.clip(np.searchsorted(self._begin, t, side='right') - 1, 0, len(self._parts) - 1)
         return [(np.flatnonzero(index == k), self._begin[k], self._parts[k]) for k in np.unique(index).tolist()]
 
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each."""
         return self.one_sided(t, t)
 
-    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t by the part that `inside` (samples,) is in, (joints, samples) each."""
         states = np.empty((3, self.n, len(t)))
         for here, begin, part in self._of(inside):
-            states[:, :, here] = part.one_sided(*(np.clip(one[here] - begin, 0.0, part.duration) for one in (t, inside)))
+            states[:, :, here] = part.one_sided(
+                *(np.clip(one[here] - begin, 0.0, part.duration) for one in (t, inside))
+            )
         return states[0], states[1], states[2]
 
-    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
         found = np.empty((ORDERS, self.n, len(begin)))
         for here, since, part in self._of((begin + end) / 2):
             found[:, :, here] = part.majorants(*(np.clip(t[here] - since, 0.0, part.duration) for t in (begin, end)))
         return found
 
-    def magnitude(self) -> NDArray:
+    def magnitude(self) -> FloatArray:
         """Return the greatest of the parts, (3, joints)."""
         return np.max([part.magnitude() for part in self._parts], axis=0)
 
-    def once(self) -> Trajectory:
+    def without_repetition(self) -> Trajectory:
         """Return the same with every part once, and none of them twice."""
-        parts = [part.once() for part in dict.fromkeys(self._parts)]
+        parts = [part.without_repetition() for part in dict.fromkeys(self._parts)]
         return self if parts == self._parts else Succession(parts)
 
 
 class Braking(Trajectory):
     """The rest of a motion when it is told to stop at a time: the same path, ever slower, to rest.
 
-    Time on the path runs as s(t) = t_0 + t − t³/T² + t⁴/2T³, from full rate to none with no jump in speed or acceleration; the
-    path is not left, so that clearance and position limits hold on the way as they did before. T is the shortest of a few at
-    which no joint exceeds `factor` times its allowed acceleration.
+    Time on the path runs as s(t) = t_0 + t − t³/T² + t⁴/2T³, from full rate to none with no jump in speed or
+    acceleration; the path is not left, so that clearance and position limits hold on the way as they did before. T is
+    the shortest of a few at which no joint exceeds `factor` times its allowed acceleration.
     """
 
     def __init__(self, trajectory: Trajectory, at: float, limits: MotionLimits, factor: float = 2.0):
@@ -141,26 +157,40 @@ class Braking(Trajectory):
             if self._accelerates_within(allowed):
                 break
 
-    def _accelerates_within(self, allowed: NDArray) -> bool:
+    def _accelerates_within(self, allowed: FloatArray) -> bool:
         """Whether no joint's acceleration exceeds `allowed` (n, 1) at any time, by proof."""
-        def lowest(begin: NDArray, end: NDArray, first: NDArray, last: NDArray) -> tuple[NDArray, NDArray]:
+
+        def lowest(
+            begin: FloatArray, end: FloatArray, first: FloatArray, last: FloatArray
+        ) -> tuple[FloatArray, FloatArray]:
             seen = np.maximum(np.abs(first), np.abs(last))
-            return ((1 - (seen + 3 * (end - begin) ** 2 * self.majorants(begin, end)[4]) / allowed).min(axis=0),
-                    (1 - seen / allowed).min(axis=0))
+            return (
+                (1 - (seen + 3 * (end - begin) ** 2 * self.majorants(begin, end)[4]) / allowed).min(axis=0),
+                (1 - seen / allowed).min(axis=0),
+            )
 
         knots = self.knots
-        least = certified_minimum(knots[:-1], knots[1:], lambda t, inside: self.one_sided(t, inside)[2], lowest, 1e-3, 0.0)
+        least = certified_minimum(
+            knots[:-1], knots[1:], lambda t, inside: self.one_sided(t, inside)[2], lowest, 1e-3, 0.0
+        )
         return least.bound >= 0
 
-    def _path(self, t: NDArray) -> NDArray:
+    def _path(self, t: FloatArray) -> FloatArray:
         """Return the first Taylor coefficients of the time on the path, (ORDERS, samples)."""
         T = self.duration
         x = t / T
-        return np.array([self._at + t - t * x ** 2 + t * x ** 3 / 2, 1 - 3 * x ** 2 + 2 * x ** 3, (-3 * x + 3 * x ** 2) / T,
-                         (-1 + 2 * t / T) / T ** 2, np.full_like(t, 0.5 / T ** 3)])
+        return np.array(
+            [
+                self._at + t - t * x**2 + t * x**3 / 2,
+                1 - 3 * x**2 + 2 * x**3,
+                (-3 * x + 3 * x**2) / T,
+                (-1 + 2 * t / T) / T**2,
+                np.full_like(t, 0.5 / T**3),
+            ]
+        )
 
     @property
-    def knots(self) -> NDArray:
+    def knots(self) -> FloatArray:
         """Where the path meets those of the motion, and its end."""
         path = np.append(self._trajectory.knots, self._trajectory.duration)
         met = path[(path > self._at) & (path < self._path(np.array([self.duration]))[0])]
@@ -171,19 +201,19 @@ class Braking(Trajectory):
             low, high = np.where(before, middle, low), np.where(before, high, middle)
         return np.unique(np.concatenate([[0.0], high, [self.duration]]))
 
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each."""
         return self.one_sided(t, t)
 
-    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t by the piece of the motion that `inside` (samples,) is in, (joints, samples)."""
         path, rate, half_slope = self._path(t)[:3]
         of, end = self._path(inside)[0], self._trajectory.duration
         q, dq, ddq = self._trajectory.one_sided(np.clip(path, 0.0, end), np.clip(of, 0.0, end))
         moving = of <= end
-        return q, dq * rate * moving, (ddq * rate ** 2 + 2 * dq * half_slope) * moving
+        return q, dq * rate * moving, (ddq * rate**2 + 2 * dq * half_slope) * moving
 
-    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over intervals, (ORDERS, joints, N)."""
         T = self.duration
         # rate and slope of the path have their extremes at the ends of an interval or, the slope, in the middle of the
@@ -196,7 +226,7 @@ class Braking(Trajectory):
         found[1:, :, self._path((begin + end) / 2)[0] > last] = 0.0
         return found
 
-    def magnitude(self) -> NDArray:
+    def magnitude(self) -> FloatArray:
         """Return the sums of magnitudes of the terms of q, dq, ddq, (3, joints)."""
         inner = self._trajectory.magnitude()
         return np.array([inner[0], inner[1], inner[2] + 1.5 / self.duration * inner[1]])
@@ -218,6 +248,8 @@ class SampledTrajectory(_Quintic):
         if times.ndim != 1 or len(times) < 2 or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
             raise JointDynamicsError('trajectory: expected at least two points at increasing times')
         if any(array.shape != shape or not np.all(np.isfinite(array)) for array in points):
-            raise JointDynamicsError(f'trajectory: expected finite positions, velocities and accelerations of shape {shape}, found '
-                                     f'{", ".join(str(array.shape) for array in points)}')
+            raise JointDynamicsError(
+                f'trajectory: expected finite positions, velocities and accelerations of shape {shape}, found '
+                f'{", ".join(str(array.shape) for array in points)}'
+            )
         super().__init__(joint_names, times - times[0], points)

@@ -1,23 +1,28 @@
 """What every profile gives: a motion of all joints that can be asked for at any times."""
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 
 @dataclass(frozen=True)
 class MotionSamples:
-    """A motion on a time grid: `time` (samples,) [s]; `q` [rad], `dq` [rad/s], `ddq` [rad/s²], (samples, joints) each."""
+    """A motion on a time grid: `time` (samples,) [s].
 
-    time: NDArray
-    q: NDArray
-    dq: NDArray
-    ddq: NDArray
+    `q` [rad], `dq` [rad/s], `ddq` [rad/s²], (samples, joints) each.
+    """
+
+    time: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
 
 
 ORDERS = 5
@@ -41,15 +46,15 @@ class Trajectory(ABC):
     duration: float
 
     @abstractmethod
-    def motion(self, t: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each, at times t (samples,) within [0, duration]."""
 
     @property
-    def knots(self) -> NDArray:
+    def knots(self) -> FloatArray:
         """Times [s], from 0 to the duration, between which all derivatives exist."""
         return np.array([0.0, self.duration])
 
-    def one_sided(self, t: NDArray, inside: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t as seen from between the knots where `inside` (samples,) is.
 
         At a jump the side is told apart.
@@ -59,20 +64,20 @@ class Trajectory(ABC):
         return self.motion(t)
 
     @abstractmethod
-    def majorants(self, begin: NDArray, end: NDArray) -> NDArray:
+    def majorants(self, begin: FloatArray, end: FloatArray) -> FloatArray:
         """Return bounds of |q^(k)|/k! over the intervals [begin, end] (N,), each between two knots.
 
         Shape (ORDERS, joints, N).
         """
 
     @abstractmethod
-    def magnitude(self) -> NDArray:
+    def magnitude(self) -> FloatArray:
         """Return the greatest sums of magnitudes of the terms q, dq and ddq are summed up from, (3, joints).
 
         The scale of their rounding.
         """
 
-    def once(self) -> Trajectory:
+    def without_repetition(self) -> Trajectory:
         """Return a motion that visits the same states, the shortest there is.
 
         A motion without the repetitions in it.
@@ -93,22 +98,25 @@ class Trajectory(ABC):
         ddq[:, outside] = 0.0
         return MotionSamples(time, q.T, dq.T, ddq.T)
 
-    def position(self, t: ArrayLike) -> NDArray:
+    def position(self, t: ArrayLike) -> FloatArray:
         """Return q [rad] at times t (samples,): (samples, joints)."""
         return self.states(t).q
 
-    def velocity(self, t: ArrayLike) -> NDArray:
+    def velocity(self, t: ArrayLike) -> FloatArray:
         """Return dq [rad/s] at times t (samples,): (samples, joints)."""
         return self.states(t).dq
 
-    def acceleration(self, t: ArrayLike) -> NDArray:
+    def acceleration(self, t: ArrayLike) -> FloatArray:
         """Return ddq [rad/s²] at times t (samples,): (samples, joints)."""
         return self.states(t).ddq
 
     def sample(self, rate: float) -> MotionSamples:
         """Return the motion at `rate` [Hz] from 0 to the duration; its very end is always the last sample.
 
-        Raises JointDynamicsError for a rate that is not positive.
+        Raises
+        ------
+        JointDynamicsError
+            For a rate that is not positive.
         """
         if not np.isfinite(rate) or rate <= 0:
             raise JointDynamicsError(f'rate: expected a number > 0 Hz, found {rate!r}')

@@ -1,8 +1,11 @@
-"""A search process: `python -m joint_dynamics.excitation.worker`, fed by `optimise` through its standard input and output.
+"""A search process: `python -m joint_dynamics.excitation.worker`.
 
-A process of its own rather than multiprocessing: the caller needs no main guard, threads of the caller (a ROS node's) are not
-forked, and the linear algebra of the small matrices here runs on one thread, which is several times faster.
+Fed by `optimise` through its standard input and output.
+
+A process of its own rather than multiprocessing: the caller needs no main guard, threads of the caller (a ROS node's)
+are not forked, and the linear algebra of the small matrices here runs on one thread, which is several times faster.
 """
+
 from __future__ import annotations
 
 import os
@@ -22,7 +25,9 @@ def send(stream: BinaryIO, message: Any) -> None:
 
 
 def main() -> None:
-    """Read (model, settings, seconds left), then the numbers of starts to run, until the input ends; write what is found.
+    """Read (model, settings, seconds left), then the numbers of starts to run, until the input ends.
+
+    Write what is found.
 
     Messages out: ('found', Found), ('none', {kind of limit: margin}), ('done', start).
     """

@@ -9,8 +9,8 @@ torque and its derivatives over all of the interval.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation.majorants import derivative, product, turning
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.standard_parameters import link_columns
@@ -21,14 +21,17 @@ class MotionBounds:
 
     Lists of (orders, N), one per link.
 
-    gravity: whether the acceleration of the origins is that less gravity, as a force needs it, or that of the place.
+    Parameters
+    ----------
+    gravity
+        whether the acceleration of the origins is that less gravity, as a force needs it, or that of the place.
     """
 
-    def __init__(self, chain: Chain, q: NDArray, gravity: bool = True):
-        self.turn: list[NDArray] = []
-        self.lever: list[NDArray] = []
-        self.w: list[NDArray] = []
-        self.a: list[NDArray] = []
+    def __init__(self, chain: Chain, q: FloatArray, gravity: bool = True):
+        self.turn: list[FloatArray] = []
+        self.lever: list[FloatArray] = []
+        self.w: list[FloatArray] = []
+        self.a: list[FloatArray] = []
         orders, _, count = q.shape
         still_w, still_a = np.zeros((orders - 1, count)), np.zeros((orders - 2, count))
         still_a[0] = np.linalg.norm(chain.gravity) if gravity else 0.0
@@ -54,10 +57,15 @@ class MotionBounds:
             self.a.append(a)
 
 
-def torque_bounds(chain: Chain, parameters: NDArray, q: NDArray) -> NDArray:
+def torque_bounds(chain: Chain, parameters: FloatArray, q: FloatArray) -> FloatArray:
     """Return bounds of |τ^(k)|/k! of the links' torque, (3, joints, N), without rotors, friction and offsets.
 
-    parameters: standard parameters (p,). q: majorants (ORDERS, joints, N) of the joints' motion.
+    Parameters
+    ----------
+    parameters
+        standard parameters (p,).
+    q
+        majorants (ORDERS, joints, N) of the joints' motion.
     """
     motion = MotionBounds(chain, q)
     n, orders = chain.n, len(q) - 2
@@ -84,8 +92,14 @@ def torque_bounds(chain: Chain, parameters: NDArray, q: NDArray) -> NDArray:
     return found
 
 
-def point_acceleration(chain: Chain, link: int, offset: NDArray, q: NDArray) -> NDArray:
-    """Return bounds (N,) of |p̈| [m/s²] of the point at `offset` (3,) [m] in link `link`; q: majorants (ORDERS, joints, N)."""
+def point_acceleration(chain: Chain, link: int, offset: FloatArray, q: FloatArray) -> FloatArray:
+    """Return bounds (N,) of |p̈| [m/s²] of the point at `offset` (3,) [m] in link `link`.
+
+    Parameters
+    ----------
+    q
+        majorants (ORDERS, joints, N).
+    """
     motion = MotionBounds(chain, q, gravity=False)
     swing = derivative(motion.w[link])[0] + motion.w[link][0] ** 2
     return motion.a[link][0] + swing * np.linalg.norm(offset)

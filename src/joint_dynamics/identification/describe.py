@@ -1,30 +1,36 @@
 """From an identification's result to the dynamics description."""
+
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from joint_dynamics import __version__
 from joint_dynamics.arm import Term
 from joint_dynamics.description import DynamicsDescription, identity_of
+from joint_dynamics.identification.findings import Findings
 from joint_dynamics.identification.regression.friction_state import FrictionState
-from joint_dynamics.identification.regression.residuals import together
+from joint_dynamics.identification.regression.residuals import overall_residual
+from joint_dynamics.identification.reliability.coverage import Training
+from joint_dynamics.identification.selection.candidate_terms import WIDTHS
 from joint_dynamics.joint.friction_model import PARAMETERS
 from joint_dynamics.robot import StandardParameters, mounting_rotation
+from joint_dynamics.version import __version__
 
-if TYPE_CHECKING:
-    from joint_dynamics.identification.result import IdentificationResult
-
-AT_ONCE = 1e-4
-"""Width of the operator that stands for sgn ω, as a share of the hysteresis' width."""
+AT_ONCE = min(WIDTHS)
+"""Width [rad] of the operator that stands for sgn ω: the narrowest that was tried. Friction that builds up over less
+cannot be told from friction that turns at once, and one that turned within nanometres would, fed forward, be thrown
+from one side to the other by what of a resting motor's angle nobody knows."""
 FRICTION_NAMES = {'Fc': 'F_C0', 'Fv': 'F_V1', 'off': 'offset'}
 
 
-def describe(result: IdentificationResult) -> DynamicsDescription:
-    """Return the description: standard set near the URDF's, base set with deviations, linear friction, terms, provenance."""
+def describe(result: Findings) -> DynamicsDescription:
+    """Return the description: standard set near the URDF's, base set with deviations, linear friction, terms.
+
+    provenance.
+    """
     model = result.problem.model
     standard = StandardParameters(result.standard_parameters, model.n)
     deviation = dict(zip(result.names, result.deviation, strict=True))
@@ -32,62 +38,109 @@ def describe(result: IdentificationResult) -> DynamicsDescription:
     joints = {name: _joint(k, standard, deviation) for k, name in enumerate(model.joint_names)}
     names = list(model.joint_names)
     for term in result.problem.terms:
-        _add_term(joints[term.joint], term, values, deviation, result.problem.state, names.index(term.joint))
-    _complete_hysteresis(joints)
+        add_term(joints[term.joint], term, values, deviation, result.problem.state, names.index(term.joint))
+    complete_hysteresis(joints)
     for name, checked in result.extras.get('validity', {}).items():
         joints[name]['validity'] = dict(checked)
+    for name, transmission in result.extras.get('transmissions', {}).items():
+        joints[name] |= transmission
     if result.rotor is not None:
         for k, name in enumerate(names):
             joints[name] |= result.rotor.document_of(name, _drive(standard, k))
     identified, stated = result.extras.get('drive_gains', {}), result.settings.drive_gain_deviation
     for name, gain in (result.settings.drive_gains or {}).items():
         if name in joints:
-            more = {key: identified[name][key] for key in ('std', 'prior') if identified.get(name, {}).get(key) is not None}
+            more = {
+                key: identified[name][key] for key in ('std', 'prior') if identified.get(name, {}).get(key) is not None
+            }
             if 'std' not in more and (share := stated.get(name, 0.0) if isinstance(stated, Mapping) else stated):
                 more['std'] = float(share) * float(gain)
             joints[name]['drive_gain'] = {'value': float(gain), **more}
     inertial: dict[str, Any] = {
         'standard': {name: standard.link_document(k) for k, name in enumerate(model.joint_names)},
-        'base': [{'name': name, 'expression': expression, 'value': float(values[name]), 'std': _finite(deviation[name])}
-                 for name, expression in zip(result.problem.base.names, result.problem.base.expressions, strict=True)]}
+        'base': [
+            {'name': name, 'expression': expression, 'value': float(values[name]), 'std': _finite(deviation[name])}
+            for name, expression in zip(result.problem.base.names, result.problem.base.expressions, strict=True)
+        ],
+    }
     if model.coupling is not None:
-        inertial['coupling'] = {name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)}
-    document: dict[str, Any] = {} if 'payload' not in result.extras else {'payload': _payload(result.extras['payload'])}
-    return DynamicsDescription(document | {
-        'robot': {'name': model.pinocchio.name, 'joint_names': list(model.joint_names), **model.kinematics(),
-                  'identity': identity_of(model)},
-        'inertial': inertial,
-        'joints': joints,
-        'mounting': mounting_rotation(model.mounting).tolist(),
-        'provenance': {
-            'software': f'joint_dynamics {__version__}',
-            'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
-            'method': result.settings.method,
-            'recordings': [fit.name for fit in result.training],
-            'residual_percent': _finite(together(result.training)[1]),
-            'moving_residual_percent': _finite(together(result.training, moving=True)[1]),
-            'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
-            'condition_number': _finite(result.solution.condition_number),
-            'believable': not result.reasons,
-            'filters': {name: _finite(value) for name, value in vars(result.plan).items()}}})
+        inertial['coupling'] = {
+            name: float(value) for name, value in zip(model.coupling.parameter_names, standard.coupled, strict=True)
+        }
+    document: dict[str, Any] = (
+        {} if 'payload' not in result.extras else {'payload': payload_part(result.extras['payload'])}
+    )
+    return DynamicsDescription(
+        document
+        | {
+            'robot': {
+                'name': model.pinocchio.name,
+                'joint_names': list(model.joint_names),
+                **model.kinematics(),
+                'identity': identity_of(model),
+            },
+            'inertial': inertial,
+            'joints': joints,
+            'mounting': mounting_rotation(model.mounting).tolist(),
+            'provenance': {
+                'software': f'joint_dynamics {__version__}',
+                'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
+                'method': result.settings.method,
+                'recordings': [fit.name for fit in result.training],
+                'residual_percent': _finite(overall_residual(result.training)[1]),
+                'moving_residual_percent': _finite(overall_residual(result.training, moving=True)[1]),
+                'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
+                'condition_number': _finite(result.solution.condition_number),
+                'believable': not result.reasons,
+                'coverage': _coverage(result),
+                'filters': {name: _finite(value) for name, value in vars(result.plan).items()},
+            },
+        }
+    )
 
 
-def _payload(found: dict[str, Any]) -> dict[str, Any]:
+def _coverage(result: Findings) -> dict[str, Any] | None:
+    """Of the base parameters, the further terms as they are: their columns need the state of the training.
+
+    Terms resemble columns of the base (√ω the other friction), and what the ones gain the others lose: so the
+    covariance given the terms comes nearer to that of the torque than the one beside them. None where no joint moved.
+    """
+    count = result.problem.base.count
+    percent = overall_residual(result.training, moving=True)[1]
+    own, cross, terms = (
+        result.covariance[:count, :count],
+        result.covariance[:count, count:],
+        result.covariance[count:, count:],
+    )
+    given = own - cross @ np.linalg.pinv(terms, rcond=1e-10, hermitian=True) @ cross.T
+    training = Training.of(result.problem, given, percent)
+    return training.document(result.problem.model.joint_names) if np.isfinite(training.deviation) else None
+
+
+def payload_part(found: dict[str, Any]) -> dict[str, Any]:
     """Payload in the last joint's frame; std in the order mass, first moments, inertia."""
     mass, first, inertia = ('M',), ('MX', 'MY', 'MZ'), ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ')
     std = found['M']['std']
     # It is not on the arm of this description, which is that of the recordings without it.
-    return {'attached': False, 'mass': {'value': found['M']['value']} | ({} if std is None else {'std': std}),
-            'first_moments': [found[name]['value'] for name in first], 'inertia': [found[name]['value'] for name in inertia],
-            'std': [found[name]['std'] for name in (*mass, *first, *inertia)]}
+    return {
+        'attached': False,
+        'mass': {'value': found['M']['value']} | ({} if std is None else {'std': std}),
+        'first_moments': [found[name]['value'] for name in first],
+        'inertia': [found[name]['value'] for name in inertia],
+        'std': [found[name]['std'] for name in (*mass, *first, *inertia)],
+    }
 
 
-def _complete_hysteresis(joints: dict[str, dict[str, Any]]) -> None:
+def complete_hysteresis(joints: dict[str, dict[str, Any]]) -> None:
     """Every joint needs operators where one has them: those without hysteresis slip at once."""
-    widths = [joint['friction']['maxwell_slip']['presliding'] for joint in joints.values() if 'maxwell_slip' in joint['friction']]
+    widths = [
+        joint['friction']['maxwell_slip']['presliding']
+        for joint in joints.values()
+        if 'maxwell_slip' in joint['friction']
+    ]
     for joint in joints.values():
         if widths and 'maxwell_slip' not in joint['friction']:
-            _add_hysteresis(joint, widths[0], 0.0)
+            add_hysteresis(joint, widths[0], 0.0)
 
 
 def _finite(value: float | None) -> float | None:
@@ -95,33 +148,57 @@ def _finite(value: float | None) -> float | None:
 
 
 def _drive(standard: StandardParameters, k: int) -> dict[str, float]:
-    return {'Ia': float(standard.rotor_inertia[k]), 'Fv': float(standard.viscous[k]), 'Fc': float(standard.coulomb[k]),
-            'off': float(standard.offset[k])}
+    return {
+        'Ia': float(standard.rotor_inertia[k]),
+        'Fv': float(standard.viscous[k]),
+        'Fc': float(standard.coulomb[k]),
+        'off': float(standard.offset[k]),
+    }
 
 
 def _joint(k: int, standard: StandardParameters, deviation: dict[str, float]) -> dict[str, Any]:
     own = _drive(standard, k)
-    deviations = {FRICTION_NAMES[kind]: float(deviation[f'{kind}_{k + 1}']) for kind in FRICTION_NAMES
-                  if np.isfinite(deviation.get(f'{kind}_{k + 1}', np.nan))}
+    deviations = {
+        FRICTION_NAMES[kind]: float(deviation[f'{kind}_{k + 1}'])
+        for kind in FRICTION_NAMES
+        if np.isfinite(deviation.get(f'{kind}_{k + 1}', np.nan))
+    }
     rotor: dict[str, Any] = {'value': own['Ia'], 'std': _finite(deviation.get(f'Ia_{k + 1}'))}
     if f'Ia_{k + 1}' not in deviation:
-        # Regrouped into ZZR: only the sum with the link's inertia was identified, and the value follows from where the prior has the rest.
+        # Regrouped into ZZR: only the sum with the link's inertia was identified, and the value follows from where the
+        # prior has the rest.
         rotor = {'value': own['Ia'], 'identifiable': False}
     return {
         'rotor_inertia': rotor,
-        'friction': {'parameters': {FRICTION_NAMES[kind]: own[kind] for kind in ('Fc', 'Fv', 'off')}, 'standard_deviations': deviations,
-                     'method': 'robot identification'}}
+        'friction': {
+            'parameters': {FRICTION_NAMES[kind]: own[kind] for kind in ('Fc', 'Fv', 'off')},
+            'standard_deviations': deviations,
+            'method': 'robot identification',
+        },
+    }
 
 
-def _add_term(joint: dict[str, Any], term: Term, values: dict[str, float], deviation: dict[str, float], state: FrictionState, j: int) -> None:
-    """Write a term where it belongs: into the friction document as far as that has a name for it, else among the further terms."""
+def add_term(
+    joint: dict[str, Any],
+    term: Term,
+    values: dict[str, float],
+    deviation: dict[str, float],
+    state: FrictionState,
+    j: int,
+) -> None:
+    """Write a term where it belongs.
+
+    Into the friction document as far as that has a name for it, else among the further terms.
+    """
     friction, document = joint['friction'], term.document
     name, value, std = document.get('friction'), float(values[term.names[0]]), _finite(deviation[term.names[0]])
     if 'stribeck' in document:
         friction['parameters'].update(F_S=friction['parameters']['F_C0'] + value, **document['stribeck'])
-        friction['standard_deviations']['F_S'] = float(np.hypot(std or 0.0, friction['standard_deviations'].get('F_C0', 0.0)))
+        friction['standard_deviations']['F_S'] = float(
+            np.hypot(std or 0.0, friction['standard_deviations'].get('F_C0', 0.0))
+        )
     elif 'hysteresis' in document:
-        _add_hysteresis(joint, document['hysteresis'], 0.0 if state.share is None else float(state.share[j]))
+        add_hysteresis(joint, document['hysteresis'], 0.0 if state.share is None else float(state.share[j]))
     elif name in PARAMETERS:
         friction['parameters'][name] = value
         if std is not None:
@@ -132,14 +209,27 @@ def _add_term(joint: dict[str, Any], term: Term, values: dict[str, float], devia
             friction['parameters']['tau_max'] = float(state.load_limit[j])
     else:
         bound = {'tau_max': float(state.load_limit[j])} if 'load' in term.needs and state.load_limit is not None else {}
-        joint.setdefault('terms', []).append({'document': {**document, **bound}, 'values': [float(values[name]) for name in term.names],
-                                              'std': [_finite(deviation[name]) for name in term.names]})
+        joint.setdefault('terms', []).append(
+            {
+                'document': {**document, **bound},
+                'values': [float(values[name]) for name in term.names],
+                'std': [_finite(deviation[name]) for name in term.names],
+            }
+        )
 
 
-def _add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
-    """Two operators: one that slips at once, and one, with its share of Coulomb friction, after `width`.
+def add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
+    """Two operators: one that slips `AT_ONCE`, and one, with its share of Coulomb friction, after `width`.
 
-    That is a length of the friction: of the joint's backlash this identification knows nothing.
+    That is a length of the friction, no backlash.
     """
-    joint['friction']['maxwell_slip'] = {'limits': [AT_ONCE, 1.0], 'stiffness': [(1.0 - share) / AT_ONCE, share], 'operators': 2,
-                                         'presliding': float(width)}
+    first = AT_ONCE / width
+    if first >= 1.0:
+        # both the same; operators have to slip one after the other
+        first, share = 0.5, 1.0
+    joint['friction']['maxwell_slip'] = {
+        'limits': [first, 1.0],
+        'stiffness': [(1.0 - share) / first, share],
+        'operators': 2,
+        'presliding': float(width),
+    }

@@ -1,49 +1,65 @@
 """An identification's result as an interpreter or a notebook shows it."""
+
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from joint_dynamics.identification.regression.residuals import together
+from joint_dynamics.identification.findings import Findings
+from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.excitation import relative_deviation_percent
 
-if TYPE_CHECKING:
-    from joint_dynamics.identification.result import IdentificationResult
 
-
-def one_line(result: IdentificationResult) -> str:
+def one_line(result: Findings) -> str:
     """Return method, sizes, residual and verdict in one line."""
     base = result.problem.base.count
     further = len(result.names) - base
     size = f'{base} base parameters' + (f' and {further} further' if further else '')
     kind, fits = ('validation', result.validation) if result.validation else ('training', result.training)
-    residual = together(fits)[1]
+    residual = overall_residual(fits)[1]
     shown = f'{kind} residual {residual:.3g} %' if np.isfinite(residual) else f'{kind} without torque'
     return f'{result.settings.method}: {size} from {result.samples} samples, {shown}, {_verdict(result)}'
 
 
-def as_html(result: IdentificationResult) -> str:
-    """Return the same with reasons, residuals per recording [%] and parameters with standard deviations, as an HTML fragment."""
+def as_html(result: Findings) -> str:
+    """Return the same with reasons, residuals per recording [%] and parameters with standard deviations.
+
+    As an HTML fragment.
+    """
     reasons = ''.join(f'<li>{escape(str(reason))}</li>' for reason in result.reasons)
-    residuals = _table(('recording', 'residual [%]'), [
-        (f'{fit.name} ({kind})', f'{fit.residual_percent()[1]:.3g}')
-        for kind, fits in (('training', result.training), ('validation', result.validation)) for fit in fits])
+    residuals = _table(
+        ('recording', 'residual [%]'),
+        [
+            (f'{fit.name} ({kind})', f'{fit.residual_percent()[1]:.3g}')
+            for kind, fits in (('training', result.training), ('validation', result.validation))
+            for fit in fits
+        ],
+    )
     percents = relative_deviation_percent(result.solution.chi, result.deviation)
-    parameters = _table(('parameter', 'value', 'σ', 'σ [%]', 'made of'), [
-        (name, f'{value:.5g}', f'{std:.2g}', f'{percent:.2g}', expression)
-        for name, value, std, percent, expression
-        in zip(result.names, result.solution.chi, result.deviation, percents, result.expressions, strict=True)])
-    return (f'<div><p><b>{escape(one_line(result))}</b></p><ul>{reasons}</ul>{residuals}'
-            f'<details><summary>{len(result.names)} parameters</summary>{parameters}</details></div>')
+    parameters = _table(
+        ('parameter', 'value', 'σ', 'σ [%]', 'made of'),
+        [
+            (name, f'{value:.5g}', f'{std:.2g}', f'{percent:.2g}', expression)
+            for name, value, std, percent, expression in zip(
+                result.names, result.solution.chi, result.deviation, percents, result.expressions, strict=True
+            )
+        ],
+    )
+    return (
+        f'<div><p><b>{escape(one_line(result))}</b></p><ul>{reasons}</ul>{residuals}'
+        f'<details><summary>{len(result.names)} parameters</summary>{parameters}</details></div>'
+    )
 
 
-def _verdict(result: IdentificationResult) -> str:
+def _verdict(result: Findings) -> str:
     count = len(result.reasons)
     return 'reliable' if not count else f'not reliable for {count} reason{"s" if count > 1 else ""}'
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [''.join(f'<th>{escape(cell)}</th>' for cell in head), *(''.join(f'<td>{escape(cell)}</td>' for cell in row) for row in rows)]
+    lines = [
+        ''.join(f'<th>{escape(cell)}</th>' for cell in head),
+        *(''.join(f'<td>{escape(cell)}</td>' for cell in row) for row in rows),
+    ]
     return f'<table>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'

@@ -1,31 +1,47 @@
 """Predict the torque of recordings from a dynamics description: rigid bodies, rotors, friction, further terms."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Arm, RangeWatch
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
+from joint_dynamics.identification.drive_gains.payload_difference import payload_residual
+from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, filter_plan, observe
 from joint_dynamics.identification.regression.full_rate import FullRate
-from joint_dynamics.identification.regression.residuals import Fit, band_of, relative
-from joint_dynamics.identification.settings import IdentificationSettings
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import Fit, band_of, overall_residual, relative
+from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
+from joint_dynamics.identification.reliability.prediction import judge_prediction
+from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
 
 
-def predicted_torque(arm: Arm, observation: Observation) -> NDArray:
-    """Return the motor torque on the joint side, (samples, n) [N·m], at the full rate of the observation: `Arm.motor_torque` of its motion.
+def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
+    """Return the motor torque on the joint side, (samples, n) [N·m], at the full rate of the observation.
+
+    `Arm.motor_torque` of its motion.
 
     Without motor encoders the hysteresis is driven by the angle that the described transmission gives the motor.
     """
     two_sides = observation.theta is not observation.q
-    return arm.motor_torque(observation.q, observation.dq, observation.ddq, theta=observation.theta if two_sides else None,
-                            dtheta=observation.dtheta, ddtheta=observation.ddtheta, temperature=observation.temperature)
+    return arm.motor_torque(
+        observation.q,
+        observation.dq,
+        observation.ddq,
+        theta=observation.theta if two_sides else None,
+        dtheta=observation.dtheta,
+        ddtheta=observation.ddtheta,
+        temperature=observation.temperature,
+    )
 
 
 def validation_fit(arm: Arm, observation: Observation, moving_speed: float = 0.02) -> Fit:
@@ -33,57 +49,128 @@ def validation_fit(arm: Arm, observation: Observation, moving_speed: float = 0.0
     predicted = predicted_torque(arm, observation)
     raw = relative(observation.tau - predicted, observation.tau)
     kept = observation.kept
-    tau, smooth = (observation.tau, predicted) if observation.decimator is None else (
-        observation.decimator.apply(observation.tau), observation.decimator.apply(predicted))
-    return Fit(observation.name, arm.joint_names, observation.time[kept], tau, smooth, observation.dq[kept], moving_speed, raw,
-               FullRate(observation.time, observation.tau, predicted, observation.dq), band_of(observation))
+    tau, smooth = (
+        (observation.tau, predicted)
+        if observation.decimator is None
+        else (observation.decimator.apply(observation.tau), observation.decimator.apply(predicted))
+    )
+    return Fit(
+        observation.name,
+        arm.joint_names,
+        observation.time[kept],
+        tau,
+        smooth,
+        observation.dq[kept],
+        moving_speed,
+        raw,
+        FullRate(observation.time, observation.tau, predicted, observation.dq),
+        band_of(observation),
+    )
 
 
-def validate_description(description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings | None = None,
-                         drive_gains: Mapping[str, float] | None = None,
-                         notes: list[str] | None = None) -> list[Fit]:
+@dataclass(frozen=True)
+class Validation:
+    """fits: one per recording; reasons why the prediction cannot be relied on; notes; summary: of summary.json."""
+
+    fits: Sequence[Fit]
+    reasons: Sequence[Reason]
+    notes: Sequence[str]
+    summary: dict[str, Any]
+
+
+def validate_description(
+    description: DynamicsDescription,
+    recordings: Sequence[Recording],
+    settings: IdentificationSettings | None = None,
+    drive_gains: Mapping[str, float] | None = None,
+    notes: list[str] | None = None,
+) -> list[Fit]:
     """Predict the torque of every recording and return one Fit each.
 
-    Cut-offs are the settings' own, else those the description was identified with, else from the recordings. Drive gains: given, the settings', or
-    the description's. notes: is told where a motion leaves the range of validity, and by how much.
-    Raises JointDynamicsError where robot, description and recordings do not fit together.
+    Cut-offs are the settings' own, else those the description was identified with, else from the recordings. Drive
+    gains: given, the settings', or the description's. notes: is told where a motion leaves the range of validity, and
+    by how much. Raises JointDynamicsError where robot, description and recordings do not fit together.
     """
-    if not recordings:
-        raise JointDynamicsError('validate: expected at least one recording, found none')
     settings = settings or IdentificationSettings()
     arm = Arm.from_description(None, description)
-    model = arm.robot
-    recordings = [recording.select(model.joint_names) for recording in recordings]
-    gains = drive_gains or settings.drive_gains
-    if gains is None and np.all(np.isfinite(arm.drive_gain)):
-        gains = dict(zip(model.joint_names, arm.drive_gain, strict=True))
-    if model.coupling is not None and gains is not None:
-        recordings = [recording if recording.current is None else with_torque(model, recording, gains) for recording in recordings]
-    plan = _plan(description, recordings, settings)
     fits = []
-    for recording in recordings:
-        observation = observe(recording, plan, gains)
+    for observation in _observed(description, arm, recordings, settings, drive_gains):
         fits.append(validation_fit(arm, observation, settings.moving_speed))
         if notes is not None:
-            notes += [f'{recording.name}: {text}' for text in beyond_validity(arm, observation)]
+            notes += [f'{observation.name}: {text}' for text in beyond_validity(arm, observation)]
     return fits
 
 
+def judge_description(
+    description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings | None = None
+) -> Validation:
+    """Predict the torque of every recording as `validate_description` does, and say whether that can be relied on.
+
+    The prediction is compared with the training's own residual, and the motion with what the training showed, as far as
+    the description says so (`provenance`). Raises JointDynamicsError as `validate_description` does.
+    """
+    settings = settings or IdentificationSettings()
+    arm = Arm.from_description(None, description)
+    observations = _observed(description, arm, recordings, settings, None)
+    fits = [validation_fit(arm, observation, settings.moving_speed) for observation in observations]
+    notes = [f'{part.name}: {text}' for part in observations for text in beyond_validity(arm, part)]
+    problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
+    known = description.document.get('provenance', {})
+    percent = known.get('moving_residual_percent')
+    covered = Coverage()
+    base = [parameter.get('name') for parameter in description.document['inertial'].get('base', [])]
+    if percent is not None and known.get('coverage') and base == problem.names:
+        training = Training.from_document(known['coverage'], percent, arm.joint_names)
+        covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
+    reasons = [*judge_prediction(fits, percent, [payload_residual(problem, fits)]), *covered.reasons]
+    return Validation(fits, without_duplicates(reasons), [*notes, *covered.notes], covered.summary)
+
+
+def _observed(
+    description: DynamicsDescription,
+    arm: Arm,
+    recordings: Sequence[Recording],
+    settings: IdentificationSettings,
+    gains: Mapping[str, float] | None,
+) -> list[Observation]:
+    if not recordings:
+        raise JointDynamicsError('validate: expected at least one recording, found none')
+    model = arm.robot
+    recordings = [recording.select(model.joint_names) for recording in recordings]
+    gains = gains or settings.drive_gains
+    if gains is None and np.all(np.isfinite(arm.drive_gain)):
+        gains = dict(zip(model.joint_names, arm.drive_gain, strict=True))
+    if model.coupling is not None and gains is not None:
+        recordings = [
+            recording if recording.current is None else with_torque(model, recording, gains) for recording in recordings
+        ]
+    plan = _plan(description, recordings, settings)
+    return [observe(recording, plan, gains) for recording in recordings]
+
+
 def beyond_validity(arm: Arm, observation: Observation) -> list[str]:
-    """Return how far the samples that count leave the range in which the arm's friction was checked, by joint and quantity."""
+    """Return how far the samples that count leave the range in which the arm's friction was checked.
+
+    By joint and quantity.
+    """
     watch, kept = RangeWatch(arm.validity, arm.joint_names), observation.kept
-    watch.see(observation.dtheta[kept], arm.link_torque(observation.q[kept], observation.dq[kept], observation.ddq[kept]))
+    watch.update(
+        observation.dtheta[kept], arm.link_torque(observation.q[kept], observation.dq[kept], observation.ddq[kept])
+    )
     if observation.temperature is not None:
-        watch.see_temperature(observation.temperature[kept])
+        watch.update_temperature(observation.temperature[kept])
     return watch.extent()
 
 
-def predict_torque(description: DynamicsDescription, recording: Recording, settings: IdentificationSettings | None = None) -> NDArray:
+def predict_torque(
+    description: DynamicsDescription, recording: Recording, settings: IdentificationSettings | None = None
+) -> FloatArray:
     """Predict the torque of one recording at every sample, (samples, joints) [N·m], joints in the description's order.
 
-    As `validate_description` does, but over the whole recording: within 1/position_cutoff of its ends the filtered motion is less exact.
-    What the recording holds of torque or current takes no part, and may be absent. Raises JointDynamicsError where description and recording
-    do not fit together or the recording is too short for the filters.
+    As `validate_description` does, but over the whole recording: within 1/position_cutoff of its ends the filtered
+    motion is less exact. What the recording holds of torque or current takes no part, and may be absent. Raises
+    JointDynamicsError where description and recording do not fit together or the recording is too short for the
+    filters.
     """
     arm = Arm.from_description(None, description)
     recording = recording.select(arm.joint_names)
@@ -92,10 +179,17 @@ def predict_torque(description: DynamicsDescription, recording: Recording, setti
     return predicted_torque(arm, observe(motion, plan))
 
 
-def _plan(description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
+def _plan(
+    description: DynamicsDescription, recordings: Sequence[Recording], settings: IdentificationSettings
+) -> FilterPlan:
     used = description.document.get('provenance', {}).get('filters', {})
     if settings.f_dyn is not None or 'f_dyn' not in used:
         return filter_plan(recordings, settings)
     position = settings.position_cutoff or used['position_cutoff']
-    return FilterPlan(used['f_dyn'], position, settings.parallel_cutoff or used['parallel_cutoff'], settings.decimation,
-                      1.0 / position if settings.trim is None else settings.trim)
+    return FilterPlan(
+        used['f_dyn'],
+        position,
+        settings.parallel_cutoff or used['parallel_cutoff'],
+        settings.decimation,
+        1.0 / position if settings.trim is None else settings.trim,
+    )

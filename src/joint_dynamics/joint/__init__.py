@@ -1,4 +1,8 @@
-"""One joint's physics: stiffness, static friction, Maxwell-slip (E-GMS), kinematic error and backlash. Models in docs/joint_models.md."""
+"""One joint's physics: stiffness, static friction, Maxwell-slip (E-GMS), kinematic error and backlash.
+
+Models in docs/joint_models.md.
+"""
+
 from joint_dynamics.joint.friction_model import FrictionModel
 from joint_dynamics.joint.load import CoulombLevel, LoadFriction, QuadrantFriction
 from joint_dynamics.joint.maps import FourierSeries, PeriodicMap
@@ -7,6 +11,19 @@ from joint_dynamics.joint.static_friction import PowerLawFriction, StaticFrictio
 from joint_dynamics.joint.stiffness import TorsionalStiffness
 from joint_dynamics.joint.temperature import AbsoluteTemperatureFriction, TemperatureFriction
 
-__all__ = ['AbsoluteTemperatureFriction', 'CoulombLevel', 'FourierSeries', 'FrictionModel', 'LoadFriction', 'MaxwellSlip', 'PeriodicMap',
-           'PowerLawFriction', 'QuadrantFriction', 'StaticFriction', 'TemperatureFriction', 'TorsionalStiffness', 'polynomial_limits',
-           'polynomial_stiffness']
+__all__ = [
+    'AbsoluteTemperatureFriction',
+    'CoulombLevel',
+    'FourierSeries',
+    'FrictionModel',
+    'LoadFriction',
+    'MaxwellSlip',
+    'PeriodicMap',
+    'PowerLawFriction',
+    'QuadrantFriction',
+    'StaticFriction',
+    'TemperatureFriction',
+    'TorsionalStiffness',
+    'polynomial_limits',
+    'polynomial_stiffness',
+]

@@ -1,30 +1,32 @@
-"""The deformation of a transmission under a torque: the inverse of its stiffness polynomial, up to where the stiffness would vanish.
+"""The deformation of a transmission under a torque.
+
+The inverse of its stiffness polynomial, up to where the stiffness would vanish.
 
     τ_E(φ) = Σ α_p φ^{2p−1},   k(φ) = Σ (2p−1) α_p φ^{2p−2} > 0 for |φ| < φ_max,   τ_max = τ_E(φ_max)      [M3 eq 4-10]
 
 With α_p ≥ 0 that is everywhere. A measured joint may have α_2 < 0: one that softens, or one whose curve bends over
-within the noise. It has an
-inverse as long as its torques stay below τ_max, and is useful as long as the stiffness does not come near zero.
+within the noise. It has an inverse as long as its torques stay below τ_max, and is useful as long as the stiffness does
+not come near zero.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-
-if TYPE_CHECKING:
-    from joint_dynamics.joint.stiffness import TorsionalStiffness
+from joint_dynamics.joint.elastic_polynomial import ElasticPolynomial
 
 #: Least stiffness within the working range, as a share of that without load.
 SOFTEST = 0.05
 
 
-def elastic_range(stiffness: TorsionalStiffness) -> tuple[NDArray, NDArray]:
-    """Return φ_max (n,) rad and τ_max (n,) N·m of stiffness polynomials (n, P); infinite where the stiffness never vanishes."""
+def elastic_range(stiffness: ElasticPolynomial) -> tuple[FloatArray, FloatArray]:
+    """Return φ_max (n,) rad and τ_max (n,) N·m of stiffness polynomials (n, P).
+
+    Infinite where the stiffness never vanishes.
+    """
     coefficients = np.atleast_2d(stiffness.coefficients)
     factors = coefficients * (2 * np.arange(1, stiffness.order + 1) - 1)
     phi = np.full(len(coefficients), np.inf)
@@ -41,42 +43,44 @@ def elastic_range(stiffness: TorsionalStiffness) -> tuple[NDArray, NDArray]:
 
 
 class ElasticInverse:
-    """φ(τ) of stiffness polynomials (P,) or (n, P): called with torques of any shape, or (…, n), N·m; torques beyond τ_max give ±φ_max.
+    """φ(τ) of stiffness polynomials (P,) or (n, P): called with torques of any shape, or (…, n), N·m.
 
-    For α1 φ + α3 φ³ (α1 > 0) in closed form, many times faster than the general inverse: with s = √(α1/(3 |α3|)) the root is
-    φ = 2 s sinh(asinh(3 τ/(2 α1 s))/3) for α3 > 0 and φ = 2 s sin(asin(3 τ/(2 α1 s))/3) for α3 < 0, up to τ_max = 2 α1
-    s/3; neither has a
-    difference of large numbers, unlike Cardano's. Otherwise bisection, with Newton's step where that stays inside.
+    Torques beyond τ_max give ±φ_max.
+
+    For α1 φ + α3 φ³ (α1 > 0) in closed form, many times faster than the general inverse: with s = √(α1/(3 |α3|)) the
+    root is φ = 2 s sinh(asinh(3 τ/(2 α1 s))/3) for α3 > 0 and φ = 2 s sin(asin(3 τ/(2 α1 s))/3) for α3 < 0, up to τ_max
+    = 2 α1 s/3; neither has a difference of large numbers, unlike Cardano's. Otherwise bisection, with Newton's step
+    where that stays inside.
     """
 
-    def __init__(self, stiffness: TorsionalStiffness):
+    def __init__(self, stiffness: ElasticPolynomial):
         self._stiffness = stiffness
         alpha = stiffness.coefficients
-        self._phi_max: NDArray = elastic_range(stiffness)[0] if alpha.ndim == 2 else elastic_range(stiffness)[0][0]
-        self._cubic: tuple[NDArray, NDArray] | None = None
+        self._phi_max: FloatArray = elastic_range(stiffness)[0] if alpha.ndim == 2 else elastic_range(stiffness)[0][0]
+        self._cubic: tuple[FloatArray, FloatArray] | None = None
         if stiffness.order <= 2 and np.all(alpha[..., 0] > 0):
             # A cubic term this small changes φ by less than its rounding for any torque, and saves the case of none at
             # all.
             cubic = np.maximum(np.abs(alpha[..., 1]) if stiffness.order == 2 else 0.0, 1e-30 * alpha[..., 0])
             s = np.sqrt(alpha[..., 0] / (3.0 * cubic))
             self._cubic = 2.0 * s, 1.5 / (alpha[..., 0] * s)
-            self._softens: NDArray = np.asarray(alpha[..., -1] < 0)
+            self._softens: FloatArray = np.asarray(alpha[..., -1] < 0)
             self._any_softens = bool(self._softens.any())
 
-    def __call__(self, torque: ArrayLike) -> NDArray:
+    def __call__(self, torque: ArrayLike) -> FloatArray:
         """Return φ [rad] with τ_E(φ) = torque [N·m]."""
         tau = np.asarray(torque, dtype=float)
         if self._cubic is None:
             return self._general(tau)
         amplitude, factor = self._cubic
         argument = tau * factor
-        phi: NDArray = amplitude * np.sinh(np.arcsinh(argument) / 3.0)
+        phi: FloatArray = amplitude * np.sinh(np.arcsinh(argument) / 3.0)
         if self._any_softens:
             bounded = np.minimum(np.maximum(argument, -1.0), 1.0)
             phi = np.where(self._softens, amplitude * np.sin(np.arcsin(bounded) / 3.0), phi)
         return phi
 
-    def _general(self, torque: NDArray) -> NDArray:
+    def _general(self, torque: FloatArray) -> FloatArray:
         stiffness, endless = self._stiffness, np.isinf(self._phi_max)
         target = np.abs(torque)
         # Where φ_max is infinite, every term alone bounds the root from above as long as none is negative; else
@@ -110,26 +114,26 @@ class ElasticInverse:
         return np.copysign(phi, torque)
 
 
-def check_range(stiffness: TorsionalStiffness, joint_names: tuple[str, ...], working: NDArray) -> None:
-    """Raise JointDynamicsError for the first joint whose stiffness is not positive over its working torques ±`working` (n,) N·m.
+def check_range(stiffness: ElasticPolynomial, joint_names: tuple[str, ...], working: FloatArray) -> None:
+    """Raise JointDynamicsError for the first joint without positive stiffness over its torques ±`working` (n,) N·m.
 
     Working torques that are infinite (no limit known) leave room for joints only whose stiffness never vanishes.
     """
     phi_max, tau_max = elastic_range(stiffness)
     soft = stiffness.stiffness(np.zeros(len(phi_max)))
     for joint, name in enumerate(joint_names):
-        single = type(stiffness)(stiffness.coefficients[joint])
+        single = ElasticPolynomial(stiffness.coefficients[joint])
         row = single.coefficients
         if np.all(row >= 0) and np.any(row > 0):
             continue
         if soft[joint] > 0 and tau_max[joint] > working[joint]:
             # The polynomial may dip in between, so all of the way counts.
-            way = np.array([np.inf])
+            slopes = np.array([np.inf])
             if np.isfinite(working[joint]):
-                way = single.stiffness(np.linspace(0.0, float(ElasticInverse(single)(working[joint])), 101))
-            if way.min() >= SOFTEST * soft[joint]:
+                slopes = single.stiffness(np.linspace(0.0, float(ElasticInverse(single)(working[joint])), 101))
+            if slopes.min() >= SOFTEST * soft[joint]:
                 continue
         raise JointDynamicsError(
-            f'arm: expected a stiffness of {name} that stays positive up to its torque limit of {working[joint]:g} N·m, found '
-            f'coefficients {row.tolist()}, which hold up to {tau_max[joint]:.4g} N·m'
+            f'arm: expected a stiffness of {name} that stays positive up to its torque limit of {working[joint]:g} N·m,'
+            f' found coefficients {row.tolist()}, which hold up to {tau_max[joint]:.4g} N·m'
         )

@@ -1,23 +1,30 @@
 """The extended Generalized Maxwell-Slip friction model of all joints at once [M6 eq 3-20].
 
     f = F(τ_J) H + F_v,    F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J²
-    F_v = H (F_S − F_C0) exp(−(|ω|/V_S)^μ) + F_V1 ω + F_V2 |ω|ω + F_V3 ω³ + sgn(ω)√|ω| (F_T0 + F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)) + offset
+    F_v = H (F_S − F_C0) exp(−(|ω|/V_S)^μ) + F_V1 ω + F_V2 |ω|ω + F_V3 ω³ + sgn(ω)√|ω| (F_T0 + F_T1 (T − T0) + F_T2 (T⁻³
+    − T0⁻³)) + offset
 
-[M6 eq 11] gives the Stribeck term sgn ω and so keeps a jump 2(F_S − F(0)) at ω = 0; it is multiplied by H here, so that nothing jumps. In
-steady slip H = ±1 = sgn ω, and the model is the static map [M3 eq 14] with the load and temperature parts added.
+[M6 eq 11] gives the Stribeck term sgn ω and so keeps a jump 2(F_S − F(0)) at ω = 0; it is multiplied by H here, so that
+nothing jumps. In steady slip H = ±1 = sgn ω, and the model is the static map [M3 eq 14] with the load and temperature
+parts added.
 
-A joint with `quadrants` has Hamon's dry friction in the place of F(τ_J) H, the Stribeck term, F_V1 ω, F_V2, F_V3 and the offset [H eq 30]: with
-P⁺ = (1 + H sgn τ_J)/2 and P⁻ = 1 − P⁺, which in steady slip are the quadrants of the motor and the generator, and do not jump at a reversal,
+A joint with `quadrants` has Hamon's dry friction in the place of F(τ_J) H, the Stribeck term, F_V1 ω, F_V2, F_V3 and
+the offset [H eq 30]: with P⁺ = (1 + H sgn τ_J)/2 and P⁻ = 1 − P⁺, which in steady slip are the quadrants of the motor
+and the generator, and do not jump at a reversal,
 
-    f = (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H + F_V ω + tau_off + temperature part
+    f = (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H + F_V ω + tau_off +
+    temperature part
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.load import QUADRANT_PARAMETERS, CoulombLevel, QuadrantFriction
 from joint_dynamics.joint.maps import PeriodicMap
@@ -27,54 +34,106 @@ from joint_dynamics.joint.temperature import T_MAX, T_MIN, TemperatureFriction, 
 
 # Name, default, meaning and unit; the order is that of the documents. F_S None means F_C0.
 PARAMETERS: dict[str, float | None] = {
-    'F_C0': None, 'F_Cl': 0.0, 'F_C1': 0.0, 'tau_max': np.inf, 'F_S': None, 'V_S': 0.1, 'mu': 1.0, 'F_V1': 0.0, 'F_V2': 0.0, 'F_V3': 0.0,
-    'F_T0': 0.0, 'F_T1': 0.0, 'F_T2': 0.0, 'T_0': 25.0, 'T_min': T_MIN, 'T_max': T_MAX, 'offset': 0.0}
-DOCUMENT_FIELDS = {'parameters', 'standard_deviations', 'maxwell_slip', 'directions', 'scale', 'quadrants', 'range', 'method'}
+    'F_C0': None,
+    'F_Cl': 0.0,
+    'F_C1': 0.0,
+    'tau_max': np.inf,
+    'F_S': None,
+    'V_S': 0.1,
+    'mu': 1.0,
+    'F_V1': 0.0,
+    'F_V2': 0.0,
+    'F_V3': 0.0,
+    'F_T0': 0.0,
+    'F_T1': 0.0,
+    'F_T2': 0.0,
+    'T_0': 25.0,
+    'T_min': T_MIN,
+    'T_max': T_MAX,
+    'offset': 0.0,
+}
+DOCUMENT_FIELDS = {
+    'parameters',
+    'standard_deviations',
+    'maxwell_slip',
+    'directions',
+    'scale',
+    'quadrants',
+    'range',
+    'method',
+}
 
 
 class FrictionModel:
-    """Friction of n joints on the motor coordinate; arrays (…, n) in rad/s, N·m, °C; parameters in SI as (n,) arrays or numbers.
+    """Friction of n joints on the motor coordinate; arrays (…, n) in rad/s, N·m, °C.
 
-    parameters    names of `PARAMETERS`, each a number or (n,); F_C0 is needed, the rest has defaults that switch its term off.
-    maxwell_slip  the hysteresis; None for a model that is only given H, or evaluated as a static map.
-    quadrants     Hamon's friction of all joints, NaN for joints that have none of it; None: no joint has.
+    Parameters in SI as (n,) arrays or numbers.
+
+    Parameters
+    ----------
+    parameters
+        names of `PARAMETERS`, each a number or (n,); F_C0 is needed, the rest has defaults that switch its term off.
+    maxwell_slip
+        the hysteresis; None for a model that is only given H, or evaluated as a static map.
+    quadrants
+        Hamon's friction of all joints, NaN for joints that have none of it; None: no joint has.
     """
 
-    def __init__(self, parameters: Mapping[str, ArrayLike], maxwell_slip: MaxwellSlip | None = None, *, joints: int | None = None,
-                 quadrants: Mapping[str, ArrayLike] | None = None) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, ArrayLike],
+        maxwell_slip: MaxwellSlip | None = None,
+        *,
+        joints: int | None = None,
+        quadrants: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
         _check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
         sizes = {np.size(value) for value in parameters.values()} | ({joints} if joints else set())
         if maxwell_slip is not None:
             sizes.add(maxwell_slip.joints)
         self.joints = max(sizes)
         if sizes - {1, self.joints}:
-            raise JointDynamicsError(f'friction: expected parameters for one or {self.joints} joints, found sizes {sorted(sizes)}')
+            raise JointDynamicsError(
+                f'friction: expected parameters for one or {self.joints} joints, found sizes {sorted(sizes)}'
+            )
         full = {name: parameters.get(name, default) for name, default in PARAMETERS.items()}
         full['F_S'] = full['F_C0'] if full['F_S'] is None else full['F_S']
-        self.parameters: dict[str, NDArray] = {
-            name: np.broadcast_to(np.asarray(value, float), (self.joints,)).copy() for name, value in full.items()}
+        self.parameters: dict[str, FloatArray] = {
+            name: np.broadcast_to(np.asarray(value, float), (self.joints,)).copy() for name, value in full.items()
+        }
         p = self.parameters
         self.coulomb = CoulombLevel(p['F_C0'], p['F_Cl'], p['F_C1'], p['tau_max'])
-        self.static_part = StaticFriction(p['F_C0'], p['F_S'], p['V_S'], p['mu'], p['F_V1'], p['F_V2'], p['F_V3'], p['offset'])
+        self.static_part = StaticFriction(
+            p['F_C0'], p['F_S'], p['V_S'], p['mu'], p['F_V1'], p['F_V2'], p['F_V3'], p['offset']
+        )
         self.temperature = TemperatureFriction(p['F_T1'], p['F_T2'], p['T_0'], p['T_min'], p['T_max'])
         self.maxwell_slip = maxwell_slip
         self._take_quadrants(quadrants)
 
     def _take_quadrants(self, given: Mapping[str, ArrayLike] | None) -> None:
-        self.quadrants = None if given is None else {name: np.broadcast_to(np.asarray(value, float), (self.joints,)) for name, value in given.items()}
+        self.quadrants = (
+            None
+            if given is None
+            else {name: np.broadcast_to(np.asarray(value, float), (self.joints,)) for name, value in given.items()}
+        )
         if self.quadrants is None:
             return
         self._dry = ~np.isnan(self.quadrants['dq_s'])
         neutral = {'a_m': 1.0, 'a_g': 1.0, 'dq_s': 1.0}
-        self._hamon = QuadrantFriction(**{name: np.where(self._dry, value, neutral.get(name, 0.0)) for name, value in self.quadrants.items()})
+        self._hamon = QuadrantFriction(
+            **{name: np.where(self._dry, value, neutral.get(name, 0.0)) for name, value in self.quadrants.items()}
+        )
 
-    def level(self, tau_J: ArrayLike = 0.0) -> NDArray:
+    def level(self, tau_J: ArrayLike = 0.0) -> FloatArray:
         """Coulomb level F(τ_J), N·m, (…, n)."""
         return self.coulomb.level(tau_J)
 
-    def dry(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> NDArray:
-        """Dry friction F(τ_J) H, or Hamon's where the joint has `quadrants`, N·m, (…, n): what α₁ of the adaptive law scales."""
-        found = self.level(tau_J) * H
+    def dry(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
+        """Dry friction F(τ_J) H, or Hamon's where the joint has `quadrants`, N·m, (…, n).
+
+        What α₁ of the adaptive law scales.
+        """
+        found = self.level(tau_J) * np.asarray(H, dtype=float)
         if self.quadrants is None:
             return found
         h, load = self._hamon, np.asarray(tau_J, dtype=float)
@@ -82,47 +141,90 @@ class FrictionModel:
         motor = 0.5 * (1.0 + np.asarray(H) * np.sign(load))
         generator = 1.0 - motor
         gain = motor * (h.a_m + h.b_m * fade) + generator * (h.a_g - h.b_g * fade) - 1.0
-        return np.where(self._dry, gain * load + (motor * (h.c_m + h.d_m * fade) + generator * (h.c_g + h.d_g * fade)) * H, found)
+        return np.where(
+            self._dry, gain * load + (motor * (h.c_m + h.d_m * fade) + generator * (h.c_g + h.d_g * fade)) * H, found
+        )
 
-    def warmth(self, temperature: ArrayLike | None = None) -> NDArray:
-        """Return the factor of sgn(ω)√|ω| at a temperature (°C), N·m·√(s/rad); without one the joint is taken to be at T0."""
+    def temperature_factor(self, temperature: ArrayLike | None = None) -> FloatArray:
+        """Return the factor of sgn(ω)√|ω| at a temperature (°C), N·m·√(s/rad).
+
+        Without one the joint is taken to be at T0.
+        """
         rise = 0.0 if temperature is None else self.temperature.factor(temperature)
         return self.parameters['F_T0'] + rise
 
-    def speed_part(self, H: ArrayLike, omega: ArrayLike, temperature: ArrayLike | None = None,
-                   warmth: NDArray | None = None) -> NDArray:
+    def speed_part(
+        self,
+        H: ArrayLike,
+        omega: ArrayLike,
+        temperature: ArrayLike | None = None,
+        temperature_factor: FloatArray | None = None,
+    ) -> FloatArray:
         """F_v(ω, T) with its Stribeck term on H, N·m, (…, n); without a temperature the joint is taken to be at T0.
 
-        warmth: what `warmth` gives for the temperature, where it is known already.
+        Parameters
+        ----------
+        temperature_factor
+            what `temperature_factor` gives for the temperature, where it is known already.
         """
         omega = np.asarray(omega, dtype=float)
-        warm = root_speed(omega) * (self.warmth(temperature) if warmth is None else warmth)
-        found = np.asarray(H, dtype=float) * self.static_part.stribeck(omega) + self.static_part.viscous(omega) + warm + self.parameters['offset']
-        return found if self.quadrants is None else np.where(self._dry, self._hamon.F_V * omega + self._hamon.tau_off + warm, found)
+        warm = root_speed(omega) * (
+            self.temperature_factor(temperature) if temperature_factor is None else temperature_factor
+        )
+        found = (
+            np.asarray(H, dtype=float) * self.static_part.stribeck(omega)
+            + self.static_part.viscous(omega)
+            + warm
+            + self.parameters['offset']
+        )
+        return (
+            found
+            if self.quadrants is None
+            else np.where(self._dry, self._hamon.F_V * omega + self._hamon.tau_off + warm, found)
+        )
 
-    def torque(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None) -> NDArray:
-        """Friction torque f, N·m, (…, n), for a given hysteresis H, speed ω, transmission torque τ_J and temperature T."""
+    def torque(
+        self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
+    ) -> FloatArray:
+        """Friction torque f, N·m, (…, n).
+
+        For a given hysteresis H, speed ω, transmission torque τ_J and temperature T.
+        """
         return self.dry(H, omega, tau_J) + self.speed_part(H, omega, temperature)
 
-    def static(self, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None, smoothing: float = 0.0) -> NDArray:
-        """Return the static map: the model in steady slip, H = sgn ω (or tanh(ω/smoothing), smoothing in rad/s); N·m."""
+    def static(
+        self, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None, smoothing: float = 0.0
+    ) -> FloatArray:
+        """Return the static map: the model in steady slip, H = sgn ω (or tanh(ω/smoothing), smoothing in rad/s).
+
+        N·m.
+        """
         return self.torque(direction(omega, smoothing), omega, tau_J, temperature)
 
-    def regressor(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> NDArray:
-        """Y = [F(τ_J) H, ω] of the adaptive law, nominal α = [1, 0], shape (…, n, 2) [M6 eq 24; H carries 𝓑⁻¹, missing in print]."""
+    def regressor(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
+        """Y = [F(τ_J) H, ω] of the adaptive law, nominal α = [1, 0], shape (…, n, 2) [M6 eq 24].
+
+        H carries 𝓑⁻¹, missing in print.
+        """
         first, second = np.broadcast_arrays(self.dry(H, omega, tau_J), np.asarray(omega, dtype=float))
         return np.stack([first, second], axis=-1)
 
     def _slip(self) -> MaxwellSlip:
         if self.maxwell_slip is None:
-            raise JointDynamicsError('friction: this model has no Maxwell-slip part; give it one, or use static()')
+            raise JointDynamicsError(
+                'friction: expected a model with a Maxwell-slip part, found none: give it one, or use static()'
+            )
         return self.maxwell_slip
 
-    def step(self, theta: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None) -> NDArray:
+    def step(
+        self, theta: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
+    ) -> FloatArray:
         """Take one sample (n,): advance the hysteresis to θ (rad) and return f (n,) N·m."""
         return self.torque(self._slip().step(theta), omega, tau_J, temperature)
 
-    def run(self, theta: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None) -> NDArray:
+    def run(
+        self, theta: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
+    ) -> FloatArray:
         """Take a recording (N, n): the same as `step` sample by sample, N·m (N, n)."""
         return self.torque(self._slip().run(theta), omega, tau_J, temperature)
 
@@ -131,19 +233,19 @@ class FrictionModel:
         self._slip().reset(theta, direction)
 
     @property
-    def depends_on_load(self) -> NDArray:
+    def depends_on_load(self) -> FloatArray:
         """Whether the friction of each joint depends on τ_J, (n,) bool."""
         p = self.parameters
-        loaded: NDArray = (p['F_Cl'] != 0) | (p['F_C1'] != 0)
+        loaded: FloatArray = (p['F_Cl'] != 0) | (p['F_C1'] != 0)
         return loaded if self.quadrants is None else loaded | self._dry
 
     @property
-    def depends_on_temperature(self) -> NDArray:
+    def depends_on_temperature(self) -> FloatArray:
         """Whether the friction of each joint depends on T, (n,) bool."""
         return (self.parameters['F_T1'] != 0) | (self.parameters['F_T2'] != 0)
 
     def bounded(self, load: ArrayLike, temperature: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf)) -> FrictionModel:
-        """Return the same friction whose level takes no more than |τ_J| = load (n,) N·m, at temperatures within [low, high] (n,) °C.
+        """Return the same friction held beyond |τ_J| = load (n,) N·m and outside [low, high] (n,) °C.
 
         T_0, where the part of temperature vanishes, stays within them. The hysteresis is shared.
         """
@@ -158,10 +260,10 @@ class FrictionModel:
         slip = None if self.maxwell_slip is None else self.maxwell_slip.copy()
         return FrictionModel(self.parameters, slip, joints=self.joints, quadrants=self.quadrants)
 
-    def to_dict(self, joint: int = 0) -> dict:
+    def to_dict(self, joint: int = 0) -> dict[str, Any]:
         """Document of one joint: `{parameters: {name: value}, maxwell_slip: {…}}`; infinite bounds are left out."""
         values = {name: float(value[joint]) for name, value in self.parameters.items() if np.isfinite(value[joint])}
-        document: dict = {'parameters': values}
+        document: dict[str, Any] = {'parameters': values}
         if self.maxwell_slip is not None:
             document['maxwell_slip'] = self.maxwell_slip.to_dict(joint)
         if self.quadrants is not None and self._dry[joint]:
@@ -169,7 +271,11 @@ class FrictionModel:
         return document
 
     @classmethod
-    def from_dicts(cls, documents: Sequence[Mapping], kinematic_error: Sequence[Mapping | PeriodicMap] | None = None) -> FrictionModel:
+    def from_dicts(
+        cls,
+        documents: Sequence[Mapping[str, Any]],
+        kinematic_error: Sequence[Mapping[str, Any] | PeriodicMap] | None = None,
+    ) -> FrictionModel:
         """Build n joints from their friction documents and, for the Maxwell-slip part, their kinematic error maps.
 
         Fields as in docs/joint_models.md. Raises when one joint has a Maxwell-slip part and another has none.
@@ -181,22 +287,36 @@ class FrictionModel:
         columns = {}
         for name in names:
             default = PARAMETERS[name]
-            columns[name] = [d['parameters'].get(name, d['parameters']['F_C0'] if default is None else default) for d in documents]
+            columns[name] = [
+                d['parameters'].get(name, d['parameters']['F_C0'] if default is None else default) for d in documents
+            ]
         slips = [document.get('maxwell_slip') for document in documents]
         slip = None
         if any(item is not None for item in slips):
             if any(item is None for item in slips):
-                raise JointDynamicsError('friction: expected a Maxwell-slip part of every joint or of none, found one of some')
-            slip = MaxwellSlip.from_dicts([item for item in slips if item is not None], None if kinematic_error is None else _maps(kinematic_error))
-        return cls(columns, slip, joints=len(documents), quadrants=_quadrants([document.get('quadrants') for document in documents]))
+                raise JointDynamicsError(
+                    'friction: expected a Maxwell-slip part of every joint or of none, found one of some'
+                )
+            slip = MaxwellSlip.from_dicts(
+                [item for item in slips if item is not None],
+                None if kinematic_error is None else _maps(kinematic_error),
+            )
+        return cls(
+            columns,
+            slip,
+            joints=len(documents),
+            quadrants=_quadrants([document.get('quadrants') for document in documents]),
+        )
 
     @classmethod
-    def from_dict(cls, document: Mapping, kinematic_error: Mapping | PeriodicMap | None = None) -> FrictionModel:
+    def from_dict(
+        cls, document: Mapping[str, Any], kinematic_error: Mapping[str, Any] | PeriodicMap | None = None
+    ) -> FrictionModel:
         """Build one joint from its documents, see `from_dicts`."""
         return cls.from_dicts([document], None if kinematic_error is None else [kinematic_error])
 
 
-def _quadrants(documents: Sequence[Mapping | None]) -> dict[str, NDArray] | None:
+def _quadrants(documents: Sequence[Mapping[str, Any] | None]) -> dict[str, FloatArray] | None:
     if all(document is None for document in documents):
         return None
     absent = dict.fromkeys((*QUADRANT_PARAMETERS, 'dq_s'), np.nan)
@@ -204,17 +324,19 @@ def _quadrants(documents: Sequence[Mapping | None]) -> dict[str, NDArray] | None
     for document in documents:
         if document is not None:
             _check_fields(document, set(absent), needed='dq_s', what='quadrant parameter')
-        rows.append(absent if document is None else {name: getattr(QuadrantFriction(**document), name) for name in absent})
+        rows.append(
+            absent if document is None else {name: getattr(QuadrantFriction(**document), name) for name in absent}
+        )
     return {name: np.array([float(row[name]) for row in rows]) for name in absent}
 
 
-def _check_fields(given: Mapping, known: set[str], *, needed: str, what: str) -> None:
-    unknown = sorted(set(given) - known)
+def _check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what: str) -> None:
+    unknown = sorted(set(given) - known, key=str)
     if unknown:
-        raise JointDynamicsError(f'friction: unknown {what} {unknown[0]!r}')
+        raise JointDynamicsError(f'friction: expected a known {what}, found {unknown[0]!r}')
     if needed not in given:
         raise JointDynamicsError(f'friction: expected the {what} {needed}')
 
 
-def _maps(items: Sequence[Mapping | PeriodicMap]) -> list[PeriodicMap]:
+def _maps(items: Sequence[Mapping[str, Any] | PeriodicMap]) -> list[PeriodicMap]:
     return [item if isinstance(item, PeriodicMap) else PeriodicMap.from_dict(item) for item in items]

@@ -1,15 +1,20 @@
 """Periodic maps over the joint angle: kinematic error θ̃(θ) and backlash 𝓑(θ) [M4 eq 30-32].
 
-Both are look-up tables over one turn with linear interpolation, or Fourier series of at most twelve terms. One object serves one joint (any
-shape of θ) or all joints at once (last axis of θ = joints), whole recordings and single samples alike.
+Both are look-up tables over one turn with linear interpolation, or Fourier series of at most twelve terms. One object
+serves one joint (any shape of θ) or all joints at once (last axis of θ = joints), whole recordings and single samples
+alike.
 """
+
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 
 MAX_HARMONICS = 12
@@ -19,8 +24,8 @@ TURN = 2.0 * np.pi
 class PeriodicMap:
     """Look-up table over θ, equispaced, periodic, linear between its points.
 
-    values  (K,), K ≥ 1: the map at θ = period·[0, 1, …, K−1]/K, in the unit of the map (rad for kinematic error and backlash).
-    period  rad, 2π by default (one turn of the joint).
+    values  (K,), K ≥ 1: the map at θ = period·[0, 1, …, K−1]/K, in the unit of the map (rad for kinematic error and
+    backlash). period  rad, 2π by default (one turn of the joint).
 
     `PeriodicMap.stack(maps)` joins one map per joint into one that is evaluated on (…, n). Tables may differ in length.
     """
@@ -31,7 +36,7 @@ class PeriodicMap:
             raise JointDynamicsError(f'PeriodicMap: expected a finite table of shape (K,), found shape {table.shape}')
         if not (np.isfinite(period) and period > 0):
             raise JointDynamicsError(f'PeriodicMap: expected a period > 0 rad, found {period}')
-        self._tables: tuple[NDArray, ...] = (table,)
+        self._tables: tuple[FloatArray, ...] = (table,)
         self._periods: tuple[float, ...] = (float(period),)
         self._prepare(joints=None)
 
@@ -41,12 +46,17 @@ class PeriodicMap:
         self._flat = np.concatenate([np.append(table, table[0]) for table in self._tables])
         sizes = np.array([table.size for table in self._tables])
         starts = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
-        scale = sizes / np.array(self._periods)
+        per_turn = 1.0 / np.array(self._periods)
+        # Rise to the next point. The closing points are met by rounding alone, and go on as their tables begin.
+        self._rise = np.append(np.diff(self._flat), 0.0)
+        closing = starts + sizes
+        self._rise[closing] = self._rise[starts]
+        self._even = bool(np.all(sizes == 1))
         # Scalars for one joint, so that any shape of θ broadcasts; (n,) for all joints.
         pick = slice(None) if joints is not None else 0
-        self._size: NDArray = sizes[pick]
-        self._start: NDArray = starts[pick]
-        self._scale: NDArray = scale[pick]
+        self._size: FloatArray = sizes[pick].astype(float)
+        self._start: IntArray = starts[pick]
+        self._per_turn: FloatArray = per_turn[pick]
 
     @classmethod
     def stack(cls, maps: Sequence[PeriodicMap]) -> PeriodicMap:
@@ -70,53 +80,89 @@ class PeriodicMap:
         return float(min(table.min() for table in self._tables))
 
     @property
-    def tables(self) -> tuple[NDArray, ...]:
+    def tables(self) -> tuple[FloatArray, ...]:
         """The points, one array per joint."""
         return tuple(table.copy() for table in self._tables)
 
-    def _locate(self, theta: ArrayLike) -> tuple[NDArray, NDArray]:
+    @property
+    def constant_value(self) -> FloatArray | None:
+        """The value of maps that are the same everywhere, a number or (n,); None where one changes with the angle."""
+        return self._flat.take(self._start) if self._even else None
+
+    def _angles(self, theta: ArrayLike) -> FloatArray:
         given = np.asarray(theta, dtype=float)
         if self.joints is not None and given.shape[-1:] != (self.joints,):
             raise JointDynamicsError(f'PeriodicMap: expected theta of shape (…, {self.joints}), found {given.shape}')
-        u = given * self._scale
-        u = u - np.floor(u / self._size) * self._size
-        # u == size happens by rounding just below a whole turn; the closing point makes it harmless.
-        cell = np.minimum(u.astype(np.intp), self._size - 1)
-        return cell + self._start, u - cell
+        return given
 
-    def __call__(self, theta: ArrayLike) -> NDArray:
+    def _locate(self, theta: ArrayLike) -> tuple[IntArray, FloatArray]:
+        """Index of the point before θ, and how far θ is on the way to the next; few operations, for loops at 1 kHz."""
+        u = self._angles(theta) * self._per_turn
+        u -= np.floor(u)
+        u *= self._size
+        # Below a whole turn by rounding alone, this is the closing point.
+        cell = u.astype(np.intp)
+        u -= cell
+        cell += self._start
+        return cell, u
+
+    def __call__(self, theta: ArrayLike) -> FloatArray:
         """Value at θ (rad; any shape, or (…, n) for a stacked map), same shape as θ."""
         index, fraction = self._locate(theta)
-        low = self._flat[index]
-        return low + fraction * (self._flat[index + 1] - low)
+        # An angle that is not a number has no cell; its value is not a number either.
+        fraction *= self._rise.take(index, mode='clip')
+        fraction += self._flat.take(index, mode='clip')
+        return fraction
 
-    def derivative(self, theta: ArrayLike) -> NDArray:
+    def derivative(self, theta: ArrayLike) -> FloatArray:
         """Slope d(map)/dθ at θ (per rad), constant between points."""
         index, _ = self._locate(theta)
-        return (self._flat[index + 1] - self._flat[index]) * self._scale
+        return self._rise.take(index, mode='clip') * self._size * self._per_turn
 
     def for_joint(self, joint: int) -> PeriodicMap:
         """Return the map of one joint."""
         return PeriodicMap(self._tables[joint], self._periods[joint])
 
-    def to_dict(self, joint: int = 0) -> dict:
+    def to_dict(self, joint: int = 0) -> dict[str, Any]:
         """Plain document of one joint's map: `{type: table, period: rad, values: [...]}`."""
         return {'type': 'table', 'period': self._periods[joint], 'values': self._tables[joint].tolist()}
 
     @classmethod
-    def from_dict(cls, document: Mapping) -> PeriodicMap:
+    def from_dict(cls, document: Mapping[str, Any]) -> PeriodicMap:
         """Build the map of one joint from its document, either a table or a Fourier series."""
         kind = document.get('type', 'table')
-        unknown = set(document) - {'type', 'period', 'values', 'mean', 'cosine', 'sine', 'standard_deviations', 'coverage'}
+        unknown = set(document) - {
+            'type',
+            'period',
+            'values',
+            'mean',
+            'cosine',
+            'sine',
+            'standard_deviations',
+            'coverage',
+        }
         if unknown:
-            raise JointDynamicsError(f'periodic map: unknown field {sorted(unknown)[0]!r}')
+            raise JointDynamicsError(f'periodic map: expected a known field, found {min(unknown, key=str)!r}')
         if kind == 'table':
             if 'values' not in document:
                 raise JointDynamicsError('periodic map of type table: expected the field values')
-            return cls(document['values'], document.get('period', TURN))
+            return cls(_plain_list(document['values'], 'values'), _plain(document.get('period', TURN), 'period'))
         if kind == 'fourier':
             return FourierSeries.from_dict(document).tabulate()
         raise JointDynamicsError(f'periodic map: expected type table or fourier, found {kind!r}')
+
+
+def _plain(value: Any, name: str) -> float:
+    """Return a number of a document; numpy alone would take text and truth values for numbers."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        raise JointDynamicsError(f'periodic map: expected a finite number in {name}, found {str(value)[:40]!r}')
+    return float(value)
+
+
+def _plain_list(value: Any, name: str) -> list[float]:
+    if not isinstance(value, (list, tuple)):
+        raise JointDynamicsError(f'periodic map: expected a list of numbers in {name}, found {str(value)[:40]!r}')
+    return [_plain(item, name) for item in value]
 
 
 class FourierSeries:
@@ -131,44 +177,65 @@ class FourierSeries:
         self.sine = np.atleast_1d(np.array(sine, dtype=float))
         self.period = float(period)
         if self.cosine.shape != self.sine.shape or not 1 <= self.cosine.size <= MAX_HARMONICS:
-            raise JointDynamicsError(f'FourierSeries: expected 1 to {MAX_HARMONICS} cosine and as many sine coefficients, '
-                                     f'found {self.cosine.size} and {self.sine.size}')
+            raise JointDynamicsError(
+                f'FourierSeries: expected 1 to {MAX_HARMONICS} cosine and as many sine coefficients, '
+                f'found {self.cosine.size} and {self.sine.size}'
+            )
 
     @staticmethod
-    def basis(theta: ArrayLike, harmonics: int, period: float = TURN) -> NDArray:
+    def basis(theta: ArrayLike, harmonics: int, period: float = TURN) -> FloatArray:
         """Columns [1, cos ϑ … cos Hϑ, sin ϑ … sin Hϑ], shape θ.shape + (2H + 1,)."""
         angle = np.asarray(theta, dtype=float)[..., None] * (TURN / period) * np.arange(1, harmonics + 1)
         return np.concatenate([np.ones((*angle.shape[:-1], 1)), np.cos(angle), np.sin(angle)], axis=-1)
 
     @classmethod
     def fit(cls, theta: ArrayLike, values: ArrayLike, harmonics: int = 6, period: float = TURN) -> FourierSeries:
-        """Least-squares fit to values (N,) at θ (N,) rad; raises when the angles do not span what the harmonics need."""
+        """Least-squares fit to values (N,) at θ (N,) rad.
+
+        Raises when the angles do not span what the harmonics need.
+        """
         if not 1 <= harmonics <= MAX_HARMONICS:
             raise JointDynamicsError(f'FourierSeries: expected 1 to {MAX_HARMONICS} harmonics, found {harmonics}')
         basis = cls.basis(np.ravel(theta), harmonics, period)
         solution, _, rank, _ = np.linalg.lstsq(basis, np.ravel(np.asarray(values, dtype=float)), rcond=1e-6)
         if rank < basis.shape[1]:
-            raise JointDynamicsError(f'FourierSeries: the angles cover too little of a turn for {harmonics} harmonics '
-                                     f'(rank {rank} of {basis.shape[1]})')
-        return cls(solution[0], solution[1:harmonics + 1], solution[harmonics + 1:], period)
+            raise JointDynamicsError(
+                f'FourierSeries: expected angles over enough of a turn for {harmonics} harmonics, found too few '
+                f'(rank {rank} of {basis.shape[1]})'
+            )
+        return cls(solution[0], solution[1 : harmonics + 1], solution[harmonics + 1 :], period)
 
-    def __call__(self, theta: ArrayLike) -> NDArray:
+    def __call__(self, theta: ArrayLike) -> FloatArray:
         """Value at θ (rad, any shape)."""
         coefficients = np.concatenate([[self.mean], self.cosine, self.sine])
         return self.basis(theta, self.cosine.size, self.period) @ coefficients
 
     def tabulate(self, points: int = 720) -> PeriodicMap:
-        """Return the same map as a table; with 720 points the interpolation error is below (h·2π/720)²/8 of harmonic h."""
+        """Return the same map as a table.
+
+        With 720 points the interpolation error is below (h·2π/720)²/8 of harmonic h.
+        """
         return PeriodicMap(self(np.arange(points) * self.period / points), self.period)
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Plain document `{type: fourier, period, mean, cosine, sine}`."""
-        return {'type': 'fourier', 'period': self.period, 'mean': self.mean, 'cosine': self.cosine.tolist(), 'sine': self.sine.tolist()}
+        return {
+            'type': 'fourier',
+            'period': self.period,
+            'mean': self.mean,
+            'cosine': self.cosine.tolist(),
+            'sine': self.sine.tolist(),
+        }
 
     @classmethod
-    def from_dict(cls, document: Mapping) -> FourierSeries:
+    def from_dict(cls, document: Mapping[str, Any]) -> FourierSeries:
         """Build from the document written by `to_dict`."""
         missing = {'mean', 'cosine', 'sine'} - set(document)
         if missing:
             raise JointDynamicsError(f'periodic map of type fourier: expected the field {sorted(missing)[0]}')
-        return cls(document['mean'], document['cosine'], document['sine'], document.get('period', TURN))
+        return cls(
+            _plain(document['mean'], 'mean'),
+            _plain_list(document['cosine'], 'cosine'),
+            _plain_list(document['sine'], 'sine'),
+            _plain(document.get('period', TURN), 'period'),
+        )

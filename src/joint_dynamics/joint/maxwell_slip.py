@@ -1,31 +1,43 @@
-"""Maxwell-slip in position form for all joints at once, with the polynomial laws and the backlash map of the extended model [M6 eq 12-18].
+"""Maxwell-slip in position form for all joints at once.
+
+With the polynomial laws and the backlash map of the extended model [M6 eq 12-18].
 
     δ_i ← clip(δ_i + θ(k+1) − θ(k), ±𝓑(θ(k+1)) Δ_i),    H = 𝓑(θ)⁻¹ Σ k_i δ_i,    Σ k_i Δ_i = 1,  −1 ≤ H ≤ 1
 
-Kept here is the position of each slider, s_i = θ − δ_i, for which the same rule reads s ← clip(s, θ − 𝓑Δ, θ + 𝓑Δ): minima and maxima of
-numbers given from outside. Clips compose without any rounding, (l₁,u₁) then (l₂,u₂) is the clip to (clip(l₁), clip(u₁)) by the second; so
-a whole recording is evaluated block by block in parallel and gives, bit for bit, what single steps give.
+Kept here is the position of each slider, s_i = θ − δ_i, for which the same rule reads s ← clip(s, θ − 𝓑Δ, θ + 𝓑Δ):
+minima and maxima of numbers given from outside. Clips compose without any rounding, (l₁,u₁) then (l₂,u₂) is the clip to
+(clip(l₁), clip(u₁)) by the second; so a whole recording is evaluated block by block in parallel and gives, bit for bit,
+what single steps give.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.maps import PeriodicMap
 
 CHUNK = 65536
 
 
-def polynomial_limits(operators: int, r_Delta: float = 4.0) -> NDArray:
-    """Deformation limits Δ_i = (i/M)^{r_Δ}, i = 1…M, relative to the backlash [M6 eq 17]; r_Δ = 1 is linear spacing. Shape (M,)."""
+def polynomial_limits(operators: int, r_Delta: float = 4.0) -> FloatArray:
+    """Deformation limits Δ_i = (i/M)^{r_Δ}, i = 1…M, relative to the backlash [M6 eq 17]; r_Δ = 1 is linear spacing.
+
+    Shape (M,).
+    """
     return (np.arange(1, operators + 1) / operators) ** r_Delta
 
 
-def polynomial_stiffness(limits: ArrayLike, r_k: float = 2.0) -> NDArray:
-    """Stiffness of the operators k_i = (1/Δ_i)(M+1−i)^{r_k}/Σ_j j^{r_k}, so that Σ k_i Δ_i = 1 [M6 eq 18]. Shape (M,)."""
+def polynomial_stiffness(limits: ArrayLike, r_k: float = 2.0) -> FloatArray:
+    """Stiffness of the operators k_i = (1/Δ_i)(M+1−i)^{r_k}/Σ_j j^{r_k}, so that Σ k_i Δ_i = 1 [M6 eq 18].
+
+    Shape (M,).
+    """
     limits = np.asarray(limits, dtype=float)
     share = np.arange(limits.size, 0, -1.0) ** r_k
     return share / share.sum() / limits
@@ -35,27 +47,43 @@ class MaxwellSlip:
     """M Maxwell-slip operators per joint; input the motor angle, output the normalised hysteresis H in [−1, 1].
 
     joints           n, number of joints.
-    presliding       𝓑(θ) > 0, rad: deformation at which the last operator slips: a number, (n,), or a PeriodicMap (stacked for n joints). [M6]
-                     takes half the backlash of the joint for it; it is a length of the friction, and need not be that of the play.
+    presliding       𝓑(θ) > 0, rad: deformation at which the last operator slips: a number, (n,), or a PeriodicMap
+                     (stacked for n joints). [M6]
+                     takes half the backlash of the joint for it; it is a length of the friction, and need not be that
+                     of the play.
     operators        M ≥ 1; r_Delta, r_k: exponents of the polynomial laws [M6 eq 17-18], defaults of the paper.
     limits           Δ, (M,) or (n, M), 0 < Δ_1 < … < Δ_M: given instead of the law for Δ.
     stiffness        k, (M,) or (n, M), k_i ≥ 0 and Σ k_i Δ_i = 1: given instead of the law for k.
     kinematic_error  θ̃(θ), rad: taken off the input first; None: none.
 
-    `step(theta)` takes one sample, (n,) rad, and returns H, (n,); `run(theta)` takes (N, n), from the present state on, and returns (N, n).
-    For n = 1 a scalar and (N,) are taken too. The first sample after `reset` sets the angle from which deformation counts.
+    `step(theta)` takes one sample, (n,) rad, and returns H, (n,); `run(theta)` takes (N, n), from the present state on,
+    and returns (N, n). For n = 1 a scalar and (N,) are taken too. The first sample after `reset` sets the angle from
+    which deformation counts.
     """
 
-    def __init__(self, joints: int = 1, presliding: float | ArrayLike | PeriodicMap = 1e-3, *, operators: int = 4, r_Delta: float = 4.0,
-                 r_k: float = 2.0, limits: ArrayLike | None = None, stiffness: ArrayLike | None = None,
-                 kinematic_error: PeriodicMap | None = None) -> None:
+    def __init__(
+        self,
+        joints: int = 1,
+        presliding: float | ArrayLike | PeriodicMap = 1e-3,
+        *,
+        operators: int = 4,
+        r_Delta: float = 4.0,
+        r_k: float = 2.0,
+        limits: ArrayLike | None = None,
+        stiffness: ArrayLike | None = None,
+        kinematic_error: PeriodicMap | None = None,
+    ) -> None:
         if joints < 1 or operators < 1:
-            raise JointDynamicsError(f'MaxwellSlip: expected joints >= 1 and operators >= 1, found {joints} and {operators}')
+            raise JointDynamicsError(
+                f'MaxwellSlip: expected joints >= 1 and operators >= 1, found {joints} and {operators}'
+            )
         self.joints = int(joints)
         self._laws = {'r_Delta': float(r_Delta)} if limits is None else {}
         if stiffness is None:
             self._laws['r_k'] = float(r_k)
-        given = polynomial_limits(operators, r_Delta) if limits is None else np.atleast_1d(np.array(limits, dtype=float))
+        given = (
+            polynomial_limits(operators, r_Delta) if limits is None else np.atleast_1d(np.array(limits, dtype=float))
+        )
         self.limits = np.broadcast_to(given, (self.joints, given.shape[-1])).copy()
         self._check_limits()
         if stiffness is None:
@@ -66,19 +94,29 @@ class MaxwellSlip:
         self.presliding = self._as_map(presliding)
         self.kinematic_error = None if kinematic_error is None else self._as_map(kinematic_error)
         if not self.presliding.minimum > 0:
-            raise JointDynamicsError(f'MaxwellSlip: expected a presliding length > 0 everywhere, found {self.presliding.minimum}')
-        self._slider: NDArray | None = None
+            raise JointDynamicsError(
+                f'MaxwellSlip: expected a presliding length > 0 everywhere, found {self.presliding.minimum}'
+            )
+        self._slider: FloatArray | None = None
         self._output = np.zeros(self.joints)
+        # What does not change from sample to sample.
+        self._share = self.stiffness * self.limits
+        constant = self.presliding.constant_value
+        self._width = None if constant is None else np.asarray(constant)[..., None] * self.limits
 
     def _check_limits(self) -> None:
         steps = np.diff(self.limits, axis=1, prepend=0.0)
         if not np.all(np.isfinite(self.limits)) or np.any(steps <= 0):
-            raise JointDynamicsError(f'MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found {self.limits.tolist()}')
+            raise JointDynamicsError(
+                f'MaxwellSlip: expected limits 0 < Delta_1 < … < Delta_M, found {self.limits.tolist()}'
+            )
 
     def _normalise_stiffness(self) -> None:
         total = np.sum(self.stiffness * self.limits, axis=1)
         if np.any(self.stiffness < 0) or not np.allclose(total, 1.0, rtol=0, atol=1e-6):
-            raise JointDynamicsError(f'MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums {total.tolist()}')
+            raise JointDynamicsError(
+                f'MaxwellSlip: expected stiffness k >= 0 with sum k_i Delta_i = 1, found sums {total.tolist()}'
+            )
         self.stiffness = self.stiffness / total[:, None]
 
     def _as_map(self, value: float | ArrayLike | PeriodicMap) -> PeriodicMap:
@@ -95,21 +133,26 @@ class MaxwellSlip:
         return int(self.limits.shape[1])
 
     @property
-    def output(self) -> NDArray:
+    def output(self) -> FloatArray:
         """Present H, (n,), −1 ≤ H ≤ 1; zeros before the first sample."""
         return self._output.copy()
 
     @property
-    def state(self) -> NDArray | None:
+    def state(self) -> FloatArray | None:
         """Slider positions s_i = θ − δ_i, (n, M) rad, or None before the first sample; may be set."""
         return None if self._slider is None else self._slider.copy()
 
     @state.setter
     def state(self, slider: ArrayLike | None) -> None:
-        self._slider = None if slider is None else np.broadcast_to(np.asarray(slider, dtype=float), self.limits.shape).copy()
+        self._slider = (
+            None if slider is None else np.broadcast_to(np.asarray(slider, dtype=float), self.limits.shape).copy()
+        )
 
     def reset(self, theta: ArrayLike | None = None, direction: ArrayLike = 0.0) -> None:
-        """Forget the past: no deformation at θ (n,) rad, or full slip in `direction` (±1 per joint); θ None waits for the first sample."""
+        """Forget the past: no deformation at θ (n,) rad, or full slip in `direction` (±1 per joint).
+
+        θ None waits for the first sample.
+        """
         self._slider, self._output = None, np.zeros(self.joints)
         if theta is not None:
             angle, width = self._input(np.broadcast_to(np.asarray(theta, dtype=float), (self.joints,)))
@@ -124,55 +167,68 @@ class MaxwellSlip:
         twin._slider, twin._output = self.state, self._output.copy()
         return twin
 
-    def _input(self, theta: NDArray) -> tuple[NDArray, NDArray]:
+    def _input(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Corrected angle θ − θ̃(θ), (…, n), and the limits 𝓑(θ)Δ_i, (…, n, M)."""
         angle = theta if self.kinematic_error is None else theta - self.kinematic_error(theta)
+        if self._width is not None:
+            return angle, self._width
         return angle, self.presliding(theta)[..., None] * self.limits
 
-    def _hysteresis(self, relative: NDArray) -> NDArray:
+    def _hysteresis(self, relative: FloatArray) -> FloatArray:
         """H = 𝓑⁻¹ Σ k_i δ_i = Σ (k_i Δ_i) δ_i / (𝓑 Δ_i): exactly ±1 in slip, whatever 𝓑 [M6 proposition 1]."""
-        return np.clip((relative * (self.stiffness * self.limits)).sum(axis=-1), -1.0, 1.0)
+        H: FloatArray = np.add.reduce(relative * self._share, axis=-1)
+        return np.minimum(np.maximum(H, -1.0, out=H), 1.0, out=H)
 
-    def step(self, theta: ArrayLike) -> NDArray:
+    def step(self, theta: ArrayLike) -> FloatArray:
         """Take one sample of the motor angle θ (n,) rad, return H (n,)."""
         given = np.asarray(theta, dtype=float)
         angle, width = self._input(given.reshape(self.joints))
         if self._slider is None:
             self._slider = np.repeat(angle[:, None], self.operators, axis=1)
-        self._slider = np.minimum(np.maximum(self._slider, angle[:, None] - width), angle[:, None] + width)
+        column = angle[:, None]
+        slider = np.maximum(self._slider, column - width)
+        self._slider = np.minimum(slider, column + width, out=slider)
         self._output = self._hysteresis(self._relative(angle, self._slider, width))
         return self._output.reshape(given.shape).copy()
 
     @staticmethod
-    def _relative(angle: NDArray, slider: NDArray, width: NDArray) -> NDArray:
+    def _relative(angle: FloatArray, slider: FloatArray, width: FloatArray) -> FloatArray:
         # θ − s rounds; in slip the clip at 𝓑Δ takes the rounding off again, so that H is ±1 and not ±1 ∓ 1e-13.
         delta = angle[..., None] - slider
         slack = 4e-16 * (1.0 + np.abs(angle))[..., None]
         return np.where(np.abs(delta) >= width - slack, np.sign(delta), delta / width)
 
-    def run(self, theta: ArrayLike) -> NDArray:
-        """Take a recording θ (N, n) rad, return H (N, n); the state goes on from where it was, and on from here afterwards."""
+    def run(self, theta: ArrayLike) -> FloatArray:
+        """Take a recording θ (N, n) rad, return H (N, n).
+
+        The state goes on from where it was, and on from here afterwards.
+        """
         given = np.asarray(theta, dtype=float)
         H = np.empty((given.size // self.joints, self.joints))
         for rows, relative in self._advance(given):
             H[rows] = self._hysteresis(relative)
         return H.reshape(given.shape)
 
-    def relative_deformation(self, theta: ArrayLike) -> NDArray:
-        """Take a recording θ (N, n) rad like `run`, return δ_i/(𝓑 Δ_i), (N, n, M) in [−1, 1]: what the stiffness is regressed on."""
+    def relative_deformation(self, theta: ArrayLike) -> FloatArray:
+        """Take a recording θ (N, n) rad like `run`, return δ_i/(𝓑 Δ_i), (N, n, M) in [−1, 1].
+
+        What the stiffness is regressed on.
+        """
         given = np.asarray(theta, dtype=float)
         out = np.empty((given.size // self.joints, self.joints, self.operators))
         for rows, relative in self._advance(given):
             out[rows] = relative
         return out
 
-    def _advance(self, given: NDArray) -> Iterator[tuple[slice, NDArray]]:
+    def _advance(self, given: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Move the sliders along the recording, chunk by chunk: (rows, δ_i/(𝓑 Δ_i)); the output follows at the end."""
         rows = given.reshape(-1, self.joints) if given.ndim <= 1 and self.joints == 1 else given
         if rows.ndim != 2 or rows.shape[1] != self.joints:
-            raise JointDynamicsError(f'MaxwellSlip: expected a recording theta of shape (N, {self.joints}), found {given.shape}')
+            raise JointDynamicsError(
+                f'MaxwellSlip: expected a recording theta of shape (N, {self.joints}), found {given.shape}'
+            )
         for start in range(0, len(rows), CHUNK):
-            angle, width = self._input(rows[start:start + CHUNK])
+            angle, width = self._input(rows[start : start + CHUNK])
             if self._slider is None:
                 self._slider = np.repeat(angle[0][:, None], self.operators, axis=1)
             sliders = _clip_scan(self._slider, angle[..., None] - width, angle[..., None] + width)
@@ -181,9 +237,12 @@ class MaxwellSlip:
             self._output = self._hysteresis(relative[-1])
             yield slice(start, start + len(angle)), relative
 
-    def to_dict(self, joint: int = 0) -> dict:
-        """Plain document of one joint: operators and exponents of the laws, or the limits and stiffness themselves, and the presliding length."""
-        document: dict = {'operators': self.operators, **self._laws}
+    def to_dict(self, joint: int = 0) -> dict[str, Any]:
+        """Plain document of one joint.
+
+        Operators and exponents of the laws, or the limits and stiffness themselves, and the presliding length.
+        """
+        document: dict[str, Any] = {'operators': self.operators, **self._laws}
         if 'r_Delta' not in self._laws:
             document['limits'] = self.limits[joint].tolist()
         if 'r_k' not in self._laws:
@@ -191,41 +250,61 @@ class MaxwellSlip:
         return document | {'presliding': self.presliding.to_dict(joint)}
 
     @classmethod
-    def from_dicts(cls, documents: Sequence[Mapping], kinematic_error: Sequence[PeriodicMap] | None = None) -> MaxwellSlip:
-        """Build all joints from one document per joint, its presliding length (a number or a map) among them; all with as many operators."""
+    def from_dicts(
+        cls, documents: Sequence[Mapping[str, Any]], kinematic_error: Sequence[PeriodicMap] | None = None
+    ) -> MaxwellSlip:
+        """Build all joints from one document per joint, its presliding length (a number or a map) among them.
+
+        All with as many operators.
+        """
         limits, stiffness, presliding = [], [], []
         for document in documents:
             unknown = set(document) - {'operators', 'r_Delta', 'r_k', 'limits', 'stiffness', 'presliding'}
             if unknown:
-                raise JointDynamicsError(f'maxwell_slip: unknown field {sorted(unknown)[0]!r}')
+                raise JointDynamicsError(f'maxwell_slip: expected a known field, found {min(unknown, key=str)!r}')
             presliding.append(_presliding(document))
             given = document.get('limits')
             law = document.get('stiffness')
             operators, r_Delta = int(document.get('operators', 4)), document.get('r_Delta', 4.0)
             row = polynomial_limits(operators, r_Delta) if given is None else np.asarray(given, float)
             limits.append(row)
-            stiffness.append(polynomial_stiffness(row, document.get('r_k', 2.0)) if law is None else np.asarray(law, float))
-        if len({row.size for row in limits}) != 1 or any(k.shape != row.shape for k, row in zip(stiffness, limits, strict=True)):
-            raise JointDynamicsError('maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike')
-        slip = cls(len(documents), PeriodicMap.stack(presliding), limits=np.stack(limits), stiffness=np.stack(stiffness),
-                   kinematic_error=None if kinematic_error is None else PeriodicMap.stack(list(kinematic_error)))
+            stiffness.append(
+                polynomial_stiffness(row, document.get('r_k', 2.0)) if law is None else np.asarray(law, float)
+            )
+        if len({row.size for row in limits}) != 1 or any(
+            k.shape != row.shape for k, row in zip(stiffness, limits, strict=True)
+        ):
+            raise JointDynamicsError(
+                'maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike'
+            )
+        slip = cls(
+            len(documents),
+            PeriodicMap.stack(presliding),
+            limits=np.stack(limits),
+            stiffness=np.stack(stiffness),
+            kinematic_error=None if kinematic_error is None else PeriodicMap.stack(list(kinematic_error)),
+        )
         laws = [{key: document[key] for key in ('r_Delta', 'r_k') if key in document} for document in documents]
         if all(law == laws[0] for law in laws) and not any('limits' in d or 'stiffness' in d for d in documents):
             slip._laws = {'r_Delta': float(laws[0].get('r_Delta', 4.0)), 'r_k': float(laws[0].get('r_k', 2.0))}
         return slip
 
 
-def _presliding(document: Mapping) -> PeriodicMap:
+def _presliding(document: Mapping[str, Any]) -> PeriodicMap:
     if 'presliding' not in document:
-        raise JointDynamicsError('maxwell_slip.presliding: expected the presliding length, a number [rad] or a map over the angle, found nothing')
+        raise JointDynamicsError(
+            'maxwell_slip.presliding: expected the presliding length, a number [rad] or a map over the angle, found'
+            ' nothing'
+        )
     given = document['presliding']
     return PeriodicMap.from_dict(given) if isinstance(given, Mapping) else PeriodicMap.constant(given)
 
 
-def _clip_scan(start: NDArray, low: NDArray, high: NDArray) -> NDArray:
+def _clip_scan(start: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """s_k = clip(s_{k−1}, low_k, high_k) from s_{−1} = start, for every k at once; low, high (N, …), result (N, …).
 
-    Blocks of √N samples side by side: first the composed clip of every prefix of every block, then the starts of the blocks in a row.
+    Blocks of √N samples side by side: first the composed clip of every prefix of every block, then the starts of the
+    blocks in a row.
     """
     samples = len(low)
     length = max(1, int(np.sqrt(samples)))

@@ -3,27 +3,29 @@
 Parameters are scalars (one joint) or (n,) (all joints); speeds are then of any shape or (…, n). ω in rad/s,
 torques in N·m on the joint side.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 # Given as a number or (n,), kept as an array after the checks.
 Parameter = Any
 
 
-def direction(omega: ArrayLike, smoothing: float = 0.0) -> NDArray:
+def direction(omega: ArrayLike, smoothing: float = 0.0) -> FloatArray:
     """Return sgn ω, exact with 0 at ω = 0 (smoothing 0), or tanh(ω/smoothing) with smoothing > 0 in rad/s."""
     omega = np.asarray(omega, dtype=float)
     return np.tanh(omega / smoothing) if smoothing > 0 else np.sign(omega)
 
 
-def as_parameter(name: str, value: ArrayLike, *, positive: bool = False) -> NDArray:
+def as_parameter(name: str, value: ArrayLike, *, positive: bool = False) -> FloatArray:
     """Return a finite scalar or (n,) parameter, or say which one is not."""
     array = np.array(value, dtype=float)
     if array.ndim > 1 or not np.all(np.isfinite(array)):
@@ -37,9 +39,9 @@ def as_parameter(name: str, value: ArrayLike, *, positive: bool = False) -> NDAr
 class StaticFriction:
     """s(ω) = sgn(ω)(F_C + (F_S − F_C) exp(−(|ω|/V_S)^μ)) + F_V1 ω + F_V2 |ω|ω + F_V3 ω³ + offset.
 
-    F_C Coulomb, F_S breakaway (Stribeck) level, N·m; V_S Stribeck speed, rad/s, > 0; mu its shape, > 0; F_V1 N·m·s/rad, F_V2 N·m·s²/rad²,
-    F_V3 N·m·s³/rad³; offset N·m. F_S None means F_C (no Stribeck term). The sign of F_V2 flips between chapters of the thesis; here +
-    [M3 eq 14].
+    F_C Coulomb, F_S breakaway (Stribeck) level, N·m; V_S Stribeck speed, rad/s, > 0; mu its shape, > 0; F_V1 N·m·s/rad,
+    F_V2 N·m·s²/rad², F_V3 N·m·s³/rad³; offset N·m. F_S None means F_C (no Stribeck term). The sign of F_V2 flips
+    between chapters of the thesis; here + [M3 eq 14].
     """
 
     F_C: Parameter
@@ -57,16 +59,16 @@ class StaticFriction:
         for name in ('F_C', 'F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3', 'offset'):
             object.__setattr__(self, name, as_parameter(name, getattr(self, name), positive=name in ('V_S', 'mu')))
 
-    def stribeck(self, omega: ArrayLike) -> NDArray:
+    def stribeck(self, omega: ArrayLike) -> FloatArray:
         """Magnitude of the Stribeck term (F_S − F_C) exp(−(|ω|/V_S)^μ), N·m, without a sign."""
-        return (self.F_S - self.F_C) * np.exp(-(np.abs(np.asarray(omega, dtype=float)) / self.V_S) ** self.mu)
+        return (self.F_S - self.F_C) * np.exp(-((np.abs(np.asarray(omega, dtype=float)) / self.V_S) ** self.mu))
 
-    def viscous(self, omega: ArrayLike) -> NDArray:
+    def viscous(self, omega: ArrayLike) -> FloatArray:
         """Return F_V1 ω + F_V2 |ω|ω + F_V3 ω³, N·m."""
         omega = np.asarray(omega, dtype=float)
         return omega * (self.F_V1 + np.abs(omega) * self.F_V2 + omega * omega * self.F_V3)
 
-    def torque(self, omega: ArrayLike, smoothing: float = 0.0) -> NDArray:
+    def torque(self, omega: ArrayLike, smoothing: float = 0.0) -> FloatArray:
         """Friction torque at ω, N·m; `smoothing` (rad/s) replaces sgn by tanh(ω/smoothing)."""
         return direction(omega, smoothing) * (self.F_C + self.stribeck(omega)) + self.viscous(omega) + self.offset
 
@@ -87,7 +89,7 @@ class PowerLawFriction:
         for name in ('f_c', 'f_v', 'alpha', 'f_o'):
             object.__setattr__(self, name, as_parameter(name, getattr(self, name), positive=name == 'alpha'))
 
-    def torque(self, omega: ArrayLike, smoothing: float = 0.0) -> NDArray:
+    def torque(self, omega: ArrayLike, smoothing: float = 0.0) -> FloatArray:
         """Friction torque at ω, N·m; `smoothing` (rad/s) replaces sgn by tanh(ω/smoothing)."""
         omega = np.asarray(omega, dtype=float)
         return direction(omega, smoothing) * (self.f_c + self.f_v * np.abs(omega) ** self.alpha) + self.f_o

@@ -1,95 +1,51 @@
-"""Torsional stiffness of a transmission: an odd polynomial of any order [M3 eq 4-10, M4 eq 12-22].
+"""Torsional stiffness of a transmission: its elastic polynomial, with the inverse and the document of a description."""
 
-    τ_E(φ) = Σ_{p=1..P} α_p φ^{2p−1},   k(φ) = dτ_E/dφ = Σ (2p−1) α_p φ^{2p−2}
-
-with the deformation φ = θ − q − θ̃(θ) in rad (motor minus link, after the kinematic error) and τ_E in N·m on the joint side.
-"""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.elastic_polynomial import ElasticPolynomial
 from joint_dynamics.joint.elastic_range import ElasticInverse
 
 
-class TorsionalStiffness:
-    """Stiffness polynomials of one joint, or of all joints at once.
+class TorsionalStiffness(ElasticPolynomial):
+    """Stiffness polynomials of one joint, or of all joints at once: τ_E(φ) = Σ α_p φ^{2p−1} [M3 eq 4-10, M4 eq 12-22].
 
-    coefficients  (P,) for one joint, or (n, P); α_p in N·m/rad^{2p−1}.
+    Evaluated on φ of any shape (one joint) or (…, n).
 
-    Evaluated on φ of any shape (one joint) or (…, n). The thesis prints the stiffness as φ⁻¹Ψ, 0/0 at φ = 0; here
-    (2p−1) φ^{2p−2} [M3 eq 10].
+    Parameters
+    ----------
+    coefficients
+        (P,) for one joint, or (n, P); α_p in N·m/rad^{2p−1}.
     """
 
-    def __init__(self, coefficients: ArrayLike) -> None:
-        self.coefficients: NDArray = np.atleast_1d(np.array(coefficients, dtype=float))
-        if self.coefficients.ndim > 2 or self.coefficients.size == 0 or not np.all(np.isfinite(self.coefficients)):
-            raise JointDynamicsError('TorsionalStiffness: expected finite coefficients of shape (P,) or (n, P), found shape '
-                                     f'{self.coefficients.shape}')
-
-    @property
-    def order(self) -> int:
-        """Number of polynomial terms P."""
-        return int(self.coefficients.shape[-1])
-
-    def _check(self, x: ArrayLike) -> NDArray:
-        array = np.asarray(x, dtype=float)
-        if self.coefficients.ndim == 2 and (array.ndim == 0 or array.shape[-1] != self.coefficients.shape[0]):
-            raise JointDynamicsError(f'TorsionalStiffness: expected shape (…, {self.coefficients.shape[0]}), found {array.shape}')
-        return array
-
-    @staticmethod
-    def basis(phi: ArrayLike, order: int) -> NDArray:
-        """Regressor ψ = [φ, φ³, …, φ^{2P−1}], shape φ.shape + (P,)."""
-        return np.asarray(phi, dtype=float)[..., None] ** (2 * np.arange(order) + 1)
-
-    def torque(self, phi: ArrayLike) -> NDArray:
-        """Elastic torque τ_E(φ), N·m, same shape as φ."""
-        phi = self._check(phi)
-        square, total = phi * phi, np.zeros_like(phi)
-        for p in range(self.order - 1, -1, -1):
-            total = total * square + self.coefficients[..., p]
-        return total * phi
-
-    def stiffness(self, phi: ArrayLike) -> NDArray:
-        """Stiffness k(φ) = dτ_E/dφ, N·m/rad, same shape as φ."""
-        phi = self._check(phi)
-        square, total = phi * phi, np.zeros_like(phi)
-        for p in range(self.order - 1, -1, -1):
-            total = total * square + (2 * p + 1) * self.coefficients[..., p]
-        return total
-
-    def curvature(self, phi: ArrayLike) -> NDArray:
-        """Return dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3}, N·m/rad², same shape as φ."""
-        phi = self._check(phi)
-        if self.order == 1:
-            return np.zeros_like(phi)
-        total = (2 * self.order - 1) * (2 * self.order - 2) * self.coefficients[..., -1]
-        for p in range(self.order - 2, 0, -1):
-            total = total * (phi * phi) + (2 * p + 1) * (2 * p) * self.coefficients[..., p]
-        return total * phi
-
-    def deformation(self, torque: ArrayLike) -> NDArray:
+    def deformation(self, torque: ArrayLike) -> FloatArray:
         """Deformation φ with τ_E(φ) = torque (N·m): the one real root, rad, same shape as the torque.
 
-        Needs α_p ≥ 0 with one above zero, so that τ_E is monotone; raises otherwise. See `ElasticInverse` for joints that soften.
+        Needs α_p ≥ 0 with one above zero, so that τ_E is monotone; raises otherwise. See `ElasticInverse` for joints
+        that soften.
         """
         torque = self._check(torque)
         alpha = self.coefficients
         if np.any(alpha < 0) or not np.all(np.any(alpha > 0, axis=-1)):
-            raise JointDynamicsError('TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint (monotone), '
-                                     f'found {alpha.tolist()}')
+            raise JointDynamicsError(
+                'TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint (monotone), '
+                f'found {alpha.tolist()}'
+            )
         return ElasticInverse(self)(torque)
 
-    def to_dict(self, joint: int = 0) -> dict:
+    def to_dict(self, joint: int = 0) -> dict[str, Any]:
         """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}."""
         return {'coefficients': np.atleast_2d(self.coefficients)[joint].tolist()}
 
     @classmethod
-    def from_dict(cls, document: Mapping) -> TorsionalStiffness:
+    def from_dict(cls, document: Mapping[str, Any]) -> TorsionalStiffness:
         """Build one joint's stiffness from its document (fields as in docs/joint_models.md)."""
         if 'coefficients' not in document:
             raise JointDynamicsError('stiffness: expected the field coefficients')

@@ -1,32 +1,34 @@
 """Friction that falls with temperature: sgn(ω)√|ω| times a function of T, in both forms [M4 eq 28, M6 eq 11].
 
-[M6 eq 11] prints (T − T0)⁻³, which diverges at T0 where its text says the term is zero; right is T⁻³ − T0⁻³. T⁻³ itself diverges at 0 °C,
-so T is bounded to [T_min, T_max] with T_min > 0.
+[M6 eq 11] prints (T − T0)⁻³, which diverges at T0 where its text says the term is zero; right is T⁻³ − T0⁻³. T⁻³ itself
+diverges at 0 °C, so T is bounded to [T_min, T_max] with T_min > 0.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.static_friction import Parameter, as_parameter
 
 T_MIN, T_MAX = 5.0, 80.0
 
 
-def root_speed(omega: ArrayLike) -> NDArray:
+def root_speed(omega: ArrayLike) -> FloatArray:
     """sgn(ω)√|ω|, continuous through zero."""
     omega = np.asarray(omega, dtype=float)
     return np.sign(omega) * np.sqrt(np.abs(omega))
 
 
-def _bounded(temperature: ArrayLike, low: ArrayLike, high: ArrayLike) -> NDArray:
+def _bounded(temperature: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
     return np.clip(np.asarray(temperature, dtype=float), low, high)
 
 
-def _check_bounds(low: NDArray, high: NDArray) -> None:
+def _check_bounds(low: FloatArray, high: FloatArray) -> None:
     if np.any(low <= 0) or np.any(high <= low):
         raise JointDynamicsError(f'temperature bounds: expected 0 < T_min < T_max in °C, found {low} and {high}')
 
@@ -51,12 +53,12 @@ class TemperatureFriction:
         if np.any(self.T_min > self.T_0) or np.any(self.T_max < self.T_0):
             raise JointDynamicsError(f'T_0: expected within [T_min, T_max], found {self.T_0}')
 
-    def factor(self, temperature: ArrayLike) -> NDArray:
+    def factor(self, temperature: ArrayLike) -> FloatArray:
         """F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³) at the bounded temperature (°C)."""
         bounded = _bounded(temperature, self.T_min, self.T_max)
-        return self.F_T1 * (bounded - self.T_0) + self.F_T2 * (bounded ** -3.0 - self.T_0 ** -3.0)
+        return self.F_T1 * (bounded - self.T_0) + self.F_T2 * (bounded**-3.0 - self.T_0**-3.0)
 
-    def torque(self, omega: ArrayLike, temperature: ArrayLike) -> NDArray:
+    def torque(self, omega: ArrayLike, temperature: ArrayLike) -> FloatArray:
         """Friction torque f_T, N·m."""
         return root_speed(omega) * self.factor(temperature)
 
@@ -76,15 +78,15 @@ class AbsoluteTemperatureFriction:
             object.__setattr__(self, name, as_parameter(name, getattr(self, name)))
         _check_bounds(self.T_min, self.T_max)
 
-    def factor(self, temperature: ArrayLike) -> NDArray:
+    def factor(self, temperature: ArrayLike) -> FloatArray:
         """F_T1 + F_T2 T + F_T3 T⁻³ at the bounded temperature (°C)."""
         bounded = _bounded(temperature, self.T_min, self.T_max)
-        return self.F_T1 + self.F_T2 * bounded + self.F_T3 * bounded ** -3.0
+        return self.F_T1 + self.F_T2 * bounded + self.F_T3 * bounded**-3.0
 
-    def torque(self, omega: ArrayLike, temperature: ArrayLike) -> NDArray:
+    def torque(self, omega: ArrayLike, temperature: ArrayLike) -> FloatArray:
         """Friction torque f_T, N·m."""
         return root_speed(omega) * self.factor(temperature)
 
-    def about(self, T_0: ArrayLike) -> tuple[NDArray, TemperatureFriction]:
+    def about(self, T_0: ArrayLike) -> tuple[FloatArray, TemperatureFriction]:
         """Split into (F_T0, the form that vanishes at T0): f_T = sgn(ω)√|ω| F_T0 + that form."""
         return self.factor(T_0), TemperatureFriction(self.F_T2, self.F_T3, T_0, self.T_min, self.T_max)

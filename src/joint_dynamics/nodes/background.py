@@ -1,4 +1,5 @@
 """Work that takes longer than a callback may: done in a thread, its outcome looked for by the executor."""
+
 from __future__ import annotations
 
 import threading
@@ -15,7 +16,9 @@ class CancelledError(Exception):
 
 
 class Background(Generic[T]):
-    """Calls `work(say)` in a thread; `outcome` is None while it lasts, then what it returned or the exception it raised.
+    """Calls `work(say)` in a thread.
+
+    `outcome` is None while it lasts, then what it returned or the exception it raised.
 
     `say(line)` keeps a line on how far it is, in `line`, and raises CancelledError once `cancel` was called.
     """

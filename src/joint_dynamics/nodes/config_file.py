@@ -1,4 +1,5 @@
 """The configuration file of a node: one section of a YAML document."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -9,7 +10,10 @@ from joint_dynamics.errors import JointDynamicsError
 
 
 def section_of(path: str, name: str) -> dict[str, Any]:
-    """Return the section `name` of the YAML file at `path`, {} where it has none or `path` is empty. Raises JointDynamicsError."""
+    """Return the section `name` of the YAML file at `path`, {} where it has none or `path` is empty.
+
+    Raises JointDynamicsError.
+    """
     if not path:
         return {}
     document = parse_yaml(read_text(path, f'config_file {path}'), f'config_file {path}') or {}

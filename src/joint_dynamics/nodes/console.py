@@ -1,4 +1,8 @@
-"""What a node tells at the console, at INFO, one line each: what it has become, what it waits for, what to call next."""
+"""What a node tells at the console, at INFO, one line each.
+
+What it has become, what it waits for, what to call next.
+"""
+
 from __future__ import annotations
 
 import time
@@ -13,8 +17,10 @@ TRIGGER = 'ros2 service call {} std_srvs/srv/Trigger'
 # What each node does from now on, and what comes next; names in braces are resolved as the node's own.
 WORKS = {
     'excitation': f'nothing moves yet; next: {TRIGGER.format("{~/start}")}',
-    'identifier': f'hears the robot; next: {TRIGGER.format("{~/start_recording}")}, '
-                  'then {~/stop_recording}, then {~/identify}',
+    'identifier': (
+        f'hears the robot; next: {TRIGGER.format("{~/start_recording}")}, '
+        'then {~/stop_recording}, then {~/identify}'
+    ),
     'estimator': f'learns while the arm moves; next: {TRIGGER.format("{~/save}")} writes what it has learnt',
     'feedforward': 'next: a trajectory_msgs/msg/JointTrajectory on {~/reference}',
     'simulator': 'next: a trajectory_msgs/msg/JointTrajectory on {~/joint_trajectory}',
@@ -67,6 +73,10 @@ class Console:
             return f'{message}{self._hint(message)}'
         if message == 'active':
             works = WORKS.get(getattr(self._node, 'NAME', ''))
+            withheld = [name for name in getattr(self._node, 'withheld', ()) if works and f'{{{name}}}' in works]
+            if withheld:
+                names = ', '.join(self._node.resolve_service_name(name) for name in withheld)
+                return f'active; the launch does not offer {names} (parameter services)'
             return f'active; {self._resolved(works)}' if works else 'active'
         if message == 'unconfigured':
             return '' if autostart and not before else f'unconfigured; next: ros2 lifecycle set {name} configure'
@@ -95,7 +105,10 @@ class Console:
 
 
 def clock_jump(node: Any, seconds: float) -> None:
-    """Tell log and diagnostics that a node's clock went back by `seconds` > 0, and whether several simulations set it."""
+    """Tell log and diagnostics that a node's clock went back by `seconds` > 0.
+
+    Whether several simulations set it.
+    """
     sources = node.count_publishers('/clock')
     line = f'time went back by {seconds:.3f} s'
     if sources > 1:

@@ -1,4 +1,8 @@
-"""What a trajectory controller tells of itself, where control_msgs is installed: where its reference is, and that it runs."""
+"""What a trajectory controller tells of itself, where control_msgs is installed.
+
+Where its reference is, and that it runs.
+"""
+
 from __future__ import annotations
 
 import math
@@ -6,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.inputs import message_class
 from joint_dynamics.nodes.robot_states import RobotStates
@@ -17,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class ControllerWatch:
-    """The controller's reference from `controller_state`; without control_msgs, or without a publisher, it knows nothing.
+    """The controller's reference from `controller_state`.
+
+    Without control_msgs, or without a publisher, it knows nothing.
 
     A controller publishes its state from its update: one that is inactive, or whose manager is gone, is silent.
     """
@@ -25,7 +31,7 @@ class ControllerWatch:
     def __init__(self, node: DynamicsNode, joint_names: Sequence[str], states: RobotStates, clock: Callable[[], float]):
         self._joint_names, self._states, self._clock = tuple(joint_names), states, clock
         self._heard, self._time = -math.inf, -math.inf
-        self._q: NDArray | None = None
+        self._q: FloatArray | None = None
         try:
             kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'controller_state')
         except JointDynamicsError:
@@ -48,6 +54,9 @@ class ControllerWatch:
         """Whether a controller that has told its state before has not for `timeout` s of listening."""
         return self.known and self._states.listened - self._heard > timeout
 
-    def reference(self, timeout: float) -> tuple[float, NDArray] | None:
-        """Return the time [s] and positions (n,) [rad] of the controller's reference; None where it is not known or old."""
+    def reference(self, timeout: float) -> tuple[float, FloatArray] | None:
+        """Return the time [s] and positions (n,) [rad] of the controller's reference.
+
+        None where it is not known or old.
+        """
         return None if self._q is None or self.silent(timeout) else (self._time, self._q)

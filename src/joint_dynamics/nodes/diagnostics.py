@@ -1,4 +1,5 @@
 """What is wrong with a node, and why, on /diagnostics: every second, and at once when it changes."""
+
 from __future__ import annotations
 
 import time
@@ -32,7 +33,7 @@ class Diagnostics:
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', STATE)
         # On the steady clock: a simulation that stands still must still be able to say why. The timer also wakes the
         # executor, so that a signal is noticed within a tick, and bounds how often a flickering condition is published.
-        self._timer = node.create_timer(_TICK, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = node.create_timer(_TICK, self.tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def set(self, name: str, level: bytes, message: str, **values: Any) -> None:
         """Set one condition; `level` is OK, WARN, ERROR or STALE, `values` are shown beside the message."""
@@ -41,12 +42,20 @@ class Diagnostics:
             self._console.state(level, message, autostart=bool(self._node.get_parameter('autostart').value))
         elif name == 'inputs':
             self._console.inputs(level, message)
-        pairs = [KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value)) for key, value in values.items()]
+        pairs = [
+            KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
+            for key, value in values.items()
+        ]
         before = self._statuses.get(name)
         if before is None or before.level != level or before.message != message:
             self._changed = True
-        self._statuses[name] = DiagnosticStatus(level=level, name=f'{self._node.get_fully_qualified_name()}: {name}',
-                                                message=message, hardware_id=self.hardware_id, values=pairs)
+        self._statuses[name] = DiagnosticStatus(
+            level=level,
+            name=f'{self._node.get_fully_qualified_name()}: {name}',
+            message=message,
+            hardware_id=self.hardware_id,
+            values=pairs,
+        )
 
     def happened(self, name: str, level: bytes, message: str, lasting: float = 10.0) -> None:
         """Set a condition that is over already, to be forgotten after `lasting` s of the wall."""
@@ -54,13 +63,18 @@ class Diagnostics:
         self._ends[name] = time.monotonic() + lasting
 
     def beyond(self, notes: Iterable[str]) -> None:
-        """Set `validity`: what has left the range in which the friction was checked; each note is logged when it is new."""
+        """Set `validity`: what has left the range in which the friction was checked.
+
+        Each note is logged when it is new.
+        """
         notes = list(notes)
         for note in notes:
             if note not in self._said:
                 self._said.add(note)
                 self._node.get_logger().warning(note)
-        self.set('validity', WARN if notes else OK, '; '.join(notes) or 'within the range in which the friction was checked')
+        self.set(
+            'validity', WARN if notes else OK, '; '.join(notes) or 'within the range in which the friction was checked'
+        )
 
     def clear(self, name: str) -> None:
         """Forget one condition."""
@@ -85,7 +99,8 @@ class Diagnostics:
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """Forget what is over; publish what has changed, and all of it from time to time."""
         for name in [name for name, end in self._ends.items() if time.monotonic() > end]:
             self.clear(name)
         self._ticks += 1

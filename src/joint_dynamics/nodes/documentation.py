@@ -1,4 +1,8 @@
-"""The tables in docs/ that come from the nodes' own tables; `python -m joint_dynamics.nodes.documentation docs` writes them anew."""
+"""The tables in docs/ that come from the nodes' own tables.
+
+`python -m joint_dynamics.nodes.documentation docs` writes them anew.
+"""
+
 from __future__ import annotations
 
 import importlib
@@ -19,24 +23,40 @@ def node_classes() -> dict[str, type[DynamicsNode]]:
     """Return every node of this package by name, in the order of the names."""
     found = {}
     for module in pkgutil.iter_modules(joint_dynamics.nodes.__path__):
-        for _, member in inspect.getmembers(importlib.import_module(f'joint_dynamics.nodes.{module.name}'), inspect.isclass):
-            if issubclass(member, DynamicsNode) and member is not DynamicsNode and member.__module__.endswith(f'.{module.name}'):
+        for _, member in inspect.getmembers(
+            importlib.import_module(f'joint_dynamics.nodes.{module.name}'), inspect.isclass
+        ):
+            if (
+                issubclass(member, DynamicsNode)
+                and member is not DynamicsNode
+                and member.__module__.endswith(f'.{module.name}')
+            ):
                 found[member.NAME] = member
     return dict(sorted(found.items()))
 
 
 def filled(page: str, node_class: type[DynamicsNode]) -> str:
-    """Return the page with both tables as they must be, between `<!-- parameters -->` or `<!-- topics -->` and `<!-- end -->`.
+    """Return the page with both tables as they must be.
 
-    Raises JointDynamicsError when a marker is missing.
+    Between `<!-- parameters -->` or `<!-- topics -->` and `<!-- end -->`.
+
+    Raises
+    ------
+    JointDynamicsError
+        When a marker is missing.
     """
-    tables = {'parameters': documentation_table(node_class.parameter_rows()), 'topics': topic_table(node_class.topic_rows())}
+    tables = {
+        'parameters': documentation_table(node_class.parameter_rows()),
+        'topics': topic_table(node_class.topic_rows()),
+    }
     for name, table in tables.items():
         pattern = re.compile(rf'(<!-- {name} -->\n).*?(<!-- end -->)', re.DOTALL)
         found = pattern.search(page)
         if not found:
-            raise JointDynamicsError(f'docs of {node_class.NAME}: expected the lines <!-- {name} --> and <!-- end -->, found none')
-        page = page[:found.end(1)] + f'\n{table}\n\n' + page[found.start(2):]
+            raise JointDynamicsError(
+                f'docs of {node_class.NAME}: expected the lines <!-- {name} --> and <!-- end -->, found none'
+            )
+        page = page[: found.end(1)] + f'\n{table}\n\n' + page[found.start(2) :]
     return page
 
 

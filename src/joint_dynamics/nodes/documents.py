@@ -1,4 +1,5 @@
 """Documents a node starts from (the URDF, the dynamics description): a latched topic, or a file."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +14,9 @@ from joint_dynamics.nodes.topics import LATCHED
 
 
 class LatchedText:
-    """The text of a document: from the file that `path()` names, or else the last one on a latched `std_msgs/String` topic.
+    """The text of a document: from the file that `path()` names.
+
+    Or else the last one on a latched `std_msgs/String` topic.
 
     `on_change` is called when another text comes over the topic than the one before (not for the first).
     """
@@ -39,18 +42,26 @@ class LatchedText:
     def text(self, timeout: float = 0.0) -> str:
         """Return the document, waiting up to `timeout` s for a topic that has not delivered yet.
 
-        Raises JointDynamicsError when the file cannot be read, or nothing was published.
+        Raises
+        ------
+        JointDynamicsError
+            When the file cannot be read, or nothing was published.
         """
         path = self._path()
         if path:
             return read_text(path, f'{self._topic}: {path}')
         if self._last is None and timeout > 0:
-            # Called from inside a callback, where the node's own executor cannot deliver: a subscription for the moment.
-            received, message = wait_for_message(String, self._node, self._topic, qos_profile=LATCHED, time_to_wait=timeout)
+            # Called from inside a callback, where the node's own executor cannot deliver: a subscription for the
+            # moment.
+            received, message = wait_for_message(
+                String, self._node, self._topic, qos_profile=LATCHED, time_to_wait=timeout
+            )
             if received:
                 self._last = message.data
         if self._last is None:
-            raise JointDynamicsError(f'{self._topic}: nothing was published on {self._subscription.topic_name} yet, and no file is given')
+            raise JointDynamicsError(
+                f'{self._topic}: expected a document on {self._subscription.topic_name} or a file, found neither yet'
+            )
         return self._last
 
     def _receive(self, message: String) -> None:

@@ -1,4 +1,5 @@
 """The `estimator` node: friction, stiffness, torques, payload and health while the robot works (docs/estimator.md)."""
+
 from __future__ import annotations
 
 import datetime
@@ -9,16 +10,17 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from geometry_msgs.msg import InertiaStamped
-from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSession, HealthThresholds
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.estimator_messages import joint_state, payload_message, stamp_message, table
 from joint_dynamics.nodes.estimator_parameters import PARAMETERS, TOPICS, TUNING, settings_of
+from joint_dynamics.nodes.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.inputs import InputSet, recording_settings
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.run import run
@@ -46,23 +48,36 @@ class EstimatorNode(DynamicsNode):
         offered = [quantity for item in inputs.inputs(self.robot.joint_names) for quantity in item.quantities]
         self._path = self._folder() / FILE
         self._session = EstimationSession(
-            self.robot, self.description, offered, settings_of(values), period=1.0 / values['sample_rate'] if values['sample_rate'] else None,
-            max_gap=values['max_gap'], motor_side=inputs.motor_side, saved=self._saved(),
-            thresholds=HealthThresholds(tuple(values['stiffness_change']), tuple(values['friction_change'])), working_range=values['working_range'])
+            self.robot,
+            self.description,
+            offered,
+            settings_of(values),
+            period=1.0 / values['sample_rate'] if values['sample_rate'] else None,
+            max_gap=values['max_gap'],
+            motor_side=inputs.motor_side,
+            saved=self._saved(),
+            thresholds=HealthThresholds(tuple(values['stiffness_change']), tuple(values['friction_change'])),
+            working_range=values['working_range'],
+        )
         self._session.learning = values['learn']
         for remark in self._session.remarks:
             self.get_logger().info(remark)
         self.diagnostics.set('setup', OK, '; '.join(self._session.remarks) or 'all parts in use')
-        self._torques, self._external, self._frictions = (self.advertise(JointState, f'~/{name}_torques')
-                                                          for name in ('joint', 'external', 'friction'))
-        self._tables = {name: self.advertise(Float64MultiArray, f'~/{name}') for name in
-                        ('friction_parameters', 'friction_covariance', 'stiffness_parameters', 'stiffness_covariance')}
+        self._torques, self._external, self._frictions = (
+            self.advertise(JointState, f'~/{name}_torques') for name in ('joint', 'external', 'friction')
+        )
+        self._tables = {
+            name: self.advertise(Float64MultiArray, f'~/{name}')
+            for name in ('friction_parameters', 'friction_covariance', 'stiffness_parameters', 'stiffness_covariance')
+        }
         self._payload = self.advertise(InertiaStamped, '~/payload')
         self._description_publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self.serve('~/reset', self._reset)
         self.serve('~/save', self._save)
         self._published = -1
         InputSet(self, inputs, self._take, after=self._after)
+        for source in ('excitation', 'feedforward'):
+            HeartbeatWatch(self, source)
         self.every(1.0 / values['parameter_rate'], self._publish_parameters, steady=True)
         self.every(0.5, self._report, steady=True)
         if values['save_period'] > 0:
@@ -90,7 +105,7 @@ class EstimatorNode(DynamicsNode):
     def session(self) -> EstimationSession:
         """The estimation; from configuring to cleanup."""
         if self._session is None:
-            raise JointDynamicsError('estimator: not configured')
+            raise JointDynamicsError('estimator: expected the node to be configured, found that it is not')
         return self._session
 
     def activate(self) -> None:
@@ -137,7 +152,11 @@ class EstimatorNode(DynamicsNode):
         step = 1e9 / rate if rate > 0 else 0.0
         for stamp in self.session.run():
             # Half a sample early is as near as it gets.
-            if self._published < 0 or stamp < self._published or stamp - self._published >= step - 0.5e9 * (self.session.timeline.period or 0.0):
+            if (
+                self._published < 0
+                or stamp < self._published
+                or stamp - self._published >= step - 0.5e9 * (self.session.timeline.period or 0.0)
+            ):
                 self._published = stamp
                 self._publish_torques(stamp)
 
@@ -159,12 +178,16 @@ class EstimatorNode(DynamicsNode):
         if estimate.friction is not None:
             self._publish_table('friction', *estimate.friction_scale())
         if estimate.stiffness is not None:
-            covariance = estimate.stiffness.covariance * (estimate.stiffness.noise ** 2)[:, None, None]
+            covariance = estimate.stiffness.covariance * (estimate.stiffness.noise**2)[:, None, None]
             self._publish_table('stiffness', estimate.stiffness.coefficients, covariance)
         if estimate.payload is not None and estimate.payload.known:
-            self._payload.publish(payload_message(self.get_clock().now().to_msg(), names[-1], estimate.payload.mass, estimate.payload.first_moments))
+            self._payload.publish(
+                payload_message(
+                    self.get_clock().now().to_msg(), names[-1], estimate.payload.mass, estimate.payload.first_moments
+                )
+            )
 
-    def _publish_table(self, what: str, parameters: NDArray, covariance: NDArray) -> None:
+    def _publish_table(self, what: str, parameters: FloatArray, covariance: FloatArray) -> None:
         self._tables[f'{what}_parameters'].publish(table(('joint', 'parameter'), parameters))
         self._tables[f'{what}_covariance'].publish(table(('joint', 'parameter', 'parameter'), covariance))
 
@@ -206,10 +229,14 @@ class EstimatorNode(DynamicsNode):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             description.save(self._path)
         except (JointDynamicsError, OSError) as error:
-            self.diagnostics.set('save', ERROR, f'cannot write {self._path}: {one_line(error)}')
+            self.diagnostics.set(
+                'save', ERROR, f'{self._path}: expected a file that can be written, found: {one_line(error)}'
+            )
             if refuse:
-                raise JointDynamicsError(f'cannot write {self._path}: {one_line(error)}') from None
-            self.get_logger().error(f'cannot write {self._path}: {one_line(error)}')
+                raise JointDynamicsError(
+                    f'{self._path}: expected a file that can be written, found: {one_line(error)}'
+                ) from None
+            self.get_logger().error(f'{self._path}: expected a file that can be written, found: {one_line(error)}')
             return
         self._steps_saved = session.steps
         self.diagnostics.set('save', OK, f'written to {self._path}')

@@ -1,4 +1,8 @@
-"""Plays an exciting motion on the robot: plans or loads it, moves slowly to its start, plays it, and stops at once when it has to."""
+"""Plays an exciting motion on the robot.
+
+Plans or loads it, moves slowly to its start, plays it, and stops at once when it has to.
+"""
+
 from __future__ import annotations
 
 import sys
@@ -23,6 +27,7 @@ from joint_dynamics.nodes.config_file import section_of
 from joint_dynamics.nodes.controller_watch import ControllerWatch
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.excitation_parameters import PARAMETERS, TOPICS
+from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.robot_states import RobotStates
 from joint_dynamics.nodes.run import run
@@ -30,11 +35,14 @@ from joint_dynamics.nodes.start import MOVED, Start
 from joint_dynamics.nodes.topics import SENSOR, STATUS
 from joint_dynamics.nodes.trajectory_output import make_output
 
-MOST_POINTS = 20000
+MAX_POINTS = 20000
+LEAD = 0.25
+"""A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
+MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
 
 
 @dataclass(frozen=True)
-class Playing:
+class RunningMotion:
     """A motion that the controller has, and when it began, s of the node's clock."""
 
     motion: Trajectory
@@ -42,7 +50,19 @@ class Playing:
 
 
 class ExcitationNode(DynamicsNode):
-    """See the module. Nothing moves until `~/start` is called while the node is active."""
+    """See the module. Nothing moves until `~/start` is called while the node is active.
+
+    Attributes
+    ----------
+    states
+        RobotStates as heard. controller: ControllerWatch. output: where motions go. All of the last configuration.
+    playback
+        the motion with its approach and its braking; None while it is planned, and then `planning` is the plan in the
+        making.
+    playing
+        what the controller has, or None.
+
+    """
 
     NAME = 'excitation'
     PARAMETERS = PARAMETERS
@@ -50,29 +70,39 @@ class ExcitationNode(DynamicsNode):
 
     def configure(self) -> None:
         """Load or begin to plan the motion, listen to the robot, offer the services."""
-        self._states = RobotStates(self.robot.joint_names, self._now)
-        self._playing: Playing | None = None
+        self.states = RobotStates(self.robot.joint_names, self.now)
+        self.playing: RunningMotion | None = None
         self._starting: Start | None = None
         self._status = ''
-        section = {key: value for key, value in section_of(self.parameters['config_file'], 'excitation').items() if key != 'profile'}
-        self._settings = with_options(PlanSettings.from_config(section, self.parameters['profile']), joint=self.parameters['joint'] or None)
+        section = {
+            key: value
+            for key, value in section_of(self.parameters['config_file'], 'excitation').items()
+            if key != 'profile'
+        }
+        self._settings = with_options(
+            PlanSettings.from_config(section, self.parameters['profile']), joint=self.parameters['joint'] or None
+        )
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
-        self._output = make_output(self.parameters['output'], self, self.advertise(JointTrajectory, '~/joint_trajectory'), self._refused)
-        self.subscribe(JointState, 'joint_states', self._states.take, SENSOR)
-        self._controller = ControllerWatch(self, self.robot.joint_names, self._states, self._now)
+        self.output = make_output(
+            self.parameters['output'], self, self.advertise(JointTrajectory, '~/joint_trajectory'), self._refused
+        )
+        self.subscribe(JointState, 'joint_states', self.states.take, SENSOR)
+        self.controller = ControllerWatch(self, self.robot.joint_names, self.states, self.now)
         self.serve('~/start', self._start)
         self.serve('~/stop', self._stop_by_request)
         if self._settings.limits.floor is None and self._settings.limits.height is None:
             self.get_logger().warning(NO_FLOOR)
-        self._playback: Playback | None = None
-        self._planning: Background[Playback] | None = None
+        self.playback: Playback | None = None
+        self.planning: Background[Playback] | None = None
         if self.parameters['trajectory_file']:
-            self._playback = self._playback_of(load_trajectory(self.parameters['trajectory_file']))
+            self.playback = self._playback_of(load_trajectory(self.parameters['trajectory_file']))
             self._say('ready')
         else:
-            self._planning = Background(self._plan, 'planning')
+            self.planning = Background(self._plan, 'planning')
             self._say('planning')
         self.every(0.02, self._watch, steady=True)
+        self._heart = Heartbeat(self, lambda: self.playing is not None)
+        HeartbeatWatch(self, 'feedforward', self._lost)
 
     def deactivate(self) -> None:
         """Bring the robot to rest."""
@@ -82,15 +112,15 @@ class ExcitationNode(DynamicsNode):
     def cleanup(self) -> None:
         """End a plan in the making."""
         self._refuse_start('the node was cleaned up')
-        if self._planning is not None:
-            self._planning.cancel()
-            self._planning = None
+        if self.planning is not None:
+            self.planning.cancel()
+            self.planning = None
 
     def on_time_jump(self, delta: float) -> None:
         """Forget a motion that was played in a time that is no more."""
-        self._states.forget()
-        if self._playing is not None:
-            self._playing = None
+        self.states.forget()
+        if self.playing is not None:
+            self.playing = None
             self._say(f'stopped: time went back by {-delta:.3f} s')
 
     # The motion.
@@ -99,40 +129,53 @@ class ExcitationNode(DynamicsNode):
         def tell(progress: Progress) -> None:
             best = 'nothing yet' if progress.best is None else f'best {progress.best:.2f}'
             say(f'planning: {progress.seconds:.0f} s, {best}')
+
         return self._playback_of(plan(self.robot, self._settings, tell).trajectory)
 
     def _playback_of(self, trajectory: Trajectory) -> Playback:
-        return Playback(self.robot, self._settings.limits, trajectory, self.parameters['repeats'], self.parameters['approach_speed'])
+        return Playback(
+            self.robot, self._settings.limits, trajectory, self.parameters['repeats'], self.parameters['approach_speed']
+        )
 
-    def _message(self, motion: Trajectory, first: int = 0) -> JointTrajectory:
-        samples = motion.sample(min(self.parameters['rate'], MOST_POINTS / motion.duration))
+    def _message(self, motion: Trajectory) -> JointTrajectory:
+        samples = motion.sample(min(self.parameters['rate'], MAX_POINTS / motion.duration))
         message = JointTrajectory(joint_names=list(self.robot.joint_names))
-        for time_, q, dq, ddq in zip(samples.time[first:], samples.q[first:], samples.dq[first:], samples.ddq[first:], strict=True):
+        for time_, q, dq, ddq in zip(samples.time, samples.q, samples.dq, samples.ddq, strict=True):
             sec, nanosec = seconds_and_nanoseconds(time_)
-            message.points.append(JointTrajectoryPoint(positions=q.tolist(), velocities=dq.tolist(), accelerations=ddq.tolist(),
-                                                       time_from_start=Duration(sec=sec, nanosec=nanosec)))
+            message.points.append(
+                JointTrajectoryPoint(
+                    positions=q.tolist(),
+                    velocities=dq.tolist(),
+                    accelerations=ddq.tolist(),
+                    time_from_start=Duration(sec=sec, nanosec=nanosec),
+                )
+            )
         return message
 
-    def _stamp(self, message: JointTrajectory) -> float:
-        """Stamp a message with now; return that, s. A robot without stamps has a clock of its own: then it starts on arrival (stamp 0)."""
-        now = self.get_clock().now().nanoseconds
-        if self._states.stamped:
-            message.header.stamp = Time(sec=now // 10**9, nanosec=now % 10**9)
-        return now * 1e-9
+    def _stamp(self, message: JointTrajectory, now: float | None = None) -> float:
+        """Stamp a message with `now` [s], by default that of the clock; return it.
+
+        A robot without stamps has a clock of its own: then it starts on arrival (stamp 0).
+        """
+        now = self.now() if now is None else now
+        if self.states.stamped:
+            sec, nanosec = seconds_and_nanoseconds(now)
+            message.header.stamp = Time(sec=sec, nanosec=nanosec)
+        return now
 
     # Start.
 
     def _start(self) -> Future:
         if not self.is_active:
             raise JointDynamicsError('start: expected the node to be active')
-        if self._playing is not None or self._starting is not None:
-            raise JointDynamicsError('start: a motion is being played')
-        if self._playback is None:
+        if self.playing is not None or self._starting is not None:
+            raise JointDynamicsError('start: expected no motion, found one being played')
+        if self.playback is None:
             raise JointDynamicsError(f'start: expected a motion, found none: {self._status}')
-        self._output.choose()
-        if not self._output.connected:
-            raise JointDynamicsError(f'start: expected a trajectory controller on {self._output.name}, found none')
-        start = self._starting = Start(self._states, self._playback, self._message)
+        self.output.choose()
+        if not self.output.connected:
+            raise JointDynamicsError(f'start: expected a trajectory controller on {self.output.name}, found none')
+        start = self._starting = Start(self.states, self.playback, self._message)
         self._say('starting')
         self._go_on(start)
         return start.answer
@@ -149,8 +192,9 @@ class ExcitationNode(DynamicsNode):
             return
         if ready is not None:
             motion, message = ready
-            self._playing = Playing(motion, self._stamp(message))
-            self._output.send(message, lambda: self._accepted(start, motion))
+            self.playing = RunningMotion(motion, self._stamp(message, self.now() + LEAD))
+            self._heart.beat()
+            self.output.send(message, lambda: self._accepted(start, motion))
 
     def _accepted(self, start: Start, motion: Trajectory) -> None:
         if self._starting is start:
@@ -163,102 +207,128 @@ class ExcitationNode(DynamicsNode):
         start, self._starting = self._starting, None
         if start is not None:
             self.get_logger().error(f'~/start: {reason}')
-            if self._playing is None:
+            if self.playing is None:
                 self._say('ready')
             start.reply(False, reason)
 
     # Stop.
 
     def _stop_by_request(self) -> str:
-        if self._starting is not None and self._playing is None:
+        if self._starting is not None and self.playing is None:
             self._refuse_start('~/stop was called')
             return 'the start was called off'
-        if self._playing is None:
-            raise JointDynamicsError('stop: nothing is being played')
+        if self.playing is None:
+            raise JointDynamicsError('stop: expected a motion, found none being played')
         return f'at rest in {self._stop("~/stop was called"):.2f} s'
 
     def _stop(self, reason: str) -> float:
-        """Brake on the path of what is being played, from where the controller is on it; return how long that takes [s].
+        """Brake on the path of what is being played, from where the controller is on it.
+
+        Return how long that takes [s].
 
         A robot that is not on its path is brought to rest where it stands.
         """
-        if self._playing is None or self._playback is None:
+        if self.playing is None or self.playback is None:
             return 0.0
-        motion, began = self._playing.motion, self._playing.began
-        told = self._controller.reference(self.parameters['state_timeout'])
-        at, q = told if told is not None else (self._states.time, self._states.q)
+        motion, began = self.playing.motion, self.playing.began
+        told = self.controller.reference(self.parameters['state_timeout'])
+        at, q = told if told is not None else (self.states.time, self.states.q)
         delay, apart = delay_of(motion, at - began, q)
         if not apart <= self.parameters['tracking_error']:
             return self._hold(f'{reason}, and the robot was {apart:.3g} rad from its path')
-        braking = self._playback.braking(motion, self._now() - began - delay)
-        message = self._message(braking, first=1)
-        self._stamp(message)
-        self._output.send(message)
+        now = self.now()
+        braking = self.playback.braking(motion, now - began - delay)
+        # With its first point at the moment it is planned for, which is past when it arrives: the controller goes on in
+        # the middle of it. To a first point that is still to come it would hurry from the measured state.
+        message = self._message(braking)
+        self._stamp(message, now)
+        self.output.send(message)
         self._end(f'stopped: {reason}')
         return braking.duration
 
     def _hold(self, reason: str) -> float:
         """Bring the robot to rest where it stands: it is not where the motion is. Return how long that takes [s]."""
-        assert self._playback is not None
-        posture, duration = come_to_rest(self._states.q, self._states.dq, self._playback.limits.acceleration)
+        assert self.playback is not None
+        posture, duration = come_to_rest(self.states.q, self.states.dq, self.playback.limits.acceleration)
         sec, nanosec = seconds_and_nanoseconds(duration)
         message = JointTrajectory(joint_names=list(self.robot.joint_names))
-        message.points = [JointTrajectoryPoint(positions=posture.tolist(), velocities=[0.0] * len(posture),
-                                               time_from_start=Duration(sec=sec, nanosec=nanosec))]
+        message.points = [
+            JointTrajectoryPoint(
+                positions=posture.tolist(),
+                velocities=[0.0] * len(posture),
+                time_from_start=Duration(sec=sec, nanosec=nanosec),
+            )
+        ]
         self._stamp(message)
-        self._output.send(message)
+        self.output.send(message)
         self._end(f'stopped: {reason}')
         return duration
 
     def _refused(self, reason: str) -> None:
         """Learn that the controller does not follow."""
         self._refuse_start(reason)
-        if self._playing is not None:
+        if self.playing is not None:
             self._end(f'stopped: {reason}')
 
     def _end(self, status: str) -> None:
-        self._playing = None
+        self.playing = None
         self._refuse_start(status)
         self._say(status)
         self.get_logger().warning(status)
 
+    def _lost(self, reason: str) -> None:
+        """Stop without the node that gives the torque."""
+        self._refuse_start(reason)
+        if self.playing is not None:
+            self._stop(reason)
+
     # What goes on.
 
     def _watch(self) -> None:
-        self._states.listen()
-        if self._planning is not None:
-            self._follow_plan(self._planning)
-        if self._starting is not None and self._playing is None:
+        self.states.listen()
+        if self.planning is not None:
+            self._follow_plan(self.planning)
+        if self._starting is not None and self.playing is None:
             self._go_on(self._starting)
-        if self._playing is not None:
-            self._follow_motion(self._playing)
+        if self.playing is not None:
+            self._follow_motion(self.playing)
 
-    def _follow_motion(self, playing: Playing) -> None:
-        timeout, elapsed = self.parameters['state_timeout'], self._now() - playing.began
-        stale = self._states.stale(timeout)
+    def _follow_motion(self, playing: RunningMotion) -> None:
+        timeout, elapsed = self.parameters['state_timeout'], self.now() - playing.began
+        stale = self.states.stale(timeout)
         if stale:
             self.diagnostics.set('joint states', STALE, f'lost: {", ".join(stale)}')
-            self._stop(f'joint states of {", ".join(stale)} were lost')
+            # A manager that is gone takes its broadcaster along, and which of them is missed first is a matter of luck.
+            if not self.output.connected or self.controller.silent(0.5 * timeout):
+                self._stop(MANAGER_GONE)
+            else:
+                self._stop(f'joint states of {", ".join(stale)} were lost')
             return
         self.diagnostics.set('joint states', OK, 'arrive')
-        if elapsed < playing.motion.duration and self._controller.silent(timeout):
+        if elapsed < playing.motion.duration and self.controller.silent(timeout):
             self._stop('the controller tells nothing any more: it was deactivated, or its manager is gone')
             return
-        if not self._output.connected:
-            self._stop(f'nobody takes trajectories on {self._output.name} any more: the controller is gone')
+        if not self.output.connected:
+            self._stop(f'nobody takes trajectories on {self.output.name} any more: the controller is gone')
             return
-        error = distance_from(playing.motion, self._states.time - playing.began, self._states.q)
+        error = distance_from(playing.motion, self.states.time - playing.began, self.states.q)
         if error.max() > self.parameters['tracking_error']:
-            self._hold(f'{self.robot.joint_names[int(error.argmax())]} is {error.max():.3g} rad from where it should be{self._cause(playing)}')
-        elif self._states.time - playing.began > playing.motion.duration and self._starting is None:
-            self._playing = None
+            self._hold(
+                f'{self.robot.joint_names[int(error.argmax())]} is {error.max():.3g} rad from where it should'
+                f' be{self._cause(playing)}'
+            )
+        elif self.states.time - playing.began > playing.motion.duration and self._starting is None:
+            self.playing = None
             self._say('done')
 
-    def _cause(self, playing: Playing) -> str:
+    def _cause(self, playing: RunningMotion) -> str:
         """Say what a robot that does not follow points to."""
-        if np.abs(self._states.q - playing.motion.position(0.0)[0]).max() < MOVED:
-            return f' and has not moved at all: is the controller that takes {self._output.name} active, and connected to the robot?'
-        if np.nanmax(np.abs(self._states.dq), initial=0.0) < self.parameters['standstill']:
+        if np.abs(self.states.q - playing.motion.position(0.0)[0]).max() < MOVED:
+            return (
+                f' and has not moved at all: is the controller that takes {self.output.name} active, and connected to'
+                ' the robot?'
+            )
+        if np.nanmax(np.abs(self.states.dq), initial=0.0) < self.parameters['standstill']:
             return ' and stands still: the controller was deactivated, or the robot stopped by itself'
         return ''
 
@@ -267,9 +337,9 @@ class ExcitationNode(DynamicsNode):
         if outcome is None:
             self._say(planning.line)
             return
-        self._planning = None
+        self.planning = None
         if isinstance(outcome, Playback):
-            self._playback = outcome
+            self.playback = outcome
             self._say('ready')
         elif isinstance(outcome, JointDynamicsError):
             self._say(f'failed: {one_line(outcome)}')
@@ -278,7 +348,8 @@ class ExcitationNode(DynamicsNode):
             self._say('failed: a defect ended the planning, see the log')
             self.get_logger().fatal(f'defect while planning: {outcome!r}')
 
-    def _now(self) -> float:
+    def now(self) -> float:
+        """Return the time of the node's clock, s."""
         return self.get_clock().now().nanoseconds * 1e-9
 
     def _say(self, status: str) -> None:

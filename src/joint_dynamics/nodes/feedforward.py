@@ -1,4 +1,8 @@
-"""The `feedforward` node: a law of joint_dynamics.control between a desired motion and a robot's controller (docs/feedforward.md)."""
+"""The `feedforward` node: a law of joint_dynamics.control between a desired motion and a robot's controller.
+
+See docs/feedforward.md.
+"""
+
 from __future__ import annotations
 
 import math
@@ -14,28 +18,47 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.arm import Arm
-from joint_dynamics.control import ControlLoop, Follower, check_motion, fill_effort, load
+from joint_dynamics.control import Follower, load
 from joint_dynamics.control.preflight import run_away
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.feedforward_messages import is_set_point, message_of, points_of, seconds, table_of
-from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, foreign_rows, law_values, loop_settings
+from joint_dynamics.nodes.feedforward_messages import table_of
+from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, build_loop, foreign_rows
+from joint_dynamics.nodes.feedforward_planning import Output, PlannedPath, Planning
+from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.inputs import InputSet, message_class, recording_settings
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import STATE
+from joint_dynamics.nodes.trajectory_bytes import read_trajectory
 
 #: Quantity of an input -> state of the loop.
-STATES = {'q': 'position', 'dq': 'velocity', 'tau': 'effort', 'temperature': 'temperature', 'theta': 'motor_position', 'dtheta': 'motor_velocity',
-          'load': 'torque'}
+STATES = {
+    'q': 'position',
+    'dq': 'velocity',
+    'tau': 'effort',
+    'temperature': 'temperature',
+    'theta': 'motor_position',
+    'dtheta': 'motor_velocity',
+    'load': 'torque',
+}
 MOTOR_STATES = {'motor_position': 'motor_position', 'motor_velocity': 'motor_velocity', 'motor_torque': 'effort'}
 WATCH = 0.02
 LAST_WORD = Duration(seconds=0.2)
 
 
 class FeedforwardNode(DynamicsNode):
-    """Fill the effort into trajectories, or stream commands; nothing goes out unless the node is active."""
+    """Fill the effort into trajectories, or stream commands; nothing goes out unless the node is active.
+
+    Attributes
+    ----------
+    loop
+        ControlLoop around the law. follower: Follower of what is desired. planning: Planning of trajectories. All three
+        are of the last configuration.
+    refusals
+        what was refused since activation and has not been mended by a good message, by what takes it.
+
+    """
 
     NAME = 'feedforward'
     PARAMETERS = PARAMETERS
@@ -45,7 +68,7 @@ class FeedforwardNode(DynamicsNode):
     def __init__(self, node_name: str | None = None, **options: Any):
         super().__init__(node_name, **options)
         self._declared: set[str] = set()
-        self._refusal = ''
+        self.refusals: dict[str, str] = {}
         self._ends = False
         if not self.parameters['use_description']:
             self.DESCRIPTION = 'none'  # type: ignore[misc]
@@ -68,71 +91,83 @@ class FeedforwardNode(DynamicsNode):
         values = self.parameters
         self._declare_law()
         values.declare_joints(self.robot.joint_names)
-        arm = Arm(self.robot) if self.description is None else Arm.from_description(self.robot, self.description)
-        if values['payload_mass'] > 0:
-            arm = arm.with_payload(values['payload_mass'], values['payload_center'])
-        kind = load(values['law'])
-        chosen = law_values(values, values['law'], kind, arm.joint_names)
-        self._streaming = values['mode'] == 'streaming'
-        if not self._streaming and not kind.OPEN_LOOP:
-            raise JointDynamicsError(f'mode: expected streaming for the law {values["law"]}, which has to measure, found trajectory')
-        self._loop = ControlLoop(kind(), arm, loop_settings(values, arm, bool(chosen.get('gravity', True))), chosen)
-        for remark in self._loop.remarks:
+        self.loop = build_loop(values, self.robot, self.description)
+        arm, self._streaming = self.loop.arm, values['mode'] == 'streaming'
+        for remark in self.loop.remarks:
             self.get_logger().info(remark)
-        self._follower = Follower(arm.joint_names, smooth=values['interpolation'] == 'smooth', near=values['start_tolerance'])
+        self.follower = Follower(
+            arm.joint_names, smooth=values['interpolation'] == 'smooth', near=values['start_tolerance']
+        )
         self._names = tuple(values['command_joints'] or arm.joint_names)
-        # Where each joint of the command is in the robot's order; the command may leave joints out, but not have others.
+        # Where each joint of the command is in the robot's order; the command may leave joints out, but not have
+        # others.
         unknown = [name for name in self._names if name not in arm.joint_names]
         if unknown or len(set(self._names)) != len(self._names):
-            raise JointDynamicsError(f'command_joints: expected joints of {", ".join(arm.joint_names)}, each once, found {", ".join(self._names)}')
+            raise JointDynamicsError(
+                f'command_joints: expected joints of {", ".join(arm.joint_names)}, each once, found'
+                f' {", ".join(self._names)}'
+            )
         self._order = np.array([arm.joint_names.index(name) for name in self._names])
+        self.planning = Planning(self.loop, self.follower, None if self._streaming else self._output())
         self._simulated = self.get_parameter('use_sim_time').value
         self._forget_time()
         self._inputs_settings = recording_settings(values, arm.joint_names)
-        self._connect(kind.__name__)
+        self._connect(type(self.loop.controller).__name__)
 
     def _connect(self, law: str) -> None:
-        claimed = self._loop.state
+        claimed = self.loop.state
         if self._streaming:
             self._commands = self.advertise(Float64MultiArray, '~/commands')
             self.every(WATCH, self._watch, steady=not self._simulated)
         else:
             self._trajectories = self.advertise(JointTrajectory, '~/joint_trajectory')
+            self.every(WATCH, self._go_on, steady=True)
         if self._streaming and self.parameters['reference'] == 'controller_state':
             kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'reference')
             self.subscribe(kind, 'controller_state', self._guarded(self._take_controller_state))
         else:
-            self.subscribe(JointTrajectory, '~/reference', self._guarded(self._take_trajectory), STATE)
+            self.subscribe(JointTrajectory, '~/reference', self._guarded(self._take_trajectory), STATE, raw=True)
         if 'friction_scale' in claimed:
             self.subscribe(Float64MultiArray, 'friction_parameters', self._guarded(self._take_friction), STATE)
         if 'torque' in claimed and 'load_torques' not in self.parameters['inputs']:
             self.subscribe(JointState, 'joint_torques', self._guarded(self._take_torques))
         InputSet(self, self._inputs_settings, self._take_sample, after=self._after_message)
+        self._heart = Heartbeat(self, lambda: self.is_active)
+        HeartbeatWatch(self, 'excitation', self._brake)
         self.every(0.1, self._report, steady=True)
 
     def activate(self) -> None:
         """Open the gate; refuses a friction compensation that would make a joint run away."""
         if self.parameters['check_compensation'] and self.description is not None:
-            documents = {name: self.description.joint(name).get('friction', {}) for name in self.robot.joint_names}
-            reasons = run_away(self._loop.controller, documents)
+            reasons = run_away(self.loop.controller)
             if reasons:
-                raise JointDynamicsError(f'friction compensation would run away: {"; ".join(reasons)} (lower friction_gain, or set '
-                                         'check_compensation to false)')
+                raise JointDynamicsError(
+                    f'friction compensation: expected none that would run away, found {"; ".join(reasons)} '
+                    '(lower friction_gain, or set check_compensation to false)'
+                )
+        self.planning.check_idle()
         self._forget_time()
-        self._follower.clear()
-        self._refusal = ''
-        self._loop.activate()
+        self.follower.clear()
+        self.refusals.clear()
+        self.loop.activate()
         self._report_law()
 
     def deactivate(self) -> None:
-        """Go down to exactly zero within the limits, or at a shutdown to what `on_shutdown` says, and wait until that has arrived."""
+        """Go down to exactly zero within the limits, or at a shutdown to what `on_shutdown` says.
+
+        Wait until that has arrived.
+        """
+        self._heart.rest()
+        self.planning.cancel()
         if not self._streaming:
-            list(self._loop.deactivate())
+            list(self.loop.deactivate())
             return
         period = 0.002
         holds = self._ends and self.parameters['on_shutdown'] == 'hold_gravity'
         try:
-            for command in self._loop.end_holding(self.parameters['hold_time'], period) if holds else self._loop.deactivate(period):
+            for command in (
+                self.loop.end_holding(self.parameters['hold_time'], period) if holds else self.loop.deactivate(period)
+            ):
                 self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
                 time.sleep(period)
         finally:
@@ -145,11 +180,12 @@ class FeedforwardNode(DynamicsNode):
 
     def on_time_jump(self, delta: float) -> None:
         """Forget what was measured and desired before; the gate goes to the safe command."""
-        if hasattr(self, '_loop'):
+        if hasattr(self, 'loop'):
             self._forget_time()
-            self._follower.clear()
-            self._loop.state.clear()
-            self._loop.reference.clear()
+            self.planning.cancel()
+            self.follower.clear()
+            self.loop.state.clear()
+            self.loop.reference.clear()
 
     # Time: s of a clock that does not jump, or of the simulation.
 
@@ -157,7 +193,8 @@ class FeedforwardNode(DynamicsNode):
         self._stepped = self._newest = -math.inf
         self._position_came = False
 
-    def _now(self) -> float:
+    def now(self) -> float:
+        """Return the time of the loop, s: of a clock that does not jump, or of the simulation."""
         if not self._simulated:
             return time.monotonic()
         # Joint states may be ahead of the /clock message of the same instant.
@@ -181,17 +218,24 @@ class FeedforwardNode(DynamicsNode):
                 return
             try:
                 take(message)
-                self._refusal = ''
+                self.refusals.pop(take.__name__, None)
             except JointDynamicsError as error:
-                self._refusal = one_line(error)
-                self.get_logger().error(self._refusal)
+                self._refuse(take.__name__, error)
+
         return guarded
 
+    def _refuse(self, what: str, error: JointDynamicsError) -> None:
+        self.refusals[what] = one_line(error)
+        self.get_logger().error(self.refusals[what])
+
     def _take_sample(self, quantity: str, stamp: int, names: Sequence[str], values: Any) -> None:
-        state = self._loop.state
+        state = self.loop.state
         if quantity == 'current' and 'effort' in state:
-            gains = dict(zip(self.robot.joint_names, self._loop.arm.drive_gain, strict=True))
-            quantity, values = 'tau', [value * gains.get(name, math.nan) for name, value in zip(names, values, strict=True)]
+            gains = dict(zip(self.robot.joint_names, self.loop.arm.drive_gain, strict=True))
+            quantity, values = (
+                'tau',
+                [value * gains.get(name, math.nan) for name, value in zip(names, values, strict=True)],
+            )
         if quantity in STATES:
             state.write(STATES[quantity], values, self._time_of(stamp), names)
             self._position_came = self._position_came or quantity == 'q'
@@ -204,48 +248,79 @@ class FeedforwardNode(DynamicsNode):
     def _take_friction(self, message: Float64MultiArray) -> None:
         alpha = table_of(message, self.robot.joint_names, 2, 'friction_parameters')
         for column, quantity in enumerate(('friction_scale', 'viscous_excess')):
-            self._loop.state.write(quantity, alpha[:, column], self._now())
+            self.loop.state.write(quantity, alpha[:, column], self.now())
 
     def _take_torques(self, message: JointState) -> None:
         if len(message.effort) != len(message.name):
-            raise JointDynamicsError(f'joint_torques: expected one effort per name, found {len(message.effort)} for {len(message.name)}')
+            raise JointDynamicsError(
+                f'joint_torques: expected one effort per name, found {len(message.effort)} for {len(message.name)}'
+            )
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-        self._loop.state.write('torque', message.effort, self._time_of(stamp) if stamp else self._now(), message.name)
+        self.loop.state.write('torque', message.effort, self._time_of(stamp) if stamp else self.now(), message.name)
 
     def _take_controller_state(self, message: Any) -> None:
         point = message.reference
-        self._follower.set_point(message.joint_names, point.positions, point.velocities, point.accelerations, self._now())
+        self.follower.set_point(message.joint_names, point.positions, point.velocities, point.accelerations, self.now())
 
-    def _take_trajectory(self, message: JointTrajectory) -> None:
-        now = self._now()
-        if self._streaming and is_set_point(message):
-            point = message.points[0]
-            self._follower.set_point(message.joint_names, point.positions, point.velocities, point.accelerations, now)
+    def _take_trajectory(self, data: bytes) -> None:
+        message = read_trajectory(data)
+        if not (self._streaming and message.is_set_point):
+            self.planning.add(message, self.now())
             return
-        doubt = self._loop.state.doubt(('position',), now, 'state')
-        if doubt:
-            raise JointDynamicsError(f'trajectory refused: {doubt}')
-        stamp = seconds(message.header.stamp)
-        wait = stamp - self.get_clock().now().nanoseconds * 1e-9 if stamp else 0.0
-        path = self._follower.plan(points_of(message), now + wait, self._loop.state['position'])
-        check_motion(self._loop, path)
-        if not self._streaming:
-            self._fill(message, path, now)
-        self._follower.follow(path, now + wait, now)
+        self.planning.cancel()
+        points = message.points()
+        q, dq, ddq = (() if rows is None else np.asarray(rows)[0] for rows in (points.q, points.dq, points.ddq))
+        self.follower.set_point(points.joint_names, q, dq, ddq, self.now())
 
-    def _fill(self, message: JointTrajectory, path: Any, now: float) -> None:
+    def _go_on(self, now: float | None = None) -> None:
+        """Take over a trajectory that has been planned, and begin with the next one."""
+        if not self.is_active:
+            return
+        try:
+            now = self.now() if now is None else now
+            plan = self.planning.poll(now, self.get_clock().now().nanoseconds * 1e-9)
+        except JointDynamicsError as error:
+            self._refuse('_take_trajectory', error)
+            return
+        if plan is not None:
+            self._follow(plan, now)
+
+    def _follow(self, plan: PlannedPath, now: float) -> None:
+        self.follower.follow(plan.path, plan.start, now)
+        if plan.message is not None and plan.filled is not None:
+            self._trajectories.publish(plan.message)
+            self.diagnostics.set(
+                'trajectory',
+                OK,
+                'published',
+                points=len(plan.filled.time),
+                largest_interpolation_error=float(plan.filled.error.max()),
+            )
+
+    def _brake(self, reason: str) -> None:
+        """Come to rest on the path of a motion whose sender is lost; a controller that plays it is told to."""
+        if not self.is_active:
+            return
+        now = self.now()
+        try:
+            plan = self.planning.brake(now, self.get_clock().now().nanoseconds * 1e-9)
+        except JointDynamicsError as error:
+            self._refuse('_take_trajectory', error)
+            return
+        if plan is not None:
+            self._follow(plan, now)
+        self.refusals['_take_trajectory'] = f'{reason}; braked what was being followed'
+
+    def _output(self) -> Output:
         values = self.parameters
-        began = time.monotonic()
-        side, offset = values['trajectory_side'], None
-        before = self._follower.motion(now) if side == 'motor' else None
-        if before is not None:
-            offset = self._loop.controller.motor_reference(before)[0] - before[0]
-        filled = fill_effort(self._loop, path, now=now, period=values['plan_period'], tolerance=values['effort_tolerance'],
-                             max_spacing=values['max_spacing'], side=side, offset=offset,
-                             speed_gain=np.array(values.per_joint('speed_gain', self.robot.joint_names)))
-        self._trajectories.publish(message_of(filled, self._names, self._order, message.header))
-        self.diagnostics.set('trajectory', OK, 'published', points=len(filled.time), seconds=time.monotonic() - began,
-                             largest_interpolation_error=float(filled.error.max()))
+        arguments = {
+            'period': values['plan_period'],
+            'tolerance': values['effort_tolerance'],
+            'max_spacing': values['max_spacing'],
+            'side': values['trajectory_side'],
+            'speed_gain': np.array(values.per_joint('speed_gain', self.robot.joint_names)),
+        }
+        return Output(self._names, self._order, arguments)
 
     # What goes out.
 
@@ -253,42 +328,48 @@ class FeedforwardNode(DynamicsNode):
         if self._position_came:
             self._position_came = False
             if self._streaming and self.is_active:
-                self._step(self._now())
+                self._step(self.now())
 
     def _step(self, now: float) -> None:
         period = now - self._stepped if math.isfinite(self._stepped) else 1e-3
         self._stepped = now
-        self._follower.write(self._loop.reference, now)
-        command = self._loop.step(now, period)
+        self._go_on(now)
+        self.follower.write(self.loop.reference, now)
+        command = self.loop.step(now, period)
         if command is not None:
             self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
 
     def _watch(self) -> None:
         """Go on without joint states: a robot that stops talking must not keep the last torque."""
-        now = self._now()
+        now = self.now()
         if self.is_active and now - self._stepped > WATCH:
             self._step(now)
 
     def _report_law(self) -> None:
-        loop = self._loop
-        if not self._streaming and loop.gate.is_open:
+        loop = self.loop
+        if not self._streaming and loop.gate.is_open and not self.planning.busy:
             # Before a trajectory comes: whether α and temperatures will count in it.
-            loop.look(self._now())
+            loop.look(self.now())
         self.diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self.parameters['law'])
         if loop.arm.validity is not None:
             self.diagnostics.beyond(loop.beyond)
 
     def _report(self) -> None:
-        loop, diagnostics = self._loop, self.diagnostics
+        loop, diagnostics = self.loop, self.diagnostics
         if not self.is_active:
             diagnostics.set('command', OK, 'not active: no command')
         elif self._streaming:
-            level = ERROR if loop.gate.failure else WARN if loop.doubt else OK
-            diagnostics.set('command', level, loop.doubt or 'follows the law', weight=loop.gate.weight)
+            level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK
+            diagnostics.set('command', level, loop.fallback_reason or 'follows the law', weight=loop.gate.weight)
             limited = [name for name, held in zip(self.robot.joint_names, loop.gate.limited, strict=True) if held]
-            diagnostics.set('limits', WARN if limited else OK, f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached')
+            diagnostics.set(
+                'limits',
+                WARN if limited else OK,
+                f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached',
+            )
         self._report_law()
-        diagnostics.set('reference', ERROR if self._refusal else OK, self._refusal or 'accepted')
+        refusal = '; '.join(self.refusals.values())
+        diagnostics.set('reference', ERROR if refusal else OK, refusal or self.planning.line or 'accepted')
 
 
 def main() -> int:

@@ -1,4 +1,8 @@
-"""Records the robot's topics, identifies its dynamics on request, publishes the dynamics description and writes the report."""
+"""Records the robot's topics, identifies its dynamics on request.
+
+Publishes the dynamics description and writes the report.
+"""
+
 from __future__ import annotations
 
 import copy
@@ -15,80 +19,45 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.settings import METHODS, IdentificationSettings
+from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.nodes.config_file import section_of
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
+from joint_dynamics.nodes.heartbeat import HeartbeatWatch
+from joint_dynamics.nodes.identifier_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.identify_worker import Job
-from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS, InputSet, recording_settings
+from joint_dynamics.nodes.inputs import InputSet, recording_settings
 from joint_dynamics.nodes.lifecycle import DynamicsNode
-from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.saving import Saving
-from joint_dynamics.nodes.topics import LATCHED, STATE, STATUS, TopicRow
+from joint_dynamics.nodes.topics import LATCHED, STATE, STATUS
 from joint_dynamics.nodes.worker import Worker
 from joint_dynamics.recording import RecordingBuilder
 
 HEARD_EVERY = 20
-_FROM_DATA = '; 0: from the data'
 
 
 class IdentifierNode(DynamicsNode):
-    """See the module; the work itself is `identify_worker.work`, in a process of its own."""
+    """See the module; the work itself is `identify_worker.work`, in a process of its own.
+
+    Attributes
+    ----------
+    recording
+        what is being recorded, or None. worker: the process that identifies, or None.
+
+    """
 
     NAME = 'identifier'
-    PARAMETERS = (
-        *INPUT_PARAMETERS,
-        ParameterRow('max_gap', 0.0, 'longest stretch without a sample that is bridged; 0: five sample periods, at least 0.02 s', 's', 0, 10),
-        ParameterRow('max_duration', 600.0, 'a recording is stopped after so long', 's', 1, 36000),
-        ParameterRow('method', 'wls', 'how the parameters are estimated', choices=METHODS, applies='at once'),
-        ParameterRow('f_dyn', 0.0, 'bandwidth of the dynamics, from which the cut-offs follow' + _FROM_DATA, 'Hz', 0, 1000, applies='at once'),
-        ParameterRow('position_cutoff', 0.0, 'zero-phase filter on positions; 0: 5 f_dyn', 'Hz', 0, 10000, applies='at once'),
-        ParameterRow('parallel_cutoff', 0.0, 'filter on torque and regressor; 0: 2 f_dyn', 'Hz', 0, 10000, applies='at once'),
-        ParameterRow('decimation', 0, 'keep every n-th filtered sample' + _FROM_DATA, '', 0, 10000, applies='at once'),
-        ParameterRow('selection', True, 'try further friction terms on held-out parts of the data and keep those that pay', applies='at once'),
-        ParameterRow('rest_speed', 0.01, 'a joint slower than this rests, and its friction is not known', 'rad/s', 0, 1, applies='at once'),
-        ParameterRow('physical', False, 'move the estimate into the set of physical parameters (needs cvxpy)', applies='at once'),
-        ParameterRow('essential', 'none', 'drop parameters that the data does not need, by relative deviation or by F-statistic',
-                     choices=('none', 'ratio', 'f'), applies='at once'),
-        ParameterRow('loaded', False, 'recordings begun from now on are with a payload at the last link', applies='at once'),
-        ParameterRow('payload_mass', 0.0, 'weighed mass of that payload; 0: not known', 'kg', 0, 1000, applies='at once'),
-        ParameterRow('drive_gain', 0.0, 'torque per current on the joint side of the gear; 0: not known', 'N·m/A', 0, 10000, per_joint=True,
-                     applies='at once'),
-        ParameterRow('drive_gain_deviation', 0.0, 'relative standard deviation of that (± 5 % of a data sheet: 0.03; '
-                     '0 for all joints: 0.058 is assumed), it goes into those of the parameters', '', 0, 0.99,
-                     per_joint=True, applies='at once'),
-        ParameterRow('average_periods', True, 'a recording that repeats its motion is averaged over its periods', applies='at once'),
-        ParameterRow('condition_limit', 300.0, 'above this condition number a recording does not excite the robot enough', '', 1, 1e12,
-                     applies='at once'),
-        ParameterRow('proceed', False, 'accept a result that cannot be believed', applies='at once'),
-        ParameterRow('config_file', '', 'YAML whose part `identification` has further settings; parameters that are set go before it',
-                     applies='at once'),
-        ParameterRow('validation_recordings', 0, 'how many of the last recordings only validate', '', 0, 100, applies='at once'),
-        ParameterRow('output_folder', '', 'where results go; empty: `joint_dynamics` and the name of the node, in `$ROS_HOME` or `~/.ros`',
-                     applies='at once'),
-        ParameterRow('save_recordings', True, 'write the recordings there too, as they come (rosbag2)', applies='at once'),
-    )
-    TOPICS = (
-        *INPUT_TOPICS,
-        TopicRow('motion_status', 'std_msgs/String', 'subscribes', 'what moves the robot says of it; remapped to `excitation/status`, a recording '
-                 'ends when that says stopped or failed'),
-        TopicRow('~/dynamics_description', 'std_msgs/String', 'publishes', 'the identified dynamics description (YAML), latched'),
-        TopicRow('~/status', 'std_msgs/String', 'publishes', 'what the node does: idle, recording, identifying (with the step), done, failed '
-                 '(with the reason); latched'),
-        TopicRow('~/heard', 'sensor_msgs/JointState', 'publishes', 'stamp of the joint states worked through, every twentieth: a simulator that '
-                 'follows it (`follow_topics`) never runs ahead of what is recorded'),
-        TopicRow('~/start_recording', 'std_srvs/Trigger', 'service', 'begin a recording of the inputs'),
-        TopicRow('~/stop_recording', 'std_srvs/Trigger', 'service', 'end it; it is kept for identify'),
-        TopicRow('~/clear', 'std_srvs/Trigger', 'service', 'forget all recordings (their files stay)'),
-        TopicRow('~/identify', 'std_srvs/Trigger', 'service', 'identify the robot from all recordings; answers when it is done'),
-    )
+    PARAMETERS = PARAMETERS
+    TOPICS = TOPICS
 
     def configure(self) -> None:
         """Subscribe to the inputs and offer the services."""
-        settings = recording_settings(self.parameters, self.robot.joint_names, max_gap=self.parameters['max_gap'] or None)
+        settings = recording_settings(
+            self.parameters, self.robot.joint_names, max_gap=self.parameters['max_gap'] or None
+        )
         self._identification_settings()
         self._builder = RecordingBuilder(self.robot.joint_names, settings)
-        self._recording: RecordingBuilder | None = None
+        self.recording: RecordingBuilder | None = None
         self._started = 0.0
         self._recordings: list[tuple[str, RecordingBuilder]] = []
         self._loaded: list[tuple[str, RecordingBuilder]] = []
@@ -97,10 +66,11 @@ class IdentifierNode(DynamicsNode):
         if self.parameters['save_recordings']:
             self._saving.end_leftovers(self._folder())
         self._is_loaded = False
-        self._worker: Worker | None = None
+        self.worker: Worker | None = None
         self._answer: Future | None = None
         self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write)
         self.subscribe(String, 'motion_status', self._take_motion_status, STATE)
+        HeartbeatWatch(self, 'excitation')
         self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
         self._status = ''
@@ -114,7 +84,7 @@ class IdentifierNode(DynamicsNode):
 
     def deactivate(self) -> None:
         """Stop recording and identifying."""
-        if self._recording is not None:
+        if self.recording is not None:
             self._stop_recording()
         self._cancel('the node was deactivated')
 
@@ -124,32 +94,35 @@ class IdentifierNode(DynamicsNode):
 
     def on_time_jump(self, delta: float) -> None:
         """End a recording whose stamps would run backwards."""
-        if self._recording is not None:
+        if self.recording is not None:
             self._stop_recording()
             self.diagnostics.set('recording', WARN, f'stopped: time went back by {-delta:.3f} s')
 
     def _start_recording(self) -> str:
         self._must_be_active()
-        if self._recording is not None:
-            raise JointDynamicsError('start_recording: a recording is going on already')
+        if self.recording is not None:
+            raise JointDynamicsError('start_recording: expected no recording, found one going on already')
         unnamed = self._inputs.checks.unnamed_joints()
         if unnamed:
-            raise JointDynamicsError(f'start_recording: expected joint states of all joints, found none of {", ".join(unnamed)}')
+            raise JointDynamicsError(
+                f'start_recording: expected joint states of all joints, found none of {", ".join(unnamed)}'
+            )
         if self.parameters['save_recordings']:
             self._count = self._saving.begin(self._folder(), self._count, self.get_clock().now().nanoseconds)
         else:
             self._count += 1
-        # The node's own builder only ever learns the names of interfaces, which are latched and come once, before any recording.
-        self._recording = copy.deepcopy(self._builder)
+        # The node's own builder only ever learns the names of interfaces, which are latched and come once, before any
+        # recording.
+        self.recording = copy.deepcopy(self._builder)
         self._started = self._now()
         self._is_loaded = self.parameters['loaded']
         self._say(f'recording {self._count}')
         return f'recording {self._count} started'
 
     def _stop_recording(self) -> str:
-        if self._recording is None:
-            raise JointDynamicsError('stop_recording: no recording is going on')
-        builder, self._recording = self._recording, None
+        if self.recording is None:
+            raise JointDynamicsError('stop_recording: expected a recording, found none going on')
+        builder, self.recording = self.recording, None
         seconds = self._now() - self._started
         (self._loaded if self._is_loaded else self._recordings).append((f'recording_{self._count}', builder))
         messages = ', '.join(f'{count} on {topic}' for topic, count in builder.counts.items()) or 'none'
@@ -158,7 +131,7 @@ class IdentifierNode(DynamicsNode):
         return f'recording {self._count}{", loaded" * self._is_loaded}: {seconds:.2f} s, messages: {messages}{saved}'
 
     def _take_motion_status(self, message: String) -> None:
-        if self._recording is not None and message.data.startswith(('stopped', 'failed')):
+        if self.recording is not None and message.data.startswith(('stopped', 'failed')):
             self.get_logger().warning(f'{self._stop_recording()}: the motion {message.data}')
 
     def _clear(self) -> str:
@@ -171,8 +144,8 @@ class IdentifierNode(DynamicsNode):
     def _take(self, topic: str, message: Any, received: int) -> None:
         if hasattr(message, 'keys'):
             self._builder.add_message(topic, message, received)
-        if self._recording is not None:
-            self._recording.add_message(topic, message, received)
+        if self.recording is not None:
+            self.recording.add_message(topic, message, received)
         if topic == 'joint_states':
             self._hearings += 1
             if self._hearings % HEARD_EVERY == 0:
@@ -180,32 +153,50 @@ class IdentifierNode(DynamicsNode):
 
     def _identify(self) -> Future:
         self._must_be_active()
-        if self._worker is not None:
-            raise JointDynamicsError('identify: it is going on already')
-        if self._recording is not None:
-            raise JointDynamicsError('identify: stop the recording first')
+        if self.worker is not None:
+            raise JointDynamicsError('identify: expected no identification, found one going on already')
+        if self.recording is not None:
+            raise JointDynamicsError('identify: expected no recording, found one going on: stop it first')
         validation = self.parameters['validation_recordings']
         if len(self._recordings) <= validation:
-            raise JointDynamicsError(f'identify: expected more recordings without load than the {validation} for validation, '
-                                     f'found {len(self._recordings)}')
-        job = Job(self.parameters['robot_file'] or self.robot.urdf or '', tuple(self.parameters['joints']), tuple(self.robot.mounting or ()),
-                  tuple(self._recordings), tuple(self._loaded), validation, self._identification_settings(), str(self._folder()),
-                  dict(self._saving.saved))
-        with tempfile.NamedTemporaryFile(prefix='joint_dynamics_job_', delete=False) as file:
-            pickle.dump(job, file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._worker = Worker('joint_dynamics.nodes.identify_worker', file.name)
+            raise JointDynamicsError(
+                f'identify: expected more recordings without load than the {validation} for validation, '
+                f'found {len(self._recordings)}'
+            )
+        job = Job(
+            self.parameters['robot_file'] or self.robot.urdf or '',
+            tuple(self.parameters['joints']),
+            tuple(self.robot.mounting or ()),
+            tuple(self._recordings),
+            tuple(self._loaded),
+            validation,
+            self._identification_settings(),
+            str(self._folder()),
+            dict(self._saving.saved),
+        )
+        try:
+            # Without a name: nothing of it is left, whoever is killed when.
+            with tempfile.TemporaryFile() as file:
+                pickle.dump(job, file, protocol=pickle.HIGHEST_PROTOCOL)
+                file.seek(0)
+                self.worker = Worker('joint_dynamics.nodes.identify_worker', file=file)
+        except OSError as error:
+            raise JointDynamicsError(
+                f'identify: expected to hand the recordings to a process of its own by a file in '
+                f'{tempfile.gettempdir()}, found: {error.strerror or error}'
+            ) from None
         self._say(f'identifying from {len(self._recordings) - validation} recordings')
         self._answer = Future()
         return self._answer
 
     def _poll(self) -> None:
-        if self._recording is not None and self._now() - self._started > self.parameters['max_duration']:
+        if self.recording is not None and self._now() - self._started > self.parameters['max_duration']:
             self.get_logger().warning(self._stop_recording())
         self._saving.poll()
-        if self._worker is None:
+        if self.worker is None:
             return
-        status = self._worker.status
-        for line in self._worker.poll():
+        status = self.worker.status
+        for line in self.worker.poll():
             if 'progress' in line:
                 self._say(f'identifying: {line["progress"]}')
             elif 'done' in line:
@@ -215,11 +206,11 @@ class IdentifierNode(DynamicsNode):
                 self._fail(line['failed'])
                 return
         if status is not None:
-            self.get_logger().fatal(f'identification ended with status {status}:\n{self._worker.errors}')
+            self.get_logger().fatal(f'identification ended with status {status}:\n{self.worker.errors}')
             self._fail(f'a defect ended the identification (status {status}), see the log')
 
     def _finish(self, done: dict[str, Any]) -> None:
-        if not done['believable']:
+        if not done['reliable']:
             self._fail(done['line'])
             return
         self._publisher.publish(String(data=done['yaml']))
@@ -235,15 +226,15 @@ class IdentifierNode(DynamicsNode):
         self._reply(Trigger.Response(success=False, message=reason))
 
     def _reply(self, response: Trigger.Response) -> None:
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
         if self._answer is not None:
             self._answer.set_result(response)
             self._answer = None
 
     def _cancel(self, reason: str) -> None:
-        if self._worker is not None:
+        if self.worker is not None:
             self._fail(f'cancelled: {reason}')
 
     def _say(self, status: str) -> None:
@@ -266,7 +257,7 @@ class IdentifierNode(DynamicsNode):
 
     def _identification_settings(self) -> dict[str, Any]:
         settings = section_of(self.parameters['config_file'], 'identification')
-        for row in self.PARAMETERS:
+        for row in PARAMETERS:
             if row.name not in IdentificationSettings.__dataclass_fields__ or row.per_joint:
                 continue
             if (value := self.parameters[row.name]) != row.default:
@@ -276,7 +267,9 @@ class IdentifierNode(DynamicsNode):
         gains = dict(zip(self.robot.joint_names, self.parameters.per_joint('drive_gain'), strict=True))
         if any(gains.values()):
             settings['drive_gains'] = {joint: gain for joint, gain in gains.items() if gain}
-        deviations = dict(zip(self.robot.joint_names, map(float, self.parameters.per_joint('drive_gain_deviation')), strict=True))
+        deviations = dict(
+            zip(self.robot.joint_names, map(float, self.parameters.per_joint('drive_gain_deviation')), strict=True)
+        )
         if any(deviations.values()):
             settings['drive_gain_deviation'] = deviations
         if self.parameters['payload_mass']:

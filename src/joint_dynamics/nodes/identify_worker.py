@@ -1,8 +1,10 @@
 """The identifier's work in a process of its own, so that the node goes on listening: no ROS in here.
 
-The node writes a Job, starts `python -m joint_dynamics.nodes.identify_worker FILE`, and reads one JSON object per line:
+The node writes a Job into a file without a name, starts this module with the number of its descriptor, and reads one
+JSON object per line:
 `{"progress": text}`, at last `{"done": …}` or `{"failed": text}`. When the node's end of stdin closes, the worker ends.
 """
+
 from __future__ import annotations
 
 import json
@@ -12,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
@@ -23,12 +24,18 @@ from joint_dynamics.recording import Recording, RecordingBuilder, refuse_recordi
 class Job:
     """What is to be identified.
 
-    Attributes:
-        robot: path or text of the robot; joints, mounting: as RobotModel.load takes them.
-        recordings: (name, filled builder) in the order recorded; validation: how many of the last ones only validate; loaded: those
-            with a payload.
-        settings: of the identification, as IdentificationSettings.from_config takes them.
-        folder: where the results go; saved: name -> folder of the recordings that were written, which say there if they were refused.
+    Attributes
+    ----------
+    robot
+        path or text of the robot; joints, mounting: as RobotModel.load takes them.
+    recordings
+        (name, filled builder) in the order recorded; validation: how many of the last ones only validate; loaded: those
+        with a payload.
+    settings
+        of the identification, as IdentificationSettings.from_config takes them.
+    folder
+        where the results go; saved: name -> folder of the recordings that were written, which say there if they were
+        refused.
 
     """
 
@@ -44,9 +51,14 @@ class Job:
 
 
 def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
-    """Align, identify, write the results; return the line to answer with, the description and whether it can be believed.
+    """Align, identify, write the results.
 
-    Raises JointDynamicsError when there is nothing to believe in.
+    Return the line to answer with, the description and whether it is reliable.
+
+    Raises
+    ------
+    JointDynamicsError
+        When there is no result at all.
     """
     from joint_dynamics.description import write_result
     from joint_dynamics.description.files import prepare_folder
@@ -72,27 +84,33 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
                     refuse_recording(job.saved[name], left_out[name])
         if len(found) < needed:
             reasons = '; '.join(f'{name}: {reason}' for name, reason in left_out.items())
-            raise JointDynamicsError(f'identify: expected at least {needed} recordings that can be used, found {len(found)} ({reasons})')
+            raise JointDynamicsError(
+                f'identify: expected at least {needed} recordings that can be used, found {len(found)} ({reasons})'
+            )
         return found
+
     recordings = aligned(job.recordings, job.validation + 1)
     loaded = aligned(job.loaded, min(1, len(job.loaded)))
     split = len(recordings) - job.validation
     result = identify(model, recordings[:split], recordings[split:], settings, progress=say, loaded=loaded)
     say('writing the results')
     summary = result.summary()
-    believable = not result.reasons or settings.proceed
+    reliable = not result.reasons or settings.proceed
     description = result.description
-    write_result(folder, description, summary, identification_report(result), believable)
+    write_result(folder, description, summary, identification_report(result), reliable)
     words = [f'{summary["base_parameters"]} base parameters']
-    for words_for, key in (('condition number', 'condition_number'), ('residual', 'training_overall_percent'),
-                           ('on validation', 'validation_overall_percent')):
+    for words_for, key in (
+        ('condition number', 'condition_number'),
+        ('residual', 'training_overall_percent'),
+        ('on validation', 'validation_overall_percent'),
+    ):
         if summary[key] is not None:
             words.append(f'{words_for} {summary[key]:.3g}' + ' %' * key.endswith('percent'))
     further = [str(reason) for reason in result.reasons[1:]]
     line = '; '.join([result.verdict, *further, ', '.join(words), f'results in {folder}'])
     if left_out:
         line += '; left out: ' + '; '.join(f'{name} ({reason})' for name, reason in left_out.items())
-    return {'line': line, 'believable': believable, 'yaml': description.to_yaml() if believable else ''}
+    return {'line': line, 'reliable': reliable, 'yaml': description.to_yaml() if reliable else ''}
 
 
 def _end_with_parent() -> None:
@@ -103,16 +121,15 @@ def _end_with_parent() -> None:
 
 
 def main() -> int:
-    """Do the job of the file named on the command line; return the exit status."""
+    """Do the job of the file whose descriptor is named on the command line; return the exit status."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.nice(5)
 
     def send(**line: Any) -> None:
         print(json.dumps(line), flush=True)
-    path = Path(sys.argv[1])
-    with path.open('rb') as file:
+
+    with os.fdopen(int(sys.argv[1]), 'rb') as file:
         job = pickle.load(file)
-    path.unlink()
     try:
         send(done=work(job, lambda text: send(progress=text)))
     except JointDynamicsError as error:

@@ -1,7 +1,10 @@
-"""The robot's signals as subscriptions, in whatever form it publishes them: parameters choose, adapters of `recording` read.
+"""The robot's signals as subscriptions, in whatever form it publishes them.
+
+Parameters choose, adapters of `recording` read.
 
 Every sample reaches the node as (quantity, stamp [ns], joint names, values), the same as samples of a recorded file do.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -18,70 +21,119 @@ from joint_dynamics.nodes.input_checks import InputChecks
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR, TopicRow
-from joint_dynamics.recording import QUANTITIES
-from joint_dynamics.recording.inputs import KEYS, MOTOR_SIDE, TEMPERATURE, Input
-from joint_dynamics.recording.settings import ALIASES, RecordingSettings
+from joint_dynamics.recording.inputs import KEYS, TEMPERATURE, Input
+from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.recording.recording_settings import RecordingSettings
+from joint_dynamics.recording.topics import KNOWN, JointStates, MotorStates, StateInterfaces
 
-FORMS = ('joint_states', 'motor_states', 'motor_current', 'link_states', 'load_torques', 'temperatures', 'arrays', 'dynamic_joint_states',
-         'state_interfaces')
-EFFORTS = ('torque', 'current', 'none')
+FORMS = (
+    'joint_states',
+    'motor_states',
+    'motor_current',
+    'link_states',
+    'load_torques',
+    'temperatures',
+    'arrays',
+    'dynamic_joint_states',
+    'state_interfaces',
+)
 RECENT = 10.0
-_ARRAY_QUANTITIES = (*QUANTITIES, *MOTOR_SIDE, *ALIASES)
 
 
 def _arrays(values: list[str]) -> str | None:
     for value in values:
         quantity, _, topic = value.partition(' ')
-        if quantity not in _ARRAY_QUANTITIES or not topic.strip():
-            return f'texts `quantity topic` with a quantity of {", ".join(_ARRAY_QUANTITIES)}'
+        if quantity not in KNOWN or not topic.strip():
+            return f'texts `quantity topic` with a quantity of {", ".join(KNOWN)}'
     return None
 
 
-def _not_zero(value: float) -> str | None:
-    return 'a ratio other than 0' if value == 0 else None
-
-
+_EFFORT = 'what `effort` of {}_states is: {} torque in N·m, motor current in A, or not used'
 INPUT_PARAMETERS = (
     ParameterRow('inputs', ['joint_states'], 'which of the input forms the robot offers', choices=FORMS),
-    ParameterRow('joint_states_effort', 'torque', 'what `effort` of joint_states is: joint torque in N·m, motor current in A, or not used',
-                 choices=EFFORTS),
-    ParameterRow('motor_states_effort', 'current', 'what `effort` of motor_states is: motor torque in N·m, motor current in A, or not used',
-                 choices=EFFORTS),
-    ParameterRow('interfaces_effort', 'torque', 'what an interface `effort` of dynamic_joint_states or state_interfaces is',
-                 choices=EFFORTS),
+    ParameterRow.of(JointStates, 'effort', name='joint_states_effort', description=_EFFORT.format('joint', 'joint')),
+    ParameterRow.of(MotorStates, 'effort', name='motor_states_effort', description=_EFFORT.format('motor', 'motor')),
+    ParameterRow.of(
+        StateInterfaces,
+        'effort',
+        name='interfaces_effort',
+        description='what an interface `effort` of dynamic_joint_states or state_interfaces is',
+    ),
     ParameterRow('source_name', '', 'name of the joint in the messages; empty: the same', per_joint=True),
-    ParameterRow('gear_ratio', 1.0, 'motor angle per joint angle in motor_states; 1: reflected to the joint side already, negative: the '
-                 'motor turns the other way', per_joint=True, check=_not_zero),
-    ParameterRow('zero_offset', 0.0, 'added to the reflected motor angle', 'rad', -2 * math.pi, 2 * math.pi, per_joint=True),
-    ParameterRow('temperature_topics', ['{joint}/temperature'], 'topics of joint temperatures; `{joint}` stands for the joint, else '
-                 '`frame_id` names it'),
-    ParameterRow('arrays', [], 'Float64MultiArray topics as `quantity topic`, e.g. `current rtde/actual_current`', check=_arrays),
+    ParameterRow.of(MotorSide, 'gear_ratio', per_joint=True),
+    ParameterRow.of(
+        MotorSide, 'zero_offsets', name='zero_offset', lower=-2 * math.pi, upper=2 * math.pi, per_joint=True
+    ),
+    ParameterRow(
+        'temperature_topics',
+        ['{joint}/temperature'],
+        'topics of joint temperatures; `{joint}` stands for the joint, else `frame_id` names it',
+    ),
+    ParameterRow(
+        'arrays', [], 'Float64MultiArray topics as `quantity topic`, e.g. `current rtde/actual_current`', check=_arrays
+    ),
     ParameterRow('array_joints', [], 'the joint order of the arrays; empty: that of the robot'),
-    ParameterRow('stamps', 'header', 'time of a sample: its header (of reception where it has none) or always of reception',
-                 choices=('header', 'received')),
+    ParameterRow.of(RecordingSettings, 'stamps'),
     ParameterRow('reliable_inputs', False, 'ask for every sample; only a publisher that is reliable too is heard then'),
     ParameterRow('input_timeout', 0.5, 'an input (but temperature) silent for so long is stale', 's', 0.01, 60),
     ParameterRow('temperature_timeout', 30.0, 'a temperature silent for so long is stale', 's', 0.01, 3600),
 )
 INPUT_TOPICS = (
-    TopicRow('joint_states', 'sensor_msgs/JointState', 'subscribes',
-             'link side: position rad, velocity rad/s, effort N·m or A; any joint order'),
-    TopicRow('motor_states', 'sensor_msgs/JointState', 'subscribes', 'motor side: position rad, velocity rad/s, effort A or N·m'),
+    TopicRow(
+        'joint_states',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'link side: position rad, velocity rad/s, effort N·m or A; any joint order',
+    ),
+    TopicRow(
+        'motor_states',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'motor side: position rad, velocity rad/s, effort A or N·m',
+    ),
     TopicRow('motor_current', 'sensor_msgs/JointState', 'subscribes', 'effort: motor current in A'),
-    TopicRow('link_states', 'sensor_msgs/JointState', 'subscribes',
-             'second encoders: position and velocity instead of those of joint_states'),
-    TopicRow('load_torques', 'sensor_msgs/JointState', 'subscribes', 'effort: torque through the transmission in N·m (torque sensors)'),
+    TopicRow(
+        'link_states',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'second encoders: position and velocity instead of those of joint_states',
+    ),
+    TopicRow(
+        'load_torques',
+        'sensor_msgs/JointState',
+        'subscribes',
+        'effort: torque through the transmission in N·m (torque sensors)',
+    ),
     TopicRow('<temperature_topics>', 'sensor_msgs/Temperature', 'subscribes', 'one joint each, °C'),
-    TopicRow('<arrays>', 'std_msgs/Float64MultiArray', 'subscribes', 'values without names in a stated joint order (ur_rtde_publisher)'),
-    TopicRow('dynamic_joint_states', 'control_msgs/DynamicJointState', 'subscribes',
-             'interfaces by joint, where control_msgs is installed'),
-    TopicRow('state_interfaces_broadcaster/names', 'control_msgs/Keys', 'subscribes', 'names of the values below, latched'),
-    TopicRow('state_interfaces_broadcaster/values', 'control_msgs/Float64Values', 'subscribes', 'state interfaces of ros2_control'),
+    TopicRow(
+        '<arrays>',
+        'std_msgs/Float64MultiArray',
+        'subscribes',
+        'values without names in a stated joint order (ur_rtde_publisher)',
+    ),
+    TopicRow(
+        'dynamic_joint_states',
+        'control_msgs/DynamicJointState',
+        'subscribes',
+        'interfaces by joint, where control_msgs is installed',
+    ),
+    TopicRow(
+        'state_interfaces_broadcaster/names', 'control_msgs/Keys', 'subscribes', 'names of the values below, latched'
+    ),
+    TopicRow(
+        'state_interfaces_broadcaster/values',
+        'control_msgs/Float64Values',
+        'subscribes',
+        'state interfaces of ros2_control',
+    ),
 )
 
 
 def recording_settings(parameters: NodeParameters, joint_names: Sequence[str], **more: Any) -> RecordingSettings:
-    """Return the settings the input parameters state; `more` are further fields of RecordingSettings (gap, alignment)."""
+    """Return the settings the input parameters state.
+
+    `more` are further fields of RecordingSettings (gap, alignment).
+    """
     inputs = parameters['inputs']
     if not inputs:
         raise JointDynamicsError(f'inputs: expected at least one of {", ".join(FORMS)}, found none')
@@ -91,9 +143,12 @@ def recording_settings(parameters: NodeParameters, joint_names: Sequence[str], *
     if 'joint_states' in inputs:
         mapping['joint_states'] = {'topic': 'joint_states', 'effort': parameters['joint_states_effort']}
     if 'motor_states' in inputs:
-        mapping['motor_states'] = {'topic': 'motor_states', 'effort': parameters['motor_states_effort'],
-                                   'gear_ratio': dict(zip(joint_names, parameters.per_joint('gear_ratio', joint_names), strict=True)),
-                                   'zero_offsets': dict(zip(joint_names, parameters.per_joint('zero_offset', joint_names), strict=True))}
+        mapping['motor_states'] = {
+            'topic': 'motor_states',
+            'effort': parameters['motor_states_effort'],
+            'gear_ratio': dict(zip(joint_names, parameters.per_joint('gear_ratio', joint_names), strict=True)),
+            'zero_offsets': dict(zip(joint_names, parameters.per_joint('zero_offset', joint_names), strict=True)),
+        }
     for name in ('motor_current', 'link_states', 'load_torques'):
         if name in inputs:
             mapping[name] = name
@@ -102,7 +157,9 @@ def recording_settings(parameters: NodeParameters, joint_names: Sequence[str], *
     if 'arrays' in inputs:
         joints = parameters['array_joints'] or list(joint_names)
         pairs = [text.split(maxsplit=1) for text in parameters['arrays']]
-        mapping['arrays'] = [{'quantity': quantity, 'topic': topic.strip(), 'joints': joints} for quantity, topic in pairs]
+        mapping['arrays'] = [
+            {'quantity': quantity, 'topic': topic.strip(), 'joints': joints} for quantity, topic in pairs
+        ]
     for name in ('dynamic_joint_states', 'state_interfaces'):
         if name in inputs:
             mapping[name] = {'effort': parameters['interfaces_effort']}
@@ -115,27 +172,34 @@ def message_class(name: str, form: str) -> type:
     try:
         return getattr(importlib.import_module(f'{package}.msg'), kind)
     except (ImportError, AttributeError):
-        raise JointDynamicsError(f'{form}: needs {name}, but {package} is not installed here (it comes with ROS 2 itself)') from None
+        raise JointDynamicsError(
+            f'{form}: expected {name}, found {package} not installed (it comes with ROS 2 itself)'
+        ) from None
 
 
 class InputSet:
     """The subscriptions of one node to the robot's signals, from `configure` to cleanup.
 
-    `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival. Quantities are
-    those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not reflected yet; names are
-    those of the robot. `on_message(topic, message, received [ns])` is called instead where the node reads messages by itself (with
-    a RecordingBuilder),
-    `on_bytes(topic, type, data, received [ns])` before either, with the topic's full name and the message as it came, and
-    `after(topic)` when the samples of a message are through. A message that cannot be read is counted and reported, never passed on.
+    `on_sample(quantity, stamp, names, values)` is called in the executor for every sample, in the order of arrival.
+    Quantities are those of Recording, and motor_position, motor_velocity, motor_torque for a motor side that is not
+    reflected yet; names are those of the robot. `on_message(topic, message, received [ns])` is called instead where the
+    node reads messages by itself (with a RecordingBuilder), `on_bytes(topic, type, data, received [ns])` before either,
+    with the topic's full name and the message as it came, and `after(topic)` when the samples of a message are through.
+    A message that cannot be read is counted and reported, never passed on.
 
-    Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does not have, and
-    not before it has spoken: two sensors of one signal never mix.
+    Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does
+    not have, and not before it has spoken: two sensors of one signal never mix.
     """
 
-    def __init__(self, node: DynamicsNode, settings: RecordingSettings,
-                 on_sample: Callable[[str, int, Sequence[str], Any], None] | None = None,
-                 on_message: Callable[[str, Any, int], None] | None = None, after: Callable[[str], None] | None = None,
-                 on_bytes: Callable[[str, str, bytes, int], None] | None = None):
+    def __init__(
+        self,
+        node: DynamicsNode,
+        settings: RecordingSettings,
+        on_sample: Callable[[str, int, Sequence[str], Any], None] | None = None,
+        on_message: Callable[[str, Any, int], None] | None = None,
+        after: Callable[[str], None] | None = None,
+        on_bytes: Callable[[str, str, bytes, int], None] | None = None,
+    ):
         self.settings = settings
         self._node = node
         self._on_sample = on_sample
@@ -143,21 +207,28 @@ class InputSet:
         self._after = after
         self._on_bytes = on_bytes
         self._received: dict[str, float] = {}
-        self.checks = InputChecks(node, settings.joint_states[0] if settings.joint_states else None, settings.names)
+        self.checks = InputChecks(node, settings.joint_states.topic if settings.joint_states else None, settings.names)
         self._bad: dict[str, int] = {}
         self._bad_since = -math.inf
         self._reason = ''
         self._limits: dict[str, float] = {}
         # Quantity -> joints that a second encoder gives; None until it has given some.
-        self._second: dict[str, set[str] | None] = {quantity: None for adapter in settings.inputs(node.robot.joint_names)
-                                                    if adapter.replaces for quantity in adapter.quantities}
+        self._second: dict[str, set[str] | None] = {
+            quantity: None
+            for adapter in settings.inputs(node.robot.joint_names)
+            if adapter.replaces
+            for quantity in adapter.quantities
+        }
         known = {row.name for row in node.topic_rows()}
         joint_names = node.robot.joint_names
         theirs = {ours: name for name, ours in settings.names.items()}
         quality = RELIABLE_SENSOR if node.parameters['reliable_inputs'] else SENSOR
         # All classes first: nothing is subscribed when one is missing.
-        wanted = [(adapter, pattern, message_class(kind, pattern), kind)
-                  for adapter in settings.inputs(joint_names) for pattern, kind in adapter.topics.items()]
+        wanted = [
+            (adapter, pattern, message_class(kind, pattern), kind)
+            for adapter in settings.inputs(joint_names)
+            for pattern, kind in adapter.topics.items()
+        ]
         for adapter, pattern, kind, name in wanted:
             for joint in joint_names if '{joint}' in pattern else ('',):
                 topic = pattern.replace('{joint}', theirs.get(joint, joint))
@@ -168,7 +239,9 @@ class InputSet:
                 read = self._reader(adapter, topic)
                 if on_bytes is not None:
                     read = self._bytes_reader(read, node.resolve_topic_name(topic), topic, kind, name)
-                node.subscribe(kind, topic, read, LATCHED if name == KEYS else quality, row=row, raw=on_bytes is not None)
+                self.checks.subscriptions[topic] = node.subscribe(
+                    kind, topic, read, LATCHED if name == KEYS else quality, row=row, raw=on_bytes is not None
+                )
         node.every(0.1, self.report, steady=True)
 
     @property
@@ -190,18 +263,29 @@ class InputSet:
             self._node.diagnostics.clear('input messages')
         else:
             topics = ', '.join(f'{topic} ({count})' for topic, count in self._bad.items())
-            self._node.diagnostics.set('input messages', ERROR, f'messages that cannot be read: {self._reason}', topics=topics)
+            self._node.diagnostics.set(
+                'input messages', ERROR, f'messages that cannot be read: {self._reason}', topics=topics
+            )
         if silent:
             never = [topic for topic, age in silent.items() if math.isinf(age)]
             stale = [topic for topic, age in silent.items() if not math.isinf(age)]
             parts = [f'nothing yet on {", ".join(never)}'] * bool(never) + [f'silent: {", ".join(stale)}'] * bool(stale)
-            self._node.diagnostics.set('inputs', STALE, '; '.join(parts), **{topic: f'{age:.1f} s' for topic, age in silent.items()})
+            parts += self.checks.unfit_publishers(silent)
+            self._node.diagnostics.set(
+                'inputs', STALE, '; '.join(parts), **{topic: f'{age:.1f} s' for topic, age in silent.items()}
+            )
         else:
             self._node.diagnostics.set('inputs', OK, f'{len(self._limits)} topics arrive')
 
     def _reader(self, adapter: Input, topic: str) -> Callable[[Any], None]:
         clock = self._node.get_clock()
-        received, on_sample, on_message, read, monotonic = self._received, self._on_sample, self._on_message, adapter.read, time.monotonic
+        received, on_sample, on_message, read, monotonic = (
+            self._received,
+            self._on_sample,
+            self._on_message,
+            adapter.read,
+            time.monotonic,
+        )
         ours, after, second, look = self.settings.names, self._after, self._second, self.checks.look
 
         def take(message: Any) -> None:
@@ -222,10 +306,16 @@ class InputSet:
                     after(topic)
             except JointDynamicsError as error:
                 self._note_bad(topic, error)
+
         return take
 
-    def _bytes_reader(self, take: Callable[[Any], None], full_name: str, topic: str, kind: type, name: str) -> Callable[[bytes], None]:
-        """Return a callback for bytes. They are the ones that came: rclpy's own serialization appends some that other readers refuse."""
+    def _bytes_reader(
+        self, take: Callable[[Any], None], full_name: str, topic: str, kind: type, name: str
+    ) -> Callable[[bytes], None]:
+        """Return a callback for bytes.
+
+        They are the ones that came: rclpy's own serialization appends some that other readers refuse.
+        """
         clock, on_bytes = self._node.get_clock(), self._on_bytes
         assert on_bytes is not None
 
@@ -237,6 +327,7 @@ class InputSet:
                 self._note_bad(topic, error)
                 return
             take(message)
+
         return take_bytes
 
     def _note_bad(self, topic: str, error: Exception) -> None:

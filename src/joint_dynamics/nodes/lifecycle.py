@@ -1,4 +1,8 @@
-"""The base of every node: a lifecycle node that fails with one clear line, says so in /diagnostics, and stays usable."""
+"""The base of every node: a lifecycle node that fails with one clear line, says so in /diagnostics.
+
+Stays usable.
+"""
+
 from __future__ import annotations
 
 import traceback
@@ -8,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rclpy.clock import Clock, JumpThreshold, TimeJump
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.exceptions import ParameterException
 from rclpy.lifecycle import LifecycleState, Node, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
@@ -29,21 +34,32 @@ if TYPE_CHECKING:
     from joint_dynamics.description import DynamicsDescription
 
 CONFIGURED = ('inactive', 'active', 'activating', 'deactivating')
-SUCCESS, FAILURE, FAULT = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE, TransitionCallbackReturn.ERROR
+SUCCESS, FAILURE, FAULT = (
+    TransitionCallbackReturn.SUCCESS,
+    TransitionCallbackReturn.FAILURE,
+    TransitionCallbackReturn.ERROR,
+)
 
 
 class DynamicsNode(Node):
     """A composable lifecycle node. `options` go to rclpy's Node (namespace, parameter_overrides, context, …).
 
-    A node sets the class attributes and fills in the hooks `configure`, `activate`, `deactivate`, `cleanup`, `on_time_jump`,
-    `parameters_changed`; a hook that raises JointDynamicsError makes the transition fail with that line. What `configure`
-    creates through `subscribe`, `advertise`, `serve` and `every` is destroyed on cleanup.
+    A node sets the class attributes and fills in the hooks `configure`, `activate`, `deactivate`, `cleanup`,
+    `on_time_jump`, `parameters_changed`; a hook that raises JointDynamicsError makes the transition fail with that
+    line. What `configure` creates through `subscribe`, `advertise`, `serve` and `every` is destroyed on cleanup.
 
-    Attributes:
-        NAME, PARAMETERS, TOPICS: what the node is called, takes, and offers beside the rows every node has.
-        ROBOT: whether it needs the robot (`robot_description` or `robot_file`); DESCRIPTION: whether the dynamics description.
-        robot, description: set before `configure` is called, as far as ROBOT and DESCRIPTION say.
-        parameters: present values by name. diagnostics: what is wrong and why. is_active: whether the state is active.
+    Attributes
+    ----------
+    NAME, PARAMETERS, TOPICS
+        what the node is called, takes, and offers beside the rows every node has.
+    ROBOT
+        whether it needs the robot (`robot_description` or `robot_file`); DESCRIPTION: whether the dynamics description.
+    robot, description
+        set before `configure` is called, as far as ROBOT and DESCRIPTION say.
+    sources
+        where the documents come from: `robot` and `description`, as far as the node takes them.
+    parameters
+        present values by name. diagnostics: what is wrong and why. is_active: whether the state is active.
     """
 
     NAME: ClassVar[str]
@@ -62,14 +78,20 @@ class DynamicsNode(Node):
         self.description = None
         self._owned: list[tuple[Callable, Any]] = []
         self._topic_names = {row.name for row in self.topic_rows()}
-        self.parameters = NodeParameters(self, self.parameter_rows(), self._parameters_changed,
-                                         lambda: self._state_machine.current_state[1] in CONFIGURED)
+        self.parameters = NodeParameters(
+            self,
+            self.parameter_rows(),
+            self._parameters_changed,
+            lambda: self._state_machine.current_state[1] in CONFIGURED,
+        )
         self.diagnostics = Diagnostics(self)
         self.diagnostics.set('state', OK, 'unconfigured')
-        self._sources = self._create_sources()
+        self.sources = self._create_sources()
         # Simulated time that is set back, or a recording that loops: state built on the old time is worthless.
         self._jump = self.get_clock().create_jump_callback(
-            JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False), post_callback=self._time_jump)
+            JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False),
+            post_callback=self._time_jump,
+        )
         self._autostart = None
         if self.parameters['autostart']:
             self._autostart = self.create_timer(0.1, self._try_start, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -77,15 +99,24 @@ class DynamicsNode(Node):
     @classmethod
     def parameter_rows(cls) -> tuple[ParameterRow, ...]:
         """Return all parameters of the node, those of the framework first."""
-        return (*common.COMMON_PARAMETERS, *(common.SOURCE_PARAMETERS if cls.ROBOT or cls.DESCRIPTION != 'none' else ()),
-                *(common.ROBOT_PARAMETERS if cls.ROBOT else ()),
-                *(common.DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()), *cls.PARAMETERS)
+        return (
+            *common.COMMON_PARAMETERS,
+            *common.service_parameters(cls.TOPICS),
+            *(common.SOURCE_PARAMETERS if cls.ROBOT or cls.DESCRIPTION != 'none' else ()),
+            *(common.ROBOT_PARAMETERS if cls.ROBOT else ()),
+            *(common.DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()),
+            *cls.PARAMETERS,
+        )
 
     @classmethod
     def topic_rows(cls) -> tuple[TopicRow, ...]:
         """Return all topics and services of the node."""
-        return (*(common.ROBOT_TOPICS if cls.ROBOT else ()), *(common.DESCRIPTION_TOPICS if cls.DESCRIPTION != 'none' else ()), *cls.TOPICS,
-                *common.COMMON_TOPICS)
+        return (
+            *(common.ROBOT_TOPICS if cls.ROBOT else ()),
+            *(common.DESCRIPTION_TOPICS if cls.DESCRIPTION != 'none' else ()),
+            *cls.TOPICS,
+            *common.COMMON_TOPICS,
+        )
 
     # Hooks.
 
@@ -105,27 +136,65 @@ class DynamicsNode(Node):
         """Drop state that depends on time: the node's clock went back by `delta` < 0 s; called while configured."""
 
     def parameters_changed(self, changed: dict[str, Any]) -> None:
-        """Apply parameters with effect `at once`; called after the change, with new values by name, while configured."""
+        """Apply parameters with effect `at once`.
+
+        Called after the change, with new values by name, while configured.
+        """
 
     # What a node uses.
 
-    def subscribe(self, kind: type, topic: str, callback: Callable, qos: QoSProfile = SENSOR, *, row: str | None = None,
-                  raw: bool = False) -> Any:
-        """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic; `raw`: to the bytes."""
-        return self._own(self.destroy_subscription, topic if row is None else row, self.create_subscription, kind, topic, callback, qos, raw=raw)
+    def subscribe(
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable,
+        qos: QoSProfile = SENSOR,
+        *,
+        row: str | None = None,
+        raw: bool = False,
+        events: SubscriptionEventCallbacks | None = None,
+    ) -> Any:
+        """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic.
 
-    def advertise(self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None) -> Any:
-        """Create a publisher that lives until cleanup and, unless `when_inactive`, is silent when the node is not active."""
+        Parameters
+        ----------
+        raw
+            to the bytes.
+        events
+            of its quality of service.
+        """
+        return self._own(
+            self.destroy_subscription,
+            topic if row is None else row,
+            self.create_subscription,
+            kind,
+            topic,
+            callback,
+            qos,
+            raw=raw,
+            event_callbacks=events,
+        )
+
+    def advertise(
+        self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None
+    ) -> Any:
+        """Create a publisher that lives until cleanup and, unless `when_inactive`.
+
+        Is silent when the node is not active.
+        """
         row = topic if row is None else row
         if when_inactive:
             return self._own(self.destroy_publisher, row, self.create_publisher, kind, topic, qos)
         return self._own(self.destroy_lifecycle_publisher, row, self.create_lifecycle_publisher, kind, topic, qos)
 
     def serve(self, name: str, action: Callable[[], str | Future]) -> Any:
-        """Offer a `std_srvs/Trigger` that lives until cleanup: `action` returns the message, JointDynamicsError refuses.
+        """Offer a `std_srvs/Trigger` that lives until cleanup; nothing where the launch withholds it (None).
+
+        `action` returns the message, JointDynamicsError refuses.
 
         Where the answer takes time, `action` returns a Future of the Trigger.Response; the executor goes on meanwhile.
         """
+
         def respond(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response | Future:
             try:
                 answer = action()
@@ -136,20 +205,37 @@ class DynamicsNode(Node):
                 response.message, response.success = one_line(error), False
                 self.get_logger().error(f'{name}: {response.message}')
             return response
+
+        if name in self.withheld:
+            return None
         service = self._own(self.destroy_service, name, self.create_service, Trigger, name, respond)
         send = service.send_response
 
-        # A coroutine would do in the SingleThreadedExecutor; the EventsExecutor of Jazzy sends whatever the callback returns.
+        # A coroutine would do in the SingleThreadedExecutor; the EventsExecutor of Jazzy sends whatever the callback
+        # returns.
         def send_response(response: Trigger.Response | Future, header: Any) -> None:
             if isinstance(response, Future):
                 response.add_done_callback(lambda future: send(future.result(), header))
             else:
                 send(response, header)
+
         service.send_response = send_response
         return service
 
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """Services of the table that the launch does not let this node offer (parameter `services`), as `~/name`."""
+        rows = [row for row in self.topic_rows() if row.direction == 'service' and not row.ends]
+        return tuple(row.name for row in rows if row.name.removeprefix('~/') not in self.parameters['services'])
+
     def every(self, period: float, callback: Callable, *, steady: bool = False) -> Any:
-        """Call back every `period` s of the node's clock (`steady`: of the wall, also while simulated time stands still)."""
+        """Call back every `period` s of the node's clock.
+
+        Parameters
+        ----------
+        steady
+            of the wall, also while simulated time stands still.
+        """
         clock = Clock(clock_type=ClockType.STEADY_TIME) if steady else self.get_clock()
         return self._own(self.destroy_timer, None, self.create_timer, period, callback, clock=clock)
 
@@ -165,16 +251,20 @@ class DynamicsNode(Node):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load robot and description, then call the hook."""
+
         def work() -> None:
-            timeout = self.parameters['description_timeout'] if self._sources else 0.0
+            timeout = self.parameters['description_timeout'] if self.sources else 0.0
             if self.ROBOT:
                 self.robot = self._load_robot(timeout)
                 self.parameters.declare_joints(self.robot.joint_names)
-            if self.DESCRIPTION == 'required' or (self.DESCRIPTION == 'optional' and self._sources['description'].available):
+            if self.DESCRIPTION == 'required' or (
+                self.DESCRIPTION == 'optional' and self.sources['description'].available
+            ):
                 self.description = self._load_description(timeout)
                 if self.ROBOT:
                     self.description.check_robot(self.robot)
             self.configure()
+
         result = self._transition('configure', 'inactive', work, lambda: Node.on_configure(self, state))
         if result != SUCCESS:
             self._let_go()
@@ -182,9 +272,11 @@ class DynamicsNode(Node):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Enable the publishers, then call the hook."""
+
         def work() -> None:
             Node.on_activate(self, state)
             self.activate()
+
         result = self._transition('activate', 'active', work)
         self.is_active = result == SUCCESS
         if result != SUCCESS:
@@ -202,12 +294,14 @@ class DynamicsNode(Node):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Deactivate and clean up as far as needed."""
+
         def work() -> None:
             if self.is_active:
                 self.is_active = False
                 self.deactivate()
             if state.label != 'unconfigured':
                 self.cleanup()
+
         return self._transition('shut down', 'finalized', work, self._let_go)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -241,6 +335,11 @@ class DynamicsNode(Node):
         self._owned.append((destroy, entity))
         return entity
 
+    @property
+    def entities(self) -> list[Any]:
+        """What `subscribe`, `advertise`, `serve` and `every` have made and cleanup destroys."""
+        return [entity for _, entity in self._owned]
+
     def _let_go(self) -> None:
         while self._owned:
             destroy, entity = self._owned.pop()
@@ -248,7 +347,10 @@ class DynamicsNode(Node):
 
     def _create_sources(self) -> dict[str, LatchedText]:
         def source(name: str, topic: str) -> LatchedText:
-            return LatchedText(self, topic, lambda: self.parameters[f'{name}_file'], lambda: self._source_changed(topic))
+            return LatchedText(
+                self, topic, lambda: self.parameters[f'{name}_file'], lambda: self._source_changed(topic)
+            )
+
         sources = {}
         if self.ROBOT:
             sources['robot'] = source('robot', 'robot_description')
@@ -257,10 +359,12 @@ class DynamicsNode(Node):
         return sources
 
     def _source_changed(self, topic: str) -> None:
-        self.diagnostics.set(topic, WARN, 'changed since the node was configured: clean up and configure again to use it')
+        self.diagnostics.set(
+            topic, WARN, 'changed since the node was configured: clean up and configure again to use it'
+        )
 
     def _load_robot(self, timeout: float) -> RobotModel:
-        source = self.parameters['robot_file'] or self._sources['robot'].text(timeout)
+        source = self.parameters['robot_file'] or self.sources['robot'].text(timeout)
         joints, mounting, world = (self.parameters[name] or None for name in ('joints', 'mounting', 'world_frame'))
         robot = RobotModel.load(source, joints=joints, mounting=mounting)
         if mounting is not None or world is None:
@@ -270,10 +374,11 @@ class DynamicsNode(Node):
 
     def _load_description(self, timeout: float) -> DynamicsDescription:
         from joint_dynamics.description import DynamicsDescription
-        return DynamicsDescription.from_yaml(self._sources['description'].text(timeout))
+
+        return DynamicsDescription.from_yaml(self.sources['description'].text(timeout))
 
     def _try_start(self) -> None:
-        needed = [source for name, source in self._sources.items() if name == 'robot' or self.DESCRIPTION == 'required']
+        needed = [source for name, source in self.sources.items() if name == 'robot' or self.DESCRIPTION == 'required']
         if not all(source.available for source in needed):
             waiting = ', '.join(source.origin for source in needed if not source.available)
             self.diagnostics.set('state', WARN, f'waiting for {waiting}')

@@ -1,4 +1,8 @@
-"""What the joint states say of a robot that is to be moved: where it stands, whether it rests, and whether they arrive at all."""
+"""What the joint states say of a robot that is to be moved.
+
+Where it stands, whether it rests, and whether they arrive at all.
+"""
+
 from __future__ import annotations
 
 import math
@@ -8,21 +12,27 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 REST = 0.2
 """Time [s] over which a robot has to rest before it counts as resting."""
 TICK = 0.04
-"""Most that listening time goes on between two calls of `listen` [s]: while the process could not run, no message could be taken either."""
+"""Most that listening time goes on between two calls of `listen` [s].
+
+While the process could not run, no message could be taken either.
+"""
 OTHER_CLOCK = 86400.0
 """Stamps further from the own clock than this [s] come from another kind of clock."""
 
 
-class State(NamedTuple):
-    """One joint's state: time of the sample [s] by its stamp (of arrival where it has none), position rad, speed rad/s (NaN: not told)."""
+class JointStateSample(NamedTuple):
+    """One joint's state: time of the sample [s] by its stamp (of arrival where it has none), position rad, speed rad/s.
+
+    NaN: not told.
+    """
 
     time: float
     q: float
@@ -42,7 +52,7 @@ class RobotStates:
     def __init__(self, joint_names: Sequence[str], clock: Callable[[], float]):
         self.joint_names = tuple(joint_names)
         self._clock = clock
-        self._recent: dict[str, deque[State]] = {name: deque() for name in joint_names}
+        self.recent: dict[str, deque[JointStateSample]] = {name: deque() for name in joint_names}
         self._listening, self._ticked = 0.0, time.monotonic()
 
     def take(self, message: JointState) -> None:
@@ -50,13 +60,13 @@ class RobotStates:
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         at = stamp or self._clock()
         for k, name in enumerate(message.name):
-            recent = self._recent.get(name)
+            recent = self.recent.get(name)
             if recent is None or k >= len(message.position) or not math.isfinite(message.position[k]):
                 continue
             if recent and at < recent[-1].time:
                 recent.clear()
             dq = message.velocity[k] if k < len(message.velocity) else math.nan
-            recent.append(State(at, message.position[k], dq, bool(stamp), self._listening))
+            recent.append(JointStateSample(at, message.position[k], dq, bool(stamp), self._listening))
             while len(recent) > 2 and recent[1].time <= at - REST:
                 recent.popleft()
 
@@ -73,71 +83,91 @@ class RobotStates:
 
     def forget(self) -> None:
         """Forget all states: time went back."""
-        for recent in self._recent.values():
+        for recent in self.recent.values():
             recent.clear()
 
     def missing(self) -> list[str]:
         """Return the joints no state of which has come."""
-        return [name for name, recent in self._recent.items() if not recent]
+        return [name for name, recent in self.recent.items() if not recent]
 
     def stale(self, timeout: float) -> list[str]:
         """Return the joints no state of which could be taken in the last `timeout` s of listening."""
-        return [name for name, recent in self._recent.items() if not recent or self._listening - recent[-1].heard > timeout]
+        return [
+            name for name, recent in self.recent.items() if not recent or self._listening - recent[-1].heard > timeout
+        ]
 
     @property
     def time(self) -> float:
         """Time of the newest sample [s] of the node's clock."""
-        return max((recent[-1].time for recent in self._recent.values() if recent), default=-math.inf)
+        return max((recent[-1].time for recent in self.recent.values() if recent), default=-math.inf)
 
     @property
     def stamped(self) -> bool:
         """Whether the samples carry stamps."""
-        return all(recent and recent[-1].stamped for recent in self._recent.values())
+        return all(recent and recent[-1].stamped for recent in self.recent.values())
 
     @property
-    def q(self) -> NDArray:
+    def q(self) -> FloatArray:
         """Newest positions (n,) [rad]; NaN where there is none."""
-        return np.array([recent[-1].q if recent else math.nan for recent in self._recent.values()])
+        return np.array([recent[-1].q if recent else math.nan for recent in self.recent.values()])
 
     @property
-    def dq(self) -> NDArray:
-        """Newest speeds (n,) [rad/s]: as told, else from the positions of the last 0.2 s; NaN where neither is there."""
-        return np.array([_speed(recent) for recent in self._recent.values()])
+    def dq(self) -> FloatArray:
+        """Newest speeds (n,) [rad/s]: as told, else from the positions of the last 0.2 s.
 
-    def resting(self, timeout: float, standstill: float) -> NDArray | None:
+        NaN where neither is there.
+        """
+        return np.array([_speed(recent) for recent in self.recent.values()])
+
+    def resting(self, timeout: float, standstill: float) -> FloatArray | None:
         """Return the posture (n,) [rad] of a robot that has been at rest for 0.2 s; None while that cannot be told yet.
 
-        timeout: greatest age of a state, by its stamp and by its arrival [s]. standstill: speed [rad/s] below which a joint rests, by the speed
-        told and by the way in 0.2 s. Raises JointDynamicsError: not all joints are told of, the states are old, or the robot moves.
+        Parameters
+        ----------
+        timeout
+            greatest age of a state, by its stamp and by its arrival [s].
+        standstill
+            speed [rad/s] below which a joint rests, by the speed told and by the distance in 0.2 s. Raises
+            JointDynamicsError: not all joints are told of, the states are old, or the robot moves.
         """
         if missing := self.missing():
             raise JointDynamicsError(f'start: expected fresh joint states, found {", ".join(missing)} missing')
         if stale := self.stale(timeout):
-            raise JointDynamicsError(f'start: expected joint states younger than {timeout:g} s, found older ones of {", ".join(stale)}')
+            raise JointDynamicsError(
+                f'start: expected joint states younger than {timeout:g} s, found older ones of {", ".join(stale)}'
+            )
         self._check_stamps(timeout)
-        for name, recent in self._recent.items():
+        for name, recent in self.recent.items():
             positions = [state.q for state in recent]
             moved = (max(positions) - min(positions)) / REST
-            speed = max([moved, *(abs(state.dq) for state in recent if math.isfinite(state.dq))])
+            speed = max([moved, *(abs(state.dq) for state in recent if not math.isnan(state.dq))])
             if speed > standstill:
-                raise JointDynamicsError(f'start: expected the robot at rest for {REST:g} s, found it moving at {speed:.3g} rad/s ({name})')
-        if any(recent[-1].time - recent[0].time < REST for recent in self._recent.values()):
+                raise JointDynamicsError(
+                    f'start: expected the robot at rest for {REST:g} s, found it moving at {speed:.3g} rad/s ({name})'
+                )
+        if any(recent[-1].time - recent[0].time < REST for recent in self.recent.values()):
             return None
         return self.q
 
     def _check_stamps(self, timeout: float) -> None:
         now = self._clock()
-        for name, recent in self._recent.items():
+        for name, recent in self.recent.items():
             age = now - recent[-1].time
             if abs(age) > OTHER_CLOCK:
-                raise JointDynamicsError(f'start: expected joint states stamped by the clock of this node ({now:.3f} s), found {name} stamped '
-                                         f'{recent[-1].time:.3f} s: set use_sim_time alike for this node and for who publishes joint_states')
+                raise JointDynamicsError(
+                    f'start: expected joint states stamped by the clock of this node ({now:.3f} s), found {name}'
+                    f' stamped {recent[-1].time:.3f} s: set use_sim_time alike for this node and for who publishes'
+                    ' joint_states'
+                )
             if abs(age) > timeout:
-                raise JointDynamicsError(f'start: expected joint states stamped within {timeout:g} s of now, found {name} stamped {abs(age):.3g} s '
-                                         f'{"ago" if age > 0 else "ahead"}: is the driver alive, and are the clocks of the machines the same?')
+                raise JointDynamicsError(
+                    f'start: expected joint states stamped within {timeout:g} s of now, found {name} stamped'
+                    f' {abs(age):.3g} s {"ago" if age > 0 else "ahead"}: is the driver alive, and are the clocks of the'
+                    ' machines the same?'
+                )
 
 
-def _speed(recent: deque[State]) -> float:
+def _speed(recent: deque[JointStateSample]) -> float:
     if not recent:
         return math.nan
     first, newest = recent[0], recent[-1]

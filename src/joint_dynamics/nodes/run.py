@@ -1,4 +1,5 @@
 """Run one node as a process: a clean end on SIGINT and SIGTERM, with status 0 and the node's own shutdown done."""
+
 from __future__ import annotations
 
 import signal
@@ -6,19 +7,26 @@ import sys
 from types import FrameType
 
 import rclpy
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.transport import leave_out_shared_memory
 
 # rclpy's MultiThreadedExecutor is not offered: at 500 Hz it loses nearly every message.
 _WAKE = 0.1
+_SWITCH = 0.0005
+"""Longest time [s] for which a thread of a node keeps the interpreter while the executor waits (Python: 0.005)."""
 
 
 class _Stop:
-    """Remembers that a signal came. rclpy's own handler would close the context before a node could send its last torque."""
+    """Remembers that a signal came.
+
+    rclpy's own handler would close the context before a node could send its last torque.
+    """
 
     def __init__(self) -> None:
         self.requested = False
@@ -33,22 +41,35 @@ def make_executor(kind: str) -> Executor:
     """Return an executor of the kind the parameter `executor` names, `single_threaded` or `events`."""
     if kind == 'events':
         from rclpy.experimental import EventsExecutor
+
         return EventsExecutor()
     return SingleThreadedExecutor()
 
 
+def _begin(node_class: type[DynamicsNode], arguments: list[str] | None) -> DynamicsNode:
+    leave_out_shared_memory()
+    try:
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+        return node_class()
+    except RCLError as error:
+        raise JointDynamicsError(f'start: expected ROS 2 to take the node, found: {error}') from None
+
+
 def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> int:
-    """Create the node, spin it until a signal, shut it down; return the exit status (2: a parameter given at the start is wrong)."""
+    """Create the node, spin it until a signal, shut it down.
+
+    Return the exit status (2: a parameter given at the start is wrong, or ROS 2 refuses: no enclave, no security).
+    """
     node = None
     status = 0
     try:
         stop = _Stop()
-        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-        node = node_class()
+        sys.setswitchinterval(_SWITCH)
+        node = _begin(node_class, arguments)
         executor = make_executor(node.parameters['executor'])
         executor.add_node(node)
-        # The diagnostics timer wakes the executor every tenth of a second, so that a plain spin_once needs no timer of its
-        # own for a timeout; EventsExecutor.spin() does not work in Jazzy, spin_once with a timeout does.
+        # The diagnostics timer wakes the executor every tenth of a second, so that a plain spin_once needs no timer of
+        # its own for a timeout; EventsExecutor.spin() does not work in Jazzy, spin_once with a timeout does.
         timeout = _WAKE if node.parameters['executor'] == 'events' else None
         while not stop.requested:
             executor.spin_once(timeout_sec=timeout)

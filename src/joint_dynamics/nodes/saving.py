@@ -1,4 +1,8 @@
-"""Recordings of a node on disk, beside those in memory: written as they come; where that fails, one line says so and the node goes on."""
+"""Recordings of a node on disk, beside those in memory: written as they come.
+
+Where that fails, one line says so and the node goes on.
+"""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -17,8 +21,10 @@ if TYPE_CHECKING:
 class Saving:
     """At most one recording being written; what goes wrong is an error in the diagnostics, under `recording`.
 
-    Attributes:
-        saved: name -> folder of the recordings that were written whole.
+    Attributes
+    ----------
+    saved
+        name -> folder of the recordings that were written whole.
 
     """
 
@@ -31,13 +37,19 @@ class Saving:
         self._latched: dict[str, tuple[str, bytes]] = {}
 
     def end_leftovers(self, folder: Path) -> None:
-        """End the recordings that an earlier node left behind when it was killed; in a thread, since they may be long."""
+        """End the recordings that an earlier node left behind when it was killed.
+
+        In a thread, since they may be long.
+        """
         self._leftovers = Background(lambda _: end_unfinished(folder))
 
     def begin(self, folder: Path, after: int, now: int) -> int:
         """Begin a recording at this time (ns); return its number, above `after` and all in the folder.
 
-        Raises JointDynamicsError where it cannot be written.
+        Raises
+        ------
+        JointDynamicsError
+            Where it cannot be written.
         """
         number, self._writer = new_recording(folder, after)
         self._node.diagnostics.clear('recording')
@@ -46,7 +58,10 @@ class Saving:
         return number
 
     def write(self, topic: str, kind: str, data: bytes, received: int) -> None:
-        """Write the bytes of a message of type `kind`, received at this time (ns), where a recording is being written."""
+        """Write the bytes of a message of type `kind`, received at this time (ns).
+
+        Where a recording is being written.
+        """
         if kind == KEYS:
             self._latched[topic] = kind, data
         if self._writer is not None:

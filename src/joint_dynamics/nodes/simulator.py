@@ -1,4 +1,8 @@
-"""A simulated robot that looks like one of ros2_control's from outside: a flexible-joint arm with known truth (`simulation`)."""
+"""A simulated robot that looks like one of ros2_control's from outside.
+
+A flexible-joint arm with known truth (`simulation`).
+"""
+
 from __future__ import annotations
 
 import json
@@ -42,7 +46,10 @@ FASTEST = 1e-4
 
 
 class SimulatorNode(DynamicsNode):
-    """See the module. Time flows while the node is active; parameters with effect `at once` are the commands to the plant itself."""
+    """See the module. Time flows while the node is active.
+
+    Parameters with effect `at once` are the commands to the plant itself. `pace`: how far time may go on.
+    """
 
     NAME = 'simulator'
     PARAMETERS = PARAMETERS
@@ -51,7 +58,7 @@ class SimulatorNode(DynamicsNode):
 
     def __init__(self, node_name: str | None = None, **options: Any):
         super().__init__(node_name, **options)
-        # A robot in a namespace is one of several: whose clock is to be believed has to be said.
+        # A robot in a namespace is one of several: whose clock counts has to be said.
         if self.get_namespace() != '/' and 'publish_clock' not in self._parameter_overrides:
             self.set_parameters([Parameter('publish_clock', value=False)])
 
@@ -77,10 +84,18 @@ class SimulatorNode(DynamicsNode):
         for parameter in ('heating', 'wear', 'external_torque', 'payload_mass', 'push_force'):
             self._set_plant(parameter, at_once=True)
         self.simulated.place(self._first_position)
-        self.controllers = Controllers(self.simulated, effort_joints=value['effort_joints'] or None, active=value['controller'],
-                                       add_gravity=value['add_gravity'])
-        self._pace = Pace(self.simulated.period, factor=value['real_time_factor'], max_lead=value['max_lead'],
-                          batch=max(1, round(value['batch'] * value['rate'])))
+        self.controllers = Controllers(
+            self.simulated,
+            effort_joints=value['effort_joints'] or None,
+            active=value['controller'],
+            add_gravity=value['add_gravity'],
+        )
+        self.pace = Pace(
+            self.simulated.period,
+            factor=value['real_time_factor'],
+            max_lead=value['max_lead'],
+            batch=max(1, round(value['batch'] * value['rate'])),
+        )
         self._epoch = EPOCH if value['publish_clock'] else 0
         self._advertise(model)
         self._listen()
@@ -91,40 +106,82 @@ class SimulatorNode(DynamicsNode):
     def _robot(self, model: RobotModel, errors: ModelErrors) -> FlexibleJointRobot:
         value = self.parameters
         return FlexibleJointRobot(
-            model, rate=value['rate'], seed=value['seed'], errors=errors,
+            model,
+            rate=value['rate'],
+            seed=value['seed'],
+            errors=errors,
             laws=None if value['laws_seed'] < 0 else Laws.drawn(value['laws_seed']),
-            sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(), feedback=value['feedback'],
-            position=value['position'] or None, temperature=value['temperature'], ambient=value['ambient_temperature'],
-            heat_speed=value['heat_speed'], dynamics=value['engine'],
-            floor=value['floor_height'] if value['floor'] else None)
+            sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(),
+            feedback=value['feedback'],
+            position=value['position'] or None,
+            temperature=value['temperature'],
+            ambient=value['ambient_temperature'],
+            heat_speed=value['heat_speed'],
+            dynamics=value['engine'],
+            floor=value['floor_height'] if value['floor'] else None,
+        )
 
     def _advertise(self, model: RobotModel) -> None:
         names = self.simulated.joint_names
-        self._joint_states = messages.JointStates(self.advertise(JointState, 'joint_states', RELIABLE_SENSOR), names)
-        self._motor_states = messages.JointStates(self.advertise(JointState, 'motor_states', RELIABLE_SENSOR), names)
-        self._true_states = messages.JointStates(self.advertise(JointState, '~/true_states', RELIABLE_SENSOR), names)
-        self._thermometers = [self.advertise(Temperature, f'{joint}/temperature', row='<joint>/temperature') for joint in names]
+        self._joint_states = messages.JointStatePublisher(
+            self.advertise(JointState, 'joint_states', RELIABLE_SENSOR), names
+        )
+        self._motor_states = messages.JointStatePublisher(
+            self.advertise(JointState, 'motor_states', RELIABLE_SENSOR), names
+        )
+        self._true_states = messages.JointStatePublisher(
+            self.advertise(JointState, '~/true_states', RELIABLE_SENSOR), names
+        )
+        self._thermometers = [
+            self.advertise(Temperature, f'{joint}/temperature', row='<joint>/temperature') for joint in names
+        ]
         self._clock_publisher = self.advertise(Clock, '/clock') if self.parameters['publish_clock'] else None
         self._truth = self.advertise(String, '~/truth', LATCHED, when_inactive=True)
         # Kept as an attribute: a publisher that is collected takes its latched message with it.
         self._description = self.advertise(String, 'robot_description', LATCHED, when_inactive=True)
         self._description.publish(String(data=model.urdf or ''))
         self._data_sheet = self.advertise(String, '~/data_sheet', LATCHED, when_inactive=True)
-        self._data_sheet.publish(String(data=json.dumps({
-            'joint_names': list(names), 'drive_gain': self.simulated.nominal_gains.tolist(),
-            'gear_ratio': self.simulated.drives.gear_ratio.tolist()})))
+        self._data_sheet.publish(
+            String(
+                data=json.dumps(
+                    {
+                        'joint_names': list(names),
+                        'drive_gain': self.simulated.nominal_gains.tolist(),
+                        'gear_ratio': self.simulated.drives.gear_ratio.tolist(),
+                    }
+                )
+            )
+        )
         self._publish_truth()
 
     def _listen(self) -> None:
         trajectories = f'{self.parameters["trajectory_controller"]}/joint_trajectory'
-        self.subscribe(JointTrajectory, trajectories, self._take_trajectory, RELIABLE_SENSOR, row='<trajectory_controller>/joint_trajectory')
+        self.subscribe(
+            JointTrajectory,
+            trajectories,
+            self._take_trajectory,
+            RELIABLE_SENSOR,
+            row='<trajectory_controller>/joint_trajectory',
+        )
         self.subscribe(JointTrajectory, '~/joint_trajectory', self._take_trajectory, RELIABLE_SENSOR)
-        self.subscribe(Float64MultiArray, f'{self.parameters["effort_controller"]}/commands', self._take_efforts, SENSOR,
-                       row='<effort_controller>/commands')
+        self.subscribe(
+            Float64MultiArray,
+            f'{self.parameters["effort_controller"]}/commands',
+            self._take_efforts,
+            SENSOR,
+            row='<effort_controller>/commands',
+        )
         self.subscribe(JointState, 'joint_commands', self._take_joint_command, SENSOR)
         for topic in self.parameters['follow_topics']:
-            self.subscribe(JointState, topic, lambda message, topic=topic: self._pace.followed(
-                topic, (messages.nanoseconds(message.header.stamp) - self._epoch) * 1e-9), RELIABLE_SENSOR, row='<follow_topics>')
+            self.subscribe(
+                JointState,
+                topic,
+                lambda message, topic=topic: self.pace.followed(
+                    topic, (messages.nanoseconds(message.header.stamp) - self._epoch) * 1e-9
+                ),
+                RELIABLE_SENSOR,
+                row='<follow_topics>',
+            )
         self.serve('~/reset', self._reset)
 
     def _wall_period(self) -> float:
@@ -136,7 +193,7 @@ class SimulatorNode(DynamicsNode):
         """Let time flow."""
         if not self.parameters['publish_clock'] and not self._epoch:
             self._epoch = self.get_clock().now().nanoseconds
-        self._pace.restart()
+        self.pace.restart()
 
     # Commands.
 
@@ -156,6 +213,7 @@ class SimulatorNode(DynamicsNode):
             begin = messages.nanoseconds(message.header.stamp)
             start = (begin - self._epoch) * 1e-9 if begin else None
             self.controllers.follow(message.joint_names, messages.trajectory(message), start)
+
         self._command(follow)
 
     def _take_efforts(self, message: Float64MultiArray) -> None:
@@ -183,10 +241,10 @@ class SimulatorNode(DynamicsNode):
             elif name == 'add_gravity':
                 self.controllers.add_gravity = changed[name]
             elif name == 'real_time_factor':
-                self._pace.factor = changed[name]
+                self.pace.factor = changed[name]
                 self._timer.timer_period_ns = int(1e9 * self._wall_period())
             elif name == 'max_lead':
-                self._pace.max_lead = changed[name]
+                self.pace.max_lead = changed[name]
             else:
                 self._set_plant(name)
 
@@ -218,7 +276,7 @@ class SimulatorNode(DynamicsNode):
     def _tick(self) -> None:
         if not self.is_active:
             return
-        due = self._pace.due(time.monotonic(), self.simulated.ticks)
+        due = self.pace.due(time.monotonic(), self.simulated.ticks)
         if due:
             first = self.simulated.ticks
             self._publish(first, self.simulated.run(self.controllers.commands(due)))
@@ -238,11 +296,17 @@ class SimulatorNode(DynamicsNode):
             now = messages.stamp(self._epoch + round(tick * 1e9 / rate))
             if tick % value['publish_every'] == 0:
                 self._joint_states.publish(now, samples.q[k], samples.dq[k], efforts[value['effort']][k])
-                self._motor_states.publish(now, samples.theta[k] * ratio, samples.dtheta[k] * ratio, efforts[value['motor_effort']][k])
+                self._motor_states.publish(
+                    now, samples.theta[k] * ratio, samples.dtheta[k] * ratio, efforts[value['motor_effort']][k]
+                )
                 if listened:
-                    self._true_states.publish(now, samples.true_q[k], samples.true_dq[k], samples.transmission_torque[k])
+                    self._true_states.publish(
+                        now, samples.true_q[k], samples.true_dq[k], samples.transmission_torque[k]
+                    )
             if tick % warm_every == 0:
-                for publisher, joint, degrees in zip(self._thermometers, samples.joint_names, samples.temperature[k], strict=True):
+                for publisher, joint, degrees in zip(
+                    self._thermometers, samples.joint_names, samples.temperature[k], strict=True
+                ):
                     publisher.publish(messages.temperature(now, joint, degrees))
             if self._clock_publisher is not None and tick % clock_every == 0:
                 self._clock_publisher.publish(Clock(clock=now))
@@ -257,12 +321,24 @@ class SimulatorNode(DynamicsNode):
         for topic in self.parameters['follow_topics']:
             # A node that is gone need not be waited for.
             if self.count_publishers(self.resolve_topic_name(topic)) == 0:
-                self._pace.forget(topic)
-        wanted, waits = self.parameters['real_time_factor'], self._pace.waiting_for
-        slow = bool(waits) or (wanted > 0.0 and self._pace.achieved < 0.9 * wanted)
-        message = f'waits for {waits} (max_lead must exceed its delay)' if waits else 'runs slower than asked for' if slow else 'runs'
-        self.diagnostics.set('simulation', WARN if slow else OK, message if self.is_active else 'stands',
-                             simulated_time=self.simulated.time, real_time_factor=self._pace.achieved, controller=self.controllers.active)
+                self.pace.forget(topic)
+        wanted, waits = self.parameters['real_time_factor'], self.pace.waiting_for
+        slow = bool(waits) or (wanted > 0.0 and self.pace.achieved < 0.9 * wanted)
+        message = (
+            f'waits for {waits} (max_lead must exceed its delay)'
+            if waits
+            else 'runs slower than asked for'
+            if slow
+            else 'runs'
+        )
+        self.diagnostics.set(
+            'simulation',
+            WARN if slow else OK,
+            message if self.is_active else 'stands',
+            simulated_time=self.simulated.time,
+            real_time_factor=self.pace.achieved,
+            controller=self.controllers.active,
+        )
 
 
 def main() -> int:

@@ -1,4 +1,5 @@
 """How the simulator ends within the five seconds that launch gives, on a machine with more to do than it can."""
+
 from __future__ import annotations
 
 import atexit
@@ -55,8 +56,7 @@ def leave(status: int) -> None:
     """End the process with `status` once everything is done: exit functions called, output written.
 
     The interpreter's own way takes every module apart, those of compiler and physics among them: seconds on a busy
-    machine, in which a second
-    signal finds no handler any more (exit status −15).
+    machine, in which a second signal finds no handler any more (exit status −15).
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -1,4 +1,5 @@
 """Messages in and out of the simulator."""
+
 from __future__ import annotations
 
 from array import array
@@ -7,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from numpy.typing import NDArray
 from sensor_msgs.msg import JointState, Temperature
 from trajectory_msgs.msg import JointTrajectory
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.simulation import Trajectory
+from joint_dynamics.simulation import TrajectoryPoints
 
 
 def stamp(nanoseconds: int) -> Time:
@@ -26,14 +27,17 @@ def nanoseconds(time: Time) -> int:
     return int(time.sec) * 10**9 + int(time.nanosec)
 
 
-class JointStates:
-    """Publishes JointState samples of the same joints, reusing one message: at 1 kHz its building would cost more than the plant."""
+class JointStatePublisher:
+    """Publishes JointState samples of the same joints, reusing one message.
+
+    At 1 kHz its building would cost more than the plant.
+    """
 
     def __init__(self, publisher: Any, joint_names: Sequence[str]):
         self.publisher = publisher
         self._message = JointState(name=list(joint_names))
 
-    def publish(self, time: Time, position: NDArray, velocity: NDArray, effort: NDArray) -> None:
+    def publish(self, time: Time, position: FloatArray, velocity: FloatArray, effort: FloatArray) -> None:
         """Publish one sample, arrays (n,) in joint order."""
         message = self._message
         message.header.stamp = time
@@ -51,19 +55,21 @@ def temperature(time: Time, joint: str, value: float) -> Temperature:
     return message
 
 
-def trajectory(message: JointTrajectory) -> Trajectory:
+def trajectory(message: JointTrajectory) -> TrajectoryPoints:
     """Return the points of a message as arrays; raise JointDynamicsError where the real controller rejects them."""
     if not message.points:
         raise JointDynamicsError('trajectory: expected points, found none')
     times = [point.time_from_start.sec + point.time_from_start.nanosec * 1e-9 for point in message.points]
-    arrays: dict[str, NDArray | None] = {}
+    arrays: dict[str, FloatArray | None] = {}
     for name, field in (('q', 'positions'), ('dq', 'velocities'), ('ddq', 'accelerations'), ('effort', 'effort')):
         rows = [np.array(getattr(point, field), dtype=float) for point in message.points]
         if any(row.size for row in rows):
             if any(row.size != len(message.joint_names) for row in rows):
-                raise JointDynamicsError(f'trajectory: expected {len(message.joint_names)} {field} in every point or in none, found '
-                                         f'{", ".join(sorted({str(row.size) for row in rows}))}')
+                raise JointDynamicsError(
+                    f'trajectory: expected {len(message.joint_names)} {field} in every point or in none, found '
+                    f'{", ".join(sorted({str(row.size) for row in rows}))}'
+                )
             arrays[name] = np.array(rows)
     if 'q' not in arrays:
         raise JointDynamicsError('trajectory: expected positions, found none')
-    return Trajectory(np.array(times), **arrays)  # type: ignore[arg-type]
+    return TrajectoryPoints(np.array(times), **arrays)  # type: ignore[arg-type]

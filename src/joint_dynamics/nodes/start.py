@@ -1,14 +1,18 @@
-"""The steps from the request to start a motion until it can be sent: the robot rests, the way to the start is planned, it still rests there."""
+"""The steps from the request to start a motion until it can be sent.
+
+The robot rests, the way to the start is planned, it still rests there.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import Playback, Trajectory
 from joint_dynamics.nodes.background import Background
@@ -22,7 +26,10 @@ Prepared = tuple[Trajectory, JointTrajectory]
 class Start:
     """One start; nothing in it waits, so that the executor goes on. `answer` is that of the service.
 
-    message_of: makes the trajectory message of a motion (called in a thread).
+    Parameters
+    ----------
+    message_of
+        makes the trajectory message of a motion (called in a thread).
     """
 
     def __init__(self, states: RobotStates, playback: Playback, message_of: Callable[[Trajectory], JointTrajectory]):
@@ -30,14 +37,23 @@ class Start:
         self.playback = playback
         self._states, self._message_of = states, message_of
         self._asked = states.listened
-        self._posture: NDArray | None = None
+        self._posture: FloatArray | None = None
         self._work: Background[Prepared] | None = None
 
     def step(self, timeout: float, standstill: float) -> Prepared | None:
         """Go one step further; return the motion and its message once they can be sent, None until then.
 
-        timeout: greatest age of joint states [s]. standstill: speed below which a joint rests [rad/s]. Raises JointDynamicsError with the reason
-        why nothing is started.
+        Parameters
+        ----------
+        timeout
+            greatest age of joint states [s].
+        standstill
+            speed below which a joint rests [rad/s].
+
+        Raises
+        ------
+        JointDynamicsError
+            With the reason why nothing is started.
         """
         if self._work is not None and self._work.outcome is None:
             return None
@@ -54,11 +70,13 @@ class Start:
             raise self._work.outcome
         moved = np.abs(posture - self._posture)
         if moved.max() > MOVED:
-            raise JointDynamicsError(f'start: expected the robot at rest, found {self._states.joint_names[int(moved.argmax())]} moved by '
-                                     f'{moved.max():.3g} rad meanwhile')
+            raise JointDynamicsError(
+                f'start: expected the robot at rest, found {self._states.joint_names[int(moved.argmax())]} moved by '
+                f'{moved.max():.3g} rad meanwhile'
+            )
         return self._work.outcome
 
-    def _prepare(self, posture: NDArray) -> Prepared:
+    def _prepare(self, posture: FloatArray) -> Prepared:
         motion = self.playback.from_posture(posture)
         return motion, self._message_of(motion)
 

@@ -1,4 +1,5 @@
 """Topics and services of a node from one table, so that the documentation page shows what the node really has."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -8,27 +9,45 @@ from typing import Literal
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 SENSOR = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""For input from the robot: best effort matches publishers of either kind; a depth of 5 loses messages under load, 100 none."""
+"""For input from the robot: best effort matches publishers of either kind.
+
+A depth of 5 loses messages under load, 100 none.
+"""
 RELIABLE_SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 """The same where no sample may be lost; hears reliable publishers only."""
 STATE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """For what a node publishes."""
-LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
-                     history=HistoryPolicy.KEEP_LAST)
+LATCHED = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    history=HistoryPolicy.KEEP_LAST,
+)
 """For models and parameters (never for torques): whoever comes later still gets the last one."""
-STATUS = QoSProfile(depth=20, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL,
-                    history=HistoryPolicy.KEEP_LAST)
-"""For what a node is doing: steps that follow each other at once must not replace one another on the way; who asks for a depth of 1 gets the last."""
+STATUS = QoSProfile(
+    depth=20,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    history=HistoryPolicy.KEEP_LAST,
+)
+"""For what a node is doing: steps that follow each other at once must not replace one another on the way.
+
+Who asks for a depth of 1 gets the last.
+"""
 
 
 @dataclass(frozen=True)
 class TopicRow:
-    """One topic or service: name as given to rclpy (`~/…` private, else relative), message type, direction, meaning with units."""
+    """One topic or service: name as given to rclpy (`~/…` private, else relative), type, direction, meaning, units.
+
+    A service with `ends` only ends what was begun, and no launch can withhold it.
+    """
 
     name: str
     type: str
     direction: Literal['subscribes', 'publishes', 'service', 'action client']
     description: str
+    ends: bool = False
 
 
 def topic_table(rows: Iterable[TopicRow]) -> str:

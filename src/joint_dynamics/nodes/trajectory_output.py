@@ -1,4 +1,5 @@
 """The ways a trajectory controller takes a trajectory: its topic, and its action where control_msgs is installed."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -37,19 +38,28 @@ class TopicOutput:
 
 
 class ActionOutput:
-    """Sends trajectories as goals; a later goal takes the place of the one before. `refused(reason)` is called when one is not followed.
+    """Sends trajectories as goals; a later goal takes the place of the one before.
 
-    Raises JointDynamicsError where control_msgs is not installed.
+    `refused(reason)` is called when one is not followed.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where control_msgs is not installed.
     """
 
     def __init__(self, node: Node, name: str, refused: Report):
         try:
             from control_msgs.action import FollowJointTrajectory
         except ImportError:
-            raise JointDynamicsError('output: action needs control_msgs, which is not installed here (it comes with ROS 2 itself)') from None
+            raise JointDynamicsError(
+                'output: expected control_msgs for the action, found it not installed (it comes with ROS 2 itself)'
+            ) from None
         self._goal = FollowJointTrajectory.Goal
         self._failure = {FollowJointTrajectory.Result.SUCCESSFUL: None}
-        self._client = ActionClient(node, FollowJointTrajectory, node.resolve_service_name(name))  # rcl itself does not remap actions
+        self._client = ActionClient(
+            node, FollowJointTrajectory, node.resolve_service_name(name)
+        )  # rcl itself does not remap actions
         self._refused = refused
         self._sent = 0
         self.name = node.resolve_service_name(name)
@@ -64,7 +74,8 @@ class ActionOutput:
         self._sent += 1
         number = self._sent
         self._client.send_goal_async(self._goal(trajectory=message)).add_done_callback(
-            lambda future: self._answered(number, future.result(), accepted))
+            lambda future: self._answered(number, future.result(), accepted)
+        )
 
     def _answered(self, number: int, handle: Any, accepted: Callable[[], None] | None) -> None:
         if number != self._sent:
@@ -82,7 +93,10 @@ class ActionOutput:
 
 
 class EitherOutput:
-    """The action where its server is there when a motion starts, else the topic; what stops a motion goes the way it came."""
+    """The action where its server is there when a motion starts, else the topic.
+
+    What stops a motion goes the way it came.
+    """
 
     def __init__(self, otherwise: TopicOutput | ActionOutput, action: ActionOutput | None):
         self._otherwise, self._action = otherwise, action
@@ -108,7 +122,10 @@ class EitherOutput:
 
 
 def make_output(kind: str, node: Node, publisher: Any, refused: Report) -> EitherOutput:
-    """Return the output for the parameter `output`: topic, action (raises JointDynamicsError without control_msgs) or auto."""
+    """Return the output for the parameter `output`.
+
+    Topic, action (raises JointDynamicsError without control_msgs) or auto.
+    """
     topic = TopicOutput(publisher)
     if kind == 'topic':
         return EitherOutput(topic, None)

@@ -1,10 +1,11 @@
 """A Python module run as a child process, its lines read without waiting."""
+
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-from typing import Any
+from typing import IO, Any
 
 from joint_dynamics.python_process import environment, module_command
 
@@ -12,15 +13,25 @@ from joint_dynamics.python_process import environment, module_command
 class Worker:
     """Runs a module with `arguments`; `poll` returns the JSON objects it has printed since the last time.
 
-    Its own session keeps a Ctrl-C of the terminal away from it; it is told to end through its stdin, which also closes when
-    this process dies in whatever way.
+    file: an open file that it inherits; the number of its descriptor is the last argument.
+
+    Its own session keeps a Ctrl-C of the terminal away from it; it is told to end through its stdin, which also closes
+    when this process dies in whatever way.
     """
 
-    def __init__(self, module: str, *arguments: str):
+    def __init__(self, module: str, *arguments: str, file: IO[bytes] | None = None):
+        inherited = () if file is None else (file.fileno(),)
         # One thread, unless told otherwise: the robot's driver may share this machine.
         threads = os.environ.get('OPENBLAS_NUM_THREADS', '1')
-        self._process = subprocess.Popen(module_command(module, arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                         start_new_session=True, env=environment({'OPENBLAS_NUM_THREADS': threads}))
+        self._process = subprocess.Popen(
+            module_command(module, [*arguments, *map(str, inherited)]),
+            pass_fds=inherited,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=environment({'OPENBLAS_NUM_THREADS': threads}),
+        )
         assert self._process.stdout is not None and self._process.stderr is not None
         self._out, self._err = self._process.stdout.fileno(), self._process.stderr.fileno()
         os.set_blocking(self._out, False)
@@ -33,6 +44,11 @@ class Worker:
         *lines, self._rest = (self._rest + _available(self._out)).split(b'\n')
         self.errors += _available(self._err).decode(errors='replace')
         return [json.loads(line) for line in lines]
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
 
     @property
     def status(self) -> int | None:

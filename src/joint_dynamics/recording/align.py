@@ -1,15 +1,16 @@
 """Tables of samples with stamps of their own, aligned on the uniform grid of the link-side positions."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.plausibility import beyond, bounds, jump
-from joint_dynamics.recording.settings import RecordingSettings
+from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.streams import Table
 from joint_dynamics.robot.limits import JointLimits
 from joint_dynamics.signals.alignment import (
@@ -21,7 +22,7 @@ from joint_dynamics.signals.alignment import (
     sample_period,
 )
 
-Array = NDArray[np.float64]
+Array = FloatArray
 #: Interpolated over long stretches and held at the ends; everything else must be there all the time.
 SLOW = ('temperature',)
 POSITIONS = ('q', 'motor_position', 'theta')
@@ -29,19 +30,25 @@ POSITIONS = ('q', 'motor_position', 'theta')
 JUMP = 1.0
 GAP_PERIODS, GAP_SECONDS, ALIGNMENT_SECONDS = 5, 0.02, 0.025
 #: Longest grid: three hours at 5 kHz.
-MOST_POINTS = 54_000_000
+MAX_POINTS = 54_000_000
 
 
 @dataclass
 class Aligner:
     """The grid of one recording, and what was found while signals were brought onto it.
 
-    Attributes:
-        origin: ns, stamp of time 0, the first grid point of the whole recording.
-        period: s, of the grid.
-        grid: (N,) s from origin, the part inside the window.
-        robot_joints, limits: the robot's, where it is known.
-        unprotected: what to add where values are not plausible, of a file without checksums.
+    Attributes
+    ----------
+    origin
+        ns, stamp of time 0, the first grid point of the whole recording.
+    period
+        s, of the grid.
+    grid
+        (N,) s from origin, the part inside the window.
+    robot_joints, limits
+        the robot's, where it is known.
+    unprotected
+        what to add where values are not plausible, of a file without checksums.
 
     """
 
@@ -59,7 +66,10 @@ class Aligner:
     def align(self, table: Table) -> Array:
         """Return the table's values on the grid, (N, columns).
 
-        Raises JointDynamicsError for values that are not numbers, gaps, and samples too far from the grid points.
+        Raises
+        ------
+        JointDynamicsError
+            For values that are not numbers, gaps, and samples too far from the grid points.
         """
         time: Array = np.asarray((table.stamps - self.origin) * 1e-9, dtype=np.float64)
         values = table.values
@@ -72,19 +82,28 @@ class Aligner:
         if finite.all():
             return self._resample(table, table.names, time, values)
         self._refuse_nan(table, time, finite)
-        return np.hstack([self._resample(table, (joint,), time[finite[:, column]], values[finite[:, column], column:column + 1])
-                          for column, joint in enumerate(table.names)])
+        return np.hstack(
+            [
+                self._resample(table, (joint,), time[finite[:, column]], values[finite[:, column], column : column + 1])
+                for column, joint in enumerate(table.names)
+            ]
+        )
 
-    def _refuse_nan(self, table: Table, time: Array, finite: NDArray[np.bool_]) -> None:
-        """Raise for NaN inside the window, unless they may be interpolated; those of the neighbours outside are only left out."""
+    def _refuse_nan(self, table: Table, time: Array, finite: BoolArray) -> None:
+        """Raise for NaN inside the window, unless they may be interpolated.
+
+        Those of the neighbours outside are only left out.
+        """
         inside = (time >= self.grid[0] - self.period / 2) & (time <= self.grid[-1] + self.period / 2)
         holes = ~finite & inside[:, None]
         for column, joint in enumerate(table.names):
             count = int(holes[:, column].sum())
             if count and self.settings.nan == 'refuse':
-                raise JointDynamicsError(f'{self.name}: {table.quantity} of {joint} on {table.source} must be a number, found {count} of '
-                                         f'{inside.sum()} samples that are not, the first at {time[np.argmax(holes[:, column])]:.6g} s '
-                                         f'(recording.nan: interpolate bridges them up to max_gap)')
+                raise JointDynamicsError(
+                    f'{self.name}: {table.quantity} of {joint} on {table.source}: expected numbers, found {count} of '
+                    f'{inside.sum()} samples that are not, the first at {time[np.argmax(holes[:, column])]:.6g} s '
+                    '(recording.nan: interpolate bridges them up to max_gap)'
+                )
             if count:
                 self.notes.append(f'{count} samples of {table.quantity} of {joint} are not numbers: interpolated')
 
@@ -92,14 +111,16 @@ class Aligner:
         what = f'{table.quantity} of {", ".join(joints)} on {table.source}'
         slow = table.quantity in SLOW
         if time.size < (1 if slow else 2):
-            raise JointDynamicsError(f'{self.name}: too few samples of {what}: {time.size}')
+            raise JointDynamicsError(f'{self.name}: expected at least two samples of {what}, found {time.size}')
         if not slow:
             self._refuse_gap(table, time)
         error = alignment_error(self.grid, time)
         limit = self.settings.max_temperature_gap if slow else self.max_alignment_error
         if error > limit:
-            raise JointDynamicsError(f'{self.name}: {what} must have a sample within {limit:.6g} s of each grid point (recording.'
-                                     f'{"max_temperature_gap" if slow else "max_alignment_error"}), the nearest is {error:.6g} s away')
+            raise JointDynamicsError(
+                f'{self.name}: {what}: expected a sample within {limit:.6g} s of each grid point (recording.'
+                f'{"max_temperature_gap" if slow else "max_alignment_error"}), found the nearest {error:.6g} s away'
+            )
         self.errors[table.quantity] = max(error, self.errors.get(table.quantity, 0.0))
         values = self._unwrap(table, joints, values)
         self._refuse_odd(table, joints, time, values)
@@ -111,9 +132,15 @@ class Aligner:
         odd = beyond(table.quantity, time, values, limit) or jump(table.quantity, time, values)
         if odd is None:
             return
-        found = f'{table.quantity} of {joints[odd.column]} on {table.source} at {odd.time:.6g} s is not what a joint does: {odd.found}'
+        found = (
+            f'{table.quantity} of {joints[odd.column]} on {table.source} at {odd.time:.6g} s is not what a joint does:'
+            f' {odd.found}'
+        )
         if self.settings.implausible == 'refuse':
-            raise JointDynamicsError(f'{self.name}: {found}{self.unprotected} (recording.implausible: note lets it pass)')
+            raise JointDynamicsError(
+                f'{self.name}: expected what a joint does, found that {found}{self.unprotected} '
+                f'(recording.implausible: note lets it pass)'
+            )
         self.notes.append(found + self.unprotected)
 
     def _unwrap(self, table: Table, joints: Sequence[str], values: Array) -> Array:
@@ -125,19 +152,27 @@ class Aligner:
         if not turns.any():
             return values
         counts = np.count_nonzero(turns, axis=0)
-        self.notes += [f'{table.quantity} of {joint} on {table.source} jumps by 2π, {count} times: taken out'
-                       for joint, count in zip(joints, counts, strict=True) if count]
+        self.notes += [
+            f'{table.quantity} of {joint} on {table.source} jumps by 2π, {count} times: taken out'
+            for joint, count in zip(joints, counts, strict=True)
+            if count
+        ]
         return np.vstack([values[:1], values[1:] - 2 * np.pi * np.cumsum(turns, axis=0)])
 
     def _refuse_gap(self, table: Table, time: Array) -> None:
         period, gap = sample_period(time), longest_gap(time)
         limit = self._max_gap(period)
         if gap.length > limit * (1 + 1e-6):
-            raise JointDynamicsError(f'{self.name}: gap of {gap.length:.6g} s in {table.quantity} on {table.source} at {gap.start:.6g} s '
-                                     f'(longest allowed: {limit:.6g} s, recording.max_gap; a window PATH@t0:t1 leaves it out)')
+            raise JointDynamicsError(
+                f'{self.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found a gap of '
+                f'{gap.length:.6g} s in {table.quantity} on {table.source} at {gap.start:.6g} s (a window PATH@t0:t1 '
+                'leaves it out)'
+            )
         missing = missing_samples(time, period)
-        note = (f'{missing} missing samples on {table.source} interpolated, longest gap {gap.length * 1e3:.4g} ms '
-                f'({limit * 1e3:.4g} ms allowed)')
+        note = (
+            f'{missing} missing samples on {table.source} interpolated, longest gap {gap.length * 1e3:.4g} ms '
+            f'({limit * 1e3:.4g} ms allowed)'
+        )
         if missing and note not in self.notes:
             self.notes.append(note)
 
@@ -153,62 +188,109 @@ class Aligner:
 
     def report(self) -> list[str]:
         """Return the notes: how far the grid points are from real samples, per quantity, and what was bridged."""
-        far = [f'{quantity} {error * 1e3:.3g} ms' for quantity, error in self.errors.items() if error > COINCIDENT and quantity not in SLOW]
+        far = [
+            f'{quantity} {error * 1e3:.3g} ms'
+            for quantity, error in self.errors.items()
+            if error > COINCIDENT and quantity not in SLOW
+        ]
         if far:
-            self.notes.insert(0, f'resampled at {1 / self.period:.6g} Hz; largest distance to a real sample: {", ".join(far)} '
-                                 f'(bound {self.max_alignment_error * 1e3:.4g} ms)')
-        self.notes += [f'{quantity} interpolated, largest distance to a real sample {self.errors[quantity]:.3g} s '
-                       f'(bound {self.settings.max_temperature_gap:g} s)' for quantity in SLOW if self.errors.get(quantity, 0.0) > COINCIDENT]
+            self.notes.insert(
+                0,
+                f'resampled at {1 / self.period:.6g} Hz; largest distance to a real sample: {", ".join(far)} '
+                f'(bound {self.max_alignment_error * 1e3:.4g} ms)',
+            )
+        self.notes += [
+            f'{quantity} interpolated, largest distance to a real sample {self.errors[quantity]:.3g} s '
+            f'(bound {self.settings.max_temperature_gap:g} s)'
+            for quantity in SLOW
+            if self.errors.get(quantity, 0.0) > COINCIDENT
+        ]
         return self.notes
 
 
-def make_grid(tables: Sequence[Table], settings: RecordingSettings, name: str, window: tuple[float | None, float | None],
-              robot_joints: Sequence[str] | None = None, limits: JointLimits | None = None, unprotected: str = '') -> Aligner:
+def make_grid(
+    tables: Sequence[Table],
+    settings: RecordingSettings,
+    name: str,
+    window: tuple[float | None, float | None],
+    robot_joints: Sequence[str] | None = None,
+    limits: JointLimits | None = None,
+    unprotected: str = '',
+) -> Aligner:
     """Return the aligner for these tables: a grid from the first to the last link-side sample that every signal covers.
 
-    The grid's rate is that of the positions of most of the joints. `window` is in s from the grid's start, its end left out.
-    Raises JointDynamicsError when the signals have no time in common, or the window holds too little of the recording.
+    The grid's rate is that of the positions of most of the joints. `window` is in s from the grid's start, its end left
+    out.
+
+    Raises
+    ------
+    JointDynamicsError
+        When the signals have no time in common, or the window holds too little of the recording.
     """
     fast = [table for table in tables if table.quantity not in SLOW]
-    leading = max((table for table in fast if table.quantity in POSITIONS),
-                  key=lambda table: (table.quantity == 'q', len(table.names)))
+    leading = max(
+        (table for table in fast if table.quantity in POSITIONS),
+        key=lambda table: (table.quantity == 'q', len(table.names)),
+    )
     begin, end = max(table.stamps[0] for table in fast), min(table.stamps[-1] for table in fast)
     first = int(np.searchsorted(leading.stamps, begin))
     if leading.stamps.size - first < 2 or end <= leading.stamps[first]:
-        spans = {table.source: f'{table.source} {table.stamps[0] * 1e-9:.9g} to {table.stamps[-1] * 1e-9:.9g} s' for table in fast}
+        spans = {
+            table.source: f'{table.source} {table.stamps[0] * 1e-9:.9g} to {table.stamps[-1] * 1e-9:.9g} s'
+            for table in fast
+        }
         if leading.stamps.size < 2 or len(spans) < 2:
-            raise JointDynamicsError(f'{name}: too short: {leading.stamps.size} samples of {leading.quantity} on {leading.source}, at '
-                                     f'least {settings.min_samples:g} and {settings.min_duration:g} s needed')
-        raise JointDynamicsError(f'{name}: the topics must have time in common, found {"; ".join(spans.values())} '
-                                 f'(different clocks? recording.stamps: received)')
+            raise JointDynamicsError(
+                f'{name}: expected at least {settings.min_samples:g} samples and {settings.min_duration:g} s, found a '
+                f'recording too short: {leading.stamps.size} samples of {leading.quantity} on {leading.source}'
+            )
+        raise JointDynamicsError(
+            f'{name}: expected topics that have time in common, found {"; ".join(spans.values())} '
+            '(different clocks? recording.stamps: received)'
+        )
     origin = int(leading.stamps[first])
     period = sample_period(np.asarray((leading.stamps[first:] - origin) * 1e-9))
     # Only the points inside the window are made: one wrong stamp far away asks for more than there is memory.
     points = int(np.floor(float(end - origin) * 1e-9 / period + 1e-3)) + 1
     total, (t0, t1) = (points - 1) * period, window
     low, high = (points if t is None else min(points, max(0, int(np.ceil(t / period - 1e-6)))) for t in (t0 or 0.0, t1))
-    if high - low > MOST_POINTS:
+    if high - low > MAX_POINTS:
         gap = longest_gap(np.asarray((leading.stamps[first:] - origin) * 1e-9))
-        raise JointDynamicsError(f'{name}: expected at most {MOST_POINTS} samples at {1 / period:.6g} Hz, found {high - low} (gap of '
-                                 f'{gap.length:.6g} s in {leading.quantity} on {leading.source} at {gap.start:.6g} s); a window '
-                                 'PATH@t0:t1 leaves it out')
+        raise JointDynamicsError(
+            f'{name}: expected at most {MAX_POINTS} samples at {1 / period:.6g} Hz, found {high - low} (gap of '
+            f'{gap.length:.6g} s in {leading.quantity} on {leading.source} at {gap.start:.6g} s); a window '
+            'PATH@t0:t1 leaves it out'
+        )
     grid = period * np.arange(low, high, dtype=np.float64)
     if grid.size < settings.min_samples or grid.size * period < settings.min_duration:
-        where = '' if window == (None, None) else f' in the window {"" if t0 is None else f"{t0:g}"}:{"" if t1 is None else f"{t1:g}"}'
-        raise JointDynamicsError(f'{name}: too short: {grid.size} samples, {grid.size * period:.6g} s{where} of {total:.6g} s recorded; '
-                                 f'at least {settings.min_samples:g} samples and {settings.min_duration:g} s needed '
-                                 f'(recording.min_samples, min_duration)')
+        where = (
+            ''
+            if window == (None, None)
+            else f' in the window {"" if t0 is None else f"{t0:g}"}:{"" if t1 is None else f"{t1:g}"}'
+        )
+        raise JointDynamicsError(
+            f'{name}: expected at least {settings.min_samples:g} samples and {settings.min_duration:g} s '
+            '(recording.min_samples, min_duration), found a recording too short: '
+            f'{grid.size} samples, {grid.size * period:.6g} s{where} of {total:.6g} s recorded'
+        )
     aligner = Aligner(settings, name, origin, period, grid, robot_joints, limits, unprotected)
     if t1 is not None and t1 > total + 1.5 * period:
         aligner.notes.append(f'the window was to end at {t1:.6g} s, the recording ends at {total:.6g} s')
-    cut = (begin - min(table.stamps[0] for table in fast)) * 1e-9, (max(table.stamps[-1] for table in fast) - end) * 1e-9
+    cut = (
+        (begin - min(table.stamps[0] for table in fast)) * 1e-9,
+        (max(table.stamps[-1] for table in fast) - end) * 1e-9,
+    )
     if max(cut) > max(GAP_SECONDS, GAP_PERIODS * period):
-        aligner.notes.append(f'cut to the time common to all signals: {cut[0]:.4g} s left out at the start, {cut[1]:.4g} s at the end')
+        aligner.notes.append(
+            f'cut to the time common to all signals: {cut[0]:.4g} s left out at the start, {cut[1]:.4g} s at the end'
+        )
     return aligner
 
 
 def merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
-    """Return the tables of one quantity and source such that each joint is in one: rows of several publishers put in order of time.
+    """Return the tables of one quantity and source such that each joint is in one.
+
+    Rows of several publishers put in order of time.
 
     Joints that are not among `joint_names` are left out.
     """
@@ -223,13 +305,22 @@ def merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
         if len(parts) == 1:
             same = parts[0].names == tuple(joints)
             columns = [parts[0].names.index(joint) for joint in joints]
-            merged.append(parts[0] if same else replace(parts[0], names=tuple(joints), values=parts[0].values[:, columns]))
+            merged.append(
+                parts[0] if same else replace(parts[0], names=tuple(joints), values=parts[0].values[:, columns])
+            )
             continue
         stamps = np.concatenate([part.stamps for part in parts])
         values = np.concatenate([part.values[:, [part.names.index(joint) for joint in joints]] for part in parts])
         order = np.argsort(stamps, kind='stable')
         stamps, values = stamps[order], values[order]
         last = np.append(np.diff(stamps) > 0, True)
-        merged.append(replace(parts[0], names=tuple(joints), stamps=stamps[last], values=values[last],
-                              duplicates=sum(part.duplicates for part in parts) + int(stamps.size - last.sum())))
+        merged.append(
+            replace(
+                parts[0],
+                names=tuple(joints),
+                stamps=stamps[last],
+                values=values[last],
+                duplicates=sum(part.duplicates for part in parts) + int(stamps.size - last.sum()),
+            )
+        )
     return merged

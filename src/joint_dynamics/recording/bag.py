@@ -1,4 +1,5 @@
 """rosbag2 recordings, read with the library rosbags: no ROS installation is needed."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -9,26 +10,36 @@ from typing import Any
 
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.inputs import absolute, topic_regex
 from joint_dynamics.recording.mcap_checksums import check_checksums
+from joint_dynamics.recording.signal_builder import SignalBuilder
 from joint_dynamics.recording.unfinished import bytes_left_out, stored_messages, unfinished_file
 
-#: control_msgs is on no Python package index; bags without message definitions (sqlite3 before Iron) are read with these.
+#: control_msgs is on no Python package index; bags without message definitions (sqlite3 before Iron) are read with
+#: these.
 CONTROL_MSGS = {
     'control_msgs/msg/InterfaceValue': 'string[] interface_names\nfloat64[] values\n',
-    'control_msgs/msg/DynamicJointState': 'std_msgs/Header header\nstring[] joint_names\ncontrol_msgs/InterfaceValue[] interface_values\n',
+    'control_msgs/msg/DynamicJointState': (
+        'std_msgs/Header header\nstring[] joint_names\ncontrol_msgs/InterfaceValue[] interface_values\n'
+    ),
     'control_msgs/msg/Keys': 'std_msgs/Header header\nstring[] keys\n',
     'control_msgs/msg/Float64Values': 'std_msgs/Header header\nfloat64[] values\n',
 }
 ZSTD = b'\x28\xb5\x2f\xfd'
 
 
-def read_bag(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
-    """Add all messages of a bag that the builder's inputs want; `path` is a rosbag2 folder, a .mcap or a .db3 file; return notes.
+def read_bag(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
+    """Add all messages of a bag that the builder's inputs want; `path` is a rosbag2 folder, a .mcap or a .db3 file.
 
-    A recording with MCAP storage that was never ended (no metadata.yaml, or no end of the file) is read up to its last whole chunk, and a note
-    says so. Raises JointDynamicsError when the bag cannot be read to its end, or a topic is missing, of another type, or empty.
+    Return notes.
+
+    A recording with MCAP storage that was never ended (no metadata.yaml, or no end of the file) is read up to its last
+    whole chunk, and a note says so.
+
+    Raises
+    ------
+    JointDynamicsError
+        When the bag cannot be read to its end, or a topic is missing, of another type, or empty.
     """
     # Imported here: half of the start-up time of the command line otherwise.
     from rosbags.rosbag2 import Reader
@@ -39,8 +50,10 @@ def read_bag(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
         return (_read_unfinished(path, unfinished, builder),)
     if path.is_dir() and not (path / 'metadata.yaml').is_file():
         found = ', '.join(sorted(item.name for item in path.iterdir())[:5]) or 'nothing'
-        raise JointDynamicsError(f'{path}: a rosbag2 folder must have metadata.yaml, found {found} (a recording that was not ended? '
-                                 f'`ros2 bag reindex` writes it)')
+        raise JointDynamicsError(
+            f'{path}: expected metadata.yaml in a rosbag2 folder, found {found} (a recording that was not ended? '
+            '`ros2 bag reindex` writes it)'
+        )
     builder.unprotected = _check_file(path)
     with _reading(path):
         reader = Reader(path)
@@ -48,17 +61,29 @@ def read_bag(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
     try:
         for connection in reader.connections:
             if not isinstance(connection.topic, str) or not isinstance(connection.msgtype, str):
-                raise JointDynamicsError(f'{path}: expected name and type of every topic as text in metadata.yaml, found '
-                                         f'{str(connection.topic)[:60]!r} of {str(connection.msgtype)[:60]!r}')
-        wanted = choose_topics(path, {connection.topic: connection.msgtype for connection in reader.connections}, builder)
+                raise JointDynamicsError(
+                    f'{path}: expected name and type of every topic as text in metadata.yaml, found '
+                    f'{str(connection.topic)[:60]!r} of {str(connection.msgtype)[:60]!r}'
+                )
+        wanted = choose_topics(
+            path, {connection.topic: connection.msgtype for connection in reader.connections}, builder
+        )
         connections = [connection for connection in reader.connections if connection.topic in wanted]
         for connection in connections:
-            if isinstance(connection.msgcount, bool) or not isinstance(connection.msgcount, int) or not 0 <= connection.msgcount < 2 ** 63:
-                raise JointDynamicsError(f'{path}: expected a number of messages on {connection.topic} in metadata.yaml, '
-                                         f'found {str(connection.msgcount)[:60]!r}')
+            if (
+                isinstance(connection.msgcount, bool)
+                or not isinstance(connection.msgcount, int)
+                or not 0 <= connection.msgcount < 2**63
+            ):
+                raise JointDynamicsError(
+                    f'{path}: expected a number of messages on {connection.topic} in metadata.yaml, '
+                    f'found {str(connection.msgcount)[:60]!r}'
+                )
         empty = [topic for topic in wanted if not sum(item.msgcount for item in connections if item.topic == topic)]
         if empty:
-            raise JointDynamicsError(f'{path}: no messages on {", ".join(empty)}')
+            raise JointDynamicsError(
+                f'{path}: expected messages on each of its topics, found none on {", ".join(empty)}'
+            )
         with _reading(path):
             store = typestore(connections)
         counts = dict.fromkeys(wanted, 0)
@@ -71,18 +96,24 @@ def read_bag(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
         for topic, count in counts.items():
             stated = sum(item.msgcount for item in connections if item.topic == topic)
             if count < stated:
-                raise JointDynamicsError(f'{path}: truncated or damaged: {stated} messages stated on {topic}, found {count}')
+                raise JointDynamicsError(
+                    f'{path}: expected {stated} messages on {topic}, as is stated, found {count}: truncated or damaged'
+                )
         return ()
     finally:
         with _reading(path):
             reader.close()
 
 
-def _read_unfinished(path: Path, file: Path, builder: RecordingBuilder) -> str:
+def _read_unfinished(path: Path, file: Path, builder: SignalBuilder) -> str:
     """Add the messages of an MCAP file without index, with what else a reader of bags looks at; return the note."""
     from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
-    formats = {'ros2msg': MessageDefinitionFormat.MSG, 'ros2idl': MessageDefinitionFormat.IDL, 'omgidl': MessageDefinitionFormat.IDL}
+    formats = {
+        'ros2msg': MessageDefinitionFormat.MSG,
+        'ros2idl': MessageDefinitionFormat.IDL,
+        'omgidl': MessageDefinitionFormat.IDL,
+    }
     connections: dict[str, SimpleNamespace] = {}
     first, last = None, 0
     with _reading(path):
@@ -98,20 +129,28 @@ def _read_unfinished(path: Path, file: Path, builder: RecordingBuilder) -> str:
             if stored.topic in wanted:
                 builder.add_message(stored.topic, store.deserialize_cdr(stored.data, stored.kind), stored.received)
         left = bytes_left_out(file)
-    return f'never ended: read {(last - (first or 0)) * 1e-9:.2f} s, up to its last whole chunk ({left} bytes after it left out)'
+    return (
+        f'never ended: read {(last - (first or 0)) * 1e-9:.2f} s, up to its last whole chunk ({left} bytes after it'
+        ' left out)'
+    )
 
 
 def _check_file(path: Path) -> str:
-    """Check metadata.yaml and the checksums of MCAP files; return what to say of values that are odd where there are none."""
+    """Check metadata.yaml and the checksums of MCAP files.
+
+    Return what to say of values that are odd where there are none.
+    """
     files = [path]
     if path.is_dir():
         # rosbags reads it without bounds
-        parse_yaml(read_text(path / 'metadata.yaml', f'{path}: cannot be read: metadata.yaml'), f'{path}: cannot be read: metadata.yaml')
+        parse_yaml(read_text(path / 'metadata.yaml', f'{path}: metadata.yaml'), f'{path}: metadata.yaml')
         files = sorted(item for item in path.iterdir() if item.suffix in ('.mcap', '.db3'))
     for file in files:
         if not file.is_file():
-            raise JointDynamicsError(f'{path}: cannot be read: expected a file, found that {file.name} is none')
-    if files and all(file.suffix == '.mcap' and file.stat().st_size and check_checksums(file).messages for file in files):
+            raise JointDynamicsError(f'{path}: expected a file, found that {file.name} is none')
+    if files and all(
+        file.suffix == '.mcap' and file.stat().st_size and check_checksums(file).messages for file in files
+    ):
         return ''
     return '; the file has no checksums that would tell whether it is damaged'
 
@@ -121,7 +160,10 @@ def _messages(path: Path, reader: Any, connections: list[Any], store: Any) -> It
     with _reading(path):
         for connection, received, raw in reader.messages(connections):
             if raw[:4] == ZSTD:
-                raise JointDynamicsError(f'{path}: its messages are compressed one by one, which only metadata.yaml says: name the folder')
+                raise JointDynamicsError(
+                    f'{path}: expected the folder of a recording with messages compressed one by one, found its '
+                    f'file: only metadata.yaml says how'
+                )
             yield connection.topic, received, store.deserialize_cdr(raw, connection.msgtype)
 
 
@@ -134,19 +176,26 @@ def _reading(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         reason = ' '.join(str(error).split()) or type(error).__name__
-        raise JointDynamicsError(f'{path}: cannot be read (truncated, damaged, or not a rosbag2 recording): {reason}') from error
+        raise JointDynamicsError(
+            f'{path}: expected a rosbag2 recording, found a file that is truncated, damaged or something else: {reason}'
+        ) from error
 
 
-def choose_topics(path: Path, available: dict[str, str], builder: RecordingBuilder) -> set[str]:
+def choose_topics(path: Path, available: dict[str, str], builder: SignalBuilder) -> set[str]:
     """Return the topics to read; raise when one that an input wants is not there, or of another type."""
     wanted: set[str] = set()
     listed = ', '.join(f'{topic} ({kind})' for topic, kind in sorted(available.items())) or 'none'
     for item in builder.inputs:
         for pattern, kind in item.topics.items():
-            matches = {topic: match for topic in available if (match := topic_regex(pattern).fullmatch(absolute(topic)))}
+            matches = {
+                topic: match for topic in available if (match := topic_regex(pattern).fullmatch(absolute(topic)))
+            }
             if '{joint}' in pattern and builder.joint_names is not None:
-                matches = {topic: match for topic, match in matches.items()
-                           if builder.settings.names.get(match['joint'], match['joint']) in builder.joint_names}
+                matches = {
+                    topic: match
+                    for topic, match in matches.items()
+                    if builder.settings.names.get(match['joint'], match['joint']) in builder.joint_names
+                }
             if not matches:
                 raise JointDynamicsError(f'{path}: expected topic {absolute(pattern)} ({kind}), found {listed}')
             for topic in matches:
@@ -157,7 +206,10 @@ def choose_topics(path: Path, available: dict[str, str], builder: RecordingBuild
 
 
 def typestore(connections: list[Any]) -> Any:
-    """Return the rosbags type store for these connections: standard messages, and control_msgs as the bag defines them, or ours."""
+    """Return the rosbags type store for these connections.
+
+    Standard messages, and control_msgs as the bag defines them, or ours.
+    """
     from rosbags.interfaces import MessageDefinitionFormat
     from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 

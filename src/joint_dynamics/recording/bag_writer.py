@@ -1,8 +1,10 @@
 """rosbag2 recordings written as they come: a folder with one MCAP file, and metadata.yaml once it is ended.
 
-What has been written can be read after the process was killed: chunks, each with its checksum, are closed every half second. The names follow
+What has been written can be read after the process was killed: chunks, each with its checksum, are closed every half
+second. The names follow
 `ros2 bag record`: FOLDER/FOLDER_0.mcap.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -23,19 +25,21 @@ FLUSH_EVERY = 0.5
 VERSION = 9
 LIBRARY = 'joint_dynamics'
 """Who wrote a file, in its header."""
-_NEVER = 2 ** 63 - 1
+_NEVER = 2**63 - 1
 
 
 class BagWriter:
-    """Writes messages as a new rosbag2 folder. It is locked (flock) while it lasts: one that nobody locks was left behind.
+    """Writes messages as a new rosbag2 folder.
+
+    It is locked (flock) while it lasts: one that nobody locks was left behind.
 
     Parameters
     ----------
     folder: of the recording; it must not exist, or have no file of that name.
     file_name: of the MCAP file; None: as `ros2 bag record` names it.
 
-    Raises JointDynamicsError where the folder cannot be written or exists; so do `write` and `flush`, once, after which nothing more is written
-    and the file is as one whose writer was killed.
+    Raises JointDynamicsError where the folder cannot be written or exists; so do `write` and `flush`, once, after which
+    nothing more is written and the file is as one whose writer was killed.
     """
 
     def __init__(self, folder: str | Path, file_name: str | None = None):
@@ -57,10 +61,16 @@ class BagWriter:
             self._stream.flush()
         self._flushed = time.monotonic()
 
-    def write(self, topic: str, kind: str, received: int, data: bytes, definition: tuple[str, str] | None = None) -> None:
+    def write(
+        self, topic: str, kind: str, received: int, data: bytes, definition: tuple[str, str] | None = None
+    ) -> None:
         """Add one message of type `kind` (`package/msg/Name`): its CDR bytes as they came, received at this time (ns).
 
-        `definition`: encoding (ros2msg or ros2idl) and text of the type, looked up by default; raises JointDynamicsError where it is not known.
+        Parameters
+        ----------
+        definition
+            encoding (ros2msg or ros2idl) and text of the type, looked up by default; raises JointDynamicsError where it
+            is not known.
         """
         if self.error:
             return
@@ -81,14 +91,25 @@ class BagWriter:
             self._flushed = time.monotonic()
 
     def flush_when_due(self) -> None:
-        """Do so if it was not done for FLUSH_EVERY: called now and then, it leaves no message waiting for the next one."""
+        """Do so if it was not done for FLUSH_EVERY.
+
+        Called now and then, it leaves no message waiting for the next one.
+        """
         if time.monotonic() - self._flushed > FLUSH_EVERY:
             self.flush()
 
     def close(self, file_name: str | None = None, **custom: str) -> None:
-        """Write the index and metadata.yaml, with these `custom_data`; `file_name`: give the MCAP file this name before.
+        """Write the index and metadata.yaml, with these `custom_data`.
 
-        Raises JointDynamicsError where that fails; what is there can be read as an unfinished recording then.
+        Parameters
+        ----------
+        file_name
+            give the MCAP file this name before.
+
+        Raises
+        ------
+        JointDynamicsError
+            Where that fails; what is there can be read as an unfinished recording then.
         """
         try:
             if not self.error:
@@ -112,21 +133,51 @@ class BagWriter:
         encoding, text = definition
         if kind not in self._schemas:
             self._schemas[kind] = self._writer.register_schema(kind, encoding, text.encode())
-        self._channels[topic] = self._writer.register_channel(topic, 'cdr', self._schemas[kind], {'offered_qos_profiles': ''})
+        self._channels[topic] = self._writer.register_channel(
+            topic, 'cdr', self._schemas[kind], {'offered_qos_profiles': ''}
+        )
         self._topics[topic] = kind, 0
 
     def _metadata(self, custom: Mapping[str, str]) -> dict[str, Any]:
         count = sum(number for _, number in self._topics.values())
         start = {'nanoseconds_since_epoch': self._first if count else 0}
         duration = {'nanoseconds': self._last - self._first if count else 0}
-        topics = [{'topic_metadata': {'name': topic, 'type': kind, 'serialization_format': 'cdr', 'offered_qos_profiles': [],
-                                      'type_description_hash': type_hash(kind)}, 'message_count': number}
-                  for topic, (kind, number) in self._topics.items()]
-        return {'rosbag2_bagfile_information': {
-            'version': VERSION, 'storage_identifier': 'mcap', 'relative_file_paths': [self.file.name], 'duration': duration,
-            'starting_time': start, 'message_count': count, 'topics_with_message_count': topics, 'compression_format': '', 'compression_mode': '',
-            'files': [{'path': self.file.name, 'starting_time': {**start}, 'duration': {**duration}, 'message_count': count}],
-            'custom_data': dict(custom) or None, 'ros_distro': os.environ.get('ROS_DISTRO', '')}}
+        topics = [
+            {
+                'topic_metadata': {
+                    'name': topic,
+                    'type': kind,
+                    'serialization_format': 'cdr',
+                    'offered_qos_profiles': [],
+                    'type_description_hash': type_hash(kind),
+                },
+                'message_count': number,
+            }
+            for topic, (kind, number) in self._topics.items()
+        ]
+        return {
+            'rosbag2_bagfile_information': {
+                'version': VERSION,
+                'storage_identifier': 'mcap',
+                'relative_file_paths': [self.file.name],
+                'duration': duration,
+                'starting_time': start,
+                'message_count': count,
+                'topics_with_message_count': topics,
+                'compression_format': '',
+                'compression_mode': '',
+                'files': [
+                    {
+                        'path': self.file.name,
+                        'starting_time': {**start},
+                        'duration': {**duration},
+                        'message_count': count,
+                    }
+                ],
+                'custom_data': dict(custom) or None,
+                'ros_distro': os.environ.get('ROS_DISTRO', ''),
+            }
+        }
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -154,7 +205,10 @@ def write_metadata(folder: Path, metadata: Mapping[str, Any]) -> None:
 
 @lru_cache
 def message_definition(kind: str) -> tuple[str, str]:
-    """Return encoding and text of the definition of a message type, with those it is made of; JointDynamicsError where it is not known."""
+    """Return encoding and text of the definition of a message type, with those it is made of.
+
+    JointDynamicsError where it is not known.
+    """
     store = _store()
     if kind not in store.fielddefs:
         raise JointDynamicsError(f'{kind}: expected a message type of the common packages or control_msgs')
@@ -173,6 +227,7 @@ def _store() -> Any:
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     from joint_dynamics.recording.bag import CONTROL_MSGS
+
     store = get_typestore(Stores.ROS2_JAZZY)
     types: dict[str, Any] = {}
     for name, text in CONTROL_MSGS.items():

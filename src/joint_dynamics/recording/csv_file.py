@@ -1,4 +1,8 @@
-"""CSV files: `time` [s] and, k = 1…n in the robot's joint order, q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>."""
+"""CSV files: `time` [s] and, k = 1…n in the robot's joint order.
+
+q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>.
+"""
+
 from __future__ import annotations
 
 import csv
@@ -8,44 +12,51 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.documents import check_file
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.builder import RecordingBuilder
-from joint_dynamics.recording.recording import QUANTITIES, Recording
+from joint_dynamics.recording.aligned_signals import AlignedSignals
+from joint_dynamics.recording.quantities import QUANTITIES
+from joint_dynamics.recording.signal_builder import SignalBuilder
 
 #: Array of a Recording -> start of its columns' names.
 COLUMNS = {**{name: name for name in QUANTITIES}, 'current': 'cur', 'temperature': 'temp', 'load_torque': 'load'}
 QUANTITY_OF = {column: quantity for quantity, column in COLUMNS.items()}
 NAME = re.compile(r'([A-Za-z_]+?)([0-9]{1,6})')
 #: Bounds of a file: bytes, columns, characters of a line; and of its time, s.
-MAX_BYTES, MAX_COLUMNS, MAX_LINE, MAX_SECONDS = 8 * 1024 ** 3, 1000, 1_000_000, 1e8
+MAX_BYTES, MAX_COLUMNS, MAX_LINE, MAX_SECONDS = 8 * 1024**3, 1000, 1_000_000, 1e8
 #: A float has this many significant decimals at most.
 EXACT = '%.17g'
 
 
-def read_csv(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
+def read_csv(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
     """Add all samples of a CSV file, and return the names of columns that are not used.
 
     The joints are the builder's, in their order, or joint_1 … joint_n.
-    Raises JointDynamicsError for a file without time or q, with other joints than the robot's, or with what is not a number.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a file without time or q, with other joints than the robot's, or with what is not a number.
     """
     try:
-        check_file(path, f'{path}: cannot be read as CSV', MAX_BYTES)
+        check_file(path, f'{path}', MAX_BYTES)
         header = [name.strip() for name in next(csv.reader([next(_lines(path), '')]), [])]
         columns, unused = _columns(path, header, builder)
         data = _numbers(path, header)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise JointDynamicsError(f'{path}: cannot be read as CSV: {error}') from None
+        raise JointDynamicsError(f'{path}: expected a CSV file, found: {error}') from None
     if data.shape[0] < 1:
-        raise JointDynamicsError(f'{path}: no samples, only a header')
+        raise JointDynamicsError(f'{path}: expected samples, found only a header')
     seconds = data[:, header.index('time')]
     if not np.isfinite(seconds).all():
         row = int(np.argmax(~np.isfinite(seconds)))
-        raise JointDynamicsError(f'{path}: time must be a number, found {seconds[row]} in line {row + 2}')
+        raise JointDynamicsError(f'{path}: time: expected numbers, found {seconds[row]} in line {row + 2}')
     if np.ptp(seconds) > MAX_SECONDS:
-        raise JointDynamicsError(f'{path}: time must be in seconds and last at most {MAX_SECONDS:g} s, found {seconds.min():g} to {seconds.max():g}')
+        raise JointDynamicsError(
+            f'{path}: time: expected seconds, at most {MAX_SECONDS:g} s, found {seconds.min():g} to {seconds.max():g}'
+        )
     stamps = np.rint((seconds - seconds[0]) * 1e9).astype(np.int64)
     for quantity, indices in columns.items():
         joints = builder.joint_names or tuple(f'joint_{k + 1}' for k in range(len(indices)))
@@ -53,17 +64,23 @@ def read_csv(path: Path, builder: RecordingBuilder) -> tuple[str, ...]:
     return unused
 
 
-def write_csv(recording: Recording, path: Path) -> None:
-    """Write a recording; all its arrays come back bit for bit, its times to 1 ns. Raises JointDynamicsError when it cannot be written."""
+def write_csv(recording: AlignedSignals, path: Path) -> None:
+    """Write a recording; all its arrays come back bit for bit, its times to 1 ns.
+
+    Raises
+    ------
+    JointDynamicsError
+        When it cannot be written.
+    """
     header = ['time'] + [f'{COLUMNS[quantity]}{k + 1}' for quantity in recording.quantities for k in range(recording.n)]
     data = np.hstack([recording.time[:, None], *(getattr(recording, quantity) for quantity in recording.quantities)])
     try:
         np.savetxt(path, data, fmt=EXACT, delimiter=',', header=','.join(header), comments='')
     except OSError as error:
-        raise JointDynamicsError(f'{path}: cannot be written: {error}') from None
+        raise JointDynamicsError(f'{path}: expected a file that can be written, found: {error}') from None
 
 
-def _columns(path: Path, header: list[str], builder: RecordingBuilder) -> tuple[dict[str, list[int]], tuple[str, ...]]:
+def _columns(path: Path, header: list[str], builder: SignalBuilder) -> tuple[dict[str, list[int]], tuple[str, ...]]:
     """Return quantity -> indices of its columns in joint order, and the columns that are no quantity."""
     found: dict[str, dict[int, int]] = {}
     unused: list[str] = []
@@ -74,7 +91,7 @@ def _columns(path: Path, header: list[str], builder: RecordingBuilder) -> tuple[
         match = NAME.fullmatch(name)
         seen.add(name)
         if len(seen) <= index:
-            raise JointDynamicsError(f'{path}: column {name} must be there once, found it twice')
+            raise JointDynamicsError(f'{path}: expected column {name} once, found it twice')
         if match and match[1] in QUANTITY_OF:
             found.setdefault(QUANTITY_OF[match[1]], {})[int(match[2])] = index
         elif name != 'time':
@@ -86,12 +103,14 @@ def _columns(path: Path, header: list[str], builder: RecordingBuilder) -> tuple[
         if sorted(places) != list(range(1, n + 1)):
             expected = f'{COLUMNS[quantity]}1 to {COLUMNS[quantity]}{n}'
             joints = f' (joints {", ".join(builder.joint_names)})' if builder.joint_names else ''
-            raise JointDynamicsError(f'{path}: expected columns {expected}{joints}, found '
-                                     f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}')
+            raise JointDynamicsError(
+                f'{path}: expected columns {expected}{joints}, found '
+                f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
+            )
     return {quantity: [places[k + 1] for k in range(n)] for quantity, places in found.items()}, tuple(unused)
 
 
-def _numbers(path: Path, header: list[str]) -> NDArray[np.float64]:
+def _numbers(path: Path, header: list[str]) -> FloatArray:
     """Return all rows as numbers, an empty field as NaN."""
     try:
         with warnings.catch_warnings():
@@ -106,12 +125,21 @@ def _numbers(path: Path, header: list[str]) -> NDArray[np.float64]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines; raise JointDynamicsError for one longer than any table has, as of a file of zeros, before it is read to its end."""
+    """Yield the lines; raise JointDynamicsError for one longer than any table has.
+
+    As of a file of zeros, before it is read to its end.
+    """
     with path.open(encoding='utf-8-sig', newline='') as file:
         while line := file.readline(MAX_LINE):
             if len(line) == MAX_LINE or '\0' in line:
-                found = 'one that is longer' if len(line) == MAX_LINE else 'zero bytes (a file that was not written to its end?)'
-                raise JointDynamicsError(f'{path}: expected lines of text of less than {MAX_LINE} characters, found {found}')
+                found = (
+                    'one that is longer'
+                    if len(line) == MAX_LINE
+                    else 'zero bytes (a file that was not written to its end?)'
+                )
+                raise JointDynamicsError(
+                    f'{path}: expected lines of text of less than {MAX_LINE} characters, found {found}'
+                )
             yield line
 
 
@@ -124,4 +152,6 @@ def _rows(path: Path, header: list[str]) -> Iterator[list[float]]:
         try:
             yield [float(field) if field.strip() else np.nan for field in row]
         except ValueError as error:
-            raise JointDynamicsError(f'{path}: line {line}: {str(error)[:100]}') from None
+            raise JointDynamicsError(
+                f'{path}: expected numbers in the columns of the header, found in line {line}: {str(error)[:100]}'
+            ) from None

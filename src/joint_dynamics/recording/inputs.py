@@ -1,8 +1,11 @@
-"""The forms in which robots publish their signals, one adapter each; messages are read by attribute, whatever library made them.
+"""The forms in which robots publish their signals, one adapter each.
 
-An adapter turns one message into samples (quantity, stamp, names, values). A message of a bag and a message that arrives over
-DDS have the same attributes, so the same adapters serve files and nodes, and no ROS is imported here.
+Messages are read by attribute, whatever library made them.
+
+An adapter turns one message into samples (quantity, stamp, names, values). A message of a bag and a message that
+arrives over DDS have the same attributes, so the same adapters serve files and nodes, and no ROS is imported here.
 """
+
 from __future__ import annotations
 
 import re
@@ -17,7 +20,8 @@ from joint_dynamics.errors import JointDynamicsError
 
 #: quantity, stamp in ns, names of joints, their values.
 Sample = tuple[str, int, Sequence[str], Any]
-#: What a sample may be: the arrays of a Recording, and motor-side signals that still have to be reflected to the joint side.
+#: What a sample may be: the arrays of a Recording, and motor-side signals that still have to be reflected to the joint
+#: side.
 MOTOR_SIDE = ('motor_position', 'motor_velocity', 'motor_torque')
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 TEMPERATURE = 'sensor_msgs/msg/Temperature'
@@ -25,7 +29,8 @@ FLOAT64_MULTI_ARRAY = 'std_msgs/msg/Float64MultiArray'
 DYNAMIC_JOINT_STATE = 'control_msgs/msg/DynamicJointState'
 KEYS = 'control_msgs/msg/Keys'
 FLOAT64_VALUES = 'control_msgs/msg/Float64Values'
-#: Values that came before the names they belong to are kept, this many (a latched message may be recorded a little late).
+#: Values that came before the names they belong to are kept, this many (a latched message may be recorded a little
+#: late).
 WAITING = 10_000
 
 
@@ -42,7 +47,7 @@ class Input(Protocol):
 
     @property
     def replaces(self) -> bool:
-        """Whether its samples replace those of another input (a second encoder) instead of being in conflict with them."""
+        """Whether its samples replace those of another input (a second encoder) instead of contradicting them."""
 
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield the samples of one message, received at this time (ns)."""
@@ -78,17 +83,26 @@ class JointStateInput:
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield up to three samples: position, velocity and effort, as far as they are wanted and there."""
         stamp = stamp_of(message, received) if self.header else received
-        for quantity, values in ((self.position, message.position), (self.velocity, message.velocity), (self.effort, message.effort)):
+        for quantity, values in (
+            (self.position, message.position),
+            (self.velocity, message.velocity),
+            (self.effort, message.effort),
+        ):
             if quantity is not None and len(values):
                 if len(values) != len(message.name):
-                    raise JointDynamicsError(f'{topic}: a JointState must have as many values as names, found {len(message.name)} names '
-                                             f'and {len(values)} values')
+                    raise JointDynamicsError(
+                        f'{topic}: expected as many values as names in a JointState, found {len(message.name)} names '
+                        f'and {len(values)} values'
+                    )
                 yield quantity, stamp, message.name, values
 
 
 @dataclass(frozen=True)
 class TemperatureInput:
-    """`sensor_msgs/Temperature`, one joint each: named by the place of `{joint}` in the topic, by frame_id, or by the topic's path."""
+    """`sensor_msgs/Temperature`, one joint each.
+
+    Named by the place of `{joint}` in the topic, by frame_id, or by the topic's path.
+    """
 
     pattern: str
     joint_names: tuple[str, ...] = ()
@@ -117,13 +131,19 @@ class TemperatureInput:
                 return name
         if frame and not self.joint_names:
             return frame
-        raise JointDynamicsError(f'{topic}: frame_id or topic must name a joint ({", ".join(self.joint_names) or "no joints known"}), '
-                                 f'found frame_id {frame!r}')
+        raise JointDynamicsError(
+            f'{topic}: expected the name of a joint as frame_id or in the topic '
+            f'({", ".join(self.joint_names) or "no joints known"}), '
+            f'found frame_id {frame!r}'
+        )
 
 
 @dataclass(frozen=True)
 class ArrayInput:
-    """`std_msgs/Float64MultiArray` without header and names: values in a stated order of joints, at the time of reception."""
+    """`std_msgs/Float64MultiArray` without header and names.
+
+    Values in a stated order of joints, at the time of reception.
+    """
 
     topic: str
     quantity: str
@@ -143,7 +163,9 @@ class ArrayInput:
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield one sample of all joints."""
         if len(message.data) != len(self.joints):
-            raise JointDynamicsError(f'{topic}: expected {len(self.joints)} values ({", ".join(self.joints)}), found {len(message.data)}')
+            raise JointDynamicsError(
+                f'{topic}: expected {len(self.joints)} values ({", ".join(self.joints)}), found {len(message.data)}'
+            )
         yield self.quantity, received, self.joints, message.data
 
 
@@ -169,20 +191,29 @@ class DynamicJointStateInput:
     def read(self, topic: str, message: Any, received: int) -> Iterator[Sample]:
         """Yield one sample per quantity, of the joints that have it."""
         stamp = stamp_of(message, received) if self.header else received
-        lengths = [(len(message.joint_names), len(message.interface_values)),
-                   *((len(item.interface_names), len(item.values)) for item in message.interface_values)]
+        lengths = [
+            (len(message.joint_names), len(message.interface_values)),
+            *((len(item.interface_names), len(item.values)) for item in message.interface_values),
+        ]
         if any(names != values for names, values in lengths):
-            raise JointDynamicsError(f'{topic}: a DynamicJointState must have as many values as names, found '
-                                     f'{", ".join(f"{names} names and {values} values" for names, values in lengths)}')
-        pairs = [(joint, interface, value)
-                 for joint, item in zip(message.joint_names, message.interface_values, strict=True)
-                 for interface, value in zip(item.interface_names, item.values, strict=True)]
+            raise JointDynamicsError(
+                f'{topic}: expected as many values as names in a DynamicJointState, found '
+                f'{", ".join(f"{names} names and {values} values" for names, values in lengths)}'
+            )
+        pairs = [
+            (joint, interface, value)
+            for joint, item in zip(message.joint_names, message.interface_values, strict=True)
+            for interface, value in zip(item.interface_names, item.values, strict=True)
+        ]
         yield from _by_quantity(topic, stamp, pairs, self.interfaces)
 
 
 @dataclass
 class StateInterfacesInput:
-    """`control_msgs/Keys` (latched, names as `joint/interface`) with `control_msgs/Float64Values`: the state_interfaces_broadcaster."""
+    """`control_msgs/Keys` (latched, names as `joint/interface`) with `control_msgs/Float64Values`.
+
+    The state_interfaces_broadcaster.
+    """
 
     values: str
     names: str
@@ -207,18 +238,24 @@ class StateInterfacesInput:
         if hasattr(message, 'keys'):
             self.keys = tuple(message.keys)
             return
-        self.waiting.append((stamp_of(message, received) if self.header else received, np.array(message.values, dtype=np.float64)))
+        self.waiting.append(
+            (stamp_of(message, received) if self.header else received, np.array(message.values, dtype=np.float64))
+        )
         while self.keys and self.waiting:
             yield from self._samples(topic, *self.waiting.popleft())
 
     def _samples(self, topic: str, stamp: int, values: Any) -> Iterator[Sample]:
         if len(values) != len(self.keys):
-            raise JointDynamicsError(f'{topic}: expected {len(self.keys)} values, as many as names on {self.names}, found {len(values)}')
+            raise JointDynamicsError(
+                f'{topic}: expected {len(self.keys)} values, as many as names on {self.names}, found {len(values)}'
+            )
         pairs = [(*key.rpartition('/')[::2], value) for key, value in zip(self.keys, values, strict=True)]
         yield from _by_quantity(topic, stamp, pairs, self.interfaces)
 
 
-def _by_quantity(topic: str, stamp: int, pairs: Sequence[tuple[str, str, float]], interfaces: Mapping[str, str]) -> Iterator[Sample]:
+def _by_quantity(
+    topic: str, stamp: int, pairs: Sequence[tuple[str, str, float]], interfaces: Mapping[str, str]
+) -> Iterator[Sample]:
     """Yield the values of (joint, interface, value) triples as one sample per quantity."""
     found: dict[str, dict[str, float]] = {}
     for joint, interface, value in pairs:
@@ -226,8 +263,10 @@ def _by_quantity(topic: str, stamp: int, pairs: Sequence[tuple[str, str, float]]
         if quantity is None:
             continue
         if joint in found.setdefault(quantity, {}):
-            raise JointDynamicsError(f'{topic}: {quantity} of {joint} must come from one interface, found two of '
-                                     f'{", ".join(name for name, value in interfaces.items() if value == quantity)}')
+            raise JointDynamicsError(
+                f'{topic}: {quantity} of {joint}: expected one interface, found two of '
+                f'{", ".join(name for name, value in interfaces.items() if value == quantity)}'
+            )
         found[quantity][joint] = value
     for quantity, values in found.items():
         yield quantity, stamp, tuple(values), tuple(values.values())
@@ -239,6 +278,11 @@ def absolute(topic: str) -> str:
 
 
 def topic_regex(pattern: str) -> re.Pattern[str]:
-    """Return the expression that matches absolute topics of a pattern with `{joint}` for one path element (or a part of it)."""
+    """Return the expression that matches absolute topics of a pattern with `{joint}` for one path element.
+
+    Or a part of it.
+    """
     before, _, after = absolute(pattern).partition('{joint}')
-    return re.compile(f'{re.escape(before)}(?P<joint>[^/]+?){re.escape(after)}' if '{joint}' in pattern else re.escape(before))
+    return re.compile(
+        f'{re.escape(before)}(?P<joint>[^/]+?){re.escape(after)}' if '{joint}' in pattern else re.escape(before)
+    )

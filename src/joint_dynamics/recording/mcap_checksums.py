@@ -1,8 +1,11 @@
-"""Checksums of MCAP files (mcap.dev/spec): which parts of a file they cover, whether they agree, and how they get into one.
+"""Checksums of MCAP files (mcap.dev/spec).
 
-rosbags checks those of the chunks that it reads, and writes none; this module knows the rest: of the summary (index, statistics, schemas), of
-attachments and of the data section.
+Which parts of a file they cover, whether they agree, and how they get into one.
+
+rosbags checks those of the chunks that it reads, and writes none; this module knows the rest: of the summary (index,
+statistics, schemas), of attachments and of the data section.
 """
+
 from __future__ import annotations
 
 import os
@@ -26,9 +29,12 @@ PREFIX, _CHUNK = struct.Struct('<BQ'), struct.Struct('<QQQI')
 class Checksums:
     """What of a file its checksums cover.
 
-    Attributes:
-        messages: whether all messages are covered, by their chunks or by the whole data section.
-        summary: whether the summary is covered.
+    Attributes
+    ----------
+    messages
+        whether all messages are covered, by their chunks or by the whole data section.
+    summary
+        whether the summary is covered.
 
     """
 
@@ -46,23 +52,36 @@ class _Record:
 
 
 def check_checksums(path: Path) -> Checksums:
-    """Check the checksums of the summary, the attachments and the data section of a finished file; tell what is covered.
+    """Check the checksums of the summary, the attachments and the data section of a finished file.
 
-    Those of the chunks are looked up, not checked: who reads a chunk has to decompress it in any case. Raises JointDynamicsError that names the
-    part that does not agree, or a file that is no finished MCAP file.
+    Tell what is covered.
+
+    Those of the chunks are looked up, not checked: who reads a chunk has to decompress it in any case.
+
+    Raises
+    ------
+    JointDynamicsError
+        One that names the part that does not agree, or a file that is no finished MCAP file.
     """
     try:
         with path.open('rb') as file:
             return _check(path, file)
     except (OSError, struct.error) as error:
-        raise JointDynamicsError(f'{path}: cannot be read (truncated, damaged, or not an MCAP file): {error}') from None
+        raise JointDynamicsError(
+            f'{path}: expected an MCAP file, found one that is truncated, damaged or something else: {error}'
+        ) from None
 
 
 def add_checksums(path: Path) -> None:
     """Write the checksums of chunks, attachments and the summary of a finished file into it, where it has none.
 
-    The checksum of the data section is left out: the implementations do not agree where it begins, and chunks are covered.
-    Raises JointDynamicsError as `check_checksums`.
+    The checksum of the data section is left out: the implementations do not agree where it begins, and chunks are
+    covered.
+
+    Raises
+    ------
+    JointDynamicsError
+        As `check_checksums`.
     """
     try:
         with path.open('r+b') as file:
@@ -78,7 +97,7 @@ def add_checksums(path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except (OSError, struct.error) as error:
-        raise JointDynamicsError(f'{path}: cannot be given checksums: {error}') from None
+        raise JointDynamicsError(f'{path}: expected a file that can be given checksums, found: {error}') from None
 
 
 def _check(path: Path, file: BinaryIO) -> Checksums:
@@ -110,24 +129,34 @@ def _check(path: Path, file: BinaryIO) -> Checksums:
 
 
 def _records(path: Path, file: BinaryIO) -> Iterator[_Record]:
-    """Yield all records at the top level, the footer last. Raises JointDynamicsError where they do not fill the file."""
+    """Yield all records at the top level, the footer last.
+
+    Raises JointDynamicsError where they do not fill the file.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     position = len(MAGIC)
     if file.read(position) != MAGIC:
-        raise JointDynamicsError(f'{path}: cannot be read (not an MCAP file): other magic bytes at its start')
+        raise JointDynamicsError(f'{path}: expected an MCAP file, found other magic bytes at its start')
     while True:
         file.seek(position)
         kind, length = PREFIX.unpack(file.read(PREFIX.size))
         start = position + PREFIX.size
         position = start + length
-        if position > size - len(MAGIC) or (kind in (CHUNK, ATTACHMENT, FOOTER) and length < 20) or (kind == DATA_END and length < 4):
-            raise JointDynamicsError(f'{path}: cannot be read (truncated or damaged): a record at byte {start} does not fit into the file')
+        if (
+            position > size - len(MAGIC)
+            or (kind in (CHUNK, ATTACHMENT, FOOTER) and length < 20)
+            or (kind == DATA_END and length < 4)
+        ):
+            raise JointDynamicsError(
+                f'{path}: expected whole records, found one at byte {start} that does not fit into the file: '
+                f'truncated or damaged'
+            )
         yield _Record(kind, start, length)
         if kind == FOOTER:
             break
     if position != size - len(MAGIC):
-        raise JointDynamicsError(f'{path}: cannot be read (damaged): bytes after the footer')
+        raise JointDynamicsError(f'{path}: expected nothing after the footer, found further bytes: damaged')
 
 
 def _summary(file: BinaryIO, footer: _Record) -> tuple[int, int]:
@@ -148,6 +177,7 @@ def _add_to_chunk(file: BinaryIO, record: _Record) -> None:
     content = file.read(length)
     if compression:
         from rosbags.rosbag2.storage_mcap import decompress
+
         content = decompress(content, compression, size, 0)
     _put(file, record.start + _CHUNK.size - 4, crc32(content))
 
@@ -175,4 +205,6 @@ def _crc_of(file: BinaryIO, start: int, length: int) -> int:
 
 
 def _damaged(path: Path, part: str) -> JointDynamicsError:
-    return JointDynamicsError(f'{path}: damaged: the checksum of {part} does not agree with its content')
+    return JointDynamicsError(
+        f'{path}: expected the checksum of {part} to agree with its content, found that it is damaged'
+    )

@@ -1,39 +1,62 @@
 """Motor signals as the drives give them, reflected to the joint side of the transmission.
 
-One drive per joint: θ = q_m / r, τ = r τ_m with the gear ratio r (negative where the motor turns the other way). Coupled drives,
-as joints 5 and 6 of a Stäubli TX40: q_m = R (θ − θ_0) and τ = T τ_m with constant matrices R and T = Rᵀ [G eq 24].
+One drive per joint: θ = q_m / r, τ = r τ_m with the gear ratio r (negative where the motor turns the other way).
+Coupled drives, as joints 5 and 6 of a Stäubli TX40: q_m = R (θ − θ_0) and τ = T τ_m with constant matrices R and T = Rᵀ
+[G eq 24].
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.recording import per_joint
+from joint_dynamics.settings import PerJoint, Settings, setting
+from joint_dynamics.settings.per_joint import per_joint
 
-Array = NDArray[np.float64]
+Array = FloatArray
+
+
+def _not_zero(ratio: PerJoint) -> str | None:
+    ratios = ratio.values() if isinstance(ratio, Mapping) else ratio if isinstance(ratio, Sequence) else (ratio,)
+    return None if all(ratios) else 'a ratio other than 0'
+
+
+def _square(matrix: Sequence[Sequence[float]]) -> str | None:
+    return None if matrix and all(len(row) == len(matrix) for row in matrix) else 'a square matrix of numbers'
 
 
 @dataclass(frozen=True)
-class MotorSide:
+class MotorSide(Settings):
     """How motor-side signals of n joints are reflected; without anything stated they are reflected already.
 
-    Attributes:
-        gear_ratio: motor angle per joint angle, one number, one per joint in the robot's order, or by joint name; not 0.
-        position_coupling: R, (n, n), motor angles = R · joint angles; instead of a gear ratio.
-        torque_coupling: T, (n, n), joint torques = T · motor torques; Rᵀ (power is kept) unless stated.
-        zero_offsets: rad, added to the reflected angle; one number, one per joint, or by joint name.
-
+    A value per joint is one number, one per joint in the robot's order, or by joint name.
     """
 
-    gear_ratio: Any = 1.0
-    position_coupling: tuple[tuple[float, ...], ...] | None = None
-    torque_coupling: tuple[tuple[float, ...], ...] | None = None
-    zero_offsets: Any = 0.0
+    SECTION = 'recording.motor_states'
+
+    gear_ratio: PerJoint = setting(
+        1.0,
+        'motor angle per joint angle; 1: reflected to the joint side already, negative: the motor turns the other way',
+        check=_not_zero,
+    )
+    position_coupling: Sequence[Sequence[float]] | None = setting(
+        None, 'R (n × n), motor angles = R · joint angles, instead of a gear ratio', none='none', check=_square
+    )
+    torque_coupling: Sequence[Sequence[float]] | None = setting(
+        None, 'T (n × n), joint torques = T · motor torques', none='Rᵀ (power is kept)', check=_square
+    )
+    zero_offsets: PerJoint = setting(0.0, 'added to the reflected motor angle', 'rad')
+
+    def check(self) -> None:
+        """Check that one thing says how angles are reflected."""
+        if self.position_coupling is not None and self.gear_ratio != 1.0:
+            raise JointDynamicsError(
+                f'{self.SECTION}: expected gear_ratio or position_coupling, found both: leave one out'
+            )
 
     @property
     def coupled(self) -> bool:
@@ -42,7 +65,9 @@ class MotorSide:
 
     def position(self, motor: Array, joint_names: Sequence[str]) -> Array:
         """Return θ, (N, n) rad, from motor angles (N, n) rad in the order of `joint_names`."""
-        return self.velocity(motor, joint_names) + per_joint(self.zero_offsets, joint_names, 'recording.motor_states.zero_offsets')
+        return self.velocity(motor, joint_names) + per_joint(
+            self.zero_offsets, joint_names, 'recording.motor_states.zero_offsets', others=True
+        )
 
     def velocity(self, motor: Array, joint_names: Sequence[str]) -> Array:
         """Return dθ/dt, (N, n) rad/s, from motor speeds (N, n) rad/s."""
@@ -58,10 +83,7 @@ class MotorSide:
         return motor * self._ratio(joint_names) if matrix is None else motor @ matrix.T
 
     def _ratio(self, joint_names: Sequence[str]) -> Array:
-        ratio = per_joint(self.gear_ratio, joint_names, 'recording.motor_states.gear_ratio')
-        if not ratio.all():
-            raise JointDynamicsError(f'recording.motor_states.gear_ratio: must not be 0, found {ratio.tolist()}')
-        return ratio
+        return per_joint(self.gear_ratio, joint_names, 'recording.motor_states.gear_ratio', others=True)
 
     def _matrix(self, name: str, joint_names: Sequence[str]) -> Array | None:
         value = getattr(self, name)
@@ -70,27 +92,8 @@ class MotorSide:
         n = len(joint_names)
         matrix = np.asarray(value, dtype=np.float64)
         if matrix.shape != (n, n) or abs(np.linalg.det(matrix / np.abs(matrix).max())) < 1e-12:
-            raise JointDynamicsError(f'recording.motor_states.{name}: must be a regular {n} x {n} matrix for the joints '
-                                     f'{", ".join(joint_names)}, found {matrix.tolist()}')
+            raise JointDynamicsError(
+                f'recording.motor_states.{name}: expected a regular {n} x {n} matrix for the joints '
+                f'{", ".join(joint_names)}, found {matrix.tolist()}'
+            )
         return matrix
-
-
-def parse_motor_side(section: Mapping[str, Any]) -> MotorSide:
-    """Return the MotorSide of the keys gear_ratio, position_coupling, torque_coupling and zero_offsets of `motor_states`."""
-    keys: dict[str, Any] = {}
-    for name in ('position_coupling', 'torque_coupling'):
-        value = section.get(name)
-        if value is not None:
-            try:
-                matrix = np.asarray(value, dtype=np.float64)
-            except (TypeError, ValueError):
-                matrix = np.empty(0)
-            if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
-                raise JointDynamicsError(f'recording.motor_states.{name}: must be a square matrix of numbers, found {value!r}')
-            keys[name] = tuple(tuple(row) for row in matrix.tolist())
-    for name in ('gear_ratio', 'zero_offsets'):
-        if section.get(name) is not None:
-            keys[name] = section[name]
-    if 'position_coupling' in keys and 'gear_ratio' in keys:
-        raise JointDynamicsError('recording.motor_states: gear_ratio or position_coupling must be given, found both')
-    return MotorSide(**keys)

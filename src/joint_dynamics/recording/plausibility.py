@@ -1,32 +1,63 @@
-"""Values that no joint has: what one flipped bit, a wrong unit or a jumping encoder makes of a recording, found by the values alone.
+"""Values that no joint has: what one flipped bit, a wrong unit or a jumping encoder makes of a recording.
 
-Nothing here replaces a checksum: a flip in the last digits of a number looks like any other number. What is looked for is far from all that
-joints do, so that no real recording is refused: orders of magnitude beyond the robot's limits (or, without limits, beyond any arm), a position
-that leaves its neighbours faster than any drive accelerates, a speed or torque that for one sample is ten times what it is otherwise.
+Found by the values alone.
+
+Nothing here replaces a checksum: a flip in the last digits of a number looks like any other number. What is looked for
+is far from all that joints do, so that no real recording is refused: orders of magnitude beyond the robot's limits (or,
+without limits, beyond any arm), a position that leaves its neighbours faster than any drive accelerates, a speed or
+torque that for one sample is ten times what it is otherwise.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot.limits import JointLimits
 
-Array = NDArray[np.float64]
-#: Beyond this no joint of any arm is: rad (m), rad/s (m/s), N·m (N), A; °C. A multi-turn joint may count a thousand turns.
-ANY_ARM = {'q': 1e4, 'theta': 1e4, 'dq': 1e3, 'dtheta': 1e3, 'tau': 1e6, 'load_torque': 1e6,
-           'current': 1e4, 'temperature': 1e3,
-           'motor_position': 1e7, 'motor_velocity': 1e5, 'motor_torque': 1e6}
-UNIT = {'q': 'rad', 'theta': 'rad', 'dq': 'rad/s', 'dtheta': 'rad/s', 'tau': 'N·m', 'load_torque': 'N·m',
-        'current': 'A', 'temperature': '°C',
-        'motor_position': 'rad', 'motor_velocity': 'rad/s', 'motor_torque': 'N·m'}
+Array = FloatArray
+#: Beyond this no joint of any arm is: rad (m), rad/s (m/s), N·m (N), A; °C. A multi-turn joint may count a thousand
+#: turns.
+ANY_ARM = {
+    'q': 1e4,
+    'theta': 1e4,
+    'dq': 1e3,
+    'dtheta': 1e3,
+    'tau': 1e6,
+    'load_torque': 1e6,
+    'current': 1e4,
+    'temperature': 1e3,
+    'motor_position': 1e7,
+    'motor_velocity': 1e5,
+    'motor_torque': 1e6,
+}
+UNIT = {
+    'q': 'rad',
+    'theta': 'rad',
+    'dq': 'rad/s',
+    'dtheta': 'rad/s',
+    'tau': 'N·m',
+    'load_torque': 'N·m',
+    'current': 'A',
+    'temperature': '°C',
+    'motor_position': 'rad',
+    'motor_velocity': 'rad/s',
+    'motor_torque': 'N·m',
+}
 POSITION, EFFORT = ('q', 'theta', 'motor_position'), ('tau', 'load_torque', 'current', 'motor_torque')
 ORDERS = 100.0
-"""Times a limit of the robot that a value may be: limits in URDFs are often placeholders, two orders of magnitude are none."""
+"""Times a limit of the robot that a value may be.
+
+Limits in URDFs are often placeholders, two orders of magnitude are none.
+"""
 ACCELERATION = 2000.0
-"""rad/s²: faster than any joint of an arm gathers speed; a position that needs more between two samples did not come from one."""
+"""rad/s²: faster than any joint of an arm gathers speed.
+
+A position that needs more between two samples did not come from one.
+"""
 RESOLUTION = 1e-3
 """rad: coarsest encoder that is told from a jump."""
 AMONG, TIMES = 0.99, 20.0
@@ -34,48 +65,71 @@ AMONG, TIMES = 0.99, 20.0
 LEVEL = 10.0
 """Times the usual magnitude of a speed or a torque that one sample alone may be off its neighbours."""
 REPEATED, NEAR = 2.5, 5
-"""Steps that a position may be off because samples were repeated, and samples on each side that tell how long a step is there."""
+"""Steps that a position may be off because samples were repeated.
+
+Samples on each side that tell how long a step is there.
+"""
 FEWEST = 20
 """Samples below which nothing can be called usual."""
 CONTRADICTION = 0.5
-"""Share of a joint's ways over a tenth of a second by which its speeds may contradict them (unit, sign or order wrong: 1 and more)."""
+"""Share of a joint's distances over a tenth of a second by which its speeds may contradict them.
+
+Unit, sign or order wrong: 1 and more.
+"""
 WINDOW, MOVES = 0.1, 0.005
-"""s, over which speeds are summed up; rad, the root mean square way over it from which a joint counts as moving."""
+"""s, over which speeds are summed up; rad, the rms distance over it from which a joint counts as moving."""
 
 
 @dataclass(frozen=True)
-class Oddity:
-    """One value that is not to be believed: column of its joint, time [s], what it is."""
+class ImplausibleValue:
+    """One implausible value: column of its joint, time [s], what it is."""
 
     column: int
     time: float
     found: str
 
 
-def bounds(quantity: str, joints: Sequence[str], robot_joints: Sequence[str] | None = None, limits: JointLimits | None = None) -> Array:
-    """Return the greatest magnitude (n,) that `quantity` of these joints may have: of any arm, or by the `limits` of `robot_joints`."""
+def bounds(
+    quantity: str, joints: Sequence[str], robot_joints: Sequence[str] | None = None, limits: JointLimits | None = None
+) -> Array:
+    """Return the greatest magnitude (n,) that `quantity` of these joints may have.
+
+    Of any arm, or by the `limits` of `robot_joints`.
+    """
     found = np.full(len(joints), ANY_ARM[quantity])
     if limits is None or robot_joints is None:
         return found
     widest = np.maximum(np.abs(limits.lower), np.abs(limits.upper))
-    stated = {'q': widest, 'theta': widest, 'dq': limits.velocity, 'dtheta': limits.velocity,
-              'tau': limits.effort, 'load_torque': limits.effort}
+    stated = {
+        'q': widest,
+        'theta': widest,
+        'dq': limits.velocity,
+        'dtheta': limits.velocity,
+        'tau': limits.effort,
+        'load_torque': limits.effort,
+    }
     if quantity in stated:
-        own = np.array([stated[quantity][robot_joints.index(name)] if name in robot_joints else np.inf for name in joints])
+        own = np.array(
+            [stated[quantity][robot_joints.index(name)] if name in robot_joints else np.inf for name in joints]
+        )
         found = np.minimum(found, np.where(own > 0, ORDERS * own, np.inf))
     return found
 
 
-def beyond(quantity: str, time: Array, values: Array, limit: Array) -> Oddity | None:
+def beyond(quantity: str, time: Array, values: Array, limit: Array) -> ImplausibleValue | None:
     """Return the first value (K, n) whose magnitude is beyond `limit` (n,), None where there is none."""
     wrong = np.abs(values) > limit
     if not wrong.any():
         return None
     row, column = (int(index) for index in np.argwhere(wrong)[0])
-    return Oddity(column, float(time[row]), f'{values[row, column]:.6g} {UNIT[quantity]}, expected at most {limit[column]:.4g} in magnitude')
+    return ImplausibleValue(
+        column,
+        float(time[row]),
+        f'{values[row, column]:.6g} {UNIT[quantity]}, expected at most {limit[column]:.4g} in magnitude',
+    )
 
 
-def jump(quantity: str, time: Array, values: Array) -> Oddity | None:
+def jump(quantity: str, time: Array, values: Array) -> ImplausibleValue | None:
     """Return the worst sample (K, n) that leaves its two neighbours as no joint does, None where there is none."""
     if len(time) < FEWEST or quantity == 'temperature':
         return None
@@ -89,8 +143,11 @@ def jump(quantity: str, time: Array, values: Array) -> Oddity | None:
     if quantity in POSITION:
         step = np.maximum(np.maximum(before, after), float(np.median(np.diff(time))))[:, None]
         scale = 1e3 if quantity == 'motor_position' else 1.0
-        # the second part: a sample that the driver lost or repeated while the joint moved; the ways around tell how fast
-        allowed = np.maximum(TIMES * usual, scale * np.maximum(0.5 * ACCELERATION * step ** 2, RESOLUTION)) + REPEATED * _way(values)
+        # the second part: a sample that the driver lost or repeated while the joint moved; the distances around tell
+        # how fast
+        allowed = np.maximum(
+            TIMES * usual, scale * np.maximum(0.5 * ACCELERATION * step**2, RESOLUTION)
+        ) + REPEATED * _distance(values)
     else:
         around = np.max([_shifted(np.abs(values), by)[1:-1] for by in (-2, -1, 1, 2)], axis=0)
         level = np.maximum(np.quantile(np.abs(values), among, axis=0), around)
@@ -99,21 +156,31 @@ def jump(quantity: str, time: Array, values: Array) -> Oddity | None:
     if not (excess > 1).any():
         return None
     row, column = (int(index) for index in np.unravel_index(int(np.argmax(excess)), excess.shape))
-    return Oddity(column, float(time[row + 1]), f'{values[row + 1, column]:.6g} {UNIT[quantity]} between {values[row, column]:.6g} and '
-                                                f'{values[row + 2, column]:.6g}, off by {off[row, column]:.3g}, expected at most '
-                                                f'{allowed[row, column]:.3g}')
+    return ImplausibleValue(
+        column,
+        float(time[row + 1]),
+        f'{values[row + 1, column]:.6g} {UNIT[quantity]} between {values[row, column]:.6g} and '
+        f'{values[row + 2, column]:.6g}, off by {off[row, column]:.3g}, expected at most '
+        f'{allowed[row, column]:.3g}',
+    )
 
 
 def contradicting(time: Array, position: Array, speed: Array) -> list[tuple[int, float]]:
-    """Return (column, share) of the joints whose speeds (N, n) rad/s do not add up to the ways of their positions (N, n) rad; uniform `time`."""
+    """Return (column, share) of the joints whose speeds do not add up to the distances of their positions.
+
+    Speeds (N, n) rad/s, positions (N, n) rad, uniform `time`.
+    """
     period = float((time[-1] - time[0]) / (len(time) - 1))
     steps = min(max(1, round(WINDOW / period)), len(time) - 1)
-    ways = position[steps:] - position[:-steps]
+    distances = position[steps:] - position[:-steps]
     summed = np.vstack([np.zeros((1, position.shape[1])), np.cumsum((speed[1:] + speed[:-1]) / 2 * period, axis=0)])
     told = summed[steps:] - summed[:-steps]
     with np.errstate(over='ignore'):
-        size, error = (np.sqrt(np.mean(array ** 2, axis=0)) for array in (ways, told - ways))
-    return [(int(column), float(error[column] / size[column])) for column in np.flatnonzero((size > MOVES) & (error > CONTRADICTION * size))]
+        size, error = (np.sqrt(np.mean(array**2, axis=0)) for array in (distances, told - distances))
+    return [
+        (int(column), float(error[column] / size[column]))
+        for column in np.flatnonzero((size > MOVES) & (error > CONTRADICTION * size))
+    ]
 
 
 def _shifted(values: Array, by: int) -> Array:
@@ -121,6 +188,9 @@ def _shifted(values: Array, by: int) -> Array:
     return values[np.clip(np.arange(len(values)) + by, 0, len(values) - 1)]
 
 
-def _way(values: Array) -> Array:
-    """Return the way (K - 2, n) from one sample to the next, from the ones NEAR before and after, which one wrong sample leaves alone."""
+def _distance(values: Array) -> Array:
+    """Return the distance (K - 2, n) from one sample to the next, from the ones NEAR before and after.
+
+    One wrong sample leaves it alone.
+    """
     return np.abs(_shifted(values, NEAR) - _shifted(values, -NEAR))[1:-1] / (2 * NEAR)

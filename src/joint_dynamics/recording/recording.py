@@ -3,146 +3,103 @@
 Whatever a robot published (which topics, in which joint order, at which rates) ends here as plain arrays, row = sample,
 column = joint, and the rest of the package sees nothing else.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.aligned_signals import AlignedSignals
+from joint_dynamics.recording.csv_file import write_csv
+from joint_dynamics.recording.files import read_file
+from joint_dynamics.recording.recording_settings import RecordingSettings
+from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.settings.per_joint import per_joint
 
-if TYPE_CHECKING:
-    from joint_dynamics.recording.settings import RecordingSettings
-    from joint_dynamics.robot.limits import JointLimits
-
-Array = NDArray[np.float64]
-#: The arrays of a recording, in the order in which they are written.
-QUANTITIES = ('q', 'dq', 'tau', 'current', 'theta', 'dtheta', 'temperature', 'load_torque')
-#: A spacing may differ from the mean by this share of it (rounding of stamps to nanoseconds, of CSV numbers to decimals).
-UNIFORM = 1e-3
+Array = FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class Recording(AlignedSignals):
     """Aligned signals of one run of a robot with n joints, N samples on a uniform grid.
 
     An array is None when the quantity was not measured; an array that is there is finite and covers every joint.
 
-    Attributes:
-        joint_names: the n joints, the order of all columns.
-        time: (N,) s, from the start of the recording (or of the window), uniform.
-        q: (N, n) link-side position, rad (m for a prismatic joint).
-        dq: (N, n) link-side speed, rad/s.
-        tau: (N, n) motor torque on the joint side of the transmission, N·m.
-        current: (N, n) torque-producing motor current, A.
-        theta: (N, n) motor-side position, reflected to the joint side (divided by the gear ratio), rad.
-        dtheta: (N, n) motor-side speed, reflected, rad/s.
-        temperature: (N, n) joint temperature, °C.
-        load_torque: (N, n) known torque through the transmission, N·m.
-        name: where it comes from, for tables and messages.
-        notes: what was done to the data on the way in (resampling, gaps bridged, alignment error, joints that never move).
+    Attributes
+    ----------
+    joint_names
+        the n joints, the order of all columns.
+    time
+        (N,) s, from the start of the recording (or of the window), uniform.
+    q
+        (N, n) link-side position, rad (m for a prismatic joint).
+    dq
+        (N, n) link-side speed, rad/s.
+    tau
+        (N, n) motor torque on the joint side of the transmission, N·m.
+    current
+        (N, n) torque-producing motor current, A.
+    theta
+        (N, n) motor-side position, reflected to the joint side (divided by the gear ratio), rad.
+    dtheta
+        (N, n) motor-side speed, reflected, rad/s.
+    temperature
+        (N, n) joint temperature, °C.
+    load_torque
+        (N, n) known torque through the transmission, N·m.
+    name
+        where it comes from, for tables and messages.
+    notes
+        what was done to the data on the way in (resampling, gaps bridged, alignment error, joints that never move).
 
     Raises JointDynamicsError when a shape does not fit, a value is not finite, or time is not uniform and increasing.
     """
 
-    joint_names: tuple[str, ...]
-    time: Array
-    q: Array
-    dq: Array | None = None
-    tau: Array | None = None
-    current: Array | None = None
-    theta: Array | None = None
-    dtheta: Array | None = None
-    temperature: Array | None = None
-    load_torque: Array | None = None
-    name: str = 'recording'
-    notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        names = tuple(self.joint_names)
-        object.__setattr__(self, 'joint_names', names)
-        object.__setattr__(self, 'notes', tuple(self.notes))
-        if not names or len(set(names)) != len(names):
-            raise JointDynamicsError(f'{self.name}: joint names must be there and differ from each other, found {list(names)}')
-        time = np.asarray(self.time, dtype=np.float64)
-        if time.ndim != 1 or time.size < 2:
-            raise JointDynamicsError(f'{self.name}: time must be one row of at least 2 samples, found shape {time.shape}')
-        check_uniform(time, self.name)
-        object.__setattr__(self, 'time', time)
-        for quantity in QUANTITIES:
-            value = getattr(self, quantity)
-            if value is None:
-                if quantity == 'q':
-                    raise JointDynamicsError(f'{self.name}: q must be there, found None')
-                continue
-            array = np.asarray(value, dtype=np.float64)
-            if array.shape != (time.size, len(names)):
-                raise JointDynamicsError(f'{self.name}: {quantity} must be (samples, joints) = ({time.size}, {len(names)}), '
-                                         f'found {array.shape}')
-            if not np.isfinite(array).all():
-                row, column = np.argwhere(~np.isfinite(array))[0]
-                raise JointDynamicsError(f'{self.name}: {quantity} of {names[column]} must be finite, found {array[row, column]} '
-                                         f'at {time[row]:.6g} s')
-            object.__setattr__(self, quantity, array)
-
     @staticmethod
-    def load(spec: str | Path, settings: RecordingSettings | Mapping[str, Any] | None = None,
-             joint_names: Sequence[str] | None = None, limits: JointLimits | None = None) -> Recording:
-        """Read a rosbag2 folder, an .mcap, .db3 or CSV file, optionally a window `PATH@t0:t1`: `load_recording` by its short name."""
-        from joint_dynamics.recording.load import load_recording
-        return load_recording(spec, settings, joint_names, limits)
+    def load(
+        spec: str | Path,
+        settings: RecordingSettings | Mapping[str, Any] | None = None,
+        joint_names: Sequence[str] | None = None,
+        limits: JointLimits | None = None,
+    ) -> Recording:
+        """Read a rosbag2 folder, an .mcap, .db3 or CSV file, optionally a window `PATH@t0:t1`.
+
+        `load_recording` by its short name.
+        """
+        return read_file(Recording, spec, settings, joint_names, limits)
 
     def __repr__(self) -> str:
-        return (f'<Recording {self.name}: {self.n} joints, {self.samples} samples at {self.rate:.6g} Hz ({self.duration:.6g} s): '
-                f'{", ".join(self.quantities)}>')
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return len(self.joint_names)
-
-    @property
-    def samples(self) -> int:
-        """Number of samples N."""
-        return int(self.time.size)
-
-    @property
-    def period(self) -> float:
-        """Time between two samples, s."""
-        return float((self.time[-1] - self.time[0]) / (self.time.size - 1))
-
-    @property
-    def rate(self) -> float:
-        """Samples per second, Hz."""
-        return 1.0 / self.period
-
-    @property
-    def duration(self) -> float:
-        """Time from the first to the last sample, s."""
-        return float(self.time[-1] - self.time[0])
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """Names of the arrays that are there, `q` among them."""
-        return tuple(name for name in QUANTITIES if getattr(self, name) is not None)
+        return (
+            f'<Recording {self.name}: {self.n} joints, {self.samples} samples at {self.rate:.6g} Hz'
+            f' ({self.duration:.6g} s): {", ".join(self.quantities)}>'
+        )
 
     def window(self, t0: float | None = None, t1: float | None = None) -> Recording:
         """Return the samples with t0 <= time < t1 (s), time counted from t0's sample on; an open end is None.
 
         The end is left out, so that windows that adjoin (0:3 and 3:4.5) share no sample. Arrays are views.
-        Raises JointDynamicsError when the window is empty, reversed or starts after the end.
+
+        Raises
+        ------
+        JointDynamicsError
+            When the window is empty, reversed or starts after the end.
         """
         start = self.time[0] if t0 is None else float(t0)
         end = np.inf if t1 is None else float(t1)
         slack = 1e-6 * self.period
         first, last = np.searchsorted(self.time, [start - slack, end - slack])
         if not end > start or last - first < 2:
-            raise JointDynamicsError(f'{self.name}: window {_number(t0)}:{_number(t1)} s must hold at least 2 samples of the '
-                                     f'recording, which goes from {self.time[0]:.6g} to {self.time[-1]:.6g} s')
+            raise JointDynamicsError(
+                f'{self.name}: window {_number(t0)}:{_number(t1)} s: expected at least 2 samples of the '
+                f'recording, found that it goes from {self.time[0]:.6g} to {self.time[-1]:.6g} s'
+            )
         notes = self.notes
         if np.isfinite(end) and end > self.time[-1] + 1.5 * self.period:
             notes += (f'the window was to end at {end:.6g} s, the recording ends at {self.time[-1]:.6g} s',)
@@ -157,61 +114,43 @@ class Recording:
             return self
         missing = [name for name in joint_names if name not in self.joint_names]
         if missing:
-            raise JointDynamicsError(f'{self.name}: no joint {", ".join(missing)}; the recording has {", ".join(self.joint_names)}')
+            raise JointDynamicsError(
+                f'{self.name}: expected joints of {", ".join(self.joint_names)}, found {", ".join(missing)}'
+            )
         columns = [self.joint_names.index(name) for name in joint_names]
         arrays: dict[str, Any] = {name: getattr(self, name)[:, columns] for name in self.quantities}
         return replace(self, joint_names=tuple(joint_names), **arrays)
 
     def torque(self, drive_gains: Mapping[str, float] | ArrayLike | None = None) -> Array:
-        """Return the motor torque on the joint side, (N, n) N·m: K_τ i with drive gains [M2 eq 2.24], else tau as measured.
+        """Return the motor torque on the joint side, (N, n) N·m.
 
-        `drive_gains` K_τ in N·m of joint torque per ampere, (n,) or by joint name, apply to a recording with `current`; without
-        them (or without current) the measured `tau` is returned.
-        Raises JointDynamicsError when there is neither a torque nor a current with its gains.
+        K_τ i with drive gains [M2 eq 2.24], else tau as measured.
+
+        `drive_gains` K_τ in N·m of joint torque per ampere, (n,) or by joint name, apply to a recording with `current`;
+        without them (or without current) the measured `tau` is returned.
+
+        Raises
+        ------
+        JointDynamicsError
+            When there is neither a torque nor a current with its gains.
         """
         if self.current is not None and drive_gains is not None:
-            return self.current * per_joint(drive_gains, self.joint_names, f'{self.name}: drive gain')
+            return self.current * per_joint(drive_gains, self.joint_names, f'{self.name}: drive gain', others=True)
         if self.tau is not None:
             return self.tau
         if self.current is not None:
-            raise JointDynamicsError(f'{self.name}: holds motor currents in A but no torque: drive gains (N·m/A) are needed for '
-                                     f'{", ".join(self.joint_names)}')
-        raise JointDynamicsError(f'{self.name}: holds neither torque nor current, only {", ".join(self.quantities)}')
+            raise JointDynamicsError(
+                f'{self.name}: expected torque, found motor currents in A: give drive gains (N·m/A) for '
+                f'{", ".join(self.joint_names)}'
+            )
+        raise JointDynamicsError(f'{self.name}: expected torque or current, found only {", ".join(self.quantities)}')
 
     def save_csv(self, path: str | Path) -> None:
-        """Write a CSV file that `load` reads back bit for bit: time, q<k>, dq<k>, tau<k>, cur<k>, theta<k>, …, k = 1…n."""
-        from joint_dynamics.recording.csv_file import write_csv
+        """Write a CSV file that `load` reads back bit for bit.
+
+        Time, q<k>, dq<k>, tau<k>, cur<k>, theta<k>, …, k = 1…n.
+        """
         write_csv(self, Path(path))
-
-
-def check_uniform(time: Array, name: str) -> None:
-    """Raise JointDynamicsError unless `time` (N,) s is finite, increasing and evenly spaced."""
-    if not np.isfinite(time).all():
-        raise JointDynamicsError(f'{name}: time must be finite, found {time[~np.isfinite(time)][0]}')
-    steps = np.diff(time)
-    mean = (time[-1] - time[0]) / steps.size
-    worst = int(np.argmax(np.abs(steps - mean)))
-    if not mean > 0 or abs(steps[worst] - mean) > UNIFORM * mean + 4 * np.spacing(np.abs(time).max()):
-        raise JointDynamicsError(f'{name}: time must be uniform and increasing (mean step {mean:.6g} s), found a step of '
-                                 f'{steps[worst]:.6g} s at {time[worst]:.6g} s')
-
-
-def per_joint(values: Mapping[str, float] | ArrayLike, joint_names: Sequence[str], what: str) -> Array:
-    """Return (n,) finite values from a mapping by joint name or a sequence in joint order; a number counts for all joints."""
-    if isinstance(values, Mapping):
-        missing = [name for name in joint_names if name not in values]
-        if missing:
-            raise JointDynamicsError(f'{what}: missing for {", ".join(missing)}; given for {", ".join(values) or "none"}')
-        values = [values[name] for name in joint_names]
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise JointDynamicsError(f'{what}: must be numbers, found {values!r}') from None
-    if array.ndim == 0:
-        array = np.full(len(joint_names), float(array))
-    if array.shape != (len(joint_names),) or not np.isfinite(array).all():
-        raise JointDynamicsError(f'{what}: must be one finite number for each of {", ".join(joint_names)}, found {array.tolist()}')
-    return array
 
 
 def _number(value: float | None) -> str:

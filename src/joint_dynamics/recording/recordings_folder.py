@@ -1,4 +1,8 @@
-"""A folder of recordings, recording_1, recording_2, …: none is overwritten, those cut short are ended, those refused say why."""
+"""A folder of recordings, recording_1, recording_2, ….
+
+None is overwritten, those cut short are ended, those refused say why.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -17,14 +21,21 @@ _NAME = re.compile(r'recording_([0-9]{1,9})(?:\..*)?')
 
 
 def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
-    """Begin a recording under the first number that is above `after` and all there are, also of files; return the number and its writer.
+    """Begin a recording under the first number that is above `after` and all there are, also of files.
 
-    Raises JointDynamicsError where the folder cannot be written.
+    Return the number and its writer.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the folder cannot be written.
     """
     folder = Path(folder).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        number = max([after, *(int(match[1]) for item in folder.iterdir() if (match := _NAME.fullmatch(item.name)))]) + 1
+        number = (
+            max([after, *(int(match[1]) for item in folder.iterdir() if (match := _NAME.fullmatch(item.name)))]) + 1
+        )
         while True:
             path = folder / f'recording_{number}'
             # whoever makes it has the number: another node may record here, too
@@ -40,13 +51,18 @@ def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
             shutil.rmtree(path, ignore_errors=True)
             raise
     except OSError as error:
-        raise JointDynamicsError(f'output folder {folder}: expected a folder that can be written, found: {error.strerror or error}') from None
+        raise JointDynamicsError(
+            f'output folder {folder}: expected a folder that can be written, found: {error.strerror or error}'
+        ) from None
 
 
 def end_unfinished(folder: str | Path) -> list[str]:
-    """Give all our recordings in a folder that nobody writes any more, and that were never ended, an index and metadata.yaml.
+    """Give all our recordings in a folder that nobody writes any more.
 
-    What was read up to the last whole chunk is written anew, then takes the place of the old file. Return a line for each, also where it could
+    That were never ended, an index and metadata.yaml.
+
+    What was read up to the last whole chunk is written anew, then takes the place of the old file. Return a line for
+    each, also where it could
     not be done: that one stays as it is.
     """
     lines = []
@@ -56,12 +72,17 @@ def end_unfinished(folder: str | Path) -> list[str]:
                 if (count := _end(path)) is not None:
                     lines.append(f'{path} was never ended: {count} messages kept')
             except (JointDynamicsError, OSError) as error:
-                lines.append(f'{path} was never ended, and that could not be made up for: {" ".join(str(error).split())}')
+                lines.append(
+                    f'{path} was never ended, and that could not be made up for: {" ".join(str(error).split())}'
+                )
     return lines
 
 
 def refuse_recording(path: str | Path, reason: str) -> None:
-    """Write into a recording's metadata.yaml (`custom_data`) why it was refused; raise JointDynamicsError where that fails."""
+    """Write into a recording's metadata.yaml (`custom_data`) why it was refused.
+
+    Raise JointDynamicsError where that fails.
+    """
     path = Path(path)
     metadata = parse_yaml(read_text(path / 'metadata.yaml', str(path)), f'{path}: metadata.yaml')
     information = metadata['rosbag2_bagfile_information']
@@ -69,11 +90,16 @@ def refuse_recording(path: str | Path, reason: str) -> None:
     try:
         write_metadata(path, metadata)
     except OSError as error:
-        raise JointDynamicsError(f'{path}: expected a recording that can be written, found: {error.strerror or error}') from None
+        raise JointDynamicsError(
+            f'{path}: expected a recording that can be written, found: {error.strerror or error}'
+        ) from None
 
 
 def _end(path: Path) -> int | None:
-    """Write a recording anew and end it; return its number of messages, or None where it is none, ended, or being written."""
+    """Write a recording anew and end it.
+
+    Return its number of messages, or None where it is none, ended, or being written.
+    """
     file = unfinished_file(path) if path.is_dir() else None
     # `ros2 bag record` locks nothing: what it writes here may be going on
     if file is None or library_of(file) != LIBRARY:

@@ -1,8 +1,9 @@
 """Samples of one quantity from one source as they come, kept compactly until they are aligned.
 
-Messages may name their joints in any order, and several publishers with some of the joints each may share a topic. What names
-the same joints belongs together and is one table with one row of values per stamp.
+Messages may name their joints in any order, and several publishers with some of the joints each may share a topic. What
+names the same joints belongs together and is one table with one row of values per stamp.
 """
+
 from __future__ import annotations
 
 from array import array
@@ -11,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 
 
@@ -23,8 +24,8 @@ class Table:
     source: str
     quantity: str
     names: tuple[str, ...]
-    stamps: NDArray[np.int64]
-    values: NDArray[np.float64]
+    stamps: IntArray
+    values: FloatArray
     duplicates: int = 0
 
 
@@ -58,8 +59,10 @@ class Stream:
         key = tuple(names)
         rows, order = self._orders.get(key) or self._new_order(key)
         if len(values) != len(key):
-            raise JointDynamicsError(f'{self.source}: expected {len(key)} values of {self.quantity} for {", ".join(key)}, '
-                                     f'found {len(values)}')
+            raise JointDynamicsError(
+                f'{self.source}: expected {len(key)} values of {self.quantity} for {", ".join(key)}, '
+                f'found {len(values)}'
+            )
         if order is not None:
             values = [values[index] for index in order]
         rows.stamps.append(stamp)
@@ -68,17 +71,22 @@ class Stream:
         else:
             rows.values.extend(values)
 
-    def extend(self, stamps: NDArray[np.int64], names: Sequence[str], values: NDArray[np.float64]) -> None:
+    def extend(self, stamps: IntArray, names: Sequence[str], values: FloatArray) -> None:
         """Append a block of values (K, len(names)) at `stamps` (K,) ns."""
         key = tuple(names)
         rows, order = self._orders.get(key) or self._new_order(key)
         rows.stamps.frombytes(np.ascontiguousarray(stamps, dtype=np.int64).tobytes())
-        rows.values.frombytes(np.ascontiguousarray(values if order is None else values[:, order], dtype=np.float64).tobytes())
+        rows.values.frombytes(
+            np.ascontiguousarray(values if order is None else values[:, order], dtype=np.float64).tobytes()
+        )
 
     def tables(self) -> Iterator[Table]:
         """Yield one table per set of joints, stamps that occur more than once reduced to their last sample.
 
-        Raises JointDynamicsError when time goes backwards.
+        Raises
+        ------
+        JointDynamicsError
+            When time goes backwards.
         """
         for rows in self._rows.values():
             stamps = np.array(rows.stamps, dtype=np.int64)
@@ -86,23 +94,26 @@ class Stream:
             if (steps < 0).any():
                 at = int(np.argmax(steps < 0))
                 raise JointDynamicsError(
-                    f'{self.source}: time goes backwards by {-steps[at] * 1e-9:.6g} s at {(stamps[at] - stamps[0]) * 1e-9:.6g} s '
-                    f'(message {at + 2} of {stamps.size} with {self.quantity})')
+                    f'{self.source}: expected stamps that go on, found time going back by {-steps[at] * 1e-9:.6g} s at'
+                    f' {(stamps[at] - stamps[0]) * 1e-9:.6g} s (message {at + 2} of {stamps.size} with {self.quantity})'
+                )
             # The view of the buffer must not outlive this loop: an array that is looked at cannot grow.
             values = np.array(rows.values, dtype=np.float64).reshape(stamps.size, len(rows.names))
             last = np.append(steps > 0, True) if stamps.size else np.zeros(0, dtype=bool)
             duplicates = int(stamps.size - last.sum())
             if duplicates:
                 if last.sum() < 2 < stamps.size:
-                    raise JointDynamicsError(f'{self.source}: all {stamps.size} messages have the same stamp, '
-                                             f'{stamps[0] * 1e-9:.9g} s; recording.stamps: received takes the time of reception')
+                    raise JointDynamicsError(
+                        f'{self.source}: expected stamps that go on, found the same one in all {stamps.size} messages, '
+                        f'{stamps[0] * 1e-9:.9g} s; recording.stamps: received takes the time of reception'
+                    )
                 stamps, values = stamps[last], values[last]
             yield Table(self.source, self.quantity, rows.names, stamps, values, duplicates)
 
     def _new_order(self, key: tuple[str, ...]) -> tuple[_Rows, list[int] | None]:
         names = tuple(self._rename.get(name, name) for name in key)
         if len(set(names)) != len(names):
-            raise JointDynamicsError(f'{self.source}: a message must name each joint once, found {", ".join(names)}')
+            raise JointDynamicsError(f'{self.source}: expected each joint once in a message, found {", ".join(names)}')
         rows = self._rows.setdefault(frozenset(names), _Rows(names))
         order = None if rows.names == names else [names.index(name) for name in rows.names]
         self._orders[key] = rows, order

@@ -1,4 +1,8 @@
-"""Recordings that were never ended (the process killed, the disk full): read up to their last whole chunk, without an index."""
+"""Recordings that were never ended (the process killed, the disk full).
+
+Read up to their last whole chunk, without an index.
+"""
+
 from __future__ import annotations
 
 import os
@@ -15,7 +19,10 @@ _LONGEST_HEADER = 1000
 
 
 class StoredMessage(NamedTuple):
-    """One message of an MCAP file: topic, type, encoding and text of its definition, time of reception in ns, CDR bytes."""
+    """One message of an MCAP file.
+
+    Topic, type, encoding and text of its definition, time of reception in ns, CDR bytes.
+    """
 
     topic: str
     kind: str
@@ -25,7 +32,10 @@ class StoredMessage(NamedTuple):
 
 
 def unfinished_file(path: Path) -> Path | None:
-    """Return the MCAP file of a recording that was never ended: a folder without metadata.yaml, or a file alone without an end; else None."""
+    """Return the MCAP file of a recording that was never ended.
+
+    A folder without metadata.yaml, or a file alone without an end; else None.
+    """
     if path.is_dir():
         files = [item for item in path.iterdir() if item.suffix == '.mcap' and not item.name.startswith('.')]
         return files[0] if len(files) == 1 and files[0].is_file() and not (path / 'metadata.yaml').is_file() else None
@@ -39,9 +49,14 @@ def unfinished_file(path: Path) -> Path | None:
 
 
 def stored_messages(path: Path) -> Iterator[StoredMessage]:
-    """Yield the messages of an MCAP file in the order they were written, up to the end or the last record that is whole.
+    """Yield the messages of an MCAP file in the order they were written.
 
-    Raises JointDynamicsError for what is no MCAP file, and where a chunk that is whole does not agree with its checksum or cannot be read.
+    Up to the end or the last record that is whole.
+
+    Raises
+    ------
+    JointDynamicsError
+        For what is no MCAP file, and where a chunk that is whole does not agree with its checksum or cannot be read.
     """
     # Imported here: half of the start-up time of the command line otherwise.
     from mcap.data_stream import ReadDataStream
@@ -64,7 +79,10 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
             records = parts(kind, content)
         # mcap and the decompressors have no common class for what damaged content makes them raise.
         except Exception as error:
-            raise JointDynamicsError(f'{path}: cannot be read (damaged): {" ".join(str(error).split()) or type(error).__name__}') from error
+            raise JointDynamicsError(
+                f'{path}: expected an MCAP file, found a damaged one: '
+                f'{" ".join(str(error).split()) or type(error).__name__}'
+            ) from error
         for record in records:
             if isinstance(record, Schema):
                 schemas[record.id] = record
@@ -74,7 +92,9 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
                 channel = channels.get(record.channel_id)
                 schema = None if channel is None else schemas.get(channel.schema_id)
                 if channel is None or schema is None:
-                    raise JointDynamicsError(f'{path}: cannot be read (damaged): a message of a topic that was not declared')
+                    raise JointDynamicsError(
+                        f'{path}: expected topics that are declared, found a message of another: damaged'
+                    )
                 text = schema.data.decode(errors='replace')
                 yield StoredMessage(channel.topic, schema.name, (schema.encoding, text), record.log_time, record.data)
 
@@ -86,7 +106,7 @@ def library_of(path: Path) -> str:
 
     with path.open('rb') as file:
         start = file.read(len(MAGIC) + PREFIX.size)
-        if len(start) < len(MAGIC) + PREFIX.size or start[:len(MAGIC)] != MAGIC or start[len(MAGIC)] != HEADER:
+        if len(start) < len(MAGIC) + PREFIX.size or start[: len(MAGIC)] != MAGIC or start[len(MAGIC)] != HEADER:
             return ''
         try:
             return Header.read(ReadDataStream(BytesIO(file.read(_LONGEST_HEADER)))).library
@@ -115,7 +135,7 @@ def _whole_records(path: Path) -> Iterator[tuple[int, bytes]]:
     size = path.stat().st_size
     with path.open('rb') as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise JointDynamicsError(f'{path}: cannot be read (not an MCAP file): other magic bytes at its start')
+            raise JointDynamicsError(f'{path}: expected an MCAP file, found other magic bytes at its start')
         while len(prefix := file.read(PREFIX.size)) == PREFIX.size:
             kind, length = PREFIX.unpack(prefix)
             if kind == FOOTER or file.tell() + length > size:

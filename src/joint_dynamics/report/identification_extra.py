@@ -1,4 +1,8 @@
-"""Further sections of an identification's report: what held-out data chose, drive gains, payload, loops, residual checks, leverage."""
+"""Further sections of an identification's report.
+
+What held-out data chose, drive gains, payload, loops, residual checks, leverage.
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.identification import IdentificationResult
-from joint_dynamics.identification.reliability.diagnostics import AUTOCORRELATION, autocorrelation, moving_parts
+from joint_dynamics.identification.reliability.diagnostics import AUTOCORRELATION, autocorrelation, moving_rows
 from joint_dynamics.report.html import Report
 
 POINTS = 4000
@@ -15,8 +19,15 @@ POINTS = 4000
 def add_sections(report: Report, result: IdentificationResult) -> None:
     """Add a section for everything the result has beside the plain solution."""
     extras = result.extras
-    for key, add in (('selection', _selection), ('drive_gains', _drive_gains), ('payload', _payload), ('irls', _loops), ('i_irls', _loops),
-                     ('essential', _essential), ('physical', _physical)):
+    for key, add in (
+        ('selection', _selection),
+        ('drive_gains', _drive_gains),
+        ('payload', _payload),
+        ('irls', _loops),
+        ('i_irls', _loops),
+        ('essential', _essential),
+        ('physical', _physical),
+    ):
         if key in extras:
             add(report, extras[key])
     if 'diagnostics' in extras:
@@ -26,30 +37,64 @@ def add_sections(report: Report, result: IdentificationResult) -> None:
 def _selection(report: Report, entry: dict[str, Any]) -> None:
     report.add_section('Further terms, chosen by held-out data')
     before, after = entry['held_out_loss']['without'], entry['held_out_loss']['with']
-    report.add_text('Blocks of the training data were left out in turn and predicted, validation recordings not looked at. Loss per held-out '
-                    f'row (1: as large as the residual of training): {before:.3g} with Coulomb and viscous friction alone, {after:.3g} with the '
-                    'terms chosen.')
-    rows = [[step['term'], step['gain_percent'], step['standard_errors'], step['ridge'], 'chosen'] for step in entry['chosen']]
-    rows += [[step['term'], step['gain_percent'], step['standard_errors'], step['ridge'], 'left out'] for step in entry['left_out']]
-    report.add_table(['term', 'held-out loss falls by %', 'in standard errors', 'ridge', ''], rows,
-                     'In the order of choice; each gain is on top of the terms above it. A term is left out below 2 standard errors or 3 %')
+    report.add_text(
+        'Blocks of the training data were left out in turn and predicted, validation recordings not looked at. Loss'
+        f' per held-out row (1: as large as the residual of training): {before:.3g} with Coulomb and viscous friction'
+        f' alone, {after:.3g} with the terms chosen.'
+    )
+    rows = [
+        [step['term'], step['gain_percent'], step['standard_errors'], step['ridge'], 'chosen']
+        for step in entry['chosen']
+    ]
+    rows += [
+        [step['term'], step['gain_percent'], step['standard_errors'], step['ridge'], 'left out']
+        for step in entry['left_out']
+    ]
+    report.add_table(
+        ['term', 'held-out loss falls by %', 'in standard errors', 'ridge', ''],
+        rows,
+        'In the order of choice; each gain is on top of the terms above it. A term is left out below 2 standard errors'
+        ' or 3 %',
+    )
 
 
 def _drive_gains(report: Report, entry: dict[str, Any]) -> None:
     report.add_section('Drive gains')
-    rows = [[name, gain['value'], gain['std'], gain['prior'], gain['change_percent'], gain.get('mixed'), gain.get('tls'), gain.get('wls')]
-            for name, gain in entry.items()]
-    report.add_table(['joint', 'gain', 'std', 'a priori', 'change %', 'mixed LS-TLS', 'TLS as published', 'WLS'], rows,
-                     'N·m of joint torque per ampere. WLS is biased towards zero by the noise of the currents')
+    rows = [
+        [
+            name,
+            gain['value'],
+            gain['std'],
+            gain['prior'],
+            gain['change_percent'],
+            gain.get('mixed'),
+            gain.get('tls'),
+            gain.get('wls'),
+        ]
+        for name, gain in entry.items()
+    ]
+    report.add_table(
+        ['joint', 'gain', 'std', 'a priori', 'change %', 'mixed LS-TLS', 'TLS as published', 'WLS'],
+        rows,
+        'N·m of joint torque per ampere. WLS is biased towards zero by the noise of the currents',
+    )
 
 
 def _payload(report: Report, entry: dict[str, Any]) -> None:
     report.add_section('Payload')
     parameters = {name: value for name, value in entry.items() if isinstance(value, dict)}
-    rows = [[name, value['value'], value['std'], 'known' if value['known'] else 'identified'] for name, value in parameters.items()]
-    report.add_table(['parameter', 'value', 'std', ''], rows, "In the last joint's frame, inertia about its origin; kg·m², kg·m, kg")
+    rows = [
+        [name, value['value'], value['std'], 'known' if value['known'] else 'identified']
+        for name, value in parameters.items()
+    ]
+    report.add_table(
+        ['parameter', 'value', 'std', ''], rows, "In the last joint's frame, inertia about its origin; kg·m², kg·m, kg"
+    )
     if entry.get('moved_to_a_body'):
-        report.add_text('The estimate was no body (inertia that does not go with mass and centre): this is the nearest one, by the deviations.')
+        report.add_text(
+            'The estimate was no body (inertia that does not go with mass and centre): this is the nearest one, by the'
+            ' deviations.'
+        )
     if 'center_of_mass' in entry:
         report.add_text('Centre of mass: ' + ', '.join(f'{value:.4g}' for value in entry['center_of_mass']) + ' m')
 
@@ -59,7 +104,9 @@ def _loops(report: Report, entry: dict[str, Any]) -> None:
     for name, loops in entry.items():
         if isinstance(loops, list) and loops and isinstance(loops[0], dict):
             headers = [key for key, value in loops[0].items() if not isinstance(value, (list, dict))]
-            report.add_table(['pass', *headers], [[k + 1, *(step.get(key) for key in headers)] for k, step in enumerate(loops)], name)
+            report.add_table(
+                ['pass', *headers], [[k + 1, *(step.get(key) for key in headers)] for k, step in enumerate(loops)], name
+            )
         elif isinstance(loops, (int, float, str)):
             report.add_text(f'{name}: {loops}')
 
@@ -67,15 +114,32 @@ def _loops(report: Report, entry: dict[str, Any]) -> None:
 def _essential(report: Report, entry: dict[str, Any]) -> None:
     report.add_section('Essential parameters')
     report.add_text(f'{entry["count"]} parameters are left: {", ".join(entry["parameters"])}')
-    report.add_table(['dropped', 'std %', 'F', 'largest std % / smallest', 'residual % after', 'price %'],
-                     [[step[key] for key in ('dropped', 'relative_std_percent', 'f_statistic', 'ratio', 'residual_percent', 'price_percent')]
-                      for step in entry['steps']], f'Residual of the weighted system before: {entry["residual_percent_before"]:.4g} %')
+    report.add_table(
+        ['dropped', 'std %', 'F', 'largest std % / smallest', 'residual % after', 'price %'],
+        [
+            [
+                step[key]
+                for key in (
+                    'dropped',
+                    'relative_std_percent',
+                    'f_statistic',
+                    'ratio',
+                    'residual_percent',
+                    'price_percent',
+                )
+            ]
+            for step in entry['steps']
+        ],
+        f'Residual of the weighted system before: {entry["residual_percent_before"]:.4g} %',
+    )
 
 
 def _physical(report: Report, entry: dict[str, Any]) -> None:
     report.add_section('Physical consistency')
-    report.add_text('Every link is a body of positive density, friction and rotor inertia are not negative. '
-                    + ' '.join(f'{name}: {value:.4g}.' for name, value in entry.items() if isinstance(value, float)))
+    report.add_text(
+        'Every link is a body of positive density, friction and rotor inertia are not negative. '
+        + ' '.join(f'{name}: {value:.4g}.' for name, value in entry.items() if isinstance(value, float))
+    )
 
 
 def _diagnostics(report: Report, result: IdentificationResult) -> None:
@@ -84,25 +148,46 @@ def _diagnostics(report: Report, result: IdentificationResult) -> None:
     keys = ('trend', 'largest_autocorrelation', 'spread', 'skewness', 'excess_kurtosis')
     rows = []
     for name, checks in entry['residuals'].items():
-        verdicts = [key.replace('_', ' ') for key in ('linear', 'independent', 'constant_variance', 'normal') if key in checks and not checks[key]]
-        rows.append([name, checks['samples'], *(checks.get(key) for key in keys), 'not ' + ', not '.join(verdicts) if verdicts else 'as assumed'])
-    report.add_table(['joint', 'samples', 'trend', 'autocorrelation', 'spread', 'skewness', 'excess kurtosis', 'verdict'], rows,
-                     'Training samples in motion. trend, spread: rank correlation of residual and of its size with the fitted torque. '
-                     'What is not as assumed is not wrong: the deviations above allow for correlation; it says where a better model would find '
-                     'something')
-    report.add_figure(_residual_figure(result), 'Residual against fitted torque, autocorrelation (dashed: ±0.15), quantiles against the normal law')
+        verdicts = [
+            key.replace('_', ' ')
+            for key in ('linear', 'independent', 'constant_variance', 'normal')
+            if key in checks and not checks[key]
+        ]
+        rows.append(
+            [
+                name,
+                checks['samples'],
+                *(checks.get(key) for key in keys),
+                'not ' + ', not '.join(verdicts) if verdicts else 'as assumed',
+            ]
+        )
+    report.add_table(
+        ['joint', 'samples', 'trend', 'autocorrelation', 'spread', 'skewness', 'excess kurtosis', 'verdict'],
+        rows,
+        'Training samples in motion. trend, spread: rank correlation of residual and of its size with the fitted'
+        ' torque. What is not as assumed is not wrong: the deviations above allow for correlation; it says where a'
+        ' better model would find something',
+    )
+    report.add_figure(
+        _residual_figure(result),
+        'Residual against fitted torque, autocorrelation (dashed: ±0.15), quantiles against the normal law',
+    )
     report.add_section('Leverage of the recordings')
-    report.add_table(['recording', 'parameters it decides'], [[name, share] for name, share in entry['leverage'].items()],
-                     f'Of {len(result.names)} parameters; a recording with a large share is the only one to show something')
+    report.add_table(
+        ['recording', 'parameters it decides'],
+        [[name, share] for name, share in entry['leverage'].items()],
+        f'Of {len(result.names)} parameters; a recording with a large share is the only one to show something',
+    )
 
 
 def _residual_figure(result: IdentificationResult) -> Any:
     from matplotlib import pyplot
     from scipy import stats
+
     names = result.problem.model.joint_names
     figure, axes = pyplot.subplots(len(names), 3, figsize=(11, 1.7 * len(names) + 0.6), squeeze=False)
     for j, name in enumerate(names):
-        fitted, residual = moving_parts(result.training, j)
+        fitted, residual = moving_rows(result.training, j)
         axes[j, 0].set_ylabel(f'{name}\nN·m', fontsize=8)
         if len(residual) < 20 or np.ptp(residual) == 0:
             continue

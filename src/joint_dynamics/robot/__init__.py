@@ -1,4 +1,5 @@
 """The arm as rigid bodies: model from URDF or MDH, regressor, base parameters, mounting, coupled drives."""
+
 from joint_dynamics.robot.base_parameters import BaseParameters
 from joint_dynamics.robot.coupling import DriveCoupling
 from joint_dynamics.robot.gautier_khalil import closed_form_base_parameters
@@ -10,6 +11,19 @@ from joint_dynamics.robot.rigid_body import RigidBody
 from joint_dynamics.robot.standard_parameters import INERTIAL, JOINT, PER_JOINT, StandardParameters
 
 __all__ = [
-    'GRAVITY', 'INERTIAL', 'JOINT', 'PER_JOINT', 'BaseParameters', 'DriveCoupling', 'JointLimits', 'MdhTable', 'RigidBody', 'RobotModel',
-    'StandardParameters', 'closed_form_base_parameters', 'gravity_in_base', 'load_mdh', 'mounting_rotation',
+    'GRAVITY',
+    'INERTIAL',
+    'JOINT',
+    'PER_JOINT',
+    'BaseParameters',
+    'DriveCoupling',
+    'JointLimits',
+    'MdhTable',
+    'RigidBody',
+    'RobotModel',
+    'StandardParameters',
+    'closed_form_base_parameters',
+    'gravity_in_base',
+    'load_mdh',
+    'mounting_rotation',
 ]

@@ -1,9 +1,10 @@
 """Base parameters: the combinations of standard parameters that a motion can show, by rank-revealing QR (Gautier 1991).
 
-On random states the regressor W (rows × p) has rank b < p. Some b of its columns, W_1, span the others, W_2 = W_1 K, hence
-W χ = W_1 (χ_1 + K χ_2): the base parameters are χ_1 + K χ_2. Any b independent columns do; they are chosen in the
+On random states the regressor W (rows × p) has rank b < p. Some b of its columns, W_1, span the others, W_2 = W_1 K,
+hence W χ = W_1 (χ_1 + K χ_2): the base parameters are χ_1 + K χ_2. Any b independent columns do; they are chosen in the
 order in which a reader of Khalil's tables expects to find them (YY_j, MZ_j, M_j and Ia_j go into other parameters).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 
 # Columns to keep where there is a choice, first to last; YY, MZ and M are what Khalil's rules regroup.
 PREFERENCE = ('XX', 'XY', 'XZ', 'YZ', 'ZZ', 'MX', 'MY', 'Ia', 'Fv', 'Fc', 'Fs', 'off', 'YY', 'MZ', 'M')
-# What a URDF's rounding (3.1416 for π) makes visible, no recording does: influence below this, relative, counts as none.
+# What a URDF's rounding (3.1416 for π) makes visible, no recording does: influence below this, relative, counts as
+# none.
 RANK_TOLERANCE = 3e-5
 NEGLIGIBLE = 1e-4
 
@@ -26,13 +28,13 @@ NEGLIGIBLE = 1e-4
 class BaseParameters:
     """A set of b base parameters of p standard ones.
 
-    `standard_names` (p,); `independent` (b,) the standard parameters that head each combination, as column indices; `matrix` (b, p),
-    base = matrix · standard.
+    `standard_names` (p,); `independent` (b,) the standard parameters that head each combination, as column indices;
+    `matrix` (b, p), base = matrix · standard.
     """
 
     standard_names: tuple[str, ...]
-    independent: NDArray
-    matrix: NDArray
+    independent: IntArray
+    matrix: FloatArray
 
     @property
     def count(self) -> int:
@@ -54,7 +56,7 @@ class BaseParameters:
         """The combinations in readable form, such as `ZZ_1 + Ia_1 + YY_2 + 0.0506 M_3`."""
         return [self._expression(row, column) for row, column in zip(self.matrix, self.independent, strict=True)]
 
-    def _expression(self, row: NDArray, leading: int) -> str:
+    def _expression(self, row: FloatArray, leading: int) -> str:
         terms = [self.standard_names[leading]]
         for column in np.flatnonzero(row):
             if column == leading:
@@ -64,14 +66,18 @@ class BaseParameters:
             terms.append(f'{"-" if row[column] < 0 else "+"} {factor}{self.standard_names[column]}')
         return ' '.join(terms)
 
-    def regroup(self, standard: NDArray) -> NDArray:
+    def regroup(self, standard: FloatArray) -> FloatArray:
         """Return the base values (b,) of a standard parameter vector (p,)."""
         return self.matrix @ np.asarray(standard, dtype=float)
 
-    def lift(self, base: NDArray, prior: NDArray | None = None, spread: NDArray | None = None) -> NDArray:
+    def lift(self, base: FloatArray, prior: FloatArray | None = None, spread: FloatArray | None = None) -> FloatArray:
         """Return the standard vector (p,) nearest to `prior` (default: zero) that has these base values (b,).
 
-        spread: (p,) > 0, by which distances from the prior are measured (default: 1), as deviations of what the prior states.
+        Parameters
+        ----------
+        spread
+            (p,) > 0, by which distances from the prior are measured (default: 1), as deviations of what the prior
+            states.
         """
         prior = np.zeros(len(self.standard_names)) if prior is None else np.asarray(prior, dtype=float)
         missing = np.asarray(base, dtype=float) - self.matrix @ prior
@@ -84,8 +90,11 @@ def _preference(name: str) -> int:
     return PREFERENCE.index(name.partition('_')[0])
 
 
-def independent_columns(W: NDArray, order: Sequence[int]) -> list[int]:
-    """Return the columns of W (of norm 1 at most), taken in `order`, that the ones before do not span (Gram-Schmidt with reorthogonalisation)."""
+def independent_columns(W: FloatArray, order: Sequence[int]) -> list[int]:
+    """Return the columns of W (of norm 1 at most), taken in `order`.
+
+    That the ones before do not span (Gram-Schmidt with reorthogonalisation).
+    """
     basis = np.empty((W.shape[0], 0))
     chosen = []
     for column in order:
@@ -98,15 +107,21 @@ def independent_columns(W: NDArray, order: Sequence[int]) -> list[int]:
     return chosen
 
 
-def find_base_parameters(W: NDArray, names: Sequence[str]) -> BaseParameters:
+def find_base_parameters(W: FloatArray, names: Sequence[str]) -> BaseParameters:
     """Return the base parameters of a regressor W (rows, p) evaluated on random states, p = len(names).
 
-    The rank comes from pivoted QR of the scaled columns. Raises JointDynamicsError when the choice of columns and the pivoted
-    QR disagree on the rank, which happens only where W is too short or too badly conditioned to decide.
+    The rank comes from pivoted QR of the scaled columns.
+
+    Raises
+    ------
+    JointDynamicsError
+        When the choice of columns and the pivoted QR disagree on the rank, which happens only where W is too short or
+        too badly conditioned to decide.
     """
     norm = np.linalg.norm(W, axis=0)
     kinds = [name.partition('_')[0] for name in names]
-    # One scale per kind of parameter: relative to its own column, a parameter that hardly acts would look independent for any reason.
+    # One scale per kind of parameter: relative to its own column, a parameter that hardly acts would look independent
+    # for any reason.
     largest = {kind: max(norm[k] for k, other in enumerate(kinds) if other == kind) or 1.0 for kind in kinds}
     scale = np.array([largest[kind] for kind in kinds])
     scaled = W / scale
@@ -115,7 +130,9 @@ def find_base_parameters(W: NDArray, names: Sequence[str]) -> BaseParameters:
     order = sorted(range(W.shape[1]), key=lambda column: _preference(names[column]))
     chosen = np.array(sorted(independent_columns(scaled, order)))
     if len(chosen) != rank:
-        raise JointDynamicsError(f'base parameters: expected rank {rank} from the pivoted QR, found {len(chosen)} independent columns')
+        raise JointDynamicsError(
+            f'base parameters: expected rank {rank} from the pivoted QR, found {len(chosen)} independent columns'
+        )
     K = np.linalg.lstsq(scaled[:, chosen], scaled, rcond=None)[0] * scale / scale[chosen, None]
     K[:, chosen] = np.eye(rank)
     # in the scaled columns, where sizes compare; the rest is what the solution leaves of zero

@@ -1,12 +1,13 @@
 """The kinematic tree as plain arrays, read off a pinocchio model once."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 
@@ -14,16 +15,17 @@ from joint_dynamics.errors import JointDynamicsError
 class Chain:
     """A tree of n one-axis joints, parents first.
 
-    `parent` (n,) index of the joint before, −1 for the base; `rotation` (n, 3, 3) and `translation` (n, 3) [m] of joint frame
-    j in frame `parent[j]` at q = 0; `axis` (n, 3) unit vector in frame j; `prismatic` (n,) bool; `gravity` (3,) [m/s²] in the base frame.
+    `parent` (n,) index of the joint before, −1 for the base; `rotation` (n, 3, 3) and `translation` (n, 3) [m] of joint
+    frame j in frame `parent[j]` at q = 0; `axis` (n, 3) unit vector in frame j; `prismatic` (n,) bool; `gravity` (3,)
+    [m/s²] in the base frame.
     """
 
     parent: tuple[int, ...]
-    rotation: NDArray
-    translation: NDArray
-    axis: NDArray
-    prismatic: NDArray
-    gravity: NDArray
+    rotation: FloatArray
+    translation: FloatArray
+    axis: FloatArray
+    prismatic: BoolArray
+    gravity: FloatArray
 
     @classmethod
     def from_pinocchio(cls, model: pinocchio.Model) -> Chain:
@@ -34,7 +36,9 @@ class Chain:
         for j in range(1, model.njoints):
             joint = model.joints[j]
             if joint.nq != 1 or joint.nv != 1:
-                raise JointDynamicsError(f'robot: expected joints of one axis, found {model.names[j]} ({joint.shortname()})')
+                raise JointDynamicsError(
+                    f'robot: expected joints of one axis, found {model.names[j]} ({joint.shortname()})'
+                )
             # the joint's own column of its Jacobian in its own frame: the axis, at any position
             motion = pinocchio.computeJointJacobian(model, data, neutral, j).reshape(6, model.nv)[:, joint.idx_v]
             sliding = np.linalg.norm(motion[:3]) > 0.5
@@ -43,8 +47,14 @@ class Chain:
             translation.append(model.jointPlacements[j].translation)
             axis.append(motion[:3] if sliding else motion[3:])
             prismatic.append(sliding)
-        return cls(tuple(parent), np.array(rotation), np.array(translation), np.array(axis), np.array(prismatic),
-                   np.array(model.gravity.linear))
+        return cls(
+            tuple(parent),
+            np.array(rotation),
+            np.array(translation),
+            np.array(axis),
+            np.array(prismatic),
+            np.array(model.gravity.linear),
+        )
 
     @property
     def n(self) -> int:

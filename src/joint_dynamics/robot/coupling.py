@@ -1,16 +1,17 @@
 """Coupled drives: two motors driving two joints through a constant matrix, as joints 5 and 6 of a Stäubli TX-40.
 
-Motor m turns with Σ_k c_mk q̇_k, c_mm = 1. Its rotor and friction torque acts on every joint k with c_mk ≠ 0 through c_mkᵀ,
-so that each coupled motor adds three parameters [G eq 24-25]: Ia_m and Fv_m multiply the motion of the *other* joints (the
-own one is in Ia_k, Fv_k already), Fs_m the sign of the motor's speed.
+Motor m turns with Σ_k c_mk q̇_k, c_mm = 1. Its rotor and friction torque acts on every joint k with c_mk ≠ 0 through
+c_mkᵀ, so that each coupled motor adds three parameters [G eq 24-25]: Ia_m and Fv_m multiply the motion of the *other*
+joints (the own one is in Ia_k, Fv_k already), Fs_m the sign of the motor's speed.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 
@@ -31,12 +32,16 @@ class DriveCoupling:
         try:
             matrix = np.asarray(matrix, dtype=float)
         except (TypeError, ValueError, OverflowError):
-            raise JointDynamicsError(f'coupling: expected a square matrix of numbers, found {str(matrix)[:80]}') from None
+            raise JointDynamicsError(
+                f'coupling: expected a square matrix of numbers, found {str(matrix)[:80]}'
+            ) from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise JointDynamicsError(f'coupling: expected a square matrix, found shape {matrix.shape}')
         diagonal = np.diag(matrix)
         if not np.all(np.abs(matrix) < 1e9) or np.any(diagonal == 0) or abs(np.linalg.det(matrix)) < 1e-12:
-            raise JointDynamicsError('coupling: expected a regular matrix of finite numbers without zeros on the diagonal')
+            raise JointDynamicsError(
+                'coupling: expected a regular matrix of finite numbers without zeros on the diagonal'
+            )
         self.matrix = matrix / diagonal[:, None]
         self.motors = [m for m in range(len(matrix)) if np.count_nonzero(self.matrix[m]) > 1]
 
@@ -45,23 +50,29 @@ class DriveCoupling:
         """Names of the extra parameters, three per coupled motor (motors count from 1)."""
         return [f'{kind}_m{m + 1}' for m in self.motors for kind in ('Ia', 'Fv', 'Fs')]
 
-    def rotor_matrix(self, parameters: NDArray) -> NDArray:
-        """Return A (n, n) with torque A q̈: what the coupled motors' rotors, `parameters` as `parameter_names`, add to the own ones."""
+    def rotor_matrix(self, parameters: FloatArray) -> FloatArray:
+        """Return A (n, n) with torque A q̈.
+
+        What the coupled motors' rotors, `parameters` as `parameter_names`, add to the own ones.
+        """
         return self._others(parameters[0::3])
 
-    def viscous_matrix(self, parameters: NDArray) -> NDArray:
+    def viscous_matrix(self, parameters: FloatArray) -> FloatArray:
         """Return A (n, n) with torque A q̇: what the coupled motors' viscous friction adds to the own one."""
         return self._others(parameters[1::3])
 
-    def _others(self, values: NDArray) -> NDArray:
+    def _others(self, values: FloatArray) -> FloatArray:
         total = np.zeros_like(self.matrix)
         for value, m in zip(values, self.motors, strict=True):
             c = self.matrix[m]
             total += value * (np.outer(c, c) - np.diag(c * c))
         return total
 
-    def regressor_rows(self, dq: NDArray, ddq: NDArray) -> NDArray:
-        """Return the extra columns, (joints, parameters, samples), for speeds and accelerations of shape (joints, samples)."""
+    def regressor_rows(self, dq: FloatArray, ddq: FloatArray) -> FloatArray:
+        """Return the extra columns, (joints, parameters, samples).
+
+        For speeds and accelerations of shape (joints, samples).
+        """
         n, samples = dq.shape
         rows = np.zeros((n, 3 * len(self.motors), samples))
         for index, m in enumerate(self.motors):

@@ -1,14 +1,18 @@
-"""Base parameters of a serial MDH chain in closed form: the rules of Gautier and Khalil, from the last link to the first.
+"""Base parameters of a serial MDH chain in closed form.
 
-The kinetic and potential energy of link j, seen from link j−1, hold combinations in which parameters of j act like parameters
-of j−1 [M5 eq 9, A eq 2.17; right forms in errata.md]. A revolute joint hands YY_j, MZ_j and M_j down; a prismatic one its whole
-inertia tensor, turned into frame j−1, as it only slides. What is left is dropped where the first joints cannot show it.
+The rules of Gautier and Khalil, from the last link to the first.
+
+The kinetic and potential energy of link j, seen from link j−1, hold combinations in which parameters of j act like
+parameters of j−1 [M5 eq 9, A eq 2.17; right forms in errata.md]. A revolute joint hands YY_j, MZ_j and M_j down; a
+prismatic one its whole inertia tensor, turned into frame j−1, as it only slides. What is left is dropped where the
+first joints cannot show it.
 """
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot.base_parameters import BaseParameters
 from joint_dynamics.robot.mdh import MdhTable
 from joint_dynamics.robot.standard_parameters import INERTIAL
@@ -17,26 +21,31 @@ _TENSOR = {(0, 0): 0, (0, 1): 1, (0, 2): 2, (1, 1): 3, (1, 2): 4, (2, 2): 5}
 PARALLEL = 1e-9
 
 
-def _revolute_rules(alpha: float, a: float, r: float) -> NDArray:
+def _revolute_rules(alpha: float, a: float, r: float) -> FloatArray:
     """Return (10, 3): what YY_j, MZ_j, M_j add to the ten parameters of link j−1 (methods.md section 1)."""
     c, s = np.cos(alpha), np.sin(alpha)
-    return np.array([
-        # YY,  MZ,            M
-        [1, 2 * r, r * r],                                  # XX
-        [0, a * s, a * r * s],                              # XY
-        [0, -a * c, -a * r * c],                            # XZ
-        [c * c, 2 * r * c * c, a * a + r * r * c * c],      # YY
-        [c * s, 2 * r * c * s, r * r * c * s],              # YZ
-        [s * s, 2 * r * s * s, a * a + r * r * s * s],      # ZZ
-        [0, 0, a],                                          # MX
-        [0, -s, -r * s],                                    # MY
-        [0, c, r * c],                                      # MZ
-        [0, 0, 1],                                          # M
-    ])
+    return np.array(
+        [
+            # YY,  MZ,            M
+            [1, 2 * r, r * r],  # XX
+            [0, a * s, a * r * s],  # XY
+            [0, -a * c, -a * r * c],  # XZ
+            [c * c, 2 * r * c * c, a * a + r * r * c * c],  # YY
+            [c * s, 2 * r * c * s, r * r * c * s],  # YZ
+            [s * s, 2 * r * s * s, a * a + r * r * s * s],  # ZZ
+            [0, 0, a],  # MX
+            [0, -s, -r * s],  # MY
+            [0, c, r * c],  # MZ
+            [0, 0, 1],  # M
+        ]
+    )
 
 
-def _tensor_rules(rotation: NDArray) -> NDArray:
-    """Return (6, 6): the inertia tensor of link j, XX … ZZ, as it adds to that of link j−1 for a joint that only slides."""
+def _tensor_rules(rotation: FloatArray) -> FloatArray:
+    """Return (6, 6): the inertia tensor of link j, XX … ZZ.
+
+    As it adds to that of link j−1 for a joint that only slides.
+    """
     rules = np.zeros((6, 6))
     for (i, k), column in _TENSOR.items():
         unit = np.zeros((3, 3))
@@ -47,7 +56,7 @@ def _tensor_rules(rotation: NDArray) -> NDArray:
     return rules
 
 
-def _rotations(table: MdhTable) -> list[NDArray]:
+def _rotations(table: MdhTable) -> list[FloatArray]:
     """Rotation of each frame in the one before, at q = 0."""
     found = []
     for alpha, theta in zip(table.alpha, table.theta, strict=True):
@@ -56,11 +65,11 @@ def _rotations(table: MdhTable) -> list[NDArray]:
     return found
 
 
-def _without_effect(table: MdhTable, gravity: NDArray) -> set[tuple[int, str]]:
+def _without_effect(table: MdhTable, gravity: FloatArray) -> set[tuple[int, str]]:
     """Return (joint, parameter) pairs that no motion shows, once each link has handed down what it can.
 
-    Up to the second revolute direction every link turns about one line direction only: of its tensor just ZZ counts. Where that
-    axis stays in place and gravity is along it, the first moments across it do nothing either.
+    Up to the second revolute direction every link turns about one line direction only: of its tensor just ZZ counts.
+    Where that axis stays in place and gravity is along it, the first moments across it do nothing either.
     """
     dropped: set[tuple[int, str]] = set()
     first = np.flatnonzero(~table.prismatic)
@@ -74,7 +83,8 @@ def _without_effect(table: MdhTable, gravity: NDArray) -> set[tuple[int, str]]:
             ca, sa = np.cos(table.alpha[j]), np.sin(table.alpha[j])
             twist = np.array([[1, 0, 0], [0, ca, -sa], [0, sa, ca]])
             axis_in_frame = twist.T @ axis_in_frame
-            # about its own axis the next turn changes nothing; any other direction ends the rule at the next revolute joint
+            # about its own axis the next turn changes nothing; any other direction ends the rule at the next revolute
+            # joint
             if abs(abs(axis_in_frame[2, 2]) - 1) > PARALLEL or table.prismatic[j]:
                 break
         dropped |= {(j, name) for name in ('XX', 'XY', 'XZ', 'YZ')}
@@ -83,11 +93,15 @@ def _without_effect(table: MdhTable, gravity: NDArray) -> set[tuple[int, str]]:
     return dropped
 
 
-def closed_form_base_parameters(table: MdhTable, gravity: NDArray) -> BaseParameters:
+def closed_form_base_parameters(table: MdhTable, gravity: FloatArray) -> BaseParameters:
     """Return the base parameters of the ten inertial parameters per link (names as in `INERTIAL`, no joint columns).
 
-    gravity: (3,) [m/s²] in the base frame. Chains whose first joints are revolute are covered completely; where a prismatic joint
-    comes before the second revolute direction the rules stop early (Khalil's special case) and the set may hold more than the minimum.
+    Parameters
+    ----------
+    gravity
+        (3,) [m/s²] in the base frame. Chains whose first joints are revolute are covered completely; where a prismatic
+        joint comes before the second revolute direction the rules stop early (Khalil's special case) and the set may
+        hold more than the minimum.
     """
     n = table.n
     names = tuple(f'{name}_{k}' for k in range(1, n + 1) for name in INERTIAL)
@@ -96,8 +110,8 @@ def closed_form_base_parameters(table: MdhTable, gravity: NDArray) -> BaseParame
     keep = np.ones((n, 10), dtype=bool)
     rotations = _rotations(table)
     for j in reversed(range(n)):
-        own = place[10 * j:10 * j + 10]
-        before = place[10 * (j - 1):10 * j] if j else None
+        own = place[10 * j : 10 * j + 10]
+        before = place[10 * (j - 1) : 10 * j] if j else None
         if table.prismatic[j]:
             if before is not None:
                 before[:6] += _tensor_rules(rotations[j]) @ own[:6]

@@ -1,10 +1,12 @@
 """What the joints may do: position, speed and torque limits as the URDF or the MDH table states them."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from joint_dynamics.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -14,10 +16,10 @@ class JointLimits:
     `lower`, `upper` [rad or m], `velocity` [rad/s or m/s] and `effort` [N·m or N], both as magnitudes.
     """
 
-    lower: NDArray
-    upper: NDArray
-    velocity: NDArray
-    effort: NDArray
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
 
     @classmethod
     def unlimited(cls, n: int) -> JointLimits:

@@ -8,13 +8,20 @@ memory.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot.chain import Chain
 
 
-def cross(a: NDArray, b: NDArray) -> NDArray:
+def cross_components(a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """Cross product of three components each, which may be arrays of samples or numbers."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     """Cross product along the first axis, (3, …) each; np.cross moves axes about for every call."""
     first = a[1] * b[2]
     out = np.empty((3, *first.shape))
@@ -24,19 +31,19 @@ def cross(a: NDArray, b: NDArray) -> NDArray:
     return out
 
 
-def dot(a: NDArray, b: NDArray) -> NDArray:
+def dot(a: FloatArray, b: FloatArray) -> FloatArray:
     """Scalar product along the first axis."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def turn(R: NDArray, v: NDArray) -> NDArray:
+def turn(R: FloatArray, v: FloatArray) -> FloatArray:
     """R v for R (3, 3, samples) and v (3, samples) or (3, joints, samples)."""
     if v.ndim == 3:
         R = R[:, :, None]
     return R[:, 0] * v[0] + R[:, 1] * v[1] + R[:, 2] * v[2]
 
 
-def turn_back(R: NDArray, v: NDArray) -> NDArray:
+def turn_back(R: FloatArray, v: FloatArray) -> FloatArray:
     """Rᵀ v, shapes as for `turn`."""
     if v.ndim == 3:
         R = R[:, :, None]
@@ -52,10 +59,10 @@ class JointPlacements:
 
     """
 
-    def __init__(self, chain: Chain, q: NDArray):
+    def __init__(self, chain: Chain, q: FloatArray):
         samples = q.shape[1]
-        self.rotation: list[NDArray] = []
-        self.position: list[NDArray] = []
+        self.rotation: list[FloatArray] = []
+        self.position: list[FloatArray] = []
         for i in range(chain.n):
             fixed, axis, position = chain.rotation[i], chain.axis[i], chain.translation[i][:, None]
             if chain.prismatic[i]:
@@ -83,14 +90,16 @@ class LinkMotion:
 
     """
 
-    def __init__(self, chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray, placements: JointPlacements | None = None):
+    def __init__(
+        self, chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, placements: JointPlacements | None = None
+    ):
         placements = placements or JointPlacements(chain, q)
         self.chain, self.rotation, self.position = chain, placements.rotation, placements.position
-        self.w: list[NDArray] = []
-        self.dw: list[NDArray] = []
-        self.a: list[NDArray] = []
-        self.before: list[tuple[NDArray, NDArray, NDArray]] = []
-        self.gyro: list[NDArray] = []
+        self.w: list[FloatArray] = []
+        self.dw: list[FloatArray] = []
+        self.a: list[FloatArray] = []
+        self.before: list[tuple[FloatArray, FloatArray, FloatArray]] = []
+        self.gyro: list[FloatArray] = []
         still = np.zeros((3, q.shape[1]))
         falling = np.broadcast_to(-chain.gravity[:, None], still.shape)
         for i, parent in enumerate(chain.parent):
@@ -114,7 +123,7 @@ class LinkMotion:
             self.dw.append(dw)
             self.a.append(a)
 
-    def into(self, i: int, vector: tuple | NDArray) -> tuple:
+    def into(self, i: int, vector: tuple[Any, ...] | FloatArray) -> tuple[Any, ...]:
         """Turn a vector of the frame before link i into frame i; its components may be numbers."""
         rotation = self.rotation[i]
         return tuple(

@@ -1,8 +1,9 @@
 """Modified Denavit-Hartenberg tables (Khalil's convention) as robots: kinematics without a URDF.
 
-Frame j follows from frame j−1 by Rx(alpha_j) Tx(a_j) Rz(theta_j + q_j) Tz(d_j) [A table 2.1, M table 2.1]; for a prismatic
-joint q_j adds to d_j instead. The origin of frame j stands at [a, −d sin alpha, d cos alpha] in frame j−1.
+Frame j follows from frame j−1 by Rx(alpha_j) Tx(a_j) Rz(theta_j + q_j) Tz(d_j) [A table 2.1, M table 2.1]; for a
+prismatic joint q_j adds to d_j instead. The origin of frame j stands at [a, −d sin alpha, d cos alpha] in frame j−1.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -12,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.documents import parse_yaml
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.limits import JointLimits
@@ -29,12 +30,12 @@ class MdhTable:
     """
 
     names: tuple[str, ...]
-    alpha: NDArray
-    a: NDArray
-    d: NDArray
-    theta: NDArray
-    prismatic: NDArray
-    coupling: NDArray | None
+    alpha: FloatArray
+    a: FloatArray
+    d: FloatArray
+    theta: FloatArray
+    prismatic: BoolArray
+    coupling: FloatArray | None
     limits: JointLimits
 
     @property
@@ -48,9 +49,17 @@ class MdhTable:
 
 
 def _plain(table: MdhTable) -> dict[str, Any]:
-    rows = [{'name': table.names[j], 'alpha': float(table.alpha[j]), 'a': float(table.a[j]), 'd': float(table.d[j]), 'theta':
-    float(table.theta[j]),
-             'type': 'prismatic' if table.prismatic[j] else 'revolute'} for j in range(table.n)]
+    rows = [
+        {
+            'name': table.names[j],
+            'alpha': float(table.alpha[j]),
+            'a': float(table.a[j]),
+            'd': float(table.d[j]),
+            'theta': float(table.theta[j]),
+            'type': 'prismatic' if table.prismatic[j] else 'revolute',
+        }
+        for j in range(table.n)
+    ]
     document: dict[str, Any] = {'joints': rows}
     if np.all(np.isfinite(table.limits.velocity)):
         document['velocity_limit_rad_s'] = table.limits.velocity.tolist()
@@ -60,8 +69,13 @@ def _plain(table: MdhTable) -> dict[str, Any]:
 def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
     """Read a table: a mapping, YAML text's path, with `joints`, a list of {name, alpha, a, d, theta[, type]}.
 
-    Optional keys: `position_coupling_R` (n, n) and `velocity_limit_rad_s` (n,); `type` is `revolute` (default) or `prismatic`.
-    Raises JointDynamicsError that names the row and key.
+    Optional keys: `position_coupling_R` (n, n) and `velocity_limit_rad_s` (n,); `type` is `revolute` (default) or
+    `prismatic`.
+
+    Raises
+    ------
+    JointDynamicsError
+        One that names the row and key.
     """
     if isinstance(source, Mapping):
         document, name = source, 'MDH table'
@@ -79,8 +93,10 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
         if kind not in ('revolute', 'prismatic'):
             raise JointDynamicsError(f'{where}.type: expected revolute or prismatic, found {kind!r}')
         if not isinstance(row.get('name', ''), str):
-            raise JointDynamicsError(f'{where}.name: expected text, found {row["name"]!r} (YAML reads on, off, yes and no as true and false: '
-                                     'quote them)')
+            raise JointDynamicsError(
+                f'{where}.name: expected text, found {row["name"]!r} (YAML reads on, off, yes and no as true and false:'
+                ' quote them)'
+            )
         names.append(row.get('name') or f'joint_{index}')
         prismatic.append(kind == 'prismatic')
         try:
@@ -88,12 +104,16 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
         except KeyError as error:
             raise JointDynamicsError(f'{where}: expected alpha, a, d and theta, found no {error.args[0]}') from None
         except (TypeError, ValueError, OverflowError):
-            raise JointDynamicsError(f'{where}: expected numbers for alpha, a, d and theta, found {dict(row)}') from None
+            raise JointDynamicsError(
+                f'{where}: expected numbers for alpha, a, d and theta, found {dict(row)}'
+            ) from None
     values = np.array(rows)
     for index, row in enumerate(values, start=1):
         if not np.all(np.abs(row) <= MAX_LENGTH):
-            raise JointDynamicsError(f'robot {name}: joints[{index}]: expected finite numbers (rad, m) of at most {MAX_LENGTH:g}, '
-                                     f'found {row.tolist()}')
+            raise JointDynamicsError(
+                f'robot {name}: joints[{index}]: expected finite numbers (rad, m) of at most {MAX_LENGTH:g}, '
+                f'found {row.tolist()}'
+            )
     if len(set(names)) != len(names):
         raise JointDynamicsError(f'robot {name}: expected each joint name once, found {names}')
     n = len(names)
@@ -101,7 +121,9 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
     if 'velocity_limit_rad_s' in document:
         limits.velocity[:] = _array(document['velocity_limit_rad_s'], (n,), f'robot {name}: velocity_limit_rad_s')
         if not np.all(limits.velocity > 0):
-            raise JointDynamicsError(f'robot {name}: velocity_limit_rad_s: expected numbers above 0, found {limits.velocity.tolist()}')
+            raise JointDynamicsError(
+                f'robot {name}: velocity_limit_rad_s: expected numbers above 0, found {limits.velocity.tolist()}'
+            )
     coupling = document.get('position_coupling_R')
     if coupling is not None:
         coupling = _array(coupling, (n, n), f'robot {name}: position_coupling_R')
@@ -115,7 +137,7 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _array(value: Any, shape: tuple[int, ...], where: str) -> NDArray:
+def _array(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):

@@ -1,4 +1,8 @@
-"""The arm as rigid bodies with drives: one object for a URDF or an MDH table, batch inverse dynamics, regressor, base parameters."""
+"""The arm as rigid bodies with drives.
+
+One object for a URDF or an MDH table, batch inverse dynamics, regressor, base parameters.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pinocchio
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.base_parameters import BaseParameters, find_base_parameters
 from joint_dynamics.robot.chain import Chain
@@ -28,22 +33,33 @@ BLOCK = 2048
 class RobotModel:
     """A robot of n one-axis joints; build it with `from_urdf`, `from_mdh` or `load`.
 
-    Standard parameters are those of `StandardParameters`, 14 per joint and three per coupled motor. Torques act on the joint, in the
-    direction of q, and are what the drive has to give: tau = M(q) q̈ + C q̇ + g(q) + friction [M2 eq 2.23-2.24].
+    Standard parameters are those of `StandardParameters`, 14 per joint and three per coupled motor. Torques act on the
+    joint, in the direction of q, and are what the drive has to give: tau = M(q) q̈ + C q̇ + g(q) + friction [M2 eq
+    2.23-2.24].
 
     Attributes
     ----------
     joint_names, n, limits: of the joints, in chain order.
     parameter_names: names of the standard parameters, p in all.
     parameters: (p,) from the URDF's inertials (rotor and friction 0), or None where it has none.
-    pinocchio: the pinocchio model, for forward kinematics and geometry; `urdf` its text, None for an MDH table; `locked` {name: rad}.
+    pinocchio: the pinocchio model, for forward kinematics and geometry; `urdf` its text, None for an MDH table;
+    `locked` {name: rad}.
     mdh: the table, None for a URDF. coupling: DriveCoupling or None.
 
     """
 
-    def __init__(self, model: pinocchio.Model, limits: JointLimits, *, mounting: Any = None, coupling: ArrayLike | None = None,
-                 has_inertials: bool = False, urdf: str | None = None, locked: Mapping[str, float] | None = None,
-                 mdh: MdhTable | None = None):
+    def __init__(
+        self,
+        model: pinocchio.Model,
+        limits: JointLimits,
+        *,
+        mounting: Any = None,
+        coupling: ArrayLike | None = None,
+        has_inertials: bool = False,
+        urdf: str | None = None,
+        locked: Mapping[str, float] | None = None,
+        mdh: MdhTable | None = None,
+    ):
         model.gravity.linear = gravity_in_base(mounting)
         self.pinocchio = model
         self.chain = Chain.from_pinocchio(model)
@@ -56,24 +72,48 @@ class RobotModel:
         self.mdh = mdh
         self.coupling = None if coupling is None else DriveCoupling(coupling)
         if self.coupling is not None and len(self.coupling.matrix) != self.n:
-            raise JointDynamicsError(f'coupling: expected {self.n} rows for {self.n} joints, found {len(self.coupling.matrix)}')
+            raise JointDynamicsError(
+                f'coupling: expected {self.n} rows for {self.n} joints, found {len(self.coupling.matrix)}'
+            )
         self.parameter_names = parameter_names(self.n) + (self.coupling.parameter_names if self.coupling else [])
         self.parameters = self._urdf_parameters() if has_inertials else None
 
     @classmethod
-    def from_urdf(cls, source: str | Path, *, joints: Sequence[str] | None = None, locked: Mapping[str, float] | None = None,
-                  mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
+    def from_urdf(
+        cls,
+        source: str | Path,
+        *,
+        joints: Sequence[str] | None = None,
+        locked: Mapping[str, float] | None = None,
+        mounting: Any = None,
+        coupling: ArrayLike | None = None,
+    ) -> RobotModel:
         """Build from a URDF, a path or XML text.
 
-        joints: those to keep (default: all movable ones that mimic no other); the rest is locked at `locked` {name: rad} or 0.
-        mounting: see `mounting_rotation`. coupling: (n, n) motor angles from joint angles, None for one motor per joint.
-        Raises JointDynamicsError naming what was expected and found.
+        Parameters
+        ----------
+        joints
+            those to keep (default: all movable ones that mimic no other); the rest is locked at `locked` {name: rad} or
+            0.
+        mounting
+            see `mounting_rotation`.
+        coupling
+            (n, n) motor angles from joint angles, None for one motor per joint.
+
+        Raises
+        ------
+        JointDynamicsError
+            Naming what was expected and found.
         """
         model, limits, has_inertials, text = build_from_urdf(source, joints, locked)
-        return cls(model, limits, mounting=mounting, coupling=coupling, has_inertials=has_inertials, urdf=text, locked=locked)
+        return cls(
+            model, limits, mounting=mounting, coupling=coupling, has_inertials=has_inertials, urdf=text, locked=locked
+        )
 
     @classmethod
-    def from_mdh(cls, source: str | Path | Mapping[str, Any], *, mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
+    def from_mdh(
+        cls, source: str | Path | Mapping[str, Any], *, mounting: Any = None, coupling: ArrayLike | None = None
+    ) -> RobotModel:
         """Build from an MDH table in YAML or a mapping (see `load_mdh`); `coupling` defaults to the table's own."""
         table = load_mdh(source)
         coupling = table.coupling if coupling is None else coupling
@@ -87,43 +127,68 @@ class RobotModel:
             return cls.from_urdf(source, **options)
         for option in ('joints', 'locked'):
             if options.pop(option, None):
-                raise JointDynamicsError(f'robot {source}: expected a URDF where `{option}` is given, found an MDH table')
+                raise JointDynamicsError(
+                    f'robot {source}: expected a URDF where `{option}` is given, found an MDH table'
+                )
         return cls.from_mdh(source, **options)
 
-    def _urdf_parameters(self) -> NDArray:
+    def _urdf_parameters(self) -> FloatArray:
         coupled = len(self.coupling.parameter_names) if self.coupling else 0
         return StandardParameters.of_inertias(list(self.pinocchio.inertias)[1:], coupled).values
 
     def standing(self, mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
-        """Return the same arm with another mounting (see `mounting_rotation`) or another coupling of its drives; None: as it is."""
+        """Return the same arm with another mounting (see `mounting_rotation`) or another coupling of its drives.
+
+        None: as it is.
+        """
         mounting = self.mounting if mounting is None else mounting
         coupling = (self.coupling.matrix if self.coupling else None) if coupling is None else coupling
-        return RobotModel(self.pinocchio.copy(), self.limits, mounting=mounting, coupling=coupling, has_inertials=self.parameters is not None,
-                          urdf=self.urdf, locked=self.locked, mdh=self.mdh)
+        return RobotModel(
+            self.pinocchio.copy(),
+            self.limits,
+            mounting=mounting,
+            coupling=coupling,
+            has_inertials=self.parameters is not None,
+            urdf=self.urdf,
+            locked=self.locked,
+            mdh=self.mdh,
+        )
 
     def kinematics(self) -> dict[str, Any]:
-        """Return what a document needs to build this robot again, beside joint names and mounting: `urdf` (stripped of pictures) or `mdh`."""
-        found: dict[str, Any] = {'mdh': self.mdh.document()} if self.mdh is not None else {'urdf': stripped_urdf(self.urdf or '')}
+        """Return what a document needs to build this robot again, beside joint names and mounting.
+
+        `urdf` (stripped of pictures) or `mdh`.
+        """
+        found: dict[str, Any] = (
+            {'mdh': self.mdh.document()} if self.mdh is not None else {'urdf': stripped_urdf(self.urdf or '')}
+        )
         if self.locked:
             found['locked'] = {name: float(value) for name, value in self.locked.items()}
         if self.coupling is not None:
             found['coupling'] = self.coupling.matrix.tolist()
         return found
 
-    def columns(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> NDArray:
-        """Return the indices of the standard parameters of these kinds (`XX` … `M`, `Ia`, `Fv`, `Fc`, `off`; `Fs` of coupled motors)."""
+    def columns(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> FloatArray:
+        """Return the indices of the standard parameters of these kinds.
+
+        `XX` … `M`, `Ia`, `Fv`, `Fc`, `off`; `Fs` of coupled motors.
+        """
         wanted = set(kinds)
         return np.array([k for k, name in enumerate(self.parameter_names) if name.partition('_')[0] in wanted])
 
-    def _states(self, *arrays: ArrayLike) -> tuple[list[NDArray], bool]:
+    def _states(self, *arrays: ArrayLike) -> tuple[list[FloatArray], bool]:
         states = [np.asarray(array, dtype=float) for array in arrays]
         shape = states[0].shape
         if any(state.shape != shape for state in states) or len(shape) not in (1, 2) or shape[-1] != self.n:
             found = ', '.join(str(state.shape) for state in states)
-            raise JointDynamicsError(f'robot: expected states of shape (samples, {self.n}) or ({self.n},), all alike, found {found}')
+            raise JointDynamicsError(
+                f'robot: expected states of shape (samples, {self.n}) or ({self.n},), all alike, found {found}'
+            )
         return [np.atleast_2d(state) for state in states], len(shape) == 1
 
-    def regressor_blocks(self, q: NDArray, dq: NDArray, ddq: NDArray, block: int = BLOCK) -> Iterator[tuple[slice, NDArray]]:
+    def regressor_blocks(
+        self, q: FloatArray, dq: FloatArray, ddq: FloatArray, block: int = BLOCK
+    ) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (samples, rows) for one block after the other; rows (joints, parameters, samples), component-major."""
         for start in range(0, len(q), block):
             part = slice(start, min(start + block, len(q)))
@@ -133,10 +198,17 @@ class RobotModel:
                 rows = np.concatenate([rows, self.coupling.regressor_rows(motion[1], motion[2])], axis=1)
             yield part, rows
 
-    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> NDArray:
-        """Return W with tau = W · parameters: (samples, joints, p) for states (samples, joints), or (joints, p) for one state.
+    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
+        """Return W with tau = W · parameters.
 
-        q [rad or m], dq, ddq their derivatives. Raises JointDynamicsError on shapes that do not fit.
+        (samples, joints, p) for states (samples, joints), or (joints, p) for one state.
+
+        q [rad or m], dq, ddq their derivatives.
+
+        Raises
+        ------
+        JointDynamicsError
+            On shapes that do not fit.
         """
         states, single = self._states(q, dq, ddq)
         W = np.empty((len(states[0]), self.n, len(self.parameter_names)))
@@ -144,10 +216,19 @@ class RobotModel:
             W[part] = rows.transpose(2, 0, 1)
         return W[0] if single else W
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, parameters: ArrayLike | None = None) -> NDArray:
-        """Return the torque [N·m], (samples, joints) or (joints,), of a motion under standard `parameters` (p,), by default the URDF's.
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, parameters: ArrayLike | None = None
+    ) -> FloatArray:
+        """Return the torque [N·m], (samples, joints) or (joints,), of a motion under standard `parameters` (p,).
 
-        Raises JointDynamicsError where neither is there. For one state after the other at a controller's rate take `rigid_body`.
+        By default the URDF's.
+
+        For one state after the other at a controller's rate take `rigid_body`.
+
+        Raises
+        ------
+        JointDynamicsError
+            Where neither is there.
         """
         states, single = self._states(q, dq, ddq)
         values = self._parameters(parameters)
@@ -156,30 +237,35 @@ class RobotModel:
             tau[part] = np.einsum('jps,p->sj', rows, values, optimize=True)
         return tau[0] if single else tau
 
-    def _parameters(self, parameters: ArrayLike | None) -> NDArray:
+    def _parameters(self, parameters: ArrayLike | None) -> FloatArray:
         values = self.parameters if parameters is None else np.asarray(parameters, dtype=float)
         if values is None:
             raise JointDynamicsError('robot: expected inertial parameters, found none in the model: give `parameters`')
         if values.shape != (len(self.parameter_names),):
-            raise JointDynamicsError(f'robot: expected {len(self.parameter_names)} parameters, found shape {values.shape}')
+            raise JointDynamicsError(
+                f'robot: expected {len(self.parameter_names)} parameters, found shape {values.shape}'
+            )
         return values
 
     def rigid_body(self, parameters: ArrayLike | None = None) -> RigidBody:
-        """Return the rigid-body functions (inverse dynamics, mass matrix, gravity) of single states, in compiled code."""
+        """Return the rigid-body functions (inverse dynamics, mass matrix, gravity) of single states.
+
+        In compiled code.
+        """
         return RigidBody(self.pinocchio, self._parameters(parameters), self.base_parameters(INERTIAL))
 
-    def gravity(self, q: ArrayLike, parameters: ArrayLike | None = None) -> NDArray:
+    def gravity(self, q: ArrayLike, parameters: ArrayLike | None = None) -> FloatArray:
         """Return the gravity torque g(q) [N·m], shaped as q (samples, joints) or (joints,)."""
         values = self._parameters(parameters).copy()
         values[[k for k, name in enumerate(self.parameter_names) if name.partition('_')[0] == 'off']] = 0.0
         zero = np.zeros_like(np.asarray(q, dtype=float))
         return self.inverse_dynamics(q, zero, zero, values)
 
-    def mass_matrix(self, q: ArrayLike, parameters: ArrayLike | None = None) -> NDArray:
+    def mass_matrix(self, q: ArrayLike, parameters: ArrayLike | None = None) -> FloatArray:
         """Return M(q) (n, n) [kg·m²] of one state, without rotor inertias."""
         return self.rigid_body(parameters).mass_matrix(np.asarray(q, dtype=float))
 
-    def random_states(self, samples: int, rng: np.random.Generator) -> tuple[NDArray, NDArray, NDArray]:
+    def random_states(self, samples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return random q within ±π (or ±0.5 m), dq and ddq, (samples, n) each, for identities and ranks."""
         reach = np.where(self.chain.prismatic, 0.5, np.pi)
         shape = (samples, self.n)

@@ -1,32 +1,37 @@
 """How the base stands against gravity: the same arm on a wall has other base parameters."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 GRAVITY = 9.81
 """Standard acceleration used throughout [m/s²]; the value pinocchio, URDF tools and Gazebo use (9.8 there)."""
 
 
-def mounting_rotation(mounting: Any) -> NDArray:
+def mounting_rotation(mounting: Any) -> FloatArray:
     """Return the rotation (3, 3) from the robot's base frame to a world whose gravity is along −z.
 
     `mounting` is None (base z axis up), a rotation matrix (3, 3), roll-pitch-yaw [rad] as three numbers (URDF order:
-    fixed axes x, y, z), a quaternion (x, y, z, w) as four numbers, or a mapping with one of the keys `rpy`, `quaternion`.
+    fixed axes x, y, z), a quaternion (x, y, z, w) as four numbers, or a mapping with one of the keys `rpy`,
+    `quaternion`.
 
-    Raises JointDynamicsError for anything else.
+    Raises
+    ------
+    JointDynamicsError
+        For anything else.
     """
     if mounting is None:
         return np.eye(3)
     if isinstance(mounting, Mapping):
         if set(mounting) not in ({'rpy'}, {'quaternion'}):
-            raise JointDynamicsError(f'mounting: expected one key rpy or quaternion, found {sorted(mounting)}')
+            raise JointDynamicsError(f'mounting: expected one key rpy or quaternion, found {sorted(mounting, key=str)}')
         (mounting,) = mounting.values()
     try:
         values = np.asarray(mounting, dtype=float)
@@ -43,12 +48,16 @@ def mounting_rotation(mounting: Any) -> NDArray:
         return Rotation.from_quat(values).as_matrix()
     if values.shape == (3, 3):
         if np.abs(values @ values.T - np.eye(3)).max() > 1e-6 or np.linalg.det(values) < 0:
-            raise JointDynamicsError('mounting: expected a rotation matrix, found one that is not orthonormal and right-handed')
+            raise JointDynamicsError(
+                'mounting: expected a rotation matrix, found one that is not orthonormal and right-handed'
+            )
         return values
     raise JointDynamicsError(
-        f'mounting: expected roll-pitch-yaw (3 numbers), a quaternion x y z w (4) or a 3 by 3 rotation matrix, found shape {values.shape}')
+        'mounting: expected roll-pitch-yaw (3 numbers), a quaternion x y z w (4) or a 3 by 3 rotation matrix, found'
+        f' shape {values.shape}'
+    )
 
 
-def gravity_in_base(mounting: Any) -> NDArray:
+def gravity_in_base(mounting: Any) -> FloatArray:
     """Return the acceleration of gravity in the base frame (3,) [m/s²]."""
     return mounting_rotation(mounting).T @ np.array([0.0, 0.0, -GRAVITY])

@@ -1,76 +1,86 @@
 r"""The joint-torque regressor of a tree of rigid bodies, for many samples at once.
 
-Newton-Euler in link frames, with the standard parameters of link i taken about the origin of its joint frame, so that its
-wrench is linear in them. With w, ẇ the link's angular velocity and acceleration, a its origin's acceleration less gravity:
+Newton-Euler in link frames, with the standard parameters of link i taken about the origin of its joint frame, so that
+its wrench is linear in them. With w, ẇ the link's angular velocity and acceleration, a its origin's acceleration less
+gravity:
 
     f = K [MX MY MZ]ᵀ + a M,                     K = [ẇ]× + [w]×[w]×
     n = L(ẇ) I + w × L(w) I − a × [MX MY MZ]ᵀ,   I = [XX XY XZ YY YZ ZZ]ᵀ,  L(w) I = (inertia tensor) w
 
-The torque of a revolute joint j before i is zᵀ n + uᵀ f with z its axis, u = z × (origin of j → origin of i), both in frame
-i; of a prismatic one uᵀ f with u its axis and z = 0. Hence one row per pair (j, i) without any 6 by 10 matrix:
+The torque of a revolute joint j before i is zᵀ n + uᵀ f with z its axis, u = z × (origin of j → origin of i), both in
+frame i; of a prismatic one uᵀ f with u its axis and z = 0. Hence one row per pair (j, i) without any 6 by 10 matrix:
 
     inertia  L(ẇ)ᵀ z + L(w)ᵀ (z × w)      first moments  Kᵀ u + a × z      mass  u · a
 
-Arrays are laid out component-major, samples last, so that every operation runs over contiguous memory. Pinocchio computes the
-same one sample at a time; the tests hold the two together.
+Arrays are laid out component-major, samples last, so that every operation runs over contiguous memory. Pinocchio
+computes the same one sample at a time; the tests hold the two together.
 """
+
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.link_motion import LinkMotion
+from joint_dynamics.robot.link_motion import LinkMotion, cross_components
 from joint_dynamics.robot.standard_parameters import drive_columns, link_columns, parameter_names
 
 
-def _cross(a, b):
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
-
-
-def _add(a, b):
+def _add(a: Any, b: Any) -> tuple[Any, ...]:
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def regressor_rows(chain: Chain, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArray:
+def regressor_rows(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
     """Return the regressor of one block of samples, component-major.
 
-    q, dq, ddq: (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), columns as `StandardParameters`.
+    Parameters
+    ----------
+    q, dq, ddq
+        (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), columns as
+        `StandardParameters`.
     """
     n, samples = q.shape
     rows = np.zeros((n, len(parameter_names(n)), samples))
     motion = LinkMotion(chain, q, dq, ddq)
-    levers: list[dict[int, tuple]] = []
+    levers: list[dict[int, tuple[Any, ...]]] = []
     for i in range(n):
         parent = chain.parent[i]
         axis = tuple(chain.axis[i])
         own = ((0.0, 0.0, 0.0), axis) if chain.prismatic[i] else (axis, (0.0, 0.0, 0.0))
-        before = {} if parent < 0 else {
-            j: (motion.into(i, z), motion.into(i, _add(u, _cross(z, motion.position[i])))) for j, (z, u) in levers[parent].items()}
+        before = (
+            {}
+            if parent < 0
+            else {
+                j: (motion.into(i, z), motion.into(i, _add(u, cross_components(z, motion.position[i]))))
+                for j, (z, u) in levers[parent].items()
+            }
+        )
         levers.append({**before, i: own})
         _link_rows(rows[:, link_columns(i)], levers[i], motion.w[i], motion.dw[i], motion.a[i])
         rows[i, drive_columns(i)] = ddq[i], dq[i], np.sign(dq[i]), np.ones(samples)
     return rows
 
 
-def _link_rows(rows: NDArray, levers: dict[int, tuple], w: NDArray, dw: NDArray, a: NDArray) -> None:
+def _link_rows(
+    rows: FloatArray, levers: dict[int, tuple[Any, ...]], w: FloatArray, dw: FloatArray, a: FloatArray
+) -> None:
     """Fill the ten inertial columns (joints, 10, samples) of one link in the rows of the joints in `levers`."""
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
-    K = ((-yy - zz, xy - dw[2], xz + dw[1]),
-         (xy + dw[2], -xx - zz, yz - dw[0]),
-         (xz - dw[1], yz + dw[0], -xx - yy))
+    K = ((-yy - zz, xy - dw[2], xz + dw[1]), (xy + dw[2], -xx - zz, yz - dw[0]), (xz - dw[1], yz + dw[0], -xx - yy))
     for j, (z, u) in levers.items():
         row = rows[j]
         if not all(isinstance(component, float) and component == 0.0 for component in z):
-            v = _cross(z, w)
+            v = cross_components(z, w)
             row[0] = dw[0] * z[0] + w[0] * v[0]
             row[1] = dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0]
             row[2] = dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0]
             row[3] = dw[1] * z[1] + w[1] * v[1]
             row[4] = dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1]
             row[5] = dw[2] * z[2] + w[2] * v[2]
-            row[6:9] = _cross(a, z)
+            row[6:9] = cross_components(a, z)
         if not all(isinstance(component, float) and component == 0.0 for component in u):
             for k in range(3):
                 row[6 + k] += K[0][k] * u[0] + K[1][k] * u[1] + K[2][k] * u[2]

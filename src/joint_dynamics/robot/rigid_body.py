@@ -1,10 +1,11 @@
 """Rigid-body dynamics of one state at a time, in pinocchio's compiled code, for loops at a controller's rate."""
+
 from __future__ import annotations
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot.base_parameters import BaseParameters
 from joint_dynamics.robot.standard_parameters import INERTIAL, StandardParameters, inertia_of
 
@@ -12,17 +13,19 @@ from joint_dynamics.robot.standard_parameters import INERTIAL, StandardParameter
 class RigidBody:
     """Inverse dynamics, mass matrix and gravity of a tree under given standard parameters.
 
-    Pinocchio stores a link as mass, centre of mass and tensor, and so cannot hold a first moment without a mass, which identified
-    base sets have. Each such set is therefore moved along the directions that no torque shows until every link has a mass.
+    Pinocchio stores a link as mass, centre of mass and tensor, and so cannot hold a first moment without a mass, which
+    identified base sets have. Each such set is therefore moved along the directions that no torque shows until every
+    link has a mass.
 
     Parameters
     ----------
-    model: pinocchio model (copied). standard: (14 n + …,) standard parameters, friction and rotor inertia without effect here.
+    model: pinocchio model (copied). standard: (14 n + …,) standard parameters, friction and rotor inertia without
+    effect here.
     base: base parameters of the inertial ones, whose null space is what may be moved along.
 
     """
 
-    def __init__(self, model: pinocchio.Model, standard: NDArray, base: BaseParameters):
+    def __init__(self, model: pinocchio.Model, standard: FloatArray, base: BaseParameters):
         self.model = model.copy()
         self.n = model.nv
         inertial = StandardParameters(standard, self.n).links.copy()
@@ -35,23 +38,23 @@ class RigidBody:
             self.model.inertias[k + 1] = inertia_of(body)
         self._data = self.model.createData()
 
-    def inverse_dynamics(self, q: NDArray, dq: NDArray, ddq: NDArray) -> NDArray:
+    def inverse_dynamics(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
         """Return M(q) q̈ + C(q, q̇) q̇ + g(q) [N·m], (n,), for one state, (n,) each."""
         return pinocchio.rnea(self.model, self._data, q, dq, ddq).copy()
 
-    def gravity(self, q: NDArray) -> NDArray:
+    def gravity(self, q: FloatArray) -> FloatArray:
         """Return g(q) [N·m], (n,)."""
         return pinocchio.computeGeneralizedGravity(self.model, self._data, q).copy()
 
-    def mass_matrix(self, q: NDArray) -> NDArray:
+    def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Return M(q) [kg·m²], (n, n), symmetric, without rotor inertias."""
         upper = np.triu(pinocchio.crba(self.model, self._data, q))
         return upper + np.triu(upper, 1).T
 
-    def bias(self, q: NDArray, dq: NDArray) -> NDArray:
+    def bias(self, q: FloatArray, dq: FloatArray) -> FloatArray:
         """Return C(q, q̇) q̇ + g(q) [N·m], (n,)."""
         return pinocchio.nonLinearEffects(self.model, self._data, q, dq).copy()
 
-    def coriolis_matrix(self, q: NDArray, dq: NDArray) -> NDArray:
+    def coriolis_matrix(self, q: FloatArray, dq: FloatArray) -> FloatArray:
         """Return C(q, q̇), (n, n), such that Ṁ − 2C is skew (Christoffel symbols)."""
         return pinocchio.computeCoriolisMatrix(self.model, self._data, q, dq).copy()

@@ -1,9 +1,8 @@
 """The standard parameters of an arm, by name: ten of every link, four of every drive, three of every coupled motor.
 
 Per joint k = 1…n: inertia XX XY XZ YY YZ ZZ about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m],
-mass M [kg], all in frame
-k; then rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc [N·m] friction, and an
-offset off [N·m]. Behind the
+mass M [kg], all in frame k; then rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc
+[N·m] friction, and an offset off [N·m]. Behind the
 joints, per coupled motor m: Ia_m, Fv_m, Fs_m (see `DriveCoupling`). Where a number stands in the vector is known here
 and nowhere else.
 """
@@ -14,8 +13,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pinocchio
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 INERTIAL = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'MX', 'MY', 'MZ', 'M')
@@ -58,7 +58,7 @@ def is_inertial(index: int, n: int) -> bool:
     return index < PER_JOINT * n and index % PER_JOINT < len(INERTIAL)
 
 
-def body_of(inertia: pinocchio.Inertia) -> NDArray:
+def body_of(inertia: pinocchio.Inertia) -> FloatArray:
     """Return a pinocchio inertia as ten inertial parameters, in the order of `INERTIAL`."""
     return np.asarray(inertia.toDynamicParameters())[_FROM_PINOCCHIO]
 
@@ -72,13 +72,13 @@ def inertia_of(body: ArrayLike) -> pinocchio.Inertia:
     return pinocchio.Inertia.FromDynamicParameters(np.asarray(body, dtype=float)[_TO_PINOCCHIO])
 
 
-def tensor_of(body: ArrayLike) -> NDArray:
+def tensor_of(body: ArrayLike) -> FloatArray:
     """Return the inertia tensor (3, 3) [kg·m²] about the frame's origin of ten inertial parameters."""
     xx, xy, xz, yy, yz, zz = np.asarray(body, dtype=float)[:6]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def point_mass(mass: float, position: ArrayLike) -> NDArray:
+def point_mass(mass: float, position: ArrayLike) -> FloatArray:
     """Return the ten inertial parameters of a point mass [kg] at `position` (3,) [m]."""
     x, y, z = np.asarray(position, dtype=float)
     return mass * np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y, x, y, z, 1.0])
@@ -101,11 +101,12 @@ class StandardParameters:
     """
 
     def __init__(self, values: ArrayLike, n: int):
-        self.values: NDArray = np.asarray(values, dtype=float)
+        self.values: FloatArray = np.asarray(values, dtype=float)
         self.n = n
         if self.values.ndim != 1 or len(self.values) < PER_JOINT * n:
             raise JointDynamicsError(
-                f'standard parameters: expected {PER_JOINT * n} numbers or more for {n} joints, found shape {self.values.shape}'
+                f'standard parameters: expected {PER_JOINT * n} numbers or more for {n} joints, found shape'
+                f' {self.values.shape}'
             )
         per_joint = self.values[: PER_JOINT * n].reshape(n, PER_JOINT)
         self.links = per_joint[:, : len(INERTIAL)]

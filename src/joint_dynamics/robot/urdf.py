@@ -1,4 +1,5 @@
 """From a URDF, as a file or as the text of the `robot_description` topic, to a pinocchio model of the chosen joints."""
+
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
@@ -28,12 +29,17 @@ def read_source(source: str | Path) -> tuple[str, str]:
     if isinstance(source, str) and source.lstrip().startswith('<'):
         return source, 'robot_description'
     if isinstance(source, str) and ('\n' in source or len(source) > MAX_PATH):
-        raise JointDynamicsError(f'robot: expected the path of a file, or the text of a URDF, found text that begins with {source[:40]!r}')
+        raise JointDynamicsError(
+            f'robot: expected the path of a file, or the text of a URDF, found text that begins with {source[:40]!r}'
+        )
     return read_text(source, f'robot {source}'), str(source)
 
 
 def parse_urdf(text: str, name: str) -> ET.Element:
-    """Return the root of a URDF that was checked (size, depth, one tree, plausible numbers); raise JointDynamicsError."""
+    """Return the root of a URDF that was checked (size, depth, one tree, plausible numbers).
+
+    Raise JointDynamicsError.
+    """
     root = parse_xml(text, f'robot {name} (URDF)')
     if root.tag != 'robot':
         raise JointDynamicsError(f'robot {name}: expected the root element <robot>, found <{root.tag}>')
@@ -57,15 +63,22 @@ def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
     if lower == upper:
         lower, upper = -np.inf, np.inf
     if lower > upper:
-        raise JointDynamicsError(f'robot {where}: expected a lower limit below the upper one, found {lower:g} and {upper:g}')
+        raise JointDynamicsError(
+            f'robot {where}: expected a lower limit below the upper one, found {lower:g} and {upper:g}'
+        )
     speed, effort = (_number(limit, name, np.inf, where) for name in ('velocity', 'effort'))
     if speed < 0 or effort < 0:
-        raise JointDynamicsError(f'robot {where}: expected limits of velocity and effort as magnitudes, found {speed:g} and {effort:g}')
+        raise JointDynamicsError(
+            f'robot {where}: expected limits of velocity and effort as magnitudes, found {speed:g} and {effort:g}'
+        )
     return lower, upper, speed or np.inf, effort or np.inf
 
 
 def _make_bounded(root: ET.Element) -> None:
-    """Turn continuous joints into revolute ones: pinocchio would give them two coordinates (cos, sin) instead of an angle."""
+    """Turn continuous joints into revolute ones.
+
+    Pinocchio would give them two coordinates (cos, sin) instead of an angle.
+    """
     for joint in root.iter('joint'):
         if joint.get('type') != 'continuous':
             continue
@@ -78,7 +91,11 @@ def _make_bounded(root: ET.Element) -> None:
 
 
 def _names(joints: Any) -> list[str]:
-    if isinstance(joints, (str, Mapping)) or not isinstance(joints, Sequence) or not all(isinstance(name, str) for name in joints):
+    if (
+        isinstance(joints, (str, Mapping))
+        or not isinstance(joints, Sequence)
+        or not all(isinstance(name, str) for name in joints)
+    ):
         raise JointDynamicsError(f'robot.joints: expected a list of joint names, found {joints!r}')
     return list(joints)
 
@@ -87,19 +104,31 @@ def _positions(locked: Any) -> Mapping[str, float] | None:
     if locked is None:
         return None
     if not isinstance(locked, Mapping) or not all(
-            isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_POSITION for value in locked.values()):
-        raise JointDynamicsError(f'robot.locked: expected joint names with a position each (rad or m, at most {MAX_POSITION:g}), found {locked!r}')
+        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_POSITION
+        for value in locked.values()
+    ):
+        raise JointDynamicsError(
+            f'robot.locked: expected joint names with a position each (rad or m, at most {MAX_POSITION:g}), found'
+            f' {locked!r}'
+        )
     return locked
 
 
-def build_from_urdf(source: str | Path, joints: Sequence[str] | None, locked: Mapping[str, float] | None,
-                    ) -> tuple[pinocchio.Model, JointLimits, bool, str]:
+def build_from_urdf(
+    source: str | Path, joints: Sequence[str] | None, locked: Mapping[str, float] | None
+) -> tuple[pinocchio.Model, JointLimits, bool, str]:
     """Return (pinocchio model of the chosen joints, their limits, whether any link has inertials, the URDF's text).
 
-    `joints`: the joints to keep, in any order (default: every movable joint that mimics no other); all others are locked,
-    at the position given in `locked` [rad or m] or at 0. The model's joint order is that of the chain.
+    Parameters
+    ----------
+    joints
+        the joints to keep, in any order (default: every movable joint that mimics no other); all others are locked, at
+        the position given in `locked` [rad or m] or at 0. The model's joint order is that of the chain.
 
-    Raises JointDynamicsError when the text is no URDF, a joint is unknown, or nothing movable remains.
+    Raises
+    ------
+    JointDynamicsError
+        When the text is no URDF, a joint is unknown, or nothing movable remains.
     """
     text, name = read_source(source)
     root = parse_urdf(text, name)
@@ -109,10 +138,18 @@ def build_from_urdf(source: str | Path, joints: Sequence[str] | None, locked: Ma
     locked = _positions(locked)
     for key in (*wanted, *(locked or {})):
         if key not in elements or elements[key].get('type') not in MOVABLE:
-            raise JointDynamicsError(f'robot {name}: expected joint {key!r}, found the movable joints {", ".join(movable) or "none"}')
-    unsupported = [f'{key} ({joint.get("type")})' for key, joint in elements.items() if joint.get('type') not in (*MOVABLE, 'fixed')]
+            raise JointDynamicsError(
+                f'robot {name}: expected joint {key!r}, found the movable joints {", ".join(movable) or "none"}'
+            )
+    unsupported = [
+        f'{key} ({joint.get("type")})'
+        for key, joint in elements.items()
+        if joint.get('type') not in (*MOVABLE, 'fixed')
+    ]
     if unsupported:
-        raise JointDynamicsError(f'robot {name}: expected revolute, continuous, prismatic and fixed joints, found {", ".join(unsupported)}')
+        raise JointDynamicsError(
+            f'robot {name}: expected revolute, continuous, prismatic and fixed joints, found {", ".join(unsupported)}'
+        )
     if not wanted:
         raise JointDynamicsError(f'robot {name}: expected at least one movable joint, found none')
     limits = {key: _limits(elements[key], f'{name}, joint {key}') for key in wanted}
@@ -134,7 +171,10 @@ def build_from_urdf(source: str | Path, joints: Sequence[str] | None, locked: Ma
 
 
 def stripped_urdf(text: str) -> str:
-    """Return the URDF with links, joints and inertials only: what dynamics needs, without meshes, colours and plugins."""
+    """Return the URDF with links, joints and inertials only.
+
+    What dynamics needs, without meshes, colours and plugins.
+    """
     root = ET.fromstring(text)
     for element in list(root):
         if element.tag not in ('link', 'joint'):

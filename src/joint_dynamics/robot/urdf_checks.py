@@ -1,4 +1,8 @@
-"""What has to hold of a URDF before a robot is built from it: its joints make one tree, and its numbers are a robot's."""
+"""What has to hold of a URDF before a robot is built from it.
+
+Its joints make one tree, and its numbers are a robot's.
+"""
+
 from __future__ import annotations
 
 import math
@@ -6,7 +10,8 @@ import xml.etree.ElementTree as ET
 
 from joint_dynamics.errors import JointDynamicsError
 
-#: Greatest magnitude by attribute: lengths m, angles rad (also those of prismatic limits), masses kg, inertias kg·m². No arm comes near them.
+#: Greatest magnitude by attribute: lengths m, angles rad (also those of prismatic limits), masses kg, inertias kg·m².
+#: No arm comes near them.
 MAX_LENGTH, MAX_MASS, MAX_INERTIA = 1e3, 1e6, 1e9
 #: Most links, and most joints: a parser that recurses along the chain survives them.
 MAX_PARTS = 2000
@@ -25,7 +30,10 @@ def plain_number(text: str, what: str, where: str) -> float:
 
 
 def check_tree(root: ET.Element, name: str) -> None:
-    """Raise JointDynamicsError unless links and joints have names of their own and make one tree: no loop, one root, nothing apart."""
+    """Raise JointDynamicsError unless links and joints have names of their own and make one tree.
+
+    No loop, one root, nothing apart.
+    """
     links = _named(root, 'link', name)
     joints = _named(root, 'joint', name)
     parent_of: dict[str, tuple[str, str]] = {}
@@ -38,7 +46,10 @@ def check_tree(root: ET.Element, name: str) -> None:
                 raise JointDynamicsError(f'robot {name}, joint {key}: expected a {role} that is a link, found {link!r}')
             ends.append(link)
         if ends[1] in parent_of:
-            raise JointDynamicsError(f'robot {name}: expected a tree, found link {ends[1]} as the child of {parent_of[ends[1]][0]} and of {key}')
+            raise JointDynamicsError(
+                f'robot {name}: expected a tree, found link {ends[1]} as the child of {parent_of[ends[1]][0]} and of'
+                f' {key}'
+            )
         parent_of[ends[1]] = key, ends[0]
     roots = [link for link in links if link not in parent_of]
     if len(roots) > 1:
@@ -51,20 +62,22 @@ def check_tree(root: ET.Element, name: str) -> None:
         reached += len(waiting)
         waiting = [child for link in waiting for child in children.get(link, ())]
     if reached < len(links):
-        raise JointDynamicsError(f'robot {name}: expected a tree, found joints that make a loop: {_loop(links, parent_of)}')
+        raise JointDynamicsError(
+            f'robot {name}: expected a tree, found joints that make a loop: {_loop(links, parent_of)}'
+        )
 
 
 def _loop(links: dict[str, ET.Element], parent_of: dict[str, tuple[str, str]]) -> str:
     """Return the joints of one loop, of which there is one: every link of it has a parent in it."""
     done: set[str] = set()
     for start in links:
-        link, way = start, {}
-        while link in parent_of and link not in done and link not in way:
-            way[link] = parent_of[link][0]
+        link, path = start, {}
+        while link in parent_of and link not in done and link not in path:
+            path[link] = parent_of[link][0]
             link = parent_of[link][1]
-        if link in way:
-            return ', '.join(list(way.values())[list(way).index(link):][:6])
-        done.update(way)
+        if link in path:
+            return ', '.join(list(path.values())[list(path).index(link) :][:6])
+        done.update(path)
     raise AssertionError('no loop')
 
 
@@ -82,7 +95,10 @@ def _named(root: ET.Element, tag: str, name: str) -> dict[str, ET.Element]:
 
 
 def check_numbers(root: ET.Element, name: str) -> None:
-    """Raise JointDynamicsError for an offset, axis, mass or inertia that is no finite number of a size a robot can have."""
+    """Raise JointDynamicsError for an offset, axis.
+
+    Mass or inertia that is no finite number of a size a robot can have.
+    """
     for joint in root.findall('joint'):
         where = f'{name}, joint {joint.get("name")}'
         _origin(joint, where)

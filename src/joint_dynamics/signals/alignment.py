@@ -1,18 +1,20 @@
 """Samples taken at any times, brought onto one uniform grid, with a bound on the error this makes.
 
-A sample of a signal x(t) that is interpolated linearly between two neighbours T apart is wrong by at most max|x''| T²/8. What
-can be bounded without knowing the signal is T, the gap, and the distance of a grid point to the nearest real sample (at most T/2).
+A sample of a signal x(t) that is interpolated linearly between two neighbours T apart is wrong by at most max|x''|
+T²/8. What can be bounded without knowing the signal is T, the gap, and the distance of a grid point to the nearest real
+sample (at most T/2).
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
-Array = NDArray[np.float64]
+Array = FloatArray
 #: A grid point this close to a sample (s) takes the sample as it is: stamps are often rounded to microseconds.
 COINCIDENT = 1e-6
 #: The mean step replaces the median when they agree to this share: it is exact, the median of jittering steps is not.
@@ -29,14 +31,21 @@ class Gap:
 
 
 def sample_period(time: Array) -> float:
-    """Return the period (s) of samples at `time` (N,) s, increasing: a median, so that gaps, jitter and bursts do not count.
+    """Return the period (s) of samples at `time` (N,) s, increasing.
 
-    It is the median of the time over LAG steps (of one step when there are few): messages that arrive in pairs have no short period.
-    Where it agrees with the mean over all whole steps, gaps counted as the samples they lack, the mean is returned.
-    Raises JointDynamicsError for fewer than two samples.
+    A median, so that gaps, jitter and bursts do not count.
+
+    It is the median of the time over LAG steps (of one step when there are few): messages that arrive in pairs have no
+    short period. Where it agrees with the mean over all whole steps, gaps counted as the samples they lack, the mean is
+    returned.
+
+    Raises
+    ------
+    JointDynamicsError
+        For fewer than two samples.
     """
     if time.size < 2:
-        raise JointDynamicsError(f'a sample rate needs at least 2 samples, found {time.size}')
+        raise JointDynamicsError(f'sample rate: expected at least 2 samples, found {time.size}')
     steps = np.diff(time)
     lag = LAG if time.size > 4 * LAG else 1
     median = float(np.median(time[lag:] - time[:-lag])) / lag
@@ -63,28 +72,33 @@ def missing_samples(time: Array, period: float) -> int:
 
 
 def _whole_steps(ratio: Array) -> Array:
-    """Return how many periods each step is, from step / period: with jitter on both ends of it a single one is 0.3 to 1.7 long."""
+    """Return how many periods each step is, from step / period.
+
+    With jitter on both ends of it a single one is 0.3 to 1.7 long.
+    """
     return np.where(np.abs(ratio - 1) < 0.7, 1.0, np.rint(ratio))
 
 
 def alignment_error(grid: Array, time: Array) -> float:
-    """Return the largest distance (s) of a grid point (N,) to the nearest of the samples at `time` (K,) s, both increasing."""
+    """Return the largest distance (s) of a grid point (N,) to the nearest sample at `time` (K,) s, both increasing."""
     after = np.searchsorted(time, grid).clip(0, time.size - 1)
     before = (after - 1).clip(0)
     return float(np.minimum(np.abs(time[after] - grid), np.abs(grid - time[before])).max())
 
 
 def resample(grid: Array, time: Array, values: Array) -> Array:
-    """Return `values` (K, n), sampled at `time` (K,) s, at the points of `grid` (N,) s: (N, n), linear, held before and after.
+    """Return `values` (K, n), sampled at `time` (K,) s, at the points of `grid` (N,) s.
+
+    (N, n), linear, held before and after.
 
     Where every grid point has its sample (within COINCIDENT), the samples come back as they are.
     """
     if grid.size == time.size and np.abs(grid - time).max() <= COINCIDENT:
         return values
     first = int(np.searchsorted(time, grid[0] - COINCIDENT))
-    inside = time[first:first + grid.size]
+    inside = time[first : first + grid.size]
     if inside.size == grid.size and np.abs(grid - inside).max() <= COINCIDENT:
-        return values[first:first + grid.size]
+        return values[first : first + grid.size]
     out = np.empty((grid.size, values.shape[1]))
     for column in range(values.shape[1]):
         out[:, column] = np.interp(grid, time, values[:, column])

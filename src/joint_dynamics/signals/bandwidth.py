@@ -1,24 +1,33 @@
 """How fast a recorded motion is: the bandwidth from which the offline filters take their cut-offs."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from joint_dynamics.arrays import FloatArray
 
 POWER = 0.95
 """Share of the power of the joint velocities below the motion's frequency."""
 HARMONICS = 4.0
-"""Torques hold products of velocities and the corners of friction: so many times the motion's frequency are dynamics."""
+"""Torques hold products of velocities and the corners of friction.
+
+So many times the motion's frequency are dynamics.
+"""
 HIGHEST_MOTION = 60.0
 """No arm moves faster [Hz]; velocity power above is noise of the encoders."""
 
 
-def dynamics_bandwidth(positions: Sequence[NDArray], rates: Sequence[float]) -> float:
+def dynamics_bandwidth(positions: Sequence[FloatArray], rates: Sequence[float]) -> float:
     """Return f_dyn [Hz], the bandwidth of the dynamics in one or several recordings of one robot.
 
-    positions: arrays (samples, joints) [rad]; rates [Hz]. f_dyn is `HARMONICS` times the frequency below which `POWER` of the power of
-    all joint velocities lies, recordings and joints added up, so that joints at rest (encoder noise) weigh nothing.
+    Parameters
+    ----------
+    positions
+        arrays (samples, joints) [rad]; rates [Hz]. f_dyn is `HARMONICS` times the frequency below which `POWER` of the
+        power of all joint velocities lies, recordings and joints added up, so that joints at rest (encoder noise) weigh
+        nothing.
     """
     grid = np.linspace(0.0, HIGHEST_MOTION, 6001)
     power = np.zeros_like(grid)

@@ -14,15 +14,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-MOST_HALVINGS = 48
-MOST_INTERVALS = 200_000
+from joint_dynamics.arrays import BoolArray, FloatArray
+
+MAX_HALVINGS = 48
+MAX_INTERVALS = 200_000
 """Bounds of effort: where they end the search the bound is true, but further than the tolerance from the smallest
 value."""
 
 
-class Least(NamedTuple):
+class CertifiedMinimum(NamedTuple):
     """What is known of the smallest value.
 
     No value is below `bound`; `seen` is the smallest one found; the bound is from an interval about `time` [s].
@@ -33,14 +34,17 @@ class Least(NamedTuple):
     time: float
 
 
-def settled(
-    lower: NDArray, seen: float, tolerance: float, enough: float = np.inf, allowed: float | None = None
-) -> NDArray:
+def decided(
+    lower: FloatArray, seen: float, tolerance: float, enough: float = np.inf, allowed: float | None = None
+) -> BoolArray:
     """Return which intervals, with these lower bounds (N,), need no closer look; `seen`: the smallest value so far.
 
-    enough: where finite, the only question is whether everything is above it. Otherwise a bound is to be within
-    `tolerance` of the smallest value and, with `allowed`, on its side of 0 and of −allowed, so that a limit that is
-    kept is not called broken for want of precision; 0 itself is not decided where less than `allowed` is left.
+    Parameters
+    ----------
+    enough
+        where finite, the only question is whether everything is above it. Otherwise a bound is to be within `tolerance`
+        of the smallest value and, with `allowed`, on its side of 0 and of −allowed, so that a limit that is kept is not
+        called broken for want of precision; 0 itself is not decided where less than `allowed` is left.
     """
     if enough < np.inf:
         return lower >= enough
@@ -54,31 +58,37 @@ def settled(
 
 
 def certified_minimum(
-    begin: NDArray,
-    end: NDArray,
-    values: Callable[[NDArray, NDArray], NDArray],
-    lowest: Callable[[NDArray, NDArray, NDArray, NDArray], tuple[NDArray, NDArray]],
+    begin: FloatArray,
+    end: FloatArray,
+    values: Callable[[FloatArray, FloatArray], FloatArray],
+    lowest: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
     tolerance: float,
     enough: float = np.inf,
     allowed: float | None = None,
-) -> Least:
+) -> CertifiedMinimum:
     """Bound the smallest value over intervals [begin, end] (N,) [s] from below.
 
-    values: (t (M,), inside (M,)) → (m, M), whatever `lowest` needs of the function at t as seen from the interval that
-    holds `inside`: at a jump each side has its own. lowest: (begin, end, values at begin, at end) → a lower bound and
-    the smallest value seen, (N,) each. enough, allowed: see `settled`; a value seen below `enough` ends the search.
+    Parameters
+    ----------
+    values
+        (t (M,), inside (M,)) → (m, M), whatever `lowest` needs of the function at t as seen from the interval that
+        holds `inside`: at a jump each side has its own.
+    lowest
+        (begin, end, values at begin, at end) → a lower bound and the smallest value seen, (N,) each.
+    enough, allowed
+        see `decided`; a value seen below `enough` ends the search.
     """
     inside = (begin + end) / 2
     first, last = values(begin, inside), values(end, inside)
     seen, bound, time = np.inf, np.inf, 0.0
-    for halving in range(MOST_HALVINGS + 1):
+    for halving in range(MAX_HALVINGS + 1):
         lower, met = lowest(begin, end, first, last)
         k = int(np.argmin(met))
         seen = min(seen, float(met[k]))
         if seen < enough < np.inf:
-            return Least(float(min(lower.min(), bound)), seen, float(begin[k]))
-        done = settled(lower, seen, tolerance, enough, allowed)
-        if halving == MOST_HALVINGS or 2 * np.count_nonzero(~done) > MOST_INTERVALS:
+            return CertifiedMinimum(float(min(lower.min(), bound)), seen, float(begin[k]))
+        done = decided(lower, seen, tolerance, enough, allowed)
+        if halving == MAX_HALVINGS or 2 * np.count_nonzero(~done) > MAX_INTERVALS:
             done[:] = True
         if done.any():
             k = int(np.argmin(np.where(done, lower, np.inf)))
@@ -91,4 +101,4 @@ def certified_minimum(
         half = values(middle, middle)
         begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
         first, last = np.concatenate([first, half], axis=1), np.concatenate([half, last], axis=1)
-    return Least(bound, seen, time)
+    return CertifiedMinimum(bound, seen, time)

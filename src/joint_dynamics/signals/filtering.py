@@ -1,16 +1,18 @@
 """Zero-phase low-pass filters and derivatives of recorded signals [M5 §4, H IV.B, G II.C].
 
-A 4th-order Butterworth run forward and backward has the squared magnitude and no phase. Positions are filtered with the whole
-recording at hand. The *parallel* filter, which goes over the torque and every column of the regressor alike, is the same response
-written as a symmetric FIR kernel: it can be taken block by block, only at the samples that decimation keeps, and near the ends with
-the part of the kernel that fits, since any linear operation on both sides of Y = W χ leaves χ as it is.
+A 4th-order Butterworth run forward and backward has the squared magnitude and no phase. Positions are filtered with the
+whole recording at hand. The *parallel* filter, which goes over the torque and every column of the regressor alike, is
+the same response written as a symmetric FIR kernel: it can be taken block by block, only at the samples that decimation
+keeps, and near the ends with the part of the kernel that fits, since any linear operation on both sides of Y = W χ
+leaves χ as it is.
 """
+
 from __future__ import annotations
 
 import numpy as np
 import scipy.signal
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
 ORDER = 4
@@ -19,17 +21,22 @@ HIGHEST = 0.45
 KERNEL_TOLERANCE = 1e-4
 
 
-def _sections(cutoff: float, rate: float, order: int) -> NDArray:
+def _sections(cutoff: float, rate: float, order: int) -> FloatArray:
     if not (np.isfinite(cutoff) and cutoff > 0):
         raise JointDynamicsError(f'filter: expected a cut-off above 0 Hz, found {cutoff}')
     return scipy.signal.butter(order, cutoff, fs=rate, output='sos')
 
 
-def zero_phase_lowpass(x: NDArray, cutoff: float, rate: float, order: int = ORDER) -> NDArray:
+def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
     """Return x (samples, …) low-pass filtered forward and backward at `cutoff` [Hz], sampled at `rate` [Hz].
 
-    The ends are extended by point reflection over one and a half periods of the cut-off, which keeps value and slope. A cut-off at
-    or above 0.45 `rate` returns x as it is. Raises JointDynamicsError for a cut-off that is not positive.
+    The ends are extended by point reflection over one and a half periods of the cut-off, which keeps value and slope. A
+    cut-off at or above 0.45 `rate` returns x as it is.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a cut-off that is not positive.
     """
     if cutoff >= HIGHEST * rate:
         return np.array(x, dtype=float)
@@ -38,28 +45,29 @@ def zero_phase_lowpass(x: NDArray, cutoff: float, rate: float, order: int = ORDE
     return scipy.signal.sosfiltfilt(sections, x, axis=0, padlen=padding)
 
 
-def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> NDArray:
-    """Return the symmetric kernel (2 h + 1,) of `zero_phase_lowpass`, of sum 1, cut where it stays below 1e-4 of its peak."""
+def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
+    """Return the symmetric kernel (2 h + 1,) of `zero_phase_lowpass`, of sum 1, cut below 1e-4 of its peak."""
     if cutoff >= HIGHEST * rate:
         return np.ones(1)
-    half = int(np.ceil(6 * rate / cutoff))
+    # Near Nyquist, too, the response rings for long: as long as for a cut-off that far above zero.
+    half = int(np.ceil(6 * rate / min(cutoff, 0.5 * rate - cutoff)))
     impulse = np.zeros(2 * half + 1)
     impulse[half] = 1.0
     response = scipy.signal.sosfiltfilt(_sections(cutoff, rate, order), impulse, padlen=0)
     response = 0.5 * (response + response[::-1])
     reach = half - int(np.flatnonzero(np.abs(response) > KERNEL_TOLERANCE * response[half])[0])
-    kernel = response[half - reach:half + reach + 1]
+    kernel = response[half - reach : half + reach + 1]
     return kernel / kernel.sum()
 
 
-def central_difference(x: NDArray, rate: float) -> NDArray:
+def central_difference(x: FloatArray, rate: float) -> FloatArray:
     """Return the derivative of x (samples, …) by central differences, one-sided (second order) at the ends."""
     if len(x) < 3:
         raise JointDynamicsError(f'derivative: expected at least 3 samples, found {len(x)}')
     return np.gradient(x, 1.0 / rate, axis=0, edge_order=2)
 
 
-def second_difference(x: NDArray, rate: float) -> NDArray:
+def second_difference(x: FloatArray, rate: float) -> FloatArray:
     """Return the second derivative of x (samples, …) by (x₊ − 2 x + x₋) f², repeated at the ends."""
     if len(x) < 3:
         raise JointDynamicsError(f'derivative: expected at least 3 samples, found {len(x)}')
@@ -97,7 +105,7 @@ class ParallelDecimator:
         kept = self.kept[part]
         return max(0, kept[0] - self.half), min(self.samples, kept[-1] + self.half + 1)
 
-    def weights(self, part: slice) -> NDArray:
+    def weights(self, part: slice) -> FloatArray:
         """Return (inputs of `span`, kept samples of `part`): each column the kernel around a kept sample, of sum 1."""
         first, end = self.span(part)
         offset = np.arange(first, end)[:, None] - self.kept[part][None, :] + self.half
@@ -105,7 +113,7 @@ class ParallelDecimator:
         weights = np.where(inside, self.kernel[np.clip(offset, 0, len(self.kernel) - 1)], 0.0)
         return weights / weights.sum(axis=0)
 
-    def apply(self, x: NDArray) -> NDArray:
+    def apply(self, x: FloatArray) -> FloatArray:
         """Return x (samples, …) filtered at the kept samples, (K, …)."""
         chunk = max(1, 4096 // max(1, self.half))
         out = []

@@ -10,17 +10,19 @@ from functools import cache
 from math import comb, factorial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.signals.extremes import certified_minimum
 
 BEYOND = 8
 """Derivatives beyond the degree that may be asked for."""
+_BLOCK = 500
 STEP_PEAKS = (1.0, 15 / 8, 10 / 3**0.5, 60.0, 360.0, 720.0)
 """Largest magnitudes over [0, 1] of the smooth step and its derivatives; from the sixth on they are zero."""
 
 
-def smooth_step(x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+def smooth_step(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return s = 10 x³ − 15 x⁴ + 6 x⁵ and its first two derivatives for x in [0, 1].
 
     The quintic from rest at 0 to rest at 1.
@@ -29,7 +31,7 @@ def smooth_step(x: NDArray) -> tuple[NDArray, NDArray, NDArray]:
 
 
 @cache
-def _hermite(K: int) -> NDArray:
+def _hermite(K: int) -> FloatArray:
     """Return the matrix from [x₀, x₀′, …, x₁, x₁′, …] in time scaled to 1 to the 2K ascending coefficients."""
     ends = np.zeros((2 * K, 2 * K))
     for d in range(K):
@@ -40,31 +42,43 @@ def _hermite(K: int) -> NDArray:
     return np.round(np.linalg.inv(ends) * factorial(K - 1)) / factorial(K - 1)
 
 
-def hermite_segments(time: NDArray, values: Sequence[NDArray]) -> NDArray:
+def hermite_segments(time: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
     """Return the ascending coefficients (points − 1, 2K, n), in time since the segment's first point.
 
-    values: the function at `time` (points,) and its first K − 1 derivatives, (points, n) each, which every segment
-    meets at both ends: K = 1 straight lines, 2 cubics, 3 quintics, 4 septics.
+    Parameters
+    ----------
+    values
+        the function at `time` (points,) and its first K − 1 derivatives, (points, n) each, which every segment meets at
+        both ends: K = 1 straight lines, 2 cubics, 3 quintics, 4 septics.
     """
     K = len(values)
-    T = np.diff(time)
-    ends = np.concatenate(
-        [
-            [v[:-1] * T[:, None] ** d for d, v in enumerate(values)],
-            [v[1:] * T[:, None] ** d for d, v in enumerate(values)],
-        ]
-    )
-    scaled = np.einsum('pk,ksn->spn', _hermite(K), ends)
-    return scaled / T[:, None, None] ** np.arange(2 * K)[None, :, None]
+    duration = np.diff(time)
+    coefficients = np.empty((len(duration), 2 * K, values[0].shape[1]))
+    # In blocks: one call over many segments keeps every other thread from the interpreter.
+    for first in range(0, len(duration), _BLOCK):
+        T = duration[first : first + _BLOCK]
+        begin, end = slice(first, first + len(T)), slice(first + 1, first + len(T) + 1)
+        ends = np.concatenate(
+            [
+                [v[begin] * T[:, None] ** d for d, v in enumerate(values)],
+                [v[end] * T[:, None] ** d for d, v in enumerate(values)],
+            ]
+        )
+        scaled = np.einsum('pk,ksn->spn', _hermite(K), ends)
+        coefficients[begin] = scaled / T[:, None, None] ** np.arange(2 * K)[None, :, None]
+    return coefficients
 
 
 class PiecewisePolynomial:
     """n functions of time, polynomials between the points `time` (points,) [s].
 
-    coefficients: (points − 1, degree + 1, n), ascending, in time since the segment's first point.
+    Parameters
+    ----------
+    coefficients
+        (points − 1, degree + 1, n), ascending, in time since the segment's first point.
     """
 
-    def __init__(self, time: ArrayLike, coefficients: NDArray):
+    def __init__(self, time: ArrayLike, coefficients: FloatArray):
         self.time = np.asarray(time, dtype=float)
         self.coefficients = coefficients
         powers = np.arange(coefficients.shape[1])
@@ -74,26 +88,30 @@ class PiecewisePolynomial:
         self._difference = np.maximum(powers[None, :] - orders[:, None], 0)
 
     @classmethod
-    def hermite(cls, time: NDArray, values: Sequence[NDArray]) -> PiecewisePolynomial:
+    def hermite(cls, time: FloatArray, values: Sequence[FloatArray]) -> PiecewisePolynomial:
         """Return the function through values and derivatives, see `hermite_segments`."""
         return cls(time, hermite_segments(time, values))
 
-    def segment(self, t: NDArray) -> NDArray:
+    def segment(self, t: FloatArray) -> FloatArray:
         """Return the segment that holds each of the times t (samples,); the first and the last go on outside."""
         return np.clip(np.searchsorted(self.time, t, side='right') - 1, 0, len(self.coefficients) - 1)
 
-    def taylor(self, t: NDArray, count: int, inside: NDArray | None = None) -> NDArray:
+    def taylor(self, t: FloatArray, count: int, inside: FloatArray | None = None) -> FloatArray:
         """Return the first Taylor coefficients f^(k)/k! (count, n, samples) at t (samples,).
 
-        inside: times in the segments they are of, by default t.
-        count: at most 8 beyond the number of coefficients.
+        Parameters
+        ----------
+        inside
+            times in the segments they are of, by default t.
+        count
+            at most 8 beyond the number of coefficients.
         """
         index = self.segment(t if inside is None else inside)
         x = (t - self.time[index])[:, None, None]
         shift = self._binomial[:count] * x ** self._difference[:count]
         return np.einsum('skp,spn->kns', shift, self.coefficients[index])
 
-    def majorants(self, begin: NDArray, end: NDArray, count: int) -> NDArray:
+    def majorants(self, begin: FloatArray, end: FloatArray, count: int) -> FloatArray:
         """Return bounds of |f^(k)|/k! over each interval, (count, n, intervals); an interval lies within one segment.
 
         By the Taylor polynomial about the middle, which is the function itself: |f^(k)(m + x)|/k! ≤ Σ_p C(p, k) |c_p|
@@ -104,8 +122,11 @@ class PiecewisePolynomial:
         spread = self._binomial[:count] * half[:, None, None] ** self._difference[:count]
         return np.einsum('skp,pns->kns', spread, whole)
 
-    def magnitude(self, count: int) -> NDArray:
-        """Return the largest sums of magnitudes of the terms of f and its derivatives, (count, n): the scale of rounding."""
+    def magnitude(self, count: int) -> FloatArray:
+        """Return the largest sums of magnitudes of the terms of f and its derivatives, (count, n).
+
+        The scale of rounding.
+        """
         T = np.diff(self.time)[:, None]
         powers = np.arange(self.coefficients.shape[1])
         size = np.abs(self.coefficients) * T[:, :, None] ** powers[None, :, None]
@@ -115,7 +136,7 @@ class PiecewisePolynomial:
         ]
         return np.array([one.max(axis=0) for one in found])
 
-    def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return bounds of a derivative over all time: lowest (n,), highest (n,), and the times they belong to.
 
         No value lies outside; they are at most `tolerance` (n,) or a number, in its unit, away from a value that is
@@ -130,16 +151,23 @@ class PiecewisePolynomial:
             one = PiecewisePolynomial(self.time, self.coefficients[:, :, j : j + 1])
             for row, sign in ((0, 1.0), (1, -1.0)):
 
-                def values(t: NDArray, inside: NDArray, sign: float = sign, one: PiecewisePolynomial = one) -> NDArray:
+                def values(
+                    t: FloatArray, inside: FloatArray, sign: float = sign, one: PiecewisePolynomial = one
+                ) -> FloatArray:
                     return sign * factor * one.taylor(t, derivative + 1, inside)[derivative]
 
                 def lowest(
-                    begin: NDArray, end: NDArray, first: NDArray, last: NDArray, one: PiecewisePolynomial = one
-                ) -> tuple[NDArray, NDArray]:
+                    begin: FloatArray,
+                    end: FloatArray,
+                    first: FloatArray,
+                    last: FloatArray,
+                    one: PiecewisePolynomial = one,
+                ) -> tuple[FloatArray, FloatArray]:
                     seen = np.minimum(first, last)[0]
-                    return seen - (end - begin) ** 2 * bend * one.majorants(begin, end, derivative + 3)[
-                        derivative + 2, 0
-                    ], seen
+                    return (
+                        seen - (end - begin) ** 2 * bend * one.majorants(begin, end, derivative + 3)[derivative + 2, 0],
+                        seen,
+                    )
 
                 least = certified_minimum(self.time[:-1], self.time[1:], values, lowest, float(widest[j]))
                 found[row, j], found[2 + row, j] = sign * (least.bound - allowance[j]), least.time

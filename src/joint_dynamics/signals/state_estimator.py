@@ -1,21 +1,26 @@
-"""Online state estimation: one symmetric FIR smoother for every signal, derivatives by central differences of it [M6 §6.1].
+"""Online state estimation: one symmetric FIR smoother for every signal.
 
-All signals pass through the same smoother S, and a derivative is the central difference of the smoothed signal. Hence S commutes with any
-linear equation between the signals: what holds between position, acceleration and torque holds between their estimates, and all of them are
-late by exactly the same time, (n_LP + n_CD − 2)/2 samples with n_CD = 3 (printed wrong with − n_CD: 51 samples for n_LP = 101).
+Derivatives by central differences of it [M6 §6.1].
 
-S is a Savitzky-Golay smoother: the value at the middle of a least-squares polynomial over n_LP samples. The thesis weights all samples alike
-(`taper=False`); such a kernel ends in a step, whose second difference amplifies encoder quantisation some fifty times at 1 kHz. The default
-weights them by a Hann window, so that the kernel ends smoothly.
+All signals pass through the same smoother S, and a derivative is the central difference of the smoothed signal. Hence S
+commutes with any linear equation between the signals: what holds between position, acceleration and torque holds
+between their estimates, and all of them are late by exactly the same time, (n_LP + n_CD − 2)/2 samples with n_CD = 3
+(printed wrong with − n_CD: 51 samples for n_LP = 101).
+
+S is a Savitzky-Golay smoother: the value at the middle of a least-squares polynomial over n_LP samples. The thesis
+weights all samples alike (`taper=False`); such a kernel ends in a step, whose second difference amplifies encoder
+quantisation some fifty times at 1 kHz. The default weights them by a Hann window, so that the kernel ends smoothly.
 """
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 
-Array = NDArray[np.float64]
+Array = FloatArray
 
 
 def smoothing_kernel(samples: int, degree: int = 2, taper: bool = True) -> Array:
@@ -38,18 +43,23 @@ class StateEstimator:
 
     channels  number of signals C.
     period    sample period, s.
-    window    length of the smoother, s; n_LP is the odd number of samples nearest to window/period + 1, so that 0.1 s is the thesis's
+    window    length of the smoother, s; n_LP is the odd number of samples nearest to window/period + 1, so that 0.1 s
+              is the thesis's
               101 samples at 1 kHz and 11 samples at 100 Hz.
     degree, taper  of `smoothing_kernel`.
 
-    Attributes: `delay` s; `samples` that the whole FIR spans (n_LP + 2); `ready` once that many have come since the last reset;
-    `value`, `first`, `second`, each (C,), in the unit of the signal, per s, per s².
+    Attributes: `delay` s; `samples` that the whole FIR spans (n_LP + 2); `ready` once that many have come since the
+    last reset; `value`, `first`, `second`, each (C,), in the unit of the signal, per s, per s².
     """
 
-    def __init__(self, channels: int, period: float, *, window: float = 0.1, degree: int = 2, taper: bool = True) -> None:
+    def __init__(
+        self, channels: int, period: float, *, window: float = 0.1, degree: int = 2, taper: bool = True
+    ) -> None:
         if channels < 1 or not (np.isfinite(period) and period > 0) or not (np.isfinite(window) and window >= 0):
-            raise JointDynamicsError('state estimator: expected channels >= 1, period > 0 s and window >= 0 s, '
-                                     f'found {channels}, {period} and {window}')
+            raise JointDynamicsError(
+                'state estimator: expected channels >= 1, period > 0 s and window >= 0 s, '
+                f'found {channels}, {period} and {window}'
+            )
         self.channels = int(channels)
         self.period = float(period)
         self.window = float(window)
@@ -61,7 +71,7 @@ class StateEstimator:
         before, centre, after = (np.pad(smooth, (shift, 2 - shift)) for shift in (0, 1, 2))
         self.kernels[0] = centre
         self.kernels[1] = (after - before) / (2.0 * period)
-        self.kernels[2] = (after - 2.0 * centre + before) / period ** 2
+        self.kernels[2] = (after - 2.0 * centre + before) / period**2
         # Every sample is written twice, half a buffer apart, so that the last n samples always lie in one piece.
         self._ring = np.zeros((2 * self.samples, self.channels))
         self._states = np.zeros((3, self.channels))
@@ -95,14 +105,17 @@ class StateEstimator:
         self._states[:] = 0.0
 
     def update(self, sample: ArrayLike) -> Array:
-        """Take one sample (C,) and return value, first and second derivative, (3, C), at `delay` s before it (a view, reused).
+        """Take one sample (C,) and return value, first and second derivative, (3, C), at `delay` s before it.
 
-        A value that is not finite is taken to be the last one of its signal. Before the FIR is full, the past is taken to be the first sample.
+        A view, reused.
+
+        A value that is not finite is taken to be the last one of its signal. Before the FIR is full, the past is taken
+        to be the first sample.
         """
         x = np.asarray(sample, dtype=float)
         if x.shape != (self.channels,):
             raise JointDynamicsError(f'state estimator: expected a sample of shape ({self.channels},), found {x.shape}')
-        if not np.isfinite(x).all():
+        if np.count_nonzero(np.isfinite(x)) != len(x):
             x = np.where(np.isfinite(x), x, self._last if self.count else 0.0)
         n, ring = self.samples, self._ring
         if self.count == 0:
@@ -113,4 +126,4 @@ class StateEstimator:
         ring[k + n] = x
         self._next = k + 1 if k + 1 < n else 0
         self.count += 1
-        return np.matmul(self.kernels, ring[k + 1:k + 1 + n], out=self._states)
+        return np.matmul(self.kernels, ring[k + 1 : k + 1 + n], out=self._states)

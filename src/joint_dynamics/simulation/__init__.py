@@ -1,11 +1,13 @@
 """A flexible-joint robot with known truth, independent of the physics code it tests.
 
     robot = FlexibleJointRobot(seed=1)                        # a UR5e at 1 kHz, model errors and sensor noise on
-    trajectory = Trajectory(time, q, dq, ddq)                 # points (P, n); or effort= for feedforward
+    trajectory = TrajectoryPoints(time, q, dq, ddq)                 # points (P, n); or effort= for feedforward
     recording = record(robot, trajectory)                     # Recording: q, dq, theta, dtheta, current, temperature
     samples = play(robot, trajectory)                         # the same with the truth beside it (samples.friction, …)
-    samples = robot.step(Command.torque(tau))                 # one tick (1 ms); or Command.track(q, dq, effort); None: as before
-    controllers = Controllers(robot); controllers.follow(names, trajectory); robot.run(controllers.commands(ticks))   # as ros2_control
+    samples = robot.step(Command.torque(tau))
+        # one tick (1 ms); or Command.track(q, dq, effort); None: as before
+    controllers = Controllers(robot); controllers.follow(names, trajectory); robot.run(controllers.commands(ticks))   #
+        as ros2_control
     robot.truth.stiffness, .friction(omega, load, temperature), .base_parameters, .drive_gains, .backlash(theta), …
     robot.attach_payload(Payload(3.0, (0, 0, 0.08))); robot.set_wear(0.5, duration=30.0); robot.set_heating(40.0)
     FlexibleJointRobot(errors=ModelErrors.none(), sensors=Sensors.ideal())   # exactly the methods' model, ideal sensors
@@ -16,22 +18,43 @@
 
 The first simulation of an installation compiles the plant (about ten seconds) and keeps it.
 """
+
 from joint_dynamics.simulation.controllers import CONTROLLERS, Controllers
 from joint_dynamics.simulation.drives import Drives, plausible_drives
 from joint_dynamics.simulation.energy import Energy
 from joint_dynamics.simulation.inertials import Payload
 from joint_dynamics.simulation.laws import Laws
+from joint_dynamics.simulation.model_errors import ModelErrors, Sensors
 from joint_dynamics.simulation.pace import Pace
 from joint_dynamics.simulation.playback import play, record, recording_of
 from joint_dynamics.simulation.robot import ENGINES, FlexibleJointRobot, initial_posture
 from joint_dynamics.simulation.samples import Command, Samples
-from joint_dynamics.simulation.settings import ModelErrors, Sensors
-from joint_dynamics.simulation.trajectory import Reference, Trajectory
+from joint_dynamics.simulation.trajectory import Reference, TrajectoryPoints
 from joint_dynamics.simulation.truth import Truth
 from joint_dynamics.simulation.ur5e import ur5e_description, ur5e_urdf
 
 __all__ = [
-    'CONTROLLERS', 'ENGINES', 'Command', 'Controllers', 'Drives', 'Energy', 'FlexibleJointRobot', 'Laws', 'ModelErrors',
-    'Pace', 'Payload', 'Reference', 'Samples',
-    'Sensors', 'Trajectory', 'Truth', 'initial_posture', 'plausible_drives', 'play', 'record', 'recording_of', 'ur5e_description', 'ur5e_urdf',
+    'CONTROLLERS',
+    'ENGINES',
+    'Command',
+    'Controllers',
+    'Drives',
+    'Energy',
+    'FlexibleJointRobot',
+    'Laws',
+    'ModelErrors',
+    'Pace',
+    'Payload',
+    'Reference',
+    'Samples',
+    'Sensors',
+    'TrajectoryPoints',
+    'Truth',
+    'initial_posture',
+    'plausible_drives',
+    'play',
+    'record',
+    'recording_of',
+    'ur5e_description',
+    'ur5e_urdf',
 ]

@@ -1,9 +1,10 @@
 """Just-in-time compilation of the plant's kernels, kept on disk from one start to the next.
 
-numba takes a kept kernel for fresh as long as the file of that one function is unchanged; kernels here call each other across files, and
-an edit or an upgrade of one would go unnoticed in the others. So every kernel is stamped with the text of all
-files that hold kernels.
+numba takes a kept kernel for fresh as long as the file of that one function is unchanged; kernels here call each other
+across files, and an edit or an upgrade of one would go unnoticed in the others. So every kernel is stamped with the
+text of all files that hold kernels.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -27,30 +28,37 @@ def _stamp() -> str:
 
 
 STAMP = _stamp()
-#: Kernels are inlined: their arguments are tuples of many arrays, and a call that stays one copies all and counts a reference to each.
+#: Kernels are inlined: their arguments are tuples of many arrays, and a call that stays one copies all and counts a
+#: reference to each.
 OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'forceinline': True}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return `function` compiled by numba on first use; kept on disk where that is possible and safe, else for this process only."""
+    """Return `function` compiled by numba on first use.
+
+    Kept on disk where that is possible and safe, else for this process only.
+    """
     try:
         kernel: Any = numba.njit(cache=True, **OPTIONS)(function)
         cache_file = kernel._cache._cache_file
         if not hasattr(cache_file, '_source_stamp'):
             raise AttributeError('_source_stamp')
     except (RuntimeError, AttributeError):
-        # No place to keep it in (a read-only installation without a home), or a numba that keeps its books in another way.
+        # No place to keep it in (a read-only installation without a home), or a numba that keeps its books in another
+        # way.
         return numba.njit(**OPTIONS)(function)
     cache_file._source_stamp = STAMP
     return kernel
 
 
 @numba.extending.intrinsic
-def call_outside(typing_context, function, model, data):
+def call_outside(typing_context: Any, function: Any, model: Any, data: Any) -> Any:
     """Call the C function void(void *model, void *data) at address `function`; a kernel with numbers can be cached."""
-    def generate(context, builder, signature, arguments):
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()
         callee = builder.inttoptr(arguments[0], ir.FunctionType(ir.VoidType(), [pointer, pointer]).as_pointer())
         builder.call(callee, [builder.inttoptr(argument, pointer) for argument in arguments[1:]])
         return context.get_dummy_value()
+
     return types.void(types.int64, types.int64, types.int64), generate

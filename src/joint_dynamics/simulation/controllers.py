@@ -1,24 +1,34 @@
-"""What stands between a command and the drives, with the semantics of ros2_control's controllers; one is active at a time.
+"""What stands between a command and the drives, with the semantics of ros2_control's controllers.
 
-`joint_trajectory_controller`: trajectories through the joint PID, `effort` as feedforward. `forward_effort_controller`: torques in the
-controller's own joint order, the last one held for ever; a message that is not finite is dropped, one of a wrong length deactivates the
-controller. `joint_commands`: a robot behind joint_state_topic_hardware_interface, commanded by JointState. When no controller
-is active, or one that has not been told anything yet, the joint PID holds the robot where it is.
+One is active at a time.
+
+`joint_trajectory_controller`: trajectories through the joint PID, `effort` as feedforward. `forward_effort_controller`:
+torques in the controller's own joint order, the last one held for ever; a message that is not finite is dropped, one of
+a wrong length deactivates the controller. `joint_commands`: a robot behind joint_state_topic_hardware_interface,
+commanded by JointState. When no controller is active, or one that has not been told anything yet, the joint PID holds
+the robot where it is.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RigidBody
 from joint_dynamics.simulation.robot import FlexibleJointRobot
 from joint_dynamics.simulation.samples import Command
-from joint_dynamics.simulation.trajectory import Reference, Trajectory
+from joint_dynamics.simulation.trajectory import Reference, TrajectoryPoints
 
-TRAJECTORY, EFFORT, COMMANDS, NONE = 'joint_trajectory_controller', 'forward_effort_controller', 'joint_commands', 'none'
+TRAJECTORY, EFFORT, COMMANDS, NONE = (
+    'joint_trajectory_controller',
+    'forward_effort_controller',
+    'joint_commands',
+    'none',
+)
 CONTROLLERS = (TRAJECTORY, EFFORT, COMMANDS, NONE)
 #: A trajectory must end at rest, as by default in ros2_control: rad/s that count as rest.
 AT_REST = 1e-3
@@ -27,19 +37,33 @@ AT_REST = 1e-3
 class Controllers:
     """The controllers of one robot.
 
-    effort_joints: joint order of the effort controller, default the robot's. active: the one that is active at first.
-    add_gravity: the robot adds the gravity torque of its own description (payload unknown) to commanded torques, as a UR does.
+    Parameters
+    ----------
+    effort_joints
+        joint order of the effort controller, default the robot's.
+    active
+        the one that is active at first.
+    add_gravity
+        the robot adds the gravity torque of its own description (payload unknown) to commanded torques, as a UR does.
     """
 
-    def __init__(self, robot: FlexibleJointRobot, *, effort_joints: Sequence[str] | None = None, active: str = TRAJECTORY,
-                 add_gravity: bool = False):
+    def __init__(
+        self,
+        robot: FlexibleJointRobot,
+        *,
+        effort_joints: Sequence[str] | None = None,
+        active: str = TRAJECTORY,
+        add_gravity: bool = False,
+    ):
         self._robot = robot
         self.add_gravity = add_gravity
         self._rigid: RigidBody | None = None
         self.effort_joints = tuple(effort_joints or robot.joint_names)
         if sorted(self.effort_joints) != sorted(robot.joint_names):
-            raise JointDynamicsError(f'{EFFORT}: expected the joints {", ".join(robot.joint_names)} in any order, found '
-                                     f'{", ".join(self.effort_joints)}')
+            raise JointDynamicsError(
+                f'{EFFORT}: expected the joints {", ".join(robot.joint_names)} in any order, found '
+                f'{", ".join(self.effort_joints)}'
+            )
         self._order = [self.effort_joints.index(name) for name in robot.joint_names]
         self.active = NONE
         self.switch(active)
@@ -52,9 +76,9 @@ class Controllers:
         self._robot.hold()
         position, zero = self._robot.truth.position[None], np.zeros((1, self._robot.n))
         self._held = Reference(position, zero, zero, zero)
-        self._trajectory: Trajectory | None = None
+        self._trajectory: TrajectoryPoints | None = None
         self._start = 0.0
-        self._torque: NDArray | None = None
+        self._torque: FloatArray | None = None
 
     @property
     def busy(self) -> bool:
@@ -63,26 +87,40 @@ class Controllers:
 
     def _expect(self, name: str) -> None:
         if self.active != name:
-            raise JointDynamicsError(f'{name}: is not active ({self.active} is), the command is ignored')
+            raise JointDynamicsError(
+                f'{name}: expected the active controller, found that {self.active} is: the command is ignored'
+            )
 
-    def follow(self, joint_names: Sequence[str], trajectory: Trajectory, start: float | None = None) -> None:
-        """Take a trajectory of `joint_names` in any order, from simulated time `start` [s] (default: now) on, in place of what goes on.
+    def follow(self, joint_names: Sequence[str], trajectory: TrajectoryPoints, start: float | None = None) -> None:
+        """Take a trajectory of `joint_names` in any order, from simulated time `start` [s] (default: now) on.
 
-        Its first segment starts at the reference of this moment. Raises JointDynamicsError where the real controller rejects it:
-        not active, other joints, an end in the past, an end in motion.
+        In place of what goes on.
+
+        Its first segment starts at the reference of this moment.
+
+        Raises
+        ------
+        JointDynamicsError
+            Where the real controller rejects it: not active, other joints, an end in the past, an end in motion.
         """
         self._expect(TRAJECTORY)
         robot, now = self._robot, self._robot.time
         if sorted(joint_names) != sorted(robot.joint_names):
-            raise JointDynamicsError(f'{TRAJECTORY}: expected the joints {", ".join(robot.joint_names)} in any order, found '
-                                     f'{", ".join(joint_names) or "none"}')
+            raise JointDynamicsError(
+                f'{TRAJECTORY}: expected the joints {", ".join(robot.joint_names)} in any order, found '
+                f'{", ".join(joint_names) or "none"}'
+            )
         if trajectory.n != robot.n:
             raise JointDynamicsError(f'{TRAJECTORY}: expected {robot.n} positions per point, found {trajectory.n}')
         if trajectory.dq is not None and np.abs(trajectory.dq[-1]).max() > AT_REST:
-            raise JointDynamicsError(f'{TRAJECTORY}: expected a last point at rest, found {np.abs(trajectory.dq[-1]).max():.3g} rad/s')
+            raise JointDynamicsError(
+                f'{TRAJECTORY}: expected a last point at rest, found {np.abs(trajectory.dq[-1]).max():.3g} rad/s'
+            )
         begin = now if start is None else start
         if begin + trajectory.duration < now:
-            raise JointDynamicsError(f'{TRAJECTORY}: expected an end in the future, found one {now - begin - trajectory.duration:.3f} s ago')
+            raise JointDynamicsError(
+                f'{TRAJECTORY}: expected an end in the future, found one {now - begin - trajectory.duration:.3f} s ago'
+            )
         moment = np.array([now])
         before = self._reference(moment)
         ordered = trajectory.select([list(joint_names).index(name) for name in robot.joint_names])
@@ -95,7 +133,8 @@ class Controllers:
     def command_effort(self, values: ArrayLike) -> None:
         """Take torques [N·m] in the order of `effort_joints`, held until others come.
 
-        Raises JointDynamicsError: not active, not finite (dropped), or a wrong length (which deactivates the controller).
+        Raises JointDynamicsError: not active, not finite (dropped), or a wrong length (which deactivates the
+        controller).
         """
         self._expect(EFFORT)
         torque = np.asarray(values, dtype=float)
@@ -106,8 +145,12 @@ class Controllers:
             raise JointDynamicsError(f'{EFFORT}: expected finite values, found {torque.tolist()}: dropped')
         self._torque = torque[self._order]
 
-    def command_joints(self, joint_names: Sequence[str], position: Sequence[float], velocity: Sequence[float], effort: Sequence[float]) -> None:
-        """Take a JointState as command, held until the next: positions by the joint PID with speed and effort added, or efforts alone.
+    def command_joints(
+        self, joint_names: Sequence[str], position: Sequence[float], velocity: Sequence[float], effort: Sequence[float]
+    ) -> None:
+        """Take a JointState as command, held until the next.
+
+        Positions by the joint PID with speed and effort added, or efforts alone.
 
         Arrays may be empty, and NaN is not commanded; every joint of the robot must be there, in any order.
         Raises JointDynamicsError: not active, joints or lengths that do not fit, neither positions nor efforts.
@@ -115,8 +158,10 @@ class Controllers:
         self._expect(COMMANDS)
         robot = self._robot
         if sorted(joint_names) != sorted(robot.joint_names):
-            raise JointDynamicsError(f'{COMMANDS}: expected the joints {", ".join(robot.joint_names)} in any order, found '
-                                     f'{", ".join(joint_names) or "none"}')
+            raise JointDynamicsError(
+                f'{COMMANDS}: expected the joints {", ".join(robot.joint_names)} in any order, found '
+                f'{", ".join(joint_names) or "none"}'
+            )
         given = {}
         for name, values in (('position', position), ('velocity', velocity), ('effort', effort)):
             array = np.asarray(values, dtype=float)
@@ -126,23 +171,28 @@ class Controllers:
             if array.size and finite.all():
                 given[name] = array[[list(joint_names).index(joint) for joint in robot.joint_names]]
             elif finite.any():
-                raise JointDynamicsError(f'{COMMANDS}: expected {name} for all joints or for none, found {array.tolist()}')
+                raise JointDynamicsError(
+                    f'{COMMANDS}: expected {name} for all joints or for none, found {array.tolist()}'
+                )
         if 'position' in given:
             zero = np.zeros(robot.n)
             speed, feedforward = given.get('velocity', zero), given.get('effort', zero)
-            self._torque, self._held = None, Reference(given['position'][None], speed[None], zero[None], feedforward[None])
+            self._torque, self._held = (
+                None,
+                Reference(given['position'][None], speed[None], zero[None], feedforward[None]),
+            )
         elif 'effort' in given:
             self._torque = given['effort']
         else:
             raise JointDynamicsError(f'{COMMANDS}: expected positions or efforts, found neither')
 
-    def _reference(self, times: NDArray) -> Reference:
+    def _reference(self, times: FloatArray) -> Reference:
         """Return the reference at simulated `times` (k,) [s]."""
         if self._trajectory is not None:
             return self._trajectory.sample(times - self._start)
         return Reference(*(np.repeat(row, times.size, axis=0) for row in self._held))
 
-    def _gravity(self) -> NDArray:
+    def _gravity(self) -> FloatArray:
         if self._rigid is None:
             self._rigid = self._robot.model.rigid_body()
         return self._rigid.gravity(self._robot.truth.position)
@@ -153,5 +203,5 @@ class Controllers:
         if self._torque is not None:
             torque = self._torque + self._gravity() if self.add_gravity else self._torque
             return Command.torque(np.repeat(torque[None], ticks, axis=0))
-        reference = self._reference(robot.time + robot.period * np.arange(ticks))
+        reference = self._reference(robot.time + robot.period * np.arange(ticks, dtype=float))
         return Command.track(reference.q, reference.dq, reference.effort)

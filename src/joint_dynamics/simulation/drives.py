@@ -1,25 +1,26 @@
 """The n drives of the plant: motor, transmission, friction and heat, with plausible numbers for any size of joint."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.hysteresis import four_operators, smooth_operators
+from joint_dynamics.simulation.model_errors import ModelErrors
 from joint_dynamics.simulation.periodic import fourier_tables, travel_tables
-from joint_dynamics.simulation.settings import ModelErrors
 
 
 class Drives(NamedTuple):
     """Constants of n drives, arrays (n,) in SI on the joint side of the gear unless another shape is given.
 
-    Motor: `rotor_inertia` B [kg·m²]; `gain` K_τ at 25 °C and `nominal_gain`, what the drive takes it for [N·m/A]; `gain_slope` [1/K];
-    `max_current` [A]; `current_lag` [s]; `cogging` [N·m] and its `cogging_phase`; `gear_ratio`.
-    Transmission τ_J = K₁φ + K₃φ³ + Dφ̇: `stiffness`, `stiffness_cubic`, `damping`; `kinematic_error` θ̃(θ) and `backlash` 𝓑(θ), tables
-    (n, nodes, 2) of `periodic`; `travel_rate` (n,), `travel` (n, nodes, 2): x(θ) = ∫dθ/𝓑; `gear_error`, `gear_phase`: ripple of θ̃ twice
-    per motor turn; `lash_load` [N·m]: load that halves the lost motion.
+    Motor: `rotor_inertia` B [kg·m²]; `gain` K_τ at 25 °C and `nominal_gain`, what the drive takes it for [N·m/A];
+    `gain_slope` [1/K]; `max_current` [A]; `current_lag` [s]; `cogging` [N·m] and its `cogging_phase`; `gear_ratio`.
+    Transmission τ_J = K₁φ + K₃φ³ + Dφ̇: `stiffness`, `stiffness_cubic`, `damping`; `kinematic_error` θ̃(θ) and
+    `backlash` 𝓑(θ), tables (n, nodes, 2) of `periodic`; `travel_rate` (n,), `travel` (n, nodes, 2): x(θ) = ∫dθ/𝓑;
+    `gear_error`, `gear_phase`: ripple of θ̃ twice per motor turn; `lash_load` [N·m]: load that halves the lost motion.
 
         f = L H (1 + friction_direction H) + F_v
         L = (coulomb + coulomb_load τ_J² + load_linear |τ_J|) (1 + friction_position sin(θ + position_phase))
@@ -27,9 +28,10 @@ class Drives(NamedTuple):
             T0⁻³))
         F_v = (viscous + viscous_square |ω| + viscous_cubic ω²) ω
 
-    and H the hysteresis with `radius`, `weight` (M,). With `wear` w: coulomb, coulomb_load, load_linear and static grow by
-    `wear_friction` w, stiffness (all of it) shrinks by `wear_stiffness` w.
-    Heat: `resistance` [Ω], `winding_capacity`, `joint_capacity` [J/K], `winding_path`, `joint_path` [K/W] thermal resistances, `temperature_lag` [s].
+    and H the hysteresis with `radius`, `weight` (M,). With `wear` w: coulomb, coulomb_load, load_linear and static grow
+    by `wear_friction` w, stiffness (all of it) shrinks by `wear_stiffness` w.
+    Heat: `resistance` [Ω], `winding_capacity`, `joint_capacity` [J/K], `winding_path`, `joint_path` [K/W] thermal
+    resistances, `temperature_lag` [s].
 
     What other laws than the methods' own add (`laws`), all 0 (or as stated) in those: `cogging_cycles` (12) and
     `gear_cycles` (2) per motor turn;
@@ -37,7 +39,7 @@ class Drives(NamedTuple):
     `max_current`;
     spring + stiffness_quintic φ⁵ − windup windup_range tanh(φ/windup_range) + slip_stiffness times a stop of
     ±slip_range [rad] in φ;
-    `lash_law` of `dynamics.loosened`, `lash_lag` [s] of the load that the lost motion sees; `stribeck_form` of
+    `lash_law` of `dynamics.lost_motion_share`, `lash_lag` [s] of the load that the lost motion sees; `stribeck_form` of
     `dynamics.stribeck`;
     F_v with `viscous_power` p (1): viscous ω (ω² + ω₀²)^((p−1)/2), with `viscous_bend` ω_b > 0: viscous ω_b
     arsinh(ω/ω_b), and with
@@ -46,94 +48,104 @@ class Drives(NamedTuple):
     `bristle` σ > 0: H by dH/dx = σ(1 − H sgn dx) instead of the plays, while |H| falls σ(1 + `unloading` |H|).
     """
 
-    rotor_inertia: NDArray
-    gain: NDArray
-    nominal_gain: NDArray
-    gain_slope: NDArray
-    max_current: NDArray
-    current_lag: NDArray
-    cogging: NDArray
-    cogging_phase: NDArray
-    gear_ratio: NDArray
-    stiffness: NDArray
-    stiffness_cubic: NDArray
-    damping: NDArray
-    kinematic_error: NDArray
-    backlash: NDArray
-    travel_rate: NDArray
-    travel: NDArray
-    gear_error: NDArray
-    gear_phase: NDArray
-    lash_load: NDArray
-    coulomb: NDArray
-    coulomb_load: NDArray
-    load_linear: NDArray
-    static: NDArray
-    stribeck_speed: NDArray
-    stribeck_shape: NDArray
-    viscous: NDArray
-    viscous_square: NDArray
-    viscous_cubic: NDArray
-    temperature_linear: NDArray
-    temperature_cubic: NDArray
-    reference_temperature: NDArray
-    temperature_range: NDArray
-    friction_direction: NDArray
-    friction_position: NDArray
-    position_phase: NDArray
-    radius: NDArray
-    weight: NDArray
-    wear_friction: NDArray
-    wear_stiffness: NDArray
-    resistance: NDArray
-    winding_capacity: NDArray
-    joint_capacity: NDArray
-    winding_path: NDArray
-    joint_path: NDArray
-    temperature_lag: NDArray
-    cogging_cycles: NDArray
-    gear_cycles: NDArray
-    gain_ripple: NDArray
-    gain_saturation: NDArray
-    stiffness_quintic: NDArray
-    windup: NDArray
-    windup_range: NDArray
-    slip_stiffness: NDArray
-    slip_range: NDArray
-    lash_law: NDArray
-    lash_lag: NDArray
-    stribeck_form: NDArray
-    viscous_power: NDArray
-    viscous_bend: NDArray
-    bristle_damping: NDArray
-    bristle_speed: NDArray
-    viscosity_slope: NDArray
-    viscosity_share: NDArray
-    bristle: NDArray
-    unloading: NDArray
+    rotor_inertia: FloatArray
+    gain: FloatArray
+    nominal_gain: FloatArray
+    gain_slope: FloatArray
+    max_current: FloatArray
+    current_lag: FloatArray
+    cogging: FloatArray
+    cogging_phase: FloatArray
+    gear_ratio: FloatArray
+    stiffness: FloatArray
+    stiffness_cubic: FloatArray
+    damping: FloatArray
+    kinematic_error: FloatArray
+    backlash: FloatArray
+    travel_rate: FloatArray
+    travel: FloatArray
+    gear_error: FloatArray
+    gear_phase: FloatArray
+    lash_load: FloatArray
+    coulomb: FloatArray
+    coulomb_load: FloatArray
+    load_linear: FloatArray
+    static: FloatArray
+    stribeck_speed: FloatArray
+    stribeck_shape: FloatArray
+    viscous: FloatArray
+    viscous_square: FloatArray
+    viscous_cubic: FloatArray
+    temperature_linear: FloatArray
+    temperature_cubic: FloatArray
+    reference_temperature: FloatArray
+    temperature_range: FloatArray
+    friction_direction: FloatArray
+    friction_position: FloatArray
+    position_phase: FloatArray
+    radius: FloatArray
+    weight: FloatArray
+    wear_friction: FloatArray
+    wear_stiffness: FloatArray
+    resistance: FloatArray
+    winding_capacity: FloatArray
+    joint_capacity: FloatArray
+    winding_path: FloatArray
+    joint_path: FloatArray
+    temperature_lag: FloatArray
+    cogging_cycles: FloatArray
+    gear_cycles: FloatArray
+    gain_ripple: FloatArray
+    gain_saturation: FloatArray
+    stiffness_quintic: FloatArray
+    windup: FloatArray
+    windup_range: FloatArray
+    slip_stiffness: FloatArray
+    slip_range: FloatArray
+    lash_law: FloatArray
+    lash_lag: FloatArray
+    stribeck_form: FloatArray
+    viscous_power: FloatArray
+    viscous_bend: FloatArray
+    bristle_damping: FloatArray
+    bristle_speed: FloatArray
+    viscosity_slope: FloatArray
+    viscosity_share: FloatArray
+    bristle: FloatArray
+    unloading: FloatArray
 
-    def with_backlash(self, backlash: NDArray) -> Drives:
-        """Return these drives with another backlash map (n, nodes, 2) [rad], half the width; raises where it is not > 0."""
+    def with_backlash(self, backlash: FloatArray) -> Drives:
+        """Return these drives with another backlash map (n, nodes, 2) [rad], half the width.
+
+        Raises where it is not > 0.
+        """
         rate, travel = travel_tables(backlash)
         return self._replace(backlash=backlash, travel_rate=rate, travel=travel)
 
 
-def plausible_drives(effort: NDArray, seed: int, errors: ModelErrors) -> Drives:
+def plausible_drives(effort: FloatArray, seed: int, errors: ModelErrors) -> Drives:
     """Return drives of a cobot's kind (strain-wave gears) for joints with torque limits `effort` (n,) [N·m].
 
     Every number is a power law of the torque limit through the two sizes of joint of a UR5e (150 and 28 N·m: drive gain
-    13 and 9.6 N·m/A, stiffness 2e4 and 4.4e3 N·m/rad), times a spread of ±10 % drawn from `seed`. `errors` adds what models do not know.
-    Raises JointDynamicsError where a limit is unknown.
+    13 and 9.6 N·m/A, stiffness 2e4 and 4.4e3 N·m/rad), times a spread of ±10 % drawn from `seed`. `errors` adds what
+    models do not know.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where a limit is unknown.
     """
     effort = np.asarray(effort, dtype=float)
     if not (np.isfinite(effort) & (effort > 0.0)).all():
-        raise JointDynamicsError(f'simulation: expected a torque limit > 0 for every joint (effort in the URDF), found {effort}')
+        raise JointDynamicsError(
+            f'simulation: expected a torque limit > 0 for every joint (effort in the URDF), found {effort}'
+        )
     n = effort.size
     rng = np.random.default_rng([seed, 0xD1])
     size = effort / 150.0
 
-    def law(value: float, exponent: float, spread: float = 0.1) -> NDArray:
-        return value * size ** exponent * (1.0 + spread * rng.uniform(-1.0, 1.0, n))
+    def law(value: float, exponent: float, spread: float = 0.1) -> FloatArray:
+        return value * size**exponent * (1.0 + spread * rng.uniform(-1.0, 1.0, n))
 
     phase = rng.uniform(0.0, 2.0 * np.pi, (4, n))
     sign = np.where(rng.random(n) < 0.5, -1.0, 1.0)
@@ -142,7 +154,8 @@ def plausible_drives(effort: NDArray, seed: int, errors: ModelErrors) -> Drives:
     stiffness = law(2.0e4, 0.9)
     rotor_inertia = law(0.9, 0.9)
     coulomb = law(6.5, 0.7)
-    # Output-side error of a few 1e-4 rad, once to six times per turn; backlash half width 5e-4 rad, changing by half over a turn [M4 fig 12].
+    # Output-side error of a few 1e-4 rad, once to six times per turn; backlash half width 5e-4 rad, changing by half
+    # over a turn [M4 fig 12].
     decay = 1.0 / np.arange(1, 7) ** 1.2
     kinematic = fourier_tables(np.zeros(n), *(rng.uniform(-1.5e-4, 1.5e-4, (2, n, 6)) * decay))
     width = law(5e-4, 0.0, 0.2)
@@ -151,25 +164,76 @@ def plausible_drives(effort: NDArray, seed: int, errors: ModelErrors) -> Drives:
     backlash = fourier_tables(width, swing * np.cos(angle), swing * np.sin(angle))
     rate, travel = travel_tables(backlash)
     radius, weight = smooth_operators() if errors.smooth_hysteresis else four_operators()
-    absent = {name: np.zeros(n) for name in (
-        'gain_ripple', 'gain_saturation', 'stiffness_quintic', 'windup', 'slip_stiffness', 'lash_law', 'stribeck_form',
-        'viscous_bend', 'bristle_damping', 'viscosity_slope', 'viscosity_share', 'bristle', 'unloading')}
+    absent = {
+        name: np.zeros(n)
+        for name in (
+            'gain_ripple',
+            'gain_saturation',
+            'stiffness_quintic',
+            'windup',
+            'slip_stiffness',
+            'lash_law',
+            'stribeck_form',
+            'viscous_bend',
+            'bristle_damping',
+            'viscosity_slope',
+            'viscosity_share',
+            'bristle',
+            'unloading',
+        )
+    }
     return Drives(
-        rotor_inertia=rotor_inertia, gain=gain, nominal_gain=nominal_gain, gain_slope=np.full(n, errors.drive_gain_per_kelvin),
-        max_current=effort / nominal_gain, current_lag=np.full(n, errors.current_lag),
-        cogging=errors.torque_ripple * effort, cogging_phase=phase[0], gear_ratio=np.full(n, 101.0),
-        stiffness=stiffness, stiffness_cubic=law(0.3, 0.0) * stiffness ** 3 / effort ** 2,
+        rotor_inertia=rotor_inertia,
+        gain=gain,
+        nominal_gain=nominal_gain,
+        gain_slope=np.full(n, errors.drive_gain_per_kelvin),
+        max_current=effort / nominal_gain,
+        current_lag=np.full(n, errors.current_lag),
+        cogging=errors.torque_ripple * effort,
+        cogging_phase=phase[0],
+        gear_ratio=np.full(n, 101.0),
+        stiffness=stiffness,
+        stiffness_cubic=law(0.3, 0.0) * stiffness**3 / effort**2,
         damping=0.05 * np.sqrt(stiffness * rotor_inertia),
-        kinematic_error=kinematic, backlash=backlash, travel_rate=rate, travel=travel,
-        gear_error=np.full(n, errors.gear_ripple), gear_phase=phase[1], lash_load=0.02 * effort,
-        coulomb=coulomb, coulomb_load=law(2.2e-4, -1.15), load_linear=np.full(n, errors.load_linear),
-        static=coulomb * (1.2 + 0.1 * rng.uniform(-1.0, 1.0, n)), stribeck_speed=law(0.05, 0.0, 0.2), stribeck_shape=law(0.9, 0.0, 0.1),
-        viscous=law(9.0, 0.75), viscous_square=law(-1.9, 0.75, 0.05), viscous_cubic=law(0.28, 0.75, 0.05),
-        temperature_linear=law(-0.06, 0.75), temperature_cubic=law(1.5e4, 0.75), reference_temperature=np.array([35.0]),
+        kinematic_error=kinematic,
+        backlash=backlash,
+        travel_rate=rate,
+        travel=travel,
+        gear_error=np.full(n, errors.gear_ripple),
+        gear_phase=phase[1],
+        lash_load=0.02 * effort,
+        coulomb=coulomb,
+        coulomb_load=law(2.2e-4, -1.15),
+        load_linear=np.full(n, errors.load_linear),
+        static=coulomb * (1.2 + 0.1 * rng.uniform(-1.0, 1.0, n)),
+        stribeck_speed=law(0.05, 0.0, 0.2),
+        stribeck_shape=law(0.9, 0.0, 0.1),
+        viscous=law(9.0, 0.75),
+        viscous_square=law(-1.9, 0.75, 0.05),
+        viscous_cubic=law(0.28, 0.75, 0.05),
+        temperature_linear=law(-0.06, 0.75),
+        temperature_cubic=law(1.5e4, 0.75),
+        reference_temperature=np.array([35.0]),
         temperature_range=np.array([10.0, 80.0]),
-        friction_direction=errors.friction_direction * sign, friction_position=np.full(n, errors.friction_position), position_phase=phase[2],
-        radius=radius, weight=weight, wear_friction=np.full(n, 0.6), wear_stiffness=np.full(n, 0.25),
-        resistance=law(0.5, -0.7), winding_capacity=law(80.0, 0.6), joint_capacity=law(1000.0, 0.6),
-        winding_path=law(0.8, -0.4), joint_path=law(1.6, -0.4), temperature_lag=np.full(n, errors.temperature_lag),
-        cogging_cycles=np.full(n, 12.0), gear_cycles=np.full(n, 2.0), windup_range=np.ones(n), slip_range=np.ones(n),
-        lash_lag=np.full(n, 0.1), viscous_power=np.ones(n), bristle_speed=np.ones(n), **absent)
+        friction_direction=errors.friction_direction * sign,
+        friction_position=np.full(n, errors.friction_position),
+        position_phase=phase[2],
+        radius=radius,
+        weight=weight,
+        wear_friction=np.full(n, 0.6),
+        wear_stiffness=np.full(n, 0.25),
+        resistance=law(0.5, -0.7),
+        winding_capacity=law(80.0, 0.6),
+        joint_capacity=law(1000.0, 0.6),
+        winding_path=law(0.8, -0.4),
+        joint_path=law(1.6, -0.4),
+        temperature_lag=np.full(n, errors.temperature_lag),
+        cogging_cycles=np.full(n, 12.0),
+        gear_cycles=np.full(n, 2.0),
+        windup_range=np.ones(n),
+        slip_range=np.ones(n),
+        lash_lag=np.full(n, 0.1),
+        viscous_power=np.ones(n),
+        bristle_speed=np.ones(n),
+        **absent,
+    )

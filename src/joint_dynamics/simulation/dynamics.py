@@ -5,16 +5,20 @@
     spring  τ_J = K₁φ + K₃φ³ + D φ̇,   φ = θ − q − θ̃(θ) − b(θ)
 
 θ̃ is the kinematic error. b is the lost motion, a play of half width 𝓑(θ) between rotor and spring, gone under load:
-b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of `loosened`, slowly
-varying and
-frozen in a step: a γ as fast as the spring would feed the load back on itself. So slow reversals without load show θ − q = θ̃ ± 𝓑 [M4 eq 29].
-The primes (by θ) keep the transmission free of energy of its own: the rotor's power into it is the link's out of it, plus what the damper
-burns and the spring stores. `τ_ext` acts on the link in the direction of q (the papers' τ_ext is the negative of it).
+b = 𝓑 s γ with s ∈ [−1, 1] the state of a stop of unit width in normalised travel and γ(τ_J/τ_b) of `lost_motion_share`,
+slowly varying and frozen in a step: a γ as fast as the spring would feed the load back on itself. So slow reversals
+without load show θ − q = θ̃ ± 𝓑 [M4 eq 29]. The primes (by θ) keep the transmission free of energy of its own: the
+rotor's power into it is the link's out of it, plus what the damper burns and the spring stores. `τ_ext` acts on the
+link in the direction of q (the papers' τ_ext is the negative of it).
 """
+
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.simulation.compiled import compiled
 from joint_dynamics.simulation.hysteresis import bristle, hysteresis
 from joint_dynamics.simulation.packed import COGGING, CONTACT, DAMPING, ERROR, EXTERNAL, FRICTION, MOTOR, TRAVEL, WIDTH
@@ -30,32 +34,32 @@ THIN = 0.02
 
 
 @compiled
-def loosened(law, ratio):
+def lost_motion_share(law: int, ratio: float) -> float:
     """Return γ, the share of the lost motion left by `ratio` times the load that halves it: 1 at 0, falling to 0."""
     r = abs(ratio)
     if law == EXPONENTIAL:
-        return 2.0 ** -r
+        return 2.0**-r
     if law == GAUSSIAN:
         return 2.0 ** -(r * r)
     if law == COMPACT:
         return max(0.0, 1.0 - 0.5 * r)
     if law == STEEP:
-        return 1.0 / (1.0 + r ** 4)
+        return 1.0 / (1.0 + r**4)
     return 1.0 / (1.0 + r * r)
 
 
 @compiled
-def stribeck(form, ratio, shape):
+def stribeck(form: int, ratio: float, shape: float) -> float:
     """Return the share of static over Coulomb friction left at `ratio` times the Stribeck speed, from 1 to 0."""
     if ratio <= 0.0:
         return 1.0
     if form == RATIONAL_DROP:
-        return 1.0 / (1.0 + ratio ** shape)
-    return np.exp(-ratio ** shape)
+        return 1.0 / (1.0 + ratio**shape)
+    return np.exp(-(ratio**shape))
 
 
 @compiled
-def viscous_torque(c, omega):
+def viscous_torque(c: Any, omega: float) -> float:
     """Return the part of friction without hysteresis [N·m] at the reference temperature."""
     speed = abs(omega)
     if c.viscous_bend > 0.0:
@@ -71,7 +75,7 @@ def viscous_torque(c, omega):
 
 
 @compiled
-def spring_torque(c, phi, wind):
+def spring_torque(c: Any, phi: float, wind: float) -> float:
     """Return the elastic torque [N·m] of an unworn transmission deformed by `phi` [rad], its slip at `wind`."""
     square = phi * phi
     torque = phi * (c.stiffness + square * (c.stiffness_cubic + square * c.stiffness_quintic))
@@ -83,15 +87,20 @@ def spring_torque(c, phi, wind):
 
 
 @compiled
-def travel(c, maps, theta):
+def travel(c: Any, maps: FloatArray, theta: float) -> float:
     """Return normalised travel x(θ) of the joint with constants `c` and `maps` (nodes, 6)."""
     low, high, s = locate(maps.shape[0], theta)
     return c.travel_rate * theta + lookup(maps, TRAVEL, low, high, s)[0]
 
 
 @compiled
-def deformation(c, maps, joint, q, theta, omega):
-    """Return (φ, ∂φ/∂θ in the direction of ω, normalised travel x) of one joint, its lost motion's play where it stands."""
+def deformation(
+    c: Any, maps: FloatArray, joint: Any, q: float, theta: float, omega: float
+) -> tuple[float, float, float]:
+    """Return (φ, ∂φ/∂θ in the direction of ω, normalised travel x) of one joint.
+
+    Its lost motion's play where it stands.
+    """
     low, high, s = locate(maps.shape[0], theta)
     error, slope = lookup(maps, ERROR, low, high, s)
     width, width_slope = lookup(maps, WIDTH, low, high, s)
@@ -106,11 +115,15 @@ def deformation(c, maps, joint, q, theta, omega):
     if (stop > 1.0 - 1e-9 and omega >= 0.0) or (stop < 1e-9 - 1.0 and omega <= 0.0):
         moving = 0.0
     stop = min(max(stop, -1.0), 1.0)
-    return theta - q - error - joint.lash_gain * width * stop, 1.0 - slope - joint.lash_gain * (moving + width_slope * stop), x
+    return (
+        theta - q - error - joint.lash_gain * width * stop,
+        1.0 - slope - joint.lash_gain * (moving + width_slope * stop),
+        x,
+    )
 
 
 @compiled
-def warmth(c, temperature):
+def temperature_effect(c: Any, temperature: float) -> float:
     """Return what temperature [°C] does to friction: per √|ω| [N·m/√(rad/s)], or exp(−β (T − T0)) − 1 where β > 0."""
     T = min(max(temperature, c.coldest), c.hottest)
     T0 = c.reference_temperature
@@ -120,8 +133,11 @@ def warmth(c, temperature):
 
 
 @compiled
-def friction(c, wear, warm, theta, omega, torque, H):
-    """Return the friction torque f on the rotor [N·m], against positive speed; `warm` of `warmth`, H the hysteresis."""
+def friction(c: Any, wear: float, warm: float, theta: float, omega: float, torque: float, H: float) -> float:
+    """Return the friction torque f on the rotor [N·m], against positive speed; H is the hysteresis.
+
+    warm: `temperature_effect`.
+    """
     speed = abs(omega)
     growth = 1.0 + c.wear_friction * wear
     load = c.coulomb + c.coulomb_load * torque * torque + c.load_linear * abs(torque)
@@ -138,7 +154,7 @@ def friction(c, wear, warm, theta, omega, torque, H):
 
 
 @compiled
-def motor_torque(c, joint, theta):
+def motor_torque(c: Any, joint: Any, theta: float) -> float:
     """Return K_τ i [N·m], the gain at the winding's temperature, at motor angle `theta` [rad] and at this current."""
     gain = c.gain * (1.0 + c.gain_slope * (joint.winding - 25.0))
     if c.gain_saturation > 0.0:
@@ -150,7 +166,7 @@ def motor_torque(c, joint, theta):
 
 
 @compiled
-def sliding(c, play, radius, weight, x):
+def sliding(c: Any, play: FloatArray, radius: FloatArray, weight: FloatArray, x: float) -> float:
     """Return H of one joint at normalised travel x: of its bristle, or of its plays."""
     if c.bristle > 0.0:
         return bristle(c.bristle, c.unloading, x - play[0], play[1])
@@ -158,24 +174,47 @@ def sliding(c, play, radius, weight, x):
 
 
 @compiled
-def joint_torques(c, maps, joint, play, radius, weight, q, dq, theta, omega):
+def joint_torques(
+    c: Any,
+    maps: FloatArray,
+    joint: Any,
+    play: FloatArray,
+    radius: FloatArray,
+    weight: FloatArray,
+    q: float,
+    dq: float,
+    theta: float,
+    omega: float,
+) -> tuple[float, float, float, float, float]:
     """Return (τ_J, f, ∂φ/∂θ, φ̇, H) of one joint."""
     phi, lever, x = deformation(c, maps, joint, q, theta, omega)
     rate = lever * omega - dq
     torque = (1.0 - c.wear_stiffness * joint.wear) * spring_torque(c, phi, joint.wind) + c.damping * rate
     H = sliding(c, play, radius, weight, x)
-    return torque, friction(c, joint.wear, joint.warmth, theta, omega, torque, H), lever, rate, H
+    return torque, friction(c, joint.wear, joint.temperature_effect, theta, omega, torque, H), lever, rate, H
 
 
 @compiled
-def rates(links, plant, state, derivative, power, heat, load, work, outside):
+def rates(
+    links: Any,
+    plant: Any,
+    state: Any,
+    derivative: FloatArray,
+    power: FloatArray,
+    heat: FloatArray,
+    load: FloatArray,
+    work: Any,
+    outside: Any,
+) -> None:
     """Fill `derivative` (4, n) of state.motion, `power` (7,) and `heat` (n,) of gears [W], `load` (n,) [N·m]."""
     motion = state.motion
     power[:] = 0.0
     for j in range(heat.size):
         c, joint = plant.joints[j], state.joints[j]
         q, dq, theta, omega = motion[0, j], motion[1, j], motion[2, j], motion[3, j]
-        torque, f, lever, rate, _ = joint_torques(c, plant.maps[j], joint, state.play[j], plant.radius, plant.weight, q, dq, theta, omega)
+        torque, f, lever, rate, _ = joint_torques(
+            c, plant.maps[j], joint, state.play[j], plant.radius, plant.weight, q, dq, theta, omega
+        )
         motor = motor_torque(c, joint, theta)
         cogging = 0.0
         if c.cogging > 0.0:
@@ -200,7 +239,7 @@ def rates(links, plant, state, derivative, power, heat, load, work, outside):
 
 
 @compiled
-def unwind(c, joint, phi):
+def unwind(c: Any, joint: Any, phi: float) -> float:
     """Let deformation `phi` [rad] drag the slipping part of the spring along; return the energy [J] that this burns."""
     if c.slip_stiffness <= 0.0:
         return 0.0
@@ -211,7 +250,7 @@ def unwind(c, joint, phi):
 
 
 @compiled
-def spring_energy(plant, state):
+def spring_energy(plant: Any, state: Any) -> float:
     """Return the energy of all springs [J]."""
     total = 0.0
     for j in range(state.joints.size):
@@ -222,7 +261,7 @@ def spring_energy(plant, state):
         if c.windup > 0.0:
             # ln cosh without overflow
             x = abs(phi / c.windup_range)
-            energy -= c.windup * c.windup_range ** 2 * (x + np.log1p(np.exp(-2.0 * x)) - np.log(2.0))
+            energy -= c.windup * c.windup_range**2 * (x + np.log1p(np.exp(-2.0 * x)) - np.log(2.0))
         if c.slip_stiffness > 0.0:
             stop = min(max(phi - joint.wind, -c.slip_range), c.slip_range)
             energy += 0.5 * c.slip_stiffness * stop * stop

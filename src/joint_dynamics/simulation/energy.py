@@ -1,11 +1,12 @@
 """Energy balance of the plant: what went in by work must be stored or burnt."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.simulation.dynamics import spring_energy
 from joint_dynamics.simulation.packed import (
     COGGING,
@@ -16,7 +17,7 @@ from joint_dynamics.simulation.packed import (
     MOTOR,
     SETTINGS,
     Plant,
-    State,
+    PlantState,
 )
 from joint_dynamics.simulation.rigid_body import Links, Workspace, link_energy
 
@@ -25,8 +26,9 @@ from joint_dynamics.simulation.rigid_body import Links, Workspace, link_energy
 class Energy:
     """Energies and works in J; works since the audit began.
 
-    `links` and `rotors` kinetic, `gravity` potential (0 with all mass at the base), `springs`; works `motor`, `cogging`, `external`
-    in (a push on a body counts as external), `contact` of contacts in (negative: burnt), `friction`, `damping` out;
+    `links` and `rotors` kinetic, `gravity` potential (0 with all mass at the base), `springs`; works `motor`,
+    `cogging`, `external` in (a push on a body counts as external), `contact` of contacts in (negative: burnt),
+    `friction`, `damping` out;
     `settings`: by wear and the load-dependent play. `error` = stored change − (in − out); `throughput` the sum
     of all works' magnitudes, to compare the error with.
     """
@@ -52,8 +54,14 @@ class Energy:
     @property
     def throughput(self) -> float:
         """Sum of the works' magnitudes, J."""
-        return abs(self.motor) + abs(self.cogging) + abs(self.external) + abs(self.friction) + abs(self.damping) \
+        return (
+            abs(self.motor)
+            + abs(self.cogging)
+            + abs(self.external)
+            + abs(self.friction)
+            + abs(self.damping)
             + abs(self.contact)
+        )
 
 
 class EnergyAudit:
@@ -62,23 +70,36 @@ class EnergyAudit:
     def __init__(self) -> None:
         self._start = 0.0
 
-    def reset(self, links: Links, plant: Plant, state: State, work: Workspace) -> None:
+    def reset(self, links: Links, plant: Plant, state: PlantState, work: Workspace) -> None:
         """Start anew from the present state."""
         state.work[:] = 0.0
         self._start = sum(_stored(links, plant, state, work))
 
-    def balance(self, links: Links, plant: Plant, state: State, work: Workspace) -> Energy:
+    def balance(self, links: Links, plant: Plant, state: PlantState, work: Workspace) -> Energy:
         """Return the balance since the start."""
         parts = _stored(links, plant, state, work)
-        W: NDArray = state.work
+        W: FloatArray = state.work
         gained = W[MOTOR] + W[COGGING] + W[EXTERNAL] + W[CONTACT] + W[SETTINGS] - W[FRICTION] - W[DAMPING]
         kinetic, potential, rotors, springs = parts
-        return Energy(kinetic, rotors, potential, springs, float(W[MOTOR]), float(W[COGGING]), float(W[EXTERNAL]), float(W[FRICTION]),
-                      float(W[DAMPING]), float(W[CONTACT]), float(W[SETTINGS]),
-                      float(sum(parts) - self._start - gained))
+        return Energy(
+            kinetic,
+            rotors,
+            potential,
+            springs,
+            float(W[MOTOR]),
+            float(W[COGGING]),
+            float(W[EXTERNAL]),
+            float(W[FRICTION]),
+            float(W[DAMPING]),
+            float(W[CONTACT]),
+            float(W[SETTINGS]),
+            float(sum(parts) - self._start - gained),
+        )
 
 
-def _stored(links: Links, plant: Plant, state: State, work: Workspace) -> tuple[float, float, float, float]:
-    kinetic, potential = link_energy(links, np.ascontiguousarray(state.motion[0]), np.ascontiguousarray(state.motion[1]), work)
+def _stored(links: Links, plant: Plant, state: PlantState, work: Workspace) -> tuple[float, float, float, float]:
+    kinetic, potential = link_energy(
+        links, np.ascontiguousarray(state.motion[0]), np.ascontiguousarray(state.motion[1]), work
+    )
     rotors = float(0.5 * np.sum(plant.joints['rotor_inertia'] * state.motion[3] ** 2))
     return kinetic, potential, rotors, spring_energy(plant, state)

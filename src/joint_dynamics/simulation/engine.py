@@ -1,26 +1,27 @@
 """Time stepping: classical Runge-Kutta of fixed step, one control tick after the other, all compiled.
 
 The step is at most 0.25 ms and short enough for every mode of the arm (`stability`). Nothing is skipped: a slow machine
-takes longer for the same simulated time. Friction's hysteresis is a function of travel and enters each stage exactly; its plays are dragged
-along at the end of each step.
+takes longer for the same simulated time. Friction's hysteresis is a function of travel and enters each stage exactly;
+its plays are dragged along at the end of each step.
 """
+
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.simulation.compiled import compiled
 from joint_dynamics.simulation.dynamics import (
     deformation,
     joint_torques,
-    loosened,
+    lost_motion_share,
     rates,
     sliding,
     spring_energy,
+    temperature_effect,
     unwind,
-    warmth,
 )
 from joint_dynamics.simulation.hysteresis import drag
 from joint_dynamics.simulation.packed import DAMPING, SETTINGS
@@ -28,33 +29,50 @@ from joint_dynamics.simulation.packed import DAMPING, SETTINGS
 #: Ways to command a tick: joint PID about a reference plus feedforward, or the torque alone.
 PID, TORQUE = 0, 1
 #: Rows of the output of a tick: readings of the sensors (noise is added later), then the truth.
-ROWS = ('q', 'dq', 'theta', 'dtheta', 'current', 'temperature', 'true_q', 'true_dq', 'true_theta', 'true_dtheta', 'transmission_torque',
-        'friction', 'hysteresis', 'gear_temperature', 'command', 'external_torque')
+ROWS = (
+    'q',
+    'dq',
+    'theta',
+    'dtheta',
+    'current',
+    'temperature',
+    'true_q',
+    'true_dq',
+    'true_theta',
+    'true_dtheta',
+    'transmission_torque',
+    'friction',
+    'hysteresis',
+    'gear_temperature',
+    'command',
+    'external_torque',
+)
 
 
 class Control(NamedTuple):
     """Joint PID of the drive and its encoders, arrays (n,).
 
-    u = feedforward + kp e + ki ∫e + kd (q̇_d − θ̇), the integral held while the current saturates; e of the link side or, `motor_side`,
-    of the motor side. `link_step`, `motor_step`: resolution of the encoders [rad], 0 for perfect ones; `bandwidth` of the speed filter [Hz].
+    u = feedforward + kp e + ki ∫e + kd (q̇_d − θ̇), the integral held while the current saturates; e of the link side
+    or, `motor_side`, of the motor side. `link_step`, `motor_step`: resolution of the encoders [rad], 0 for perfect
+    ones; `bandwidth` of the speed filter [Hz].
     """
 
-    kp: NDArray
-    ki: NDArray
-    kd: NDArray
+    kp: FloatArray
+    ki: FloatArray
+    kd: FloatArray
     motor_side: bool
-    link_step: NDArray
-    motor_step: NDArray
+    link_step: FloatArray
+    motor_step: FloatArray
     bandwidth: float
 
 
 @compiled
-def _quantised(angle, step):
+def _quantised(angle: float, step: float) -> float:
     return np.rint(angle / step) * step if step > 0.0 else angle
 
 
 @compiled
-def _read_encoders(state, control, period):
+def _read_encoders(state: Any, control: Any, period: float) -> None:
     """Read the encoders once: quantised angles, and low-passed differences for speeds."""
     blend = 1.0 - np.exp(-2.0 * np.pi * control.bandwidth * period)
     for j in range(state.joints.size):
@@ -68,8 +86,18 @@ def _read_encoders(state, control, period):
 
 
 @compiled
-def _command(plant, state, control, mode, q, dq, effort, period, wanted):
-    """Fill `wanted` (n,) with the current the drives ask for [A]: torque over the gain they believe in, limited."""
+def _command(
+    plant: Any,
+    state: Any,
+    control: Any,
+    mode: int,
+    q: FloatArray,
+    dq: FloatArray,
+    effort: FloatArray,
+    period: float,
+    wanted: FloatArray,
+) -> None:
+    """Fill `wanted` (n,) with the current the drives ask for [A]: torque over the nominal gain, limited."""
     for j in range(wanted.size):
         c, joint = plant.joints[j], state.joints[j]
         torque = effort[j]
@@ -84,21 +112,24 @@ def _command(plant, state, control, mode, q, dq, effort, period, wanted):
 
 
 @compiled
-def _settings(plant, state, period):
-    """Let the lost motion shrink under load and wear approach its goal; the audit books what the springs gain or lose by that."""
+def _settings(plant: Any, state: Any, period: float) -> None:
+    """Let the lost motion shrink under load and wear approach its goal.
+
+    The audit books what the springs gain or lose by that.
+    """
     before = spring_energy(plant, state)
     for j in range(state.joints.size):
         c, joint = plant.joints[j], state.joints[j]
-        joint.lash_gain = loosened(c.lash_law, joint.load / c.lash_load)
+        joint.lash_gain = lost_motion_share(c.lash_law, joint.load / c.lash_load)
         step = joint.wear_rate * period
         joint.wear += min(max(joint.wear_goal - joint.wear, -step), step)
-        joint.warmth = warmth(c, joint.gear)
+        joint.temperature_effect = temperature_effect(c, joint.gear)
     state.work[SETTINGS] += spring_energy(plant, state) - before
 
 
 @compiled
-def _warm(plant, state, heat, ambient, period, heat_speed):
-    """Advance winding, gear and sensor temperatures by a tick of `period` [s] under the gears' losses `heat` (n,) [W]."""
+def _warm(plant: Any, state: Any, heat: FloatArray, ambient: float, period: float, heat_speed: float) -> None:
+    """Advance winding, gear and sensor temperatures by `period` [s] under the gears' losses `heat` (n,) [W]."""
     for j in range(heat.size):
         c, joint = plant.joints[j], state.joints[j]
         through = (joint.winding - joint.gear) / c.winding_path
@@ -111,8 +142,13 @@ def _warm(plant, state, heat, ambient, period, heat_speed):
 
 
 @compiled
-def runge_kutta(links, plant, state, step, heat, scratch, work, outside):
-    """Advance state.motion, the plays and the audit by one step of classical Runge-Kutta [s]; add the gears' losses to `heat` (n,) [J]."""
+def runge_kutta(
+    links: Any, plant: Any, state: Any, step: float, heat: FloatArray, scratch: FloatArray, work: Any, outside: Any
+) -> None:
+    """Advance state.motion, the plays and the audit by one step of classical Runge-Kutta [s].
+
+    Add the gears' losses to `heat` (n,) [J].
+    """
     n = heat.size
     start, slope, total = scratch[0:4], scratch[4:8], scratch[8:12]
     burnt, load = scratch[12], scratch[13]
@@ -152,12 +188,17 @@ def runge_kutta(links, plant, state, step, heat, scratch, work, outside):
 
 
 @compiled
-def measure(plant, state, out):
-    """Fill `out` (rows, n) with readings and truth of this instant, in the order of ROWS, all but the command; low-pass nothing."""
+def measure(plant: Any, state: Any, out: FloatArray) -> None:
+    """Fill `out` (rows, n) with readings and truth of this instant, in the order of ROWS, all but the command.
+
+    Low-pass nothing.
+    """
     for j in range(state.joints.size):
         joint = state.joints[j]
         q, dq, theta, omega = state.motion[0, j], state.motion[1, j], state.motion[2, j], state.motion[3, j]
-        torque, f, _, _, H = joint_torques(plant.joints[j], plant.maps[j], joint, state.play[j], plant.radius, plant.weight, q, dq, theta, omega)
+        torque, f, _, _, H = joint_torques(
+            plant.joints[j], plant.maps[j], joint, state.play[j], plant.radius, plant.weight, q, dq, theta, omega
+        )
         out[0, j], out[1, j] = joint.link_reading, joint.link_speed
         out[2, j], out[3, j] = joint.motor_reading, joint.motor_speed
         out[4, j], out[5, j] = joint.current, joint.sensed
@@ -166,12 +207,28 @@ def measure(plant, state, out):
 
 
 @compiled
-def run(links, plant, state, control, mode, q, dq, effort, period, substeps, ambient, heat_speed, work, outside, out):
+def run(
+    links: Any,
+    plant: Any,
+    state: Any,
+    control: Any,
+    mode: int,
+    q: FloatArray,
+    dq: FloatArray,
+    effort: FloatArray,
+    period: float,
+    substeps: int,
+    ambient: float,
+    heat_speed: float,
+    work: Any,
+    outside: Any,
+    out: FloatArray,
+) -> int:
     """Run one tick per row of the commands `q`, `dq`, `effort` (ticks, n); fill `out` (ticks, rows, n).
 
-    A tick reads the encoders, is measured, computes the current, and then lasts `period` [s] in `substeps` steps. Heat flows
-    `heat_speed` times faster than in reality. `outside`: who computes the links' acceleration, None: `forward_dynamics` itself.
-    Returns the number of ticks done: fewer than asked for when a number is no longer finite.
+    A tick reads the encoders, is measured, computes the current, and then lasts `period` [s] in `substeps` steps. Heat
+    flows `heat_speed` times faster than in reality. `outside`: who computes the links' acceleration, None:
+    `forward_dynamics` itself. Returns the number of ticks done: fewer than asked for when a number is no longer finite.
     """
     n = state.joints.size
     step = period / substeps

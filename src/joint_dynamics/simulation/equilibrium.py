@@ -1,15 +1,16 @@
 """The state in which the arm stands still: springs and motors hold gravity, and friction has forgotten everything."""
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from joint_dynamics.simulation.dynamics import deformation, loosened, motor_torque, spring_torque, travel
-from joint_dynamics.simulation.packed import Plant, State
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.simulation.dynamics import deformation, lost_motion_share, motor_torque, spring_torque, travel
+from joint_dynamics.simulation.packed import Plant, PlantState
 
 
-def settle(plant: Plant, state: State, position: NDArray, holding: NDArray) -> None:
+def set_equilibrium(plant: Plant, state: PlantState, position: FloatArray, holding: FloatArray) -> None:
     """Put `state` at rest at `position` (n,) [rad], springs and motors holding `holding` (n,) [N·m]; heat stays."""
     joints = state.joints
     state.motion[:] = 0.0
@@ -18,8 +19,8 @@ def settle(plant: Plant, state: State, position: NDArray, holding: NDArray) -> N
     for j in range(joints.size):
         # θ = q + φ(g) + θ̃(θ): the spring's inverse, then a fixed point, for |θ̃′| is far below 1.
         constants, maps = plant.joints[j], plant.maps[j]
-        joints['lash_gain'][j] = loosened(constants.lash_law, holding[j] / constants.lash_load)
-        phi = joints['wind'][j] = wound(plant, state, j, holding[j])
+        joints['lash_gain'][j] = lost_motion_share(constants.lash_law, holding[j] / constants.lash_load)
+        phi = joints['wind'][j] = spring_deformation(plant, state, j, holding[j])
         theta = position[j] + phi
         for _ in range(100):
             joints['lash'][j] = travel(constants, maps, theta)
@@ -38,13 +39,14 @@ def settle(plant: Plant, state: State, position: NDArray, holding: NDArray) -> N
             joints['current'][j] = torque / gain
 
 
-def wound(plant: Plant, state: State, j: int, torque: float) -> float:
+def spring_deformation(plant: Plant, state: PlantState, j: int, torque: float) -> float:
     """Return the deformation φ [rad] at which spring `j`, its slipping part at ease, holds `torque` [N·m]."""
     constants = plant.joints[j]
     left = float(1.0 - constants.wear_stiffness * state.joints['wear'][j])
 
     def excess(phi: float) -> float:
         return left * spring_torque(constants, phi, phi) - abs(torque)
+
     high = 1e-9
     while excess(high) < 0.0:
         high *= 2.0

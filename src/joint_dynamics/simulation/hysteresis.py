@@ -1,23 +1,25 @@
 """Presliding hysteresis as a sum of play operators in normalised travel (Prandtl-Ishlinskii).
 
-Not the Maxwell-slip of the rest of the package, which clips a spring deformation per element and rescales it by the backlash: here the
-joint's travel is first mapped to x(θ) = ∫ dθ/𝓑(θ), and each operator m is a play p_m that x drags along with clearance
-±r_m. The normalised friction is H = Σ_m w_m (x − p_m), −1 ≤ H ≤ 1, with Σ_m w_m r_m = 1: it depends on the history of x
-alone, so that no integration error can accumulate in it.
+Not the Maxwell-slip of the rest of the package, which clips a spring deformation per element and rescales it by the
+backlash: here the joint's travel is first mapped to x(θ) = ∫ dθ/𝓑(θ), and each operator m is a play p_m that x drags
+along with clearance ±r_m. The normalised friction is H = Σ_m w_m (x − p_m), −1 ≤ H ≤ 1, with Σ_m w_m r_m = 1: it
+depends on the history of x alone, so that no integration error can accumulate in it.
 
 The shape is given by the virgin curve H = V(x), concave from 0 to 1: w_m is the drop of its slope at the node r_m.
 """
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.compiled import compiled
 
 
 @compiled
-def hysteresis(x, play, radius, weight):
+def hysteresis(x: float, play: FloatArray, radius: FloatArray, weight: FloatArray) -> float:
     """Return H at normalised travel x for the plays `play` (M,), which stay where they are."""
     total = 0.0
     for m in range(radius.size):
@@ -31,7 +33,7 @@ def hysteresis(x, play, radius, weight):
 
 
 @compiled
-def drag(x, play, radius):
+def drag(x: float, play: FloatArray, radius: FloatArray) -> None:
     """Let x drag the plays `play` (M,) along, in place."""
     for m in range(radius.size):
         if x - play[m] > radius[m]:
@@ -41,37 +43,41 @@ def drag(x, play, radius):
 
 
 @compiled
-def bristle(stiffness, unloading, moved, before):
+def bristle(stiffness: float, unloading: float, moved: float, before: float) -> float:
     """Return H after the normalised travel has moved by `moved` in one direction; `before` it H was, |before| < 1.
 
     Bouc-Wen's law of exponent 1, dH/dx = σ(1 − H sgn dx) while |H| grows and σ(1 + ρ|H|) while it falls, solved: σ =
-    `stiffness`,
-    ρ = `unloading` in [0, 1]; ρ = 1 is Dahl's law. It dissipates, for W(H) = ∫ H/(σ(1 + ρ|H|)) dH is an energy that it
-    cannot exceed.
+    `stiffness`, ρ = `unloading` in [0, 1]; ρ = 1 is Dahl's law. It dissipates, for W(H) = ∫ H/(σ(1 + ρ|H|)) dH is an
+    energy that it cannot exceed.
     """
     sign = 1.0 if moved >= 0.0 else -1.0
-    way, H = abs(moved), sign * before
+    travel, H = abs(moved), sign * before
     if H < 0.0:
         if unloading > 0.0:
             reach = np.log1p(-unloading * H) / (stiffness * unloading)
-            if way <= reach:
-                return sign * (1.0 - (1.0 - unloading * H) * np.exp(-stiffness * unloading * way)) / unloading
+            if travel <= reach:
+                return sign * (1.0 - (1.0 - unloading * H) * np.exp(-stiffness * unloading * travel)) / unloading
         else:
             reach = -H / stiffness
-            if way <= reach:
-                return sign * (H + stiffness * way)
-        way -= reach
+            if travel <= reach:
+                return sign * (H + stiffness * travel)
+        travel -= reach
         H = 0.0
-    return sign * (1.0 - (1.0 - H) * np.exp(-stiffness * way))
+    return sign * (1.0 - (1.0 - H) * np.exp(-stiffness * travel))
 
 
-def operators(nodes: ArrayLike, heights: ArrayLike) -> tuple[NDArray, NDArray]:
-    """Return (radii, weights) (M,) whose virgin curve runs through the points (nodes, heights), the last being (1, 1)."""
+def operators(nodes: ArrayLike, heights: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return (radii, weights) (M,) whose virgin curve runs through the points (nodes, heights), the last being.
+
+    1, 1.
+    """
     r = np.concatenate([[0.0], np.asarray(nodes, dtype=float)])
     v = np.concatenate([[0.0], np.asarray(heights, dtype=float)])
     if r.shape != v.shape or (np.diff(r) <= 0).any() or abs(r[-1] - 1.0) > 1e-12 or abs(v[-1] - 1.0) > 1e-12:
-        raise JointDynamicsError('hysteresis: expected increasing nodes and as many heights, both ending at 1, '
-                                 f'found {np.asarray(nodes)} and {np.asarray(heights)}')
+        raise JointDynamicsError(
+            'hysteresis: expected increasing nodes and as many heights, both ending at 1, '
+            f'found {np.asarray(nodes)} and {np.asarray(heights)}'
+        )
     slope = np.append(np.diff(v) / np.diff(r), 0.0)
     weights = slope[:-1] - slope[1:]
     if (weights < 0.0).any():
@@ -79,14 +85,20 @@ def operators(nodes: ArrayLike, heights: ArrayLike) -> tuple[NDArray, NDArray]:
     return r[1:].copy(), weights
 
 
-def smooth_operators(count: int = 12) -> tuple[NDArray, NDArray]:
-    """Return the operators of a real-looking joint: V(x) = 1 − (1 − x^¼)³, many nodes, geometrically spaced from 0.004 to 1."""
+def smooth_operators(count: int = 12) -> tuple[FloatArray, FloatArray]:
+    """Return the operators of a real-looking joint.
+
+    V(x) = 1 − (1 − x^¼)³, many nodes, geometrically spaced from 0.004 to 1.
+    """
     nodes = np.geomspace(0.004, 1.0, count)
-    return operators(nodes, 1.0 - (1.0 - nodes ** 0.25) ** 3)
+    return operators(nodes, 1.0 - (1.0 - nodes**0.25) ** 3)
 
 
-def four_operators() -> tuple[NDArray, NDArray]:
-    """Return four operators with nodes (i/4)⁴ and slip forces in the ratio 16 : 9 : 4 : 1 [M6 eq 17-18 with M = 4, rΔ = 4, rk = 2]."""
+def four_operators() -> tuple[FloatArray, FloatArray]:
+    """Return four operators with nodes (i/4)⁴ and slip forces in the ratio 16 : 9 : 4.
+
+    1 [M6 eq 17-18 with M = 4, rΔ = 4, rk = 2].
+    """
     nodes = (np.arange(1, 5) / 4.0) ** 4
     force = np.array([16.0, 9.0, 4.0, 1.0]) / 30.0
     return operators(nodes, [np.sum(force * np.minimum(x / nodes, 1.0)) for x in nodes])

@@ -1,11 +1,13 @@
 """Inertials of the true arm: the URDF's with a spread, and a payload on the last link."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import StandardParameters
 from joint_dynamics.simulation.rigid_body import Links
@@ -13,7 +15,10 @@ from joint_dynamics.simulation.rigid_body import Links
 
 @dataclass(frozen=True)
 class Payload:
-    """A body held by the last link: `mass` [kg], `com` (3,) [m] in the frame of the last joint, `inertia` (3, 3) about its com [kg·m²]."""
+    """A body held by the last link.
+
+    `mass` [kg], `com` (3,) [m] in the frame of the last joint, `inertia` (3, 3) about its com [kg·m²].
+    """
 
     mass: float
     com: ArrayLike = (0.0, 0.0, 0.0)
@@ -31,17 +36,19 @@ class Payload:
         object.__setattr__(self, 'inertia', inertia)
 
 
-def _steiner(mass: float, lever: NDArray) -> NDArray:
+def _steiner(mass: float, lever: FloatArray) -> FloatArray:
     return mass * (lever @ lever * np.eye(3) - np.outer(lever, lever))
 
 
 def spread(links: Links, amount: float, seed: int) -> Links:
-    """Return `links` with masses and inertias off by up to ±`amount` (relative) and centres of mass by ±`amount` · 0.1 m."""
+    """Return `links`: masses and inertias off by up to ±`amount` (relative), centres of mass by ±`amount` · 0.1 m."""
     rng = np.random.default_rng([seed, 0x1E])
     n = links.mass.size
     factor = 1.0 + amount * rng.uniform(-1.0, 1.0, n)
     inertia = links.inertia * (factor * (1.0 + amount * rng.uniform(-1.0, 1.0, n)))[:, None, None]
-    return links._replace(mass=links.mass * factor, com=links.com + 0.1 * amount * rng.uniform(-1.0, 1.0, (n, 3)), inertia=inertia)
+    return links._replace(
+        mass=links.mass * factor, com=links.com + 0.1 * amount * rng.uniform(-1.0, 1.0, (n, 3)), inertia=inertia
+    )
 
 
 def with_payload(links: Links, payload: Payload | None) -> Links:
@@ -50,18 +57,33 @@ def with_payload(links: Links, payload: Payload | None) -> Links:
     if payload is not None and payload.mass > 0.0:
         total = mass[-1] + payload.mass
         center = (mass[-1] * com[-1] + payload.mass * np.asarray(payload.com)) / total
-        inertia[-1] = (inertia[-1] + _steiner(mass[-1], com[-1] - center)
-                       + np.asarray(payload.inertia) + _steiner(payload.mass, np.asarray(payload.com) - center))
+        inertia[-1] = (
+            inertia[-1]
+            + _steiner(mass[-1], com[-1] - center)
+            + np.asarray(payload.inertia)
+            + _steiner(payload.mass, np.asarray(payload.com) - center)
+        )
         mass[-1], com[-1] = total, center
     return links._replace(mass=mass, com=com, inertia=inertia)
 
 
-def standard_parameters(links: Links, rotor_inertia: NDArray, viscous: NDArray, coulomb: NDArray) -> NDArray:
+def standard_parameters(
+    links: Links, rotor_inertia: FloatArray, viscous: FloatArray, coulomb: FloatArray
+) -> FloatArray:
     """Return the (14 n,) standard parameters in the order of `RobotModel.parameter_names`; offsets are zero."""
     standard = StandardParameters.zeros(links.mass.size)
     for k in range(links.mass.size):
         mass, com = links.mass[k], links.com[k]
         about = links.inertia[k] + _steiner(mass, com)
-        standard.links[k] = about[0, 0], about[0, 1], about[0, 2], about[1, 1], about[1, 2], about[2, 2], *(mass * com), mass
+        standard.links[k] = (
+            about[0, 0],
+            about[0, 1],
+            about[0, 2],
+            about[1, 1],
+            about[1, 2],
+            about[2, 2],
+            *(mass * com),
+            mass,
+        )
     standard.rotor_inertia[:], standard.viscous[:], standard.coulomb[:] = rotor_inertia, viscous, coulomb
     return standard.values

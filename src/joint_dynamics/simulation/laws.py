@@ -1,11 +1,11 @@
 """Which laws the plant obeys: the methods' own, or others that nature might have, drawn from a seed.
 
 What is identified from a plant whose laws are those of the model says little about a robot, whose laws nobody has
-written down. Here friction over
-speed, presliding, the way a load takes up the lost motion, elasticity, temperature and ripple each have several forms;
-a method that is any good works
-with all of them. None shares code with the models of `joint/`.
+written down. Here friction over speed, presliding, the way a load takes up the lost motion, elasticity, temperature and
+ripple each have several forms; a method that is any good works with all of them. None shares code with the models of
+`joint/`.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -13,25 +13,33 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.drives import Drives
 from joint_dynamics.simulation.dynamics import COMPACT, EXPONENTIAL, GAUSSIAN, QUADRATIC, RATIONAL_DROP, STEEP
 from joint_dynamics.simulation.hysteresis import operators
 
 #: The forms of each law; the first is the methods' own.
-FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType({
-    'friction': ('stribeck', 'hess_soom', 'eyring', 'lugre'),
-    'load': ('quadratic', 'linear'),
-    'temperature': ('polynomial', 'viscosity'),
-    'hysteresis': ('maxwell_slip', 'even_maxwell_slip', 'bouc_wen', 'dahl'),
-    'lost_motion': ('quadratic', 'exponential', 'gaussian', 'compact', 'steep'),
-    'stiffness': ('cubic', 'quintic', 'soft_windup', 'slipping'),
-    'ripple': ('cogging', 'current'),
-    'gain': ('constant', 'saturating')})
-LOST_MOTION = {'quadratic': QUADRATIC, 'exponential': EXPONENTIAL, 'gaussian': GAUSSIAN, 'compact': COMPACT,
-               'steep': STEEP}
+FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        'friction': ('stribeck', 'hess_soom', 'eyring', 'lugre'),
+        'load': ('quadratic', 'linear'),
+        'temperature': ('polynomial', 'viscosity'),
+        'hysteresis': ('maxwell_slip', 'even_maxwell_slip', 'bouc_wen', 'dahl'),
+        'lost_motion': ('quadratic', 'exponential', 'gaussian', 'compact', 'steep'),
+        'stiffness': ('cubic', 'quintic', 'soft_windup', 'slipping'),
+        'ripple': ('cogging', 'current'),
+        'gain': ('constant', 'saturating'),
+    }
+)
+LOST_MOTION = {
+    'quadratic': QUADRATIC,
+    'exponential': EXPONENTIAL,
+    'gaussian': GAUSSIAN,
+    'compact': COMPACT,
+    'steep': STEEP,
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Laws:
     temperature: `polynomial` times √|ω|, or `viscosity` that falls exponentially (Reynolds).
     hysteresis: `maxwell_slip`, as wide as the backlash; `even_maxwell_slip`: evenly spaced operators, `bouc_wen`,
     `dahl`, wider or narrower than it.
-    lost_motion: how a load takes it up: γ of `dynamics.loosened`.
+    lost_motion: how a load takes it up: γ of `dynamics.lost_motion_share`.
     stiffness: `cubic`; `quintic`; `soft_windup`, soft about zero torque, straight beyond; `slipping`, cubic with a part
     that slips.
     ripple: `cogging` of 12 cycles per motor turn, or other numbers of cycles and one that goes with the `current`.
@@ -89,41 +97,56 @@ class Laws:
         return drives
 
 
-def _uniform(drives: Drives, rng: np.random.Generator, low: float, high: float) -> NDArray:
+def _uniform(drives: Drives, rng: np.random.Generator, low: float, high: float) -> FloatArray:
     return rng.uniform(low, high, drives.gain.size)
 
 
-def _limit(drives: Drives) -> NDArray:
+def _limit(drives: Drives) -> FloatArray:
     return drives.max_current * drives.nominal_gain
 
 
-def _friction(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
+def _friction(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
     # As much viscous friction at 1 rad/s as the polynomial has.
     unit = d.viscous + d.viscous_square + d.viscous_cubic
     nothing = np.zeros_like(unit)
-    change = {'stribeck_speed': d.stribeck_speed * _uniform(d, rng, 0.5, 2.0),
-              'stribeck_shape': np.full_like(unit, 2.0), 'viscous_square': nothing, 'viscous_cubic': nothing}
+    change = {
+        'stribeck_speed': d.stribeck_speed * _uniform(d, rng, 0.5, 2.0),
+        'stribeck_shape': np.full_like(unit, 2.0),
+        'viscous_square': nothing,
+        'viscous_cubic': nothing,
+    }
     if form == 'hess_soom':
-        return change | {'stribeck_form': np.full_like(unit, RATIONAL_DROP), 'viscous': unit,
-                         'stribeck_shape': _uniform(d, rng, 1.2, 2.2), 'viscous_power': _uniform(d, rng, 0.55, 0.85)}
+        return change | {
+            'stribeck_form': np.full_like(unit, RATIONAL_DROP),
+            'viscous': unit,
+            'stribeck_shape': _uniform(d, rng, 1.2, 2.2),
+            'viscous_power': _uniform(d, rng, 0.55, 0.85),
+        }
     if form == 'eyring':
         bend = _uniform(d, rng, 0.2, 1.0)
         return change | {'viscous': unit / (bend * np.arcsinh(1.0 / bend)), 'viscous_bend': bend}
-    return change | {'viscous': unit, 'bristle_damping': unit * _uniform(d, rng, 1.0, 3.0),
-                     'bristle_speed': _uniform(d, rng, 0.01, 0.03)}
+    return change | {
+        'viscous': unit,
+        'bristle_damping': unit * _uniform(d, rng, 1.0, 3.0),
+        'bristle_speed': _uniform(d, rng, 0.01, 0.03),
+    }
 
 
-def _load(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
+def _load(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
     return {'coulomb_load': np.zeros_like(d.gain), 'load_linear': _uniform(d, rng, 0.01, 0.03)}
 
 
-def _temperature(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
+def _temperature(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
     nothing = np.zeros_like(d.gain)
-    return {'temperature_linear': nothing, 'temperature_cubic': nothing,
-            'viscosity_slope': _uniform(d, rng, 0.012, 0.025), 'viscosity_share': _uniform(d, rng, 0.05, 0.2)}
+    return {
+        'temperature_linear': nothing,
+        'temperature_cubic': nothing,
+        'viscosity_slope': _uniform(d, rng, 0.012, 0.025),
+        'viscosity_share': _uniform(d, rng, 0.05, 0.2),
+    }
 
 
-def _hysteresis(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
+def _hysteresis(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
     # Presliding belongs to the gear's teeth and bearings, the lost motion to its play: nothing ties one's width to the
     # other's.
     width = rng.uniform(0.4, 1.6)
@@ -136,31 +159,52 @@ def _hysteresis(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDA
     return {'bristle': _uniform(d, rng, 3.0, 8.0) / width, 'unloading': unloading}
 
 
-def _lost_motion(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
-    return {'lash_law': np.full_like(d.gain, LOST_MOTION[form]),
-            'lash_load': _limit(d) * 10.0 ** _uniform(d, rng, -2.2, -1.2), 'lash_lag': _uniform(d, rng, 0.03, 0.2)}
+def _lost_motion(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
+    return {
+        'lash_law': np.full_like(d.gain, LOST_MOTION[form]),
+        'lash_load': _limit(d) * 10.0 ** _uniform(d, rng, -2.2, -1.2),
+        'lash_lag': _uniform(d, rng, 0.03, 0.2),
+    }
 
 
-def _stiffness(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
+def _stiffness(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
     largest = _limit(d) / d.stiffness
     if form == 'quintic':
-        return {'stiffness_cubic': 0.3 * d.stiffness_cubic,
-                'stiffness_quintic': _uniform(d, rng, 0.1, 0.4) * d.stiffness / largest ** 4}
+        return {
+            'stiffness_cubic': 0.3 * d.stiffness_cubic,
+            'stiffness_quintic': _uniform(d, rng, 0.1, 0.4) * d.stiffness / largest**4,
+        }
     if form == 'soft_windup':
-        return {'stiffness_cubic': np.zeros_like(d.gain), 'windup': _uniform(d, rng, 0.3, 0.6) * d.stiffness,
-                'windup_range': _uniform(d, rng, 0.05, 0.2) * largest}
-    return {'slip_stiffness': _uniform(d, rng, 0.05, 0.2) * d.stiffness,
-            'slip_range': _uniform(d, rng, 0.02, 0.06) * largest}
+        return {
+            'stiffness_cubic': np.zeros_like(d.gain),
+            'windup': _uniform(d, rng, 0.3, 0.6) * d.stiffness,
+            'windup_range': _uniform(d, rng, 0.05, 0.2) * largest,
+        }
+    return {
+        'slip_stiffness': _uniform(d, rng, 0.05, 0.2) * d.stiffness,
+        'slip_range': _uniform(d, rng, 0.02, 0.06) * largest,
+    }
 
 
-def _ripple(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
-    return {'cogging_cycles': rng.choice([6.0, 18.0, 24.0, 42.0], d.gain.size),
-            'gear_cycles': rng.choice([1.0, 3.0, 4.0], d.gain.size), 'gain_ripple': _uniform(d, rng, 0.003, 0.01)}
+def _ripple(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
+    return {
+        'cogging_cycles': rng.choice([6.0, 18.0, 24.0, 42.0], d.gain.size),
+        'gear_cycles': rng.choice([1.0, 3.0, 4.0], d.gain.size),
+        'gain_ripple': _uniform(d, rng, 0.003, 0.01),
+    }
 
 
-def _gain(form: str, d: Drives, rng: np.random.Generator) -> dict[str, NDArray]:
+def _gain(form: str, d: Drives, rng: np.random.Generator) -> dict[str, FloatArray]:
     return {'gain_saturation': _uniform(d, rng, 0.01, 0.05)}
 
 
-_CHANGES = {'friction': _friction, 'load': _load, 'temperature': _temperature, 'hysteresis': _hysteresis,
-            'lost_motion': _lost_motion, 'stiffness': _stiffness, 'ripple': _ripple, 'gain': _gain}
+_CHANGES = {
+    'friction': _friction,
+    'load': _load,
+    'temperature': _temperature,
+    'hysteresis': _hysteresis,
+    'lost_motion': _lost_motion,
+    'stiffness': _stiffness,
+    'ripple': _ripple,
+    'gain': _gain,
+}

@@ -1,53 +1,79 @@
 """Motor side and temperature of joints whose links another simulator moves, one with rigid joints such as Gazebo.
 
-It gives q, q̇ (and, when it does, the joint torque); a small quasi-static model of the same drives as the plant's adds what it
-lacks. The transmission follows its load without delay, so there is no oscillation of the joint: τ_J = K₁φ + K₃φ³, θ = q + φ + θ̃(θ),
+It gives q, q̇ (and, when it does, the joint torque); a small quasi-static model of the same drives as the plant's adds
+what it lacks. The transmission follows its load without delay, so there is no oscillation of the joint: τ_J = K₁φ +
+K₃φ³, θ = q + φ + θ̃(θ),
 
     K_τ i = τ_J + B q̈ + f,   f = H L(τ_J, ω, T) + viscous terms   as in `Drives`, with one elasto-plastic operator H
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives, plausible_drives
+from joint_dynamics.simulation.model_errors import ModelErrors
 from joint_dynamics.simulation.periodic import evaluate
-from joint_dynamics.simulation.settings import ModelErrors
 
 LONGEST_STEP = 0.1
 """A longer silence starts the differences anew [s]."""
 
 
 class MotorSideSample(NamedTuple):
-    """Of n joints, joint side of the gear: `theta` [rad], `dtheta` [rad/s], `current` [A], `temperature` [°C], `torque` τ_J [N·m]."""
+    """Of n joints, joint side of the gear.
 
-    theta: NDArray
-    dtheta: NDArray
-    current: NDArray
-    temperature: NDArray
-    torque: NDArray
+    `theta` [rad], `dtheta` [rad/s], `current` [A], `temperature` [°C], `torque` τ_J [N·m].
+    """
+
+    theta: FloatArray
+    dtheta: FloatArray
+    current: FloatArray
+    temperature: FloatArray
+    torque: FloatArray
 
 
 class MotorSideModel:
     """Adds the motor side to the links of `model`; one `step` per sample of theirs.
 
-    drives: constants; default `plausible_drives` of the robot's torque limits and `seed`, without errors no model knows.
-    temperature: of everything at first and of the surroundings [°C]. heat_speed: how many times faster than in reality heat flows.
-    bandwidth: cut-off of the difference that gives q̈ [Hz].
+    Parameters
+    ----------
+    drives
+        constants; default `plausible_drives` of the robot's torque limits and `seed`, without errors no model knows.
+    temperature
+        of everything at first and of the surroundings [°C].
+    heat_speed
+        how many times faster than in reality heat flows.
+    bandwidth
+        cut-off of the difference that gives q̈ [Hz].
 
-    Raises JointDynamicsError where the robot's torque limits are unknown.
+    Raises
+    ------
+    JointDynamicsError
+        Where the robot's torque limits are unknown.
     """
 
-    def __init__(self, model: RobotModel, *, seed: int = 0, drives: Drives | None = None, temperature: float = 25.0, heat_speed: float = 1.0,
-                 bandwidth: float = 10.0):
+    def __init__(
+        self,
+        model: RobotModel,
+        *,
+        seed: int = 0,
+        drives: Drives | None = None,
+        temperature: float = 25.0,
+        heat_speed: float = 1.0,
+        bandwidth: float = 10.0,
+    ):
         self.model = model
         self.drives = plausible_drives(model.limits.effort, seed, ModelErrors.none()) if drives is None else drives
         if not (self.drives.stiffness_cubic > 0).all():
-            raise JointDynamicsError(f'motor side: expected a cubic stiffness > 0 of every joint, found {self.drives.stiffness_cubic}')
+            raise JointDynamicsError(
+                f'motor side: expected a cubic stiffness > 0 of every joint, found {self.drives.stiffness_cubic}'
+            )
         self.ambient = float(temperature)
         self.heat_speed = heat_speed
         # One state at a time, at the rate of a controller: compiled recursion, not the regressor of whole recordings.
@@ -67,7 +93,10 @@ class MotorSideModel:
     def step(self, time: float, q: ArrayLike, dq: ArrayLike, torque: ArrayLike | None = None) -> MotorSideSample:
         """Return the motor side at `time` [s] for links at `q` (n,) [rad] with `dq` [rad/s].
 
-        torque: τ_J (n,) [N·m] where the simulator reports it; default: of the robot's inertials, which it needs then.
+        Parameters
+        ----------
+        torque
+            τ_J (n,) [N·m] where the simulator reports it; default: of the robot's inertials, which it needs then.
         """
         q, dq = np.asarray(q, dtype=float), np.asarray(dq, dtype=float)
         dt = 0.0 if self._time is None else time - self._time
@@ -81,7 +110,9 @@ class MotorSideModel:
             self._ddq = self._ddq + share * ((dq - self._dq) / dt - self._ddq)
         if torque is None:
             if self._bodies is None:
-                raise JointDynamicsError('motor side: expected a robot with inertials, or measured torques; found neither')
+                raise JointDynamicsError(
+                    'motor side: expected a robot with inertials, or measured torques; found neither'
+                )
             load = self._bodies.inverse_dynamics(q, dq, self._ddq)
         else:
             load = np.asarray(torque, dtype=float)
@@ -93,31 +124,37 @@ class MotorSideModel:
         self._time, self._dq, self._last = time, dq, q
         return MotorSideSample(theta, dq.copy(), current, self.gear.copy(), load)
 
-    def deformation(self, torque: NDArray) -> NDArray:
+    def deformation(self, torque: FloatArray) -> FloatArray:
         """Return the real root φ (n,) [rad] of K₁φ + K₃φ³ = τ, in closed form."""
         d = self.drives
         p, r = d.stiffness / d.stiffness_cubic, torque / d.stiffness_cubic
         root = np.sqrt(p / 3)
-        return 2 * root * np.sinh(np.arcsinh(r / (2 * root ** 3)) / 3)
+        return 2 * root * np.sinh(np.arcsinh(r / (2 * root**3)) / 3)
 
-    def _kinematic_error(self, theta: NDArray) -> NDArray:
-        return np.array([evaluate(table, angle) for table, angle in zip(self.drives.kinematic_error, theta, strict=True)])
+    def _kinematic_error(self, theta: FloatArray) -> FloatArray:
+        return np.array(
+            [evaluate(table, angle) for table, angle in zip(self.drives.kinematic_error, theta, strict=True)]
+        )
 
-    def _friction(self, moved: NDArray, omega: NDArray, load: NDArray) -> NDArray:
+    def _friction(self, moved: FloatArray, omega: FloatArray, load: FloatArray) -> FloatArray:
         d = self.drives
         self._stuck = np.clip(self._stuck + moved, -self._range, self._range)
         H = self._stuck / self._range
         speed = np.abs(omega)
         T = np.clip(self.gear, *d.temperature_range)
         T0 = d.reference_temperature
-        level = d.coulomb + d.coulomb_load * load ** 2 + d.load_linear * np.abs(load) \
-            + (d.static - d.coulomb) * np.exp(-(speed / d.stribeck_speed) ** d.stribeck_shape) \
-            + np.sqrt(speed) * (d.temperature_linear * (T - T0) + d.temperature_cubic * (T ** -3 - T0 ** -3))
+        level = (
+            d.coulomb
+            + d.coulomb_load * load**2
+            + d.load_linear * np.abs(load)
+            + (d.static - d.coulomb) * np.exp(-((speed / d.stribeck_speed) ** d.stribeck_shape))
+            + np.sqrt(speed) * (d.temperature_linear * (T - T0) + d.temperature_cubic * (T**-3 - T0**-3))
+        )
         return H * level + (d.viscous + speed * (d.viscous_square + d.viscous_cubic * speed)) * omega
 
-    def _warm(self, dt: float, current: NDArray, burnt: NDArray) -> None:
+    def _warm(self, dt: float, current: FloatArray, burnt: FloatArray) -> None:
         d = self.drives
         flow = (self.winding - self.gear) / d.winding_path
         lost = (self.gear - self.ambient) / d.joint_path
-        self.winding = self.winding + dt * (d.resistance * current ** 2 - flow) / d.winding_capacity
+        self.winding = self.winding + dt * (d.resistance * current**2 - flow) / d.winding_capacity
         self.gear = self.gear + dt * (burnt + flow - lost) / d.joint_capacity

@@ -1,12 +1,12 @@
 """The links of the plant in MuJoCo: rigid bodies, a floor to touch, bodies to push (optional extra `mujoco`).
 
 MuJoCo only answers what acceleration the links have; time is stepped by the plant (`engine`), so that joints and links
-stay coupled to the fourth
-order. Its C function is called from the compiled kernels, with the joints' torques τ_J written into its own memory
-(`rigid_body.Outside`).
+stay coupled to the fourth order. Its C function is called from the compiled kernels, with the joints' torques τ_J
+written into its own memory (`rigid_body.ExternalBodies`).
 Contacts are MuJoCo's: soft constraints, between the robot's collision bodies and the floor. World frame: the base's,
 gravity as it is mounted.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import pinocchio
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation.rigid_body import Links, Outside
+from joint_dynamics.simulation.rigid_body import ExternalBodies, Links
 
 
 def load_mujoco() -> Any:
@@ -28,8 +28,9 @@ def load_mujoco() -> Any:
     try:
         import mujoco
     except ImportError:
-        raise JointDynamicsError('simulation: engine mujoco: expected the package mujoco, not found '
-                                 '(pip install joint_dynamics[mujoco])') from None
+        raise JointDynamicsError(
+            'simulation: engine mujoco: expected the package mujoco, not found (pip install joint_dynamics[mujoco])'
+        ) from None
     return mujoco
 
 
@@ -37,8 +38,7 @@ class MujocoBodies:
     """The tree `links` of `model` as a MuJoCo model with steps of `step` [s], as far as contacts need to know it.
 
     floor: distance of a floor from the base's origin along the vertical [m], negative below; None for none. The first
-    link, which turns on
-    its base, does not touch it. Raises JointDynamicsError where MuJoCo is missing.
+    link, which turns on its base, does not touch it. Raises JointDynamicsError where MuJoCo is missing.
 
     Attributes
     ----------
@@ -55,8 +55,18 @@ class MujocoBodies:
         self._library = _library(mujoco)
         forward = ctypes.cast(self._library.mj_forward, ctypes.c_void_p).value
         assert forward is not None
-        self.outside = Outside(forward, m._address, d._address, d.qpos, d.qvel, d.qfrc_applied, d.qacc, d.qfrc_smooth,
-                               d.qfrc_bias, d.qfrc_constraint)
+        self.outside = ExternalBodies(
+            forward,
+            m._address,
+            d._address,
+            d.qpos,
+            d.qvel,
+            d.qfrc_applied,
+            d.qacc,
+            d.qfrc_smooth,
+            d.qfrc_bias,
+            d.qfrc_constraint,
+        )
 
     def load_inertials(self, links: Links) -> None:
         """Give the bodies the inertials of `links`, payload included; speeds and positions stay."""
@@ -74,12 +84,11 @@ class MujocoBodies:
         self._mujoco.mj_setConst(m, self.data)
         self.data.qpos[:], self.data.qvel[:] = position, velocity
 
-    def push(self, link: int, force: NDArray, point: NDArray) -> None:
+    def push(self, link: int, force: FloatArray, point: FloatArray) -> None:
         """Push link `link` by `force` (3,) [N], base frame, at `point` (3,) [m] of its joint frame; 0 to stop.
 
         The push keeps its line of action relative to the link's centre of mass only as long as the link does not turn:
-        MuJoCo takes force and torque
-        about that centre, computed where the link stands now.
+        MuJoCo takes force and torque about that centre, computed where the link stands now.
         """
         d, body = self.data, link + 1
         self._mujoco.mj_kinematics(self.model, d)
@@ -106,7 +115,7 @@ def _text(values: Any) -> str:
     return ' '.join(repr(float(value)) for value in np.ravel(values))
 
 
-def _quaternion(rotation: NDArray) -> str:
+def _quaternion(rotation: FloatArray) -> str:
     x, y, z, w = pinocchio.Quaternion(np.ascontiguousarray(rotation)).coeffs()
     return _text([w, x, y, z])
 
@@ -123,20 +132,44 @@ def _document(model: RobotModel, links: Links, step: float, floor: float | None)
     bodies: list[ET.Element] = []
     for k in range(links.mass.size):
         parent = world if links.parent[k] < 0 else bodies[links.parent[k]]
-        body = ET.SubElement(parent, 'body', name=f'link_{k}', pos=_text(links.translation[k]),
-                             quat=_quaternion(links.rotation[k]))
-        ET.SubElement(body, 'joint', type='slide' if links.prismatic[k] else 'hinge', axis=_text(links.axis[k]),
-                      name=model.joint_names[k])
+        body = ET.SubElement(
+            parent, 'body', name=f'link_{k}', pos=_text(links.translation[k]), quat=_quaternion(links.rotation[k])
+        )
+        ET.SubElement(
+            body,
+            'joint',
+            type='slide' if links.prismatic[k] else 'hinge',
+            axis=_text(links.axis[k]),
+            name=model.joint_names[k],
+        )
         ET.SubElement(body, 'inertial', pos='0 0 0', mass='1', diaginertia='1 1 1')
         bodies.append(body)
     if floor is not None:
         up = -links.gravity / np.linalg.norm(links.gravity)
-        ET.SubElement(world, 'geom', name='floor', type='plane', size='0 0 1', pos=_text(floor * up), zaxis=_text(up),
-                      contype='1', conaffinity='0')
+        ET.SubElement(
+            world,
+            'geom',
+            name='floor',
+            type='plane',
+            size='0 0 1',
+            pos=_text(floor * up),
+            zaxis=_text(up),
+            contype='1',
+            conaffinity='0',
+        )
         for joint, placement, kind, size in _shapes(model):
             if joint > 0:
-                ET.SubElement(bodies[joint], 'geom', type=kind, size=_text(size), pos=_text(placement.translation),
-                              quat=_quaternion(placement.rotation), contype='0', conaffinity='1', mass='0')
+                ET.SubElement(
+                    bodies[joint],
+                    'geom',
+                    type=kind,
+                    size=_text(size),
+                    pos=_text(placement.translation),
+                    quat=_quaternion(placement.rotation),
+                    contype='0',
+                    conaffinity='1',
+                    mass='0',
+                )
     return ET.tostring(root, encoding='unicode')
 
 
@@ -148,8 +181,9 @@ def _shapes(model: RobotModel) -> list[tuple[int, Any, str, list[float]]]:
     try:
         source = pinocchio.buildGeomFromUrdfString(full, model.urdf, pinocchio.GeometryType.COLLISION)
     except (ValueError, RuntimeError) as error:
-        raise JointDynamicsError('simulation: floor: expected collision geometry that can be read, found: '
-                                 f'{str(error).splitlines()[0]}') from None
+        raise JointDynamicsError(
+            f'simulation: floor: expected collision geometry that can be read, found: {str(error).splitlines()[0]}'
+        ) from None
     shapes = []
     for body in source.geometryObjects:
         link = full.frames[body.parentFrame]

@@ -1,4 +1,8 @@
-"""How far simulated time may go on: no faster than asked for, never further ahead than its followers allow, and never skipping anything."""
+"""How far simulated time may go on.
+
+No faster than asked for, never further ahead than its followers allow, and never skipping anything.
+"""
+
 from __future__ import annotations
 
 import math
@@ -12,13 +16,26 @@ BACKLOG = 0.1
 class Pace:
     """Gives the number of ticks to run now.
 
-    period: of a tick, s. factor: simulated seconds per second of the wall, 0 for as fast as possible. batch: most ticks at once.
-    max_lead: how far simulated time may run ahead of the slowest follower, s.
+    Parameters
+    ----------
+    period
+        of a tick, s.
+    factor
+        simulated seconds per second of the wall, 0 for as fast as possible.
+    batch
+        most ticks at once.
+    max_lead
+        how far simulated time may run ahead of the slowest follower, s.
+
+    Attributes
+    ----------
+    followers
+        simulated time up to which each of them is through, s. waiting_for: the slowest, while it is waited for.
     """
 
     def __init__(self, period: float, *, factor: float = 1.0, batch: int = 10, max_lead: float = 0.1):
         self._period, self._batch, self.max_lead = period, batch, max_lead
-        self._followers: dict[str, float] = {}
+        self.followers: dict[str, float] = {}
         self._anchor: tuple[float, int] | None = None
         self._window: tuple[float, int] | None = None
         self.factor = factor
@@ -39,11 +56,11 @@ class Pace:
 
     def followed(self, name: str, time: float) -> None:
         """Note that follower `name` has worked through everything up to simulated `time` [s]."""
-        self._followers[name] = max(time, self._followers.get(name, -math.inf))
+        self.followers[name] = max(time, self.followers.get(name, -math.inf))
 
     def forget(self, name: str) -> None:
         """No longer wait for follower `name`."""
-        self._followers.pop(name, None)
+        self.followers.pop(name, None)
 
     def restart(self) -> None:
         """Start counting wall time anew, after a stand."""
@@ -65,9 +82,9 @@ class Pace:
                 due = self._batch
         due = min(due, self._batch)
         self.waiting_for = ''
-        if self._followers:
-            slowest = min(self._followers, key=lambda name: self._followers[name])
-            allowed = math.floor((self._followers[slowest] + self.max_lead) / self._period + 1e-6) - ticks
+        if self.followers:
+            slowest = min(self.followers, key=lambda name: self.followers[name])
+            allowed = math.floor((self.followers[slowest] + self.max_lead) / self._period + 1e-6) - ticks
             if allowed < due:
                 due, self.waiting_for = allowed, slowest
                 if allowed <= 0:

@@ -2,11 +2,13 @@
 
 The energy balance needs dθ̃/dθ to be the derivative of the θ̃ that is used, not of a neighbouring interpolation.
 """
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.compiled import compiled
 
@@ -15,8 +17,11 @@ NODES = 720
 
 
 @compiled
-def locate(nodes, angle):
-    """Return (index of the node below, of the one above, position between them 0 … 1) of `angle` [rad] in a table of `nodes` nodes per turn."""
+def locate(nodes: int, angle: float) -> tuple[int, int, float]:
+    """Return where `angle` [rad] lies in a table of `nodes` nodes per turn.
+
+    Index of the node below, of the one above, position between them 0 … 1.
+    """
     position = angle * (nodes / (2.0 * np.pi))
     whole = np.floor(position)
     low = int(whole) % nodes
@@ -27,8 +32,11 @@ def locate(nodes, angle):
 
 
 @compiled
-def lookup(table, column, low, high, s):
-    """Return (value, slope per rad) of the map in columns `column` (value) and `column` + 1 (slope) of `table` (nodes, columns)."""
+def lookup(table: FloatArray, column: int, low: int, high: int, s: float) -> tuple[float, float]:
+    """Return (value, slope per rad) of the map in columns `column` (value) and `column` + 1 (slope) of `table`.
+
+    Nodes, columns.
+    """
     step = 2.0 * np.pi / table.shape[0]
     a, b = table[low, column], table[high, column]
     da, db = table[low, column + 1] * step, table[high, column + 1] * step
@@ -39,13 +47,13 @@ def lookup(table, column, low, high, s):
 
 
 @compiled
-def _lookup_all(table, angles, out):
+def _lookup_all(table: FloatArray, angles: FloatArray, out: FloatArray) -> None:
     for k in range(angles.size):
         low, high, s = locate(table.shape[0], angles[k])
         out[k] = lookup(table, 0, low, high, s)[0]
 
 
-def evaluate(table: NDArray, angle: ArrayLike) -> NDArray:
+def evaluate(table: FloatArray, angle: ArrayLike) -> FloatArray:
     """Return the map of one joint at `angle` [rad], any shape."""
     angles = np.asarray(angle, dtype=float)
     out = np.empty(angles.size)
@@ -53,7 +61,7 @@ def evaluate(table: NDArray, angle: ArrayLike) -> NDArray:
     return out.reshape(angles.shape)
 
 
-def fourier_tables(mean: ArrayLike, cosines: ArrayLike, sines: ArrayLike) -> NDArray:
+def fourier_tables(mean: ArrayLike, cosines: ArrayLike, sines: ArrayLike) -> FloatArray:
     """Return tables (n, NODES, 2) of mean_j + Σ_k c_jk cos kθ + s_jk sin kθ, k = 1…K; cosines and sines (n, K)."""
     c, s = np.atleast_2d(np.asarray(cosines, dtype=float)), np.atleast_2d(np.asarray(sines, dtype=float))
     k = np.arange(1, c.shape[1] + 1)[:, None]
@@ -63,13 +71,15 @@ def fourier_tables(mean: ArrayLike, cosines: ArrayLike, sines: ArrayLike) -> NDA
     return np.ascontiguousarray(np.stack([value, slope], axis=2))
 
 
-def travel_tables(backlash: NDArray) -> tuple[NDArray, NDArray]:
+def travel_tables(backlash: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (mean_rate (n,), tables (n, NODES, 2)) of the normalised travel x(θ) = ∫ dθ/𝓑(θ) = mean_rate θ + table(θ).
 
     In x every hysteresis has the width 1, wherever on the turn the joint stands. `backlash` (n, NODES, 2) must be > 0.
     """
     if not (backlash[:, :, 0] > 0.0).all():
-        raise JointDynamicsError(f'backlash map: expected values > 0 everywhere, found {backlash[:, :, 0].min():.3g} rad')
+        raise JointDynamicsError(
+            f'backlash map: expected values > 0 everywhere, found {backlash[:, :, 0].min():.3g} rad'
+        )
     n, nodes, _ = backlash.shape
     step = 2.0 * np.pi / nodes
     # Gauss-Legendre with three points per interval: far below the rounding of everything else.

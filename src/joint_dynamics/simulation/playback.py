@@ -1,4 +1,5 @@
 """From a trajectory to a Recording in one call, without ROS."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,13 +10,13 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording
 from joint_dynamics.simulation.robot import FlexibleJointRobot
 from joint_dynamics.simulation.samples import Command, Samples
-from joint_dynamics.simulation.trajectory import Trajectory
+from joint_dynamics.simulation.trajectory import TrajectoryPoints
 
 #: Ticks per call into the compiled loop: bounds the memory of a long run.
 BLOCK = 20000
 
 
-def play(robot: FlexibleJointRobot, trajectory: Trajectory, *, hold: float = 0.0) -> Samples:
+def play(robot: FlexibleJointRobot, trajectory: TrajectoryPoints, *, hold: float = 0.0) -> Samples:
     """Let `robot` follow `trajectory` from its first point, then `hold` it for that many seconds; return all `Samples`.
 
     A robot that stands elsewhere (more than 1 mrad) is placed at the first point, at rest (`FlexibleJointRobot.place`).
@@ -33,7 +34,9 @@ def play(robot: FlexibleJointRobot, trajectory: Trajectory, *, hold: float = 0.0
     return Samples.joined(blocks)
 
 
-def record(robot: FlexibleJointRobot, trajectory: Trajectory, *, hold: float = 0.0, name: str = 'simulation', **what: Any) -> Recording:
+def record(
+    robot: FlexibleJointRobot, trajectory: TrajectoryPoints, *, hold: float = 0.0, name: str = 'simulation', **what: Any
+) -> Recording:
     """Let `robot` follow `trajectory` (see `play`) and return what its sensors saw; `what` as for `recording_of`."""
     return recording_of(play(robot, trajectory, hold=hold), name=name, **what)
 
@@ -41,11 +44,26 @@ def record(robot: FlexibleJointRobot, trajectory: Trajectory, *, hold: float = 0
 def recording_of(samples: Samples, *, name: str = 'simulation', torque: bool = False, every: int = 1) -> Recording:
     """Return measured `samples` as a Recording: q, dq, theta, dtheta, temperature and the motor current [A].
 
-    torque: give `tau` [N·m], current times the drive's nominal gain, instead of the current. every: keep every that many-th sample.
+    Parameters
+    ----------
+    torque
+        give `tau` [N·m], current times the drive's nominal gain, instead of the current.
+    every
+        keep every that many-th sample.
     """
     if every < 1:
         raise JointDynamicsError(f'simulation: expected every >= 1 sample, found {every}')
     samples = samples.every(every)
     tau, current = (samples.effort, None) if torque else (None, samples.current)
-    return Recording(samples.joint_names, samples.time - samples.time[0], samples.q, dq=samples.dq, tau=tau, current=current, theta=samples.theta,
-                     dtheta=samples.dtheta, temperature=samples.temperature, name=name)
+    return Recording(
+        samples.joint_names,
+        samples.time - samples.time[0],
+        samples.q,
+        dq=samples.dq,
+        tau=tau,
+        current=current,
+        theta=samples.theta,
+        dtheta=samples.dtheta,
+        temperature=samples.temperature,
+        name=name,
+    )

@@ -1,17 +1,19 @@
 """Link side of the plant: M(q) q̈ + C q̇ + g = τ, solved for q̈ by composite inertias in world coordinates.
 
-Every spatial quantity is written in the base frame and about its origin, angular part first. Then no link-to-link transforms
+Every spatial quantity is written in the base frame and about its origin, angular part first. Then no link-to-link
+transforms
 are left: spatial inertias (mass, first moment h, inertia I about the origin) of a subtree simply add, and
 M_ij = S_iᵀ Iᶜ_j S_j for j behind i (Featherstone's composite-rigid-body algorithm). The rest of the package computes
 rigid bodies with pinocchio or with its own regressor; nothing of either is used here but the tree's constants.
 """
+
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.compiled import call_outside, compiled
 
@@ -19,78 +21,100 @@ from joint_dynamics.simulation.compiled import call_outside, compiled
 class Links(NamedTuple):
     """A tree of n one-axis joints with its inertials, joint frame k moving with link k.
 
-    `parent` (n,) index, −1 for the base; `rotation` (n, 3, 3), `translation` (n, 3) [m] of frame k in its parent's at q = 0;
-    `axis` (n, 3); `prismatic` (n,); `gravity` (3,) [m/s²]; `mass` (n,) [kg]; `com` (n, 3) [m]; `inertia` (n, 3, 3) about the
-    centre of mass [kg·m²].
+    `parent` (n,) index, −1 for the base; `rotation` (n, 3, 3), `translation` (n, 3) [m] of frame k in its parent's at q
+    = 0; `axis` (n, 3); `prismatic` (n,); `gravity` (3,) [m/s²]; `mass` (n,) [kg]; `com` (n, 3) [m]; `inertia` (n, 3, 3)
+    about the centre of mass [kg·m²].
     """
 
-    parent: NDArray
-    rotation: NDArray
-    translation: NDArray
-    axis: NDArray
-    prismatic: NDArray
-    gravity: NDArray
-    mass: NDArray
-    com: NDArray
-    inertia: NDArray
+    parent: FloatArray
+    rotation: FloatArray
+    translation: FloatArray
+    axis: FloatArray
+    prismatic: BoolArray
+    gravity: FloatArray
+    mass: FloatArray
+    com: FloatArray
+    inertia: FloatArray
 
 
-class Outside(NamedTuple):
+class ExternalBodies(NamedTuple):
     """Another simulator's rigid bodies, in its own memory: called instead of the kernels here.
 
     Kernels take None where there is none: they are compiled for either, and not slowed down by what they do not use.
 
-    `forward`: address of a C function void(model, data) that fills `acceleration` (n,), `smooth`, `bias` and
-    `constraint` (n,) [N·m] from
-    `position`, `velocity` and `applied` (n,); `model`, `data`: its arguments. The arrays are views of that memory.
+    Attributes
+    ----------
+    forward
+        address of a C function void(model, data) that fills `acceleration` (n,), `smooth`, `bias` and `constraint` (n,)
+        [N·m] from `position`, `velocity` and `applied` (n,).
+    model, data
+        its arguments. The arrays are views of that memory.
     """
 
     forward: int
     model: int
     data: int
-    position: NDArray
-    velocity: NDArray
-    applied: NDArray
-    acceleration: NDArray
-    smooth: NDArray
-    bias: NDArray
-    constraint: NDArray
+    position: FloatArray
+    velocity: FloatArray
+    applied: FloatArray
+    acceleration: FloatArray
+    smooth: FloatArray
+    bias: FloatArray
+    constraint: FloatArray
 
 
 class Workspace(NamedTuple):
     """Scratch memory of the kernels, so that nothing is allocated per evaluation."""
 
-    rotation: NDArray
-    origin: NDArray
-    axis: NDArray
-    speed: NDArray
-    acceleration: NDArray
-    force: NDArray
-    mass: NDArray
-    moment: NDArray
-    inertia: NDArray
-    M: NDArray
-    bias: NDArray
+    rotation: FloatArray
+    origin: FloatArray
+    axis: FloatArray
+    speed: FloatArray
+    acceleration: FloatArray
+    force: FloatArray
+    mass: FloatArray
+    moment: FloatArray
+    inertia: FloatArray
+    M: FloatArray
+    bias: FloatArray
 
 
 def links_of(model: RobotModel) -> Links:
     """Return the tree of `model` with the inertials of its URDF; arrays are copies."""
     chain = model.chain
     bodies = [model.pinocchio.inertias[k + 1] for k in range(model.n)]
-    return Links(np.array(chain.parent, dtype=np.int64), np.ascontiguousarray(chain.rotation), np.ascontiguousarray(chain.translation),
-                 np.ascontiguousarray(chain.axis), np.array(chain.prismatic, dtype=np.bool_), np.array(chain.gravity, dtype=float),
-                 np.array([body.mass for body in bodies]), np.array([body.lever for body in bodies]),
-                 np.array([body.inertia for body in bodies]))
+    return Links(
+        np.array(chain.parent, dtype=np.int64),
+        np.ascontiguousarray(chain.rotation),
+        np.ascontiguousarray(chain.translation),
+        np.ascontiguousarray(chain.axis),
+        np.array(chain.prismatic, dtype=np.bool_),
+        np.array(chain.gravity, dtype=float),
+        np.array([body.mass for body in bodies]),
+        np.array([body.lever for body in bodies]),
+        np.array([body.inertia for body in bodies]),
+    )
 
 
 def workspace(n: int) -> Workspace:
     """Return scratch memory for `n` joints."""
-    return Workspace(np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6)),
-                     np.empty(n), np.empty((n, 3)), np.empty((n, 3, 3)), np.zeros((n, n)), np.empty(n))
+    return Workspace(
+        np.empty((n, 3, 3)),
+        np.empty((n, 3)),
+        np.empty((n, 6)),
+        np.empty((n, 6)),
+        np.empty((n, 6)),
+        np.empty((n, 6)),
+        np.empty(n),
+        np.empty((n, 3)),
+        np.empty((n, 3, 3)),
+        np.zeros((n, n)),
+        np.empty(n),
+    )
 
 
 @compiled
-def _cross(a, b, out, sign):
+def _cross(a: FloatArray, b: FloatArray, out: FloatArray, sign: float) -> None:
     """Add sign · a × b to `out`."""
     out[0] += sign * (a[1] * b[2] - a[2] * b[1])
     out[1] += sign * (a[2] * b[0] - a[0] * b[2])
@@ -98,7 +122,7 @@ def _cross(a, b, out, sign):
 
 
 @compiled
-def _place(links, q, work):
+def _place(links: Any, q: FloatArray, work: Any) -> None:
     """Fill the pose of every joint frame and every joint axis S_k = [u; o × u] (or [0; u] for a sliding joint)."""
     turn = np.empty((3, 3))
     local = np.empty(3)
@@ -149,7 +173,7 @@ def _place(links, q, work):
 
 
 @compiled
-def _weigh(links, work):
+def _weigh(links: Any, work: Any) -> None:
     """Fill mass, first moment and inertia of every link about the base origin."""
     c = np.empty(3)
     for k in range(links.mass.size):
@@ -170,17 +194,19 @@ def _weigh(links, work):
 
 
 @compiled
-def _momentum(work, k, motion, out):
+def _momentum(work: Any, k: int, motion: FloatArray, out: FloatArray) -> None:
     """Momentum [I ω + h × v; m v − h × ω] of the (composite) inertia k under the spatial velocity `motion`."""
     for i in range(3):
-        out[i] = work.inertia[k, i, 0] * motion[0] + work.inertia[k, i, 1] * motion[1] + work.inertia[k, i, 2] * motion[2]
+        out[i] = (
+            work.inertia[k, i, 0] * motion[0] + work.inertia[k, i, 1] * motion[1] + work.inertia[k, i, 2] * motion[2]
+        )
         out[3 + i] = work.mass[k] * motion[3 + i]
     _cross(work.moment[k], motion[3:], out[:3], 1.0)
     _cross(work.moment[k], motion[:3], out[3:], -1.0)
 
 
 @compiled
-def mass_and_bias(links, q, dq, work):
+def mass_and_bias(links: Any, q: FloatArray, dq: FloatArray, work: Any) -> None:
     """Fill work.M with the mass matrix M(q) and work.bias with C(q, q̇) q̇ + g(q); tau = M q̈ + bias."""
     n = q.size
     _place(links, q, work)
@@ -237,13 +263,18 @@ def mass_and_bias(links, q, dq, work):
 
 
 @compiled
-def forward_dynamics(links, q, dq, tau, ddq, work, outside):
-    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g), by Cholesky (work.M holds its factor then), or by `outside` if not None."""
+def forward_dynamics(
+    links: Any, q: FloatArray, dq: FloatArray, tau: FloatArray, ddq: FloatArray, work: Any, outside: Any
+) -> None:
+    """Fill ddq (n,) with M(q)⁻¹ (tau − C q̇ − g).
+
+    By Cholesky (work.M holds its factor then), or by `outside` if not None.
+    """
     n = q.size
     if outside is not None:
         for i in range(n):
             outside.position[i], outside.velocity[i], outside.applied[i] = q[i], dq[i], tau[i]
-        call_outside(outside.forward, outside.model, outside.data)
+        call_outside(outside.forward, outside.model, outside.data)  # type: ignore[call-arg]  # numba gives the first
         for i in range(n):
             ddq[i] = outside.acceleration[i]
         return
@@ -270,7 +301,7 @@ def forward_dynamics(links, q, dq, tau, ddq, work, outside):
 
 
 @compiled
-def link_energy(links, q, dq, work):
+def link_energy(links: Any, q: FloatArray, dq: FloatArray, work: Any) -> tuple[float, float]:
     """Return (kinetic, potential) energy [J] of the links, potential 0 with all mass at the base origin."""
     _place(links, q, work)
     _weigh(links, work)

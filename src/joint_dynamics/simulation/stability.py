@@ -1,14 +1,16 @@
 """Choice of the time step: short enough for every mode the arm has anywhere, and never longer than 0.25 ms.
 
-Linearised about any rest, the plant is ẍ = −𝓜⁻¹(𝓚 x + 𝓓 ẋ), x = [q, θ], with the steepest spring and the steepest presliding friction there
-are. Classical Runge-Kutta multiplies a mode of eigenvalue λ by R(λh) = Σ_{k≤4} (λh)^k / k!, and |R| ≤ 1 holds in all of the left half plane
-within |λh| ≤ 2.6. The step keeps |λ|h ≤ 1.5 for all modes at sampled postures; a payload only slows them.
+Linearised about any rest, the plant is ẍ = −𝓜⁻¹(𝓚 x + 𝓓 ẋ), x = [q, θ], with the steepest spring and the steepest
+presliding friction there are. Classical Runge-Kutta multiplies a mode of eigenvalue λ by R(λh) = Σ_{k≤4} (λh)^k / k!,
+and |R| ≤ 1 holds in all of the left half plane within |λh| ≤ 2.6. The step keeps |λ|h ≤ 1.5 for all modes at sampled
+postures; a payload only slows them.
 """
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.drives import Drives
 from joint_dynamics.simulation.dynamics import THIN
@@ -21,18 +23,18 @@ MARGIN = 1.5
 MAX_SUBSTEPS = 400
 
 
-def eigenvalues(links: Links, drives: Drives, postures: NDArray) -> NDArray:
+def eigenvalues(links: Links, drives: Drives, postures: FloatArray) -> FloatArray:
     """Return the eigenvalues [1/s] of the linearised plant at rest in `postures` (k, n): (k, 4 n), complex."""
     n = drives.gain.size
     work = workspace(n)
     limit = drives.max_current * drives.nominal_gain
     deflection = limit / drives.stiffness
-    spring = drives.stiffness + 3.0 * drives.stiffness_cubic * deflection ** 2 + drives.slip_stiffness
-    spring += 5.0 * drives.stiffness_quintic * deflection ** 4
+    spring = drives.stiffness + 3.0 * drives.stiffness_cubic * deflection**2 + drives.slip_stiffness
+    spring += 5.0 * drives.stiffness_quintic * deflection**4
     # A power law of the speed is steepest at rest (`dynamics.THIN`), oil thickest when cold.
     thick = np.exp(drives.viscosity_slope * (drives.reference_temperature - drives.temperature_range[0]))
     viscous = (drives.viscous * THIN ** (drives.viscous_power - 1.0) + drives.bristle_damping) * thick
-    grip = (drives.static + drives.coulomb_load * limit ** 2 + drives.load_linear * limit) * (1.0 + drives.wear_friction)
+    grip = (drives.static + drives.coulomb_load * limit**2 + drives.load_linear * limit) * (1.0 + drives.wear_friction)
     grip = grip * (1.0 + drives.viscosity_share * (thick - 1.0))
     steepest = np.where(drives.bristle > 0.0, drives.bristle * (1.0 + drives.unloading), drives.weight.sum())
     presliding = grip * steepest / drives.backlash[:, :, 0].min(axis=1)
@@ -51,12 +53,17 @@ def eigenvalues(links: Links, drives: Drives, postures: NDArray) -> NDArray:
 
 
 def substeps(links: Links, drives: Drives, period: float, max_step: float = MAX_STEP, postures: int = 24) -> int:
-    """Return how many steps a tick of `period` [s] takes; raise JointDynamicsError where no sensible number would do."""
+    """Return how many steps a tick of `period` [s] takes.
+
+    Raise JointDynamicsError where no sensible number would do.
+    """
     n = drives.gain.size
     sampled = np.random.default_rng(24).uniform(-np.pi, np.pi, (postures, n)) * np.where(links.prismatic, 0.1, 1.0)
     fastest = np.abs(eigenvalues(links, drives, sampled)).max()
     count = int(np.ceil(period / min(max_step, MARGIN / fastest) - 1e-9))
     if count > MAX_SUBSTEPS:
-        raise JointDynamicsError(f'simulation: the fastest mode, {fastest:.3g} rad/s, needs {count} steps per tick of {period:g} s, more than '
-                                 f'{MAX_SUBSTEPS}: expected less stiffness or damping, or more inertia in link and rotor')
+        raise JointDynamicsError(
+            f'simulation: the fastest mode, {fastest:.3g} rad/s, needs {count} steps per tick of {period:g} s, more'
+            f' than {MAX_SUBSTEPS}: expected less stiffness or damping, or more inertia in link and rotor'
+        )
     return count

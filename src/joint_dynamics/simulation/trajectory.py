@@ -1,8 +1,10 @@
 """Joint trajectories and their interpolation, as ros2_control's joint trajectory controller does it.
 
-Between two points: a straight line where only positions are given, a cubic where velocities are, a quintic where accelerations
-are as well; effort is always a straight line. After the last point the position holds, at rest, and so does its effort.
+Between two points: a straight line where only positions are given, a cubic where velocities are, a quintic where
+accelerations are as well; effort is always a straight line. After the last point the position holds, at rest, and so
+does its effort.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,37 +12,47 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 
 
 class Reference(NamedTuple):
     """Reference of k instants, arrays (k, n): q [rad], dq [rad/s], ddq [rad/s²], effort [N·m]."""
 
-    q: NDArray
-    dq: NDArray
-    ddq: NDArray
-    effort: NDArray
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
+    effort: FloatArray
 
 
 @dataclass(frozen=True)
-class Trajectory:
-    """P points of n joints: `time` (P,) s from the start, increasing; `q` (P, n); `dq`, `ddq`, `effort` (P, n) or None where not given.
+class TrajectoryPoints:
+    """P points of n joints: `time` (P,) s from the start, increasing; `q` (P, n).
 
-    Lists will do for arrays. Raises JointDynamicsError on shapes that do not fit, numbers that are not finite, and time that does not increase.
+    `dq`, `ddq`, `effort` (P, n) or None where not given.
+
+    Lists will do for arrays.
+
+    Raises
+    ------
+    JointDynamicsError
+        On shapes that do not fit, numbers that are not finite, and time that does not increase.
     """
 
-    time: NDArray
-    q: NDArray
-    dq: NDArray | None = None
-    ddq: NDArray | None = None
-    effort: NDArray | None = None
+    time: FloatArray
+    q: FloatArray
+    dq: FloatArray | None = None
+    ddq: FloatArray | None = None
+    effort: FloatArray | None = None
 
     def __post_init__(self) -> None:
         time, q = np.asarray(self.time, dtype=float), np.atleast_2d(np.asarray(self.q, dtype=float))
         if time.ndim != 1 or time.size < 1 or q.shape[0] != time.size:
-            raise JointDynamicsError(f'trajectory: expected one row of positions per point, found time {time.shape} and positions {q.shape}')
+            raise JointDynamicsError(
+                f'trajectory: expected one row of positions per point, found time {time.shape} and positions {q.shape}'
+            )
         if not np.isfinite(time).all() or time[0] < 0.0 or (np.diff(time) <= 0.0).any():
             raise JointDynamicsError('trajectory: expected times >= 0 that increase from point to point')
         object.__setattr__(self, 'time', time)
@@ -50,7 +62,9 @@ class Trajectory:
                 continue
             array = np.atleast_2d(np.asarray(value, dtype=float))
             if array.shape != q.shape:
-                raise JointDynamicsError(f'trajectory: expected {name} of shape {q.shape} as the positions, found {array.shape}')
+                raise JointDynamicsError(
+                    f'trajectory: expected {name} of shape {q.shape} as the positions, found {array.shape}'
+                )
             if not np.isfinite(array).all():
                 raise JointDynamicsError(f'trajectory: expected finite {name}, found {array[~np.isfinite(array)][0]}')
             object.__setattr__(self, name, array)
@@ -67,25 +81,38 @@ class Trajectory:
         """Time of the last point, s."""
         return float(self.time[-1])
 
-    def select(self, columns: Sequence[int]) -> Trajectory:
+    def select(self, columns: Sequence[int]) -> TrajectoryPoints:
         """Return the trajectory with these joints, by index, in this order."""
-        arrays = {name: getattr(self, name)[:, list(columns)] for name in ('q', 'dq', 'ddq', 'effort') if getattr(self, name) is not None}
-        return Trajectory(self.time, **arrays)
+        arrays = {
+            name: getattr(self, name)[:, list(columns)]
+            for name in ('q', 'dq', 'ddq', 'effort')
+            if getattr(self, name) is not None
+        }
+        return TrajectoryPoints(self.time, **arrays)
 
-    def delayed(self, delay: float) -> Trajectory:
+    def delayed(self, delay: float) -> TrajectoryPoints:
         """Return the trajectory with all its points later by `delay` >= 0 [s]."""
         return replace(self, time=self.time + delay) if delay > 0.0 else self
 
-    def from_here(self, q: NDArray, dq: NDArray) -> Trajectory:
-        """Return the trajectory with a point at time 0 before it: where the robot stands (n,) and how it moves, with the first effort.
+    def from_here(self, q: FloatArray, dq: FloatArray) -> TrajectoryPoints:
+        """Return the trajectory with a point at time 0 before it.
 
-        A trajectory that has a point at 0 replaces that state, as in the joint trajectory controller, and comes back unchanged.
+        Where the robot stands (n,) and how it moves, with the first effort.
+
+        A trajectory that has a point at 0 replaces that state, as in the joint trajectory controller, and comes back
+        unchanged.
         """
         if self.time[0] <= 0.0:
             return self
-        start = {'dq': dq, 'ddq': np.zeros_like(q), 'effort': np.zeros_like(q) if self.effort is None else self.effort[0]}
-        arrays = {name: np.vstack([start[name], getattr(self, name)]) for name in start if getattr(self, name) is not None}
-        return Trajectory(np.concatenate([[0.0], self.time]), np.vstack([q, self.q]), **arrays)
+        start = {
+            'dq': dq,
+            'ddq': np.zeros_like(q),
+            'effort': np.zeros_like(q) if self.effort is None else self.effort[0],
+        }
+        arrays = {
+            name: np.vstack([start[name], getattr(self, name)]) for name in start if getattr(self, name) is not None
+        }
+        return TrajectoryPoints(np.concatenate([[0.0], self.time]), np.vstack([q, self.q]), **arrays)
 
     def sample(self, times: ArrayLike) -> Reference:
         """Return the reference at `times` (k,) [s], those before the first point and after the last at rest there."""
@@ -106,7 +133,7 @@ class Trajectory:
             effort = self.effort[i] + (self.effort[i + 1] - self.effort[i]) * (s / T)
         return Reference(position, np.where(moving, velocity, 0.0), np.where(moving, acceleration, 0.0), effort)
 
-    def _segments(self, i: NDArray, T: NDArray, s: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def _segments(self, i: IntArray, T: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return position, velocity, acceleration at the time `s` into the segments `i` of length `T`."""
         a, b = self.q[i], self.q[i + 1]
         if self.dq is None:
@@ -114,13 +141,13 @@ class Trajectory:
             return a + rate * s, rate, np.zeros_like(a)
         va, vb = self.dq[i], self.dq[i + 1]
         if self.ddq is None:
-            c2 = (3.0 * (b - a) - (2.0 * va + vb) * T) / T ** 2
-            c3 = (2.0 * (a - b) + (va + vb) * T) / T ** 3
+            c2 = (3.0 * (b - a) - (2.0 * va + vb) * T) / T**2
+            c3 = (2.0 * (a - b) + (va + vb) * T) / T**3
             return a + s * (va + s * (c2 + s * c3)), va + s * (2.0 * c2 + s * 3.0 * c3), 2.0 * c2 + 6.0 * c3 * s
         aa, ab = self.ddq[i], self.ddq[i + 1]
-        c3 = (20.0 * (b - a) - (8.0 * vb + 12.0 * va) * T - (3.0 * aa - ab) * T ** 2) / (2.0 * T ** 3)
-        c4 = (30.0 * (a - b) + (14.0 * vb + 16.0 * va) * T + (3.0 * aa - 2.0 * ab) * T ** 2) / (2.0 * T ** 4)
-        c5 = (12.0 * (b - a) - 6.0 * (vb + va) * T - (aa - ab) * T ** 2) / (2.0 * T ** 5)
+        c3 = (20.0 * (b - a) - (8.0 * vb + 12.0 * va) * T - (3.0 * aa - ab) * T**2) / (2.0 * T**3)
+        c4 = (30.0 * (a - b) + (14.0 * vb + 16.0 * va) * T + (3.0 * aa - 2.0 * ab) * T**2) / (2.0 * T**4)
+        c5 = (12.0 * (b - a) - 6.0 * (vb + va) * T - (aa - ab) * T**2) / (2.0 * T**5)
         position = a + s * (va + s * (0.5 * aa + s * (c3 + s * (c4 + s * c5))))
         velocity = va + s * (aa + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)))
         return position, velocity, aa + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5))

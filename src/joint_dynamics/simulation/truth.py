@@ -1,18 +1,20 @@
 """What the plant really is, for tests and demonstrations to compare with: no identification may look at it."""
+
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation.drives import Drives
-from joint_dynamics.simulation.dynamics import friction, spring_torque, warmth
+from joint_dynamics.simulation.dynamics import friction, spring_torque, temperature_effect
 from joint_dynamics.simulation.inertials import standard_parameters
 from joint_dynamics.simulation.laws import Laws
-from joint_dynamics.simulation.packed import State, pack
+from joint_dynamics.simulation.packed import PlantState, pack
 from joint_dynamics.simulation.periodic import evaluate
 from joint_dynamics.simulation.rigid_body import Links
 
@@ -30,67 +32,68 @@ class Truth:
 
     """
 
-    def __init__(self, model: RobotModel, links: Links, drives: Drives, state: State, laws: Laws):
+    def __init__(self, model: RobotModel, links: Links, drives: Drives, state: PlantState, laws: Laws):
         self._model, self.links, self.drives, self._state, self.laws = model, links, drives, state, laws
 
     @property
-    def parameters(self) -> NDArray:
+    def parameters(self) -> FloatArray:
         """Standard parameters (14 n,) in the order of `RobotModel.parameter_names`, payload included.
 
-        Ia is the rotor inertia; Fv and Fc are the linear viscous and the unloaded Coulomb coefficient of the friction law, which
-        has more terms than these two; offsets are 0.
+        Ia is the rotor inertia; Fv and Fc are the linear viscous and the unloaded Coulomb coefficient of the friction
+        law, which has more terms than these two; offsets are 0.
         """
         return standard_parameters(self.links, self.drives.rotor_inertia, self.drives.viscous, self.coulomb)
 
     @property
-    def base_parameters(self) -> NDArray:
+    def base_parameters(self) -> FloatArray:
         """Base parameters, in the order of `RobotModel.base_parameters()`."""
         return self._model.base_parameters().regroup(self.parameters)
 
     @property
-    def position(self) -> NDArray:
+    def position(self) -> FloatArray:
         """Link-side position, rad."""
         return self._state.motion[0].copy()
 
     @property
-    def drive_gains(self) -> NDArray:
+    def drive_gains(self) -> FloatArray:
         """Drive gain K_τ at the windings' present temperature, N·m/A."""
         return self.drives.gain * (1.0 + self.drives.gain_slope * (self._state.joints['winding'] - 25.0))
 
     @property
-    def rotor_inertia(self) -> NDArray:
+    def rotor_inertia(self) -> FloatArray:
         """Rotor inertia B, kg·m² on the joint side."""
         return self.drives.rotor_inertia.copy()
 
     @property
-    def damping(self) -> NDArray:
+    def damping(self) -> FloatArray:
         """Damping D of the transmission, N·m·s/rad."""
         return self.drives.damping.copy()
 
     @property
-    def coulomb(self) -> NDArray:
+    def coulomb(self) -> FloatArray:
         """Present Coulomb friction without load, wear included, N·m."""
         return self.drives.coulomb * self.friction_growth
 
     @property
-    def friction_growth(self) -> NDArray:
+    def friction_growth(self) -> FloatArray:
         """What wear multiplies Coulomb friction by, 1 when new."""
         return 1.0 + self.drives.wear_friction * self._state.joints['wear']
 
     @property
-    def wear(self) -> NDArray:
+    def wear(self) -> FloatArray:
         """Wear, 0 new to 1 worn out."""
         return self._state.joints['wear'].copy()
 
     @property
-    def stiffness(self) -> NDArray:
+    def stiffness(self) -> FloatArray:
         """Present coefficients (n, 2) of τ_E = K₁φ + K₃φ³ about φ = 0, N·m/rad and N·m/rad³ (see `spring_torque`)."""
         d = self.drives
         left = 1.0 - d.wear_stiffness * self._state.joints['wear']
-        return np.column_stack([left * (d.stiffness - d.windup),
-                                left * (d.stiffness_cubic + d.windup / (3.0 * d.windup_range ** 2))])
+        return np.column_stack(
+            [left * (d.stiffness - d.windup), left * (d.stiffness_cubic + d.windup / (3.0 * d.windup_range**2))]
+        )
 
-    def spring_torque(self, phi: ArrayLike) -> NDArray:
+    def spring_torque(self, phi: ArrayLike) -> FloatArray:
         """Return τ_E [N·m] of the deformation `phi` (…, n) [rad]; where a part slips, the mean of both ways."""
         angle = np.asarray(phi, dtype=float)
         left = 1.0 - self.drives.wear_stiffness * self._state.joints['wear']
@@ -102,41 +105,44 @@ class Truth:
         return out
 
     @property
-    def temperature(self) -> NDArray:
+    def temperature(self) -> FloatArray:
         """Temperature of the gears, that friction goes by, °C."""
         return self._state.joints['gear'].copy()
 
     @property
-    def winding_temperature(self) -> NDArray:
+    def winding_temperature(self) -> FloatArray:
         """Temperature of the windings, °C."""
         return self._state.joints['winding'].copy()
 
-    def kinematic_error(self, theta: ArrayLike) -> NDArray:
+    def kinematic_error(self, theta: ArrayLike) -> FloatArray:
         """Return θ̃ [rad] at `theta` (…, n) [rad], without its ripple per motor turn."""
         return self._map(self.drives.kinematic_error, theta)
 
-    def backlash(self, theta: ArrayLike) -> NDArray:
+    def backlash(self, theta: ArrayLike) -> FloatArray:
         """Return 𝓑 [rad], half the width of the backlash, at `theta` (…, n) [rad]."""
         return self._map(self.drives.backlash, theta)
 
-    def _map(self, tables: NDArray, theta: ArrayLike) -> NDArray:
+    def _map(self, tables: FloatArray, theta: ArrayLike) -> FloatArray:
         angles = np.asarray(theta, dtype=float)
         return np.stack([evaluate(tables[j], angles[..., j]) for j in range(len(tables))], axis=-1)
 
-    def friction(self, omega: ArrayLike, torque: ArrayLike = 0.0, temperature: ArrayLike | None = None) -> NDArray:
+    def friction(self, omega: ArrayLike, torque: ArrayLike = 0.0, temperature: ArrayLike | None = None) -> FloatArray:
         """Return friction [N·m] in steady slip at speeds `omega` (…, n) [rad/s], averaged over the turn.
 
-        Under load `torque` τ_J [N·m] at gear `temperature` [°C] (the present one by default), both broadcast to `omega`.
+        Under load `torque` τ_J [N·m] at gear `temperature` [°C] (the present one by default), both broadcast to
+        `omega`.
         """
         speed = np.asarray(omega, dtype=float)
         load = np.broadcast_to(np.asarray(torque, dtype=float), speed.shape)
-        warmth_of = np.broadcast_to(self.temperature if temperature is None else np.asarray(temperature, dtype=float), speed.shape)
+        temperature_of = np.broadcast_to(
+            self.temperature if temperature is None else np.asarray(temperature, dtype=float), speed.shape
+        )
         wear = self.wear
         even = pack(self.drives._replace(friction_position=np.zeros_like(self.drives.friction_position))).joints
         out = np.empty(speed.shape)
         for index in np.ndindex(speed.shape):
             j = index[-1]
-            warm = warmth(even[j], warmth_of[index])
+            warm = temperature_effect(even[j], temperature_of[index])
             out[index] = friction(even[j], wear[j], warm, 0.0, speed[index], load[index], np.sign(speed[index]))
         return out
 
@@ -146,21 +152,52 @@ class Truth:
         `friction_curve`: at the present wear and temperature without load, mean of both directions; `spring_curve`: to
         1.2 times the torque limit.
         """
-        numbers = {name: getattr(self.drives, name).tolist() for name in (
-            'coulomb', 'coulomb_load', 'load_linear', 'static', 'stribeck_speed', 'stribeck_shape', 'viscous', 'viscous_square', 'viscous_cubic',
-            'temperature_linear', 'temperature_cubic', 'reference_temperature', 'wear_friction', 'wear_stiffness', 'nominal_gain', 'gear_ratio')}
+        numbers = {
+            name: getattr(self.drives, name).tolist()
+            for name in (
+                'coulomb',
+                'coulomb_load',
+                'load_linear',
+                'static',
+                'stribeck_speed',
+                'stribeck_shape',
+                'viscous',
+                'viscous_square',
+                'viscous_cubic',
+                'temperature_linear',
+                'temperature_cubic',
+                'reference_temperature',
+                'wear_friction',
+                'wear_stiffness',
+                'nominal_gain',
+                'gear_ratio',
+            )
+        }
         speed = SPEEDS[:, None] * np.ones(len(self.drives.gain))
         reach = 1.2 * self.drives.max_current * self.drives.gain / self.stiffness[:, 0]
         deformation = np.linspace(-1.0, 1.0, 101)[:, None] * reach
         turn = np.linspace(0.0, 2.0 * np.pi, 241)[:-1, None] * np.ones(len(self.drives.gain))
         return {
             'joint_names': list(self._model.joint_names),
-            'parameter_names': list(self._model.parameter_names), 'parameters': self.parameters.tolist(),
-            'drive_gain': self.drive_gains.tolist(), 'rotor_inertia': self.rotor_inertia.tolist(), 'damping': self.damping.tolist(),
-            'stiffness': self.stiffness.tolist(), 'wear': self.wear.tolist(), 'temperature': self.temperature.tolist(),
-            'winding_temperature': self.winding_temperature.tolist(), 'friction': numbers, 'laws': asdict(self.laws),
-            'friction_curve': {'speed': SPEEDS.tolist(),
-                               'torque': (0.5 * (self.friction(speed) - self.friction(-speed))).T.tolist()},
-            'spring_curve': {'deformation': deformation.T.tolist(),
-                             'torque': self.spring_torque(deformation).T.tolist()},
-            'kinematic_error': self.kinematic_error(turn).T.tolist(), 'backlash': self.backlash(turn).T.tolist()}
+            'parameter_names': list(self._model.parameter_names),
+            'parameters': self.parameters.tolist(),
+            'drive_gain': self.drive_gains.tolist(),
+            'rotor_inertia': self.rotor_inertia.tolist(),
+            'damping': self.damping.tolist(),
+            'stiffness': self.stiffness.tolist(),
+            'wear': self.wear.tolist(),
+            'temperature': self.temperature.tolist(),
+            'winding_temperature': self.winding_temperature.tolist(),
+            'friction': numbers,
+            'laws': asdict(self.laws),
+            'friction_curve': {
+                'speed': SPEEDS.tolist(),
+                'torque': (0.5 * (self.friction(speed) - self.friction(-speed))).T.tolist(),
+            },
+            'spring_curve': {
+                'deformation': deformation.T.tolist(),
+                'torque': self.spring_torque(deformation).T.tolist(),
+            },
+            'kinematic_error': self.kinematic_error(turn).T.tolist(),
+            'backlash': self.backlash(turn).T.tolist(),
+        }

@@ -1,5 +1,10 @@
 """A package of somebody else, with one controller in one module."""
+
 from setuptools import setup
 
-setup(name='third-party-law', version='1.0', py_modules=['third_party_law'],
-      entry_points={'joint_dynamics.controllers': ['spring = third_party_law:Spring']})
+setup(
+    name='third-party-law',
+    version='1.0',
+    py_modules=['third_party_law'],
+    entry_points={'joint_dynamics.controllers': ['spring = third_party_law:Spring']},
+)

@@ -1,4 +1,5 @@
 """The smallest controller there is: a spring to the desired position."""
+
 from joint_dynamics.control import Controller, ControllerParameter, InterfaceConfiguration
 
 

@@ -1,11 +1,21 @@
-"""Payload of a known robot: ten parameters of a body welded to the last link, in pinocchio, out of the robot's torque."""
+"""Payload of a known robot: ten parameters of a body welded to the last link.
+
+In pinocchio, out of the robot's torque.
+"""
+
 import numpy as np
 import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.drive_gains.payload import identify_payload, identify_together
-from joint_dynamics.identification.drive_gains.payload_runs import LoadedRows, known_payload, loaded_problem, payload_columns, split
+from joint_dynamics.identification.drive_gains.payload import identify_payload, solve_robot_and_payload
+from joint_dynamics.identification.drive_gains.payload_runs import (
+    LoadedRows,
+    known_payload,
+    payload_columns,
+    payload_problem,
+    split,
+)
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import INERTIAL
@@ -25,6 +35,7 @@ def parameters(body):
 def carrying(true_robot):
     """The robot with the body welded to its last link, for one test."""
     from copy import copy
+
     robot = copy(true_robot)
     robot.rigid = true_robot.rigid.copy()
     robot.rigid.inertias[robot.model.n] = robot.rigid.inertias[robot.model.n] + BODY
@@ -42,19 +53,28 @@ def test_columns_of_the_payload_are_the_torque_of_a_welded_body(true_robot):
     q, dq, ddq = model.random_states(40, rng)
     loaded = true_robot.rigid.copy()
     loaded.inertias[model.n] = loaded.inertias[model.n] + BODY
-    more = [pinocchio.rnea(loaded, loaded.createData(), *state) - pinocchio.rnea(true_robot.rigid, true_robot.rigid.createData(), *state)
-            for state in zip(q, dq, ddq, strict=True)]
+    more = [
+        pinocchio.rnea(loaded, loaded.createData(), *state)
+        - pinocchio.rnea(true_robot.rigid, true_robot.rigid.createData(), *state)
+        for state in zip(q, dq, ddq, strict=True)
+    ]
     from joint_dynamics.identification.preparation.observations import Observation
+
     observation = Observation('', np.arange(40) * 0.1, q, dq, ddq, q, dq, ddq, np.zeros((40, model.n)), None, None)
     problem = Problem(model, [observation], rows=LoadedRows(model, [observation]))
-    torque = np.concatenate([np.einsum('jps,p->sj', block.rows[:, payload_columns(problem)], parameters(BODY)) for block in problem.blocks()])
+    torque = np.concatenate(
+        [
+            np.einsum('jps,p->sj', block.rows[:, payload_columns(problem)], parameters(BODY))
+            for block in problem.blocks()
+        ]
+    )
     assert np.allclose(torque, more, atol=1e-9)
 
 
 def test_split_gives_the_robot_its_own_columns(true_robot):
     observation = observed(true_robot, 1)
     problem = Problem(true_robot.model, [observation])
-    for plain, (_, W, W_L) in zip(problem.blocks(), split(loaded_problem(problem, [observation])), strict=True):
+    for plain, (_, W, W_L) in zip(problem.blocks(), split(payload_problem(problem, [observation])), strict=True):
         assert np.allclose(plain.rows, W, rtol=1e-12, atol=1e-12)
         assert W_L.shape[1] == 10
 
@@ -95,7 +115,7 @@ def test_what_the_robot_does_not_know_of_itself_is_in_the_deviation(true_robot, 
 
 def test_robot_and_payload_together(true_robot, carrying):
     problem = Problem(true_robot.model, [observed(true_robot, 8)])
-    solution, covariance, found = identify_together(problem, [observed(carrying, 9)])
+    solution, covariance, found = solve_robot_and_payload(problem, [observed(carrying, 9)])
     deviation = np.sqrt(np.diag(covariance))
     b = problem.columns
     assert np.mean(np.abs((solution.chi[:b] - true_robot.base) / deviation[:b]) < 2.0) > 0.8
@@ -122,6 +142,7 @@ def test_bad_input(true_robot):
 def test_two_different_payloads_are_told(true_robot, carrying):
     """The same payload twice is accepted, with and without it is not, and the masses are in the text."""
     from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
+
     problem = Problem(true_robot.model, [observed(true_robot, 1)])
     with_it, again, without = observed(carrying, 2), observed(carrying, 3), observed(true_robot, 4)
     assert payload_differences(problem, true_robot.base, [with_it]) == []
@@ -138,7 +159,10 @@ def test_the_payload_is_moved_to_a_body_only_where_it_is_none(true_robot, carryi
 
     from joint_dynamics.identification.physical.payload_body import payload_body
     from joint_dynamics.identification.physical.semidefinite import pseudo_inertias
-    found = identify_payload(Problem(true_robot.model, [observed(true_robot, 1)]), true_robot.base, [observed(carrying, 5)], {'M': 2.3})
+
+    found = identify_payload(
+        Problem(true_robot.model, [observed(true_robot, 1)]), true_robot.base, [observed(carrying, 5)], {'M': 2.3}
+    )
     assert payload_body(found) is found
     values = found.values.copy()
     values[[0, 3, 5]] = 0.02, 0.025, -0.01
@@ -148,17 +172,23 @@ def test_the_payload_is_moved_to_a_body_only_where_it_is_none(true_robot, carryi
     assert np.linalg.eigvalsh(pseudo_inertias(standard, 1)[0])[0] > 0
 
 
-def test_doubt_about_drive_gains_is_in_the_payload(true_robot, carrying):
-    """Every gain off by the same share scales the payload by it, robot and payload alike: the deviation is that share of every parameter."""
-    from joint_dynamics.identification.drive_gains.gain_deviation import GainDoubt, gain_sensitivity
+def test_uncertainty_of_drive_gains_is_in_the_payload(true_robot, carrying):
+    """Every gain off by the same share scales the payload by it, robot and payload alike.
+
+    The deviation is that share of every parameter.
+    """
+    from joint_dynamics.identification.drive_gains.gain_uncertainty import GainUncertainty, gain_sensitivity
     from joint_dynamics.identification.regression.methods import least_squares
+
     problem = Problem(true_robot.model, [observed(true_robot, 1)])
     solution = least_squares(problem, 'wls')
     loaded = [observed(carrying, 6)]
     n = true_robot.model.n
     sensitivity = gain_sensitivity(problem.blocks(), solution, np.eye(n))
-    doubt = GainDoubt(0.05**2 * np.ones((n, n)), sensitivity, np.eye(n))
+    uncertainty = GainUncertainty(0.05**2 * np.ones((n, n)), sensitivity, np.eye(n))
     exact = identify_payload(problem, solution.chi, loaded)
-    spread = identify_payload(problem, solution.chi, loaded, gains=doubt)
+    spread = identify_payload(problem, solution.chi, loaded, gains=uncertainty)
     assert np.array_equal(exact.values, spread.values)
-    assert np.sqrt(spread.deviation**2 - exact.deviation**2) == pytest.approx(0.05 * np.abs(exact.values), rel=1e-3, abs=1e-6)
+    assert np.sqrt(spread.deviation**2 - exact.deviation**2) == pytest.approx(
+        0.05 * np.abs(exact.values), rel=1e-3, abs=1e-6
+    )

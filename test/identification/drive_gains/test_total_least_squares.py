@@ -1,4 +1,8 @@
-"""Drive gains of a simulated TX40-like robot from an unloaded and a loaded run; motion, torque and drives are pinocchio's and this file's."""
+"""Drive gains of a simulated TX40-like robot from an unloaded and a loaded run.
+
+Motion, torque and drives are pinocchio's and this file's.
+"""
+
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +16,18 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.drive_gains.estimate import (
     CurrentSystem,
     current_observations,
-    doubtful_gains,
     identify_drive_gains,
     motor_currents,
+    poorly_determined_gains,
     with_torque,
 )
-from joint_dynamics.identification.drive_gains.payload import identify_payload, identify_together
-from joint_dynamics.identification.drive_gains.payload_runs import loaded_problem
-from joint_dynamics.identification.drive_gains.total_least_squares import mixed, total_least_squares, weighted_least_squares
+from joint_dynamics.identification.drive_gains.payload import identify_payload, solve_robot_and_payload
+from joint_dynamics.identification.drive_gains.payload_runs import payload_problem
+from joint_dynamics.identification.drive_gains.total_least_squares import (
+    mixed,
+    total_least_squares,
+    weighted_least_squares,
+)
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
 from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.problem import Problem
@@ -28,7 +36,14 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import INERTIAL, RobotModel
 
 HALF = np.pi / 2
-TX40 = [(0, 0, 0, 0), (-HALF, 0, 0, 0), (0, 0.225, 0.035, 0), (HALF, 0, 0.225, 0), (-HALF, 0, 0, 0), (HALF, 0, 0, np.pi)]
+TX40 = [
+    (0, 0, 0, 0),
+    (-HALF, 0, 0, 0),
+    (0, 0.225, 0.035, 0),
+    (HALF, 0, 0.225, 0),
+    (-HALF, 0, 0, 0),
+    (HALF, 0, 0, np.pi),
+]
 GEARS = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
 GEARS[5, 4] = 32.0
 GAINS = np.array([33.9, 32.4, 24.2, -9.21, 16.3, 6.79])
@@ -45,23 +60,39 @@ class TX40Like:
     def __init__(self):
         rng = np.random.default_rng(40)
         names = ('alpha', 'a', 'd', 'theta')
-        self.model = RobotModel.from_mdh({'joints': [dict(zip(names, row, strict=True)) for row in TX40], 'position_coupling_R': GEARS.tolist()})
+        self.model = RobotModel.from_mdh(
+            {'joints': [dict(zip(names, row, strict=True)) for row in TX40], 'position_coupling_R': GEARS.tolist()}
+        )
         self.coupling = np.eye(6)
         self.coupling[5, 4] = 1.0
         self.links = np.zeros((6, 10))
-        for k, (mass, size) in enumerate(zip((7.0, 6.0, 4.5, 1.5, 1.0, 0.3), (0.1, 0.13, 0.12, 0.06, 0.05, 0.03), strict=True)):
+        for k, (mass, size) in enumerate(
+            zip((7.0, 6.0, 4.5, 1.5, 1.0, 0.3), (0.1, 0.13, 0.12, 0.06, 0.05, 0.03), strict=True)
+        ):
             centre = rng.normal(scale=0.4 * size, size=3) + np.array([0.1 * (k == 1), 0, 0])
-            tensor = mass * (size**2 * np.diag((0.6, 0.8, 0.7)) + centre @ centre * np.eye(3) - np.outer(centre, centre))
+            tensor = mass * (
+                size**2 * np.diag((0.6, 0.8, 0.7)) + centre @ centre * np.eye(3) - np.outer(centre, centre)
+            )
             self.links[k] = (*tensor[np.triu_indices(3)], *(mass * centre), mass)
-        self.drives = np.array([[0.35, 7.0, 5.5, 0.3], [0.35, 4.5, 7.7, 0.1], [0.083, 1.57, 6.3, -0.2],
-                                [0.027, 0.73, 1.9, 0.05], [0.04, 0.9, 1.4, 0.02], [0.0097, 0.5, 1.77, 0.09]])
+        self.drives = np.array(
+            [
+                [0.35, 7.0, 5.5, 0.3],
+                [0.35, 4.5, 7.7, 0.1],
+                [0.083, 1.57, 6.3, -0.2],
+                [0.027, 0.73, 1.9, 0.05],
+                [0.04, 0.9, 1.4, 0.02],
+                [0.0097, 0.5, 1.77, 0.09],
+            ]
+        )
 
     def motor_torque(self, q, dq, ddq, payload):
         links = self.links.copy()
         links[5] += payload
         model = self.model.pinocchio.copy()
         for k, (xx, xy, xz, yy, yz, zz, mx, my, mz, mass) in enumerate(links):
-            model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
+            model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(
+                np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz])
+            )
         data = model.createData()
         rigid = np.array([pinocchio.rnea(model, data, *state) for state in zip(q, dq, ddq, strict=True)])
         Ia, Fv, Fc, off = self.drives.T
@@ -69,16 +100,25 @@ class TX40Like:
         return rigid @ np.linalg.inv(self.coupling) + Ia * acceleration + Fv * speed + Fc * np.sign(speed) + off
 
     def record(self, seed, payload=0.0, noise=NOISE, counts=2**17, rate=125.0):
-        """16 s of a random series; currents with noise of `noise` times their rms below 20 Hz; encoders with `counts` steps per turn."""
+        """16 s of a random series; currents with noise of `noise` times their rms below 20 Hz.
+
+        Encoders with `counts` steps per turn.
+        """
         rng = np.random.default_rng(seed)
         t = np.arange(0, 16.0, 1 / rate)
         k = 2 * np.pi * 0.125 * np.arange(1, 6)
         sine, cosine = np.sin(np.outer(t, k)), np.cos(np.outer(t, k))
         a, b = 0.7 * rng.normal(size=(2, 5, 6)) * np.array([1.0, 0.9, 1.1, 1.3, 1.3, 1.6])
         k = k[:, None]
-        q, dq, ddq = sine @ (a / k) + cosine @ (b / k) + rng.uniform(-0.5, 0.5, 6), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
+        q, dq, ddq = (
+            sine @ (a / k) + cosine @ (b / k) + rng.uniform(-0.5, 0.5, 6),
+            cosine @ a - sine @ b,
+            -sine @ (a * k) - cosine @ (b * k),
+        )
         current = self.motor_torque(q, dq, ddq, payload) / GAINS
-        white = np.fft.rfft(rng.normal(size=current.shape), axis=0) * (np.fft.rfftfreq(len(t), 1 / rate) < 20.0)[:, None]
+        white = (
+            np.fft.rfft(rng.normal(size=current.shape), axis=0) * (np.fft.rfftfreq(len(t), 1 / rate) < 20.0)[:, None]
+        )
         white = np.fft.irfft(white, n=len(t), axis=0)
         current = current + noise * np.sqrt((current**2).mean(axis=0)) * white / white.std(axis=0)
         step = 2 * np.pi / counts
@@ -106,15 +146,25 @@ def mass_of(robot, recording, found):
 
 @pytest.fixture(scope='module')
 def runs(robot):
-    """Twenty noisy pairs of runs: errors of the gains by every way [%], z-scores, errors of the masses of two other recordings [%]."""
-    ways, scores, masses = {'wls': [], 'tls': [], 'mixed': []}, [], []
+    """Twenty noisy pairs of runs.
+
+    Errors of the gains by every solver [%], z-scores, errors of the masses of two other recordings [%].
+    """
+    by_solver, scores, masses = {'wls': [], 'tls': [], 'mixed': []}, [], []
     for seed in range(100, 100 + 4 * RUNS, 4):
-        found = identify_drive_gains(robot.model, [robot.record(seed)], [robot.record(seed + 1, HEAVY)], WEIGHED, PLAN, prior=prior(robot))
-        for way, gains in found.ways.items():
-            ways[way].append(100 * (gains / GAINS - 1))
+        found = identify_drive_gains(
+            robot.model, [robot.record(seed)], [robot.record(seed + 1, HEAVY)], WEIGHED, PLAN, prior=prior(robot)
+        )
+        for solver, gains in found.by_solver.items():
+            by_solver[solver].append(100 * (gains / GAINS - 1))
         scores.append((found.gains - GAINS) / found.deviation)
-        masses.append([100 * (mass_of(robot, robot.record(seed + 2 + k, body), found) / body[-1] - 1) for k, body in enumerate((HEAVY, LIGHT))])
-    return {way: np.array(errors) for way, errors in ways.items()}, np.array(scores), np.array(masses)
+        masses.append(
+            [
+                100 * (mass_of(robot, robot.record(seed + 2 + k, body), found) / body[-1] - 1)
+                for k, body in enumerate((HEAVY, LIGHT))
+            ]
+        )
+    return {solver: np.array(errors) for solver, errors in by_solver.items()}, np.array(scores), np.array(masses)
 
 
 def test_gains_from_the_weighed_mass(runs):
@@ -125,13 +175,15 @@ def test_gains_from_the_weighed_mass(runs):
 
 
 def test_least_squares_attenuates_the_gains_and_total_least_squares_does_not(runs):
-    ways = runs[0]
-    mean, uncertainty = ({way: function(errors) for way, errors in ways.items()} for function in (
-        lambda errors: errors.mean(axis=0), lambda errors: errors.std(axis=0) / np.sqrt(RUNS)))
+    by_solver = runs[0]
+    mean, uncertainty = (
+        {solver: function(errors) for solver, errors in by_solver.items()}
+        for function in (lambda errors: errors.mean(axis=0), lambda errors: errors.std(axis=0) / np.sqrt(RUNS))
+    )
     assert (mean['wls'] + 5 * uncertainty['wls'] < 0.0).all()
     assert (mean['wls'] < -2.0).all()
-    for way in ('tls', 'mixed'):
-        assert (np.abs(mean[way]) < 0.1 * np.abs(mean['wls'])).all()
+    for solver in ('tls', 'mixed'):
+        assert (np.abs(mean[solver]) < 0.1 * np.abs(mean['wls'])).all()
 
 
 def test_stated_deviations_are_those_of_twenty_runs(runs):
@@ -149,8 +201,8 @@ def test_without_noise_all_ways_find_the_gains(robot, clean):
     unloaded, loaded = clean
     for known in (WEIGHED, dict(zip(INERTIAL, HEAVY.tolist(), strict=True))):
         found = identify_drive_gains(robot.model, [unloaded], [loaded], known, PLAN)
-        for way in ('mixed', 'tls'):
-            assert np.allclose(found.ways[way], GAINS, rtol=4e-3), (way, known)
+        for solver in ('mixed', 'tls'):
+            assert np.allclose(found.by_solver[solver], GAINS, rtol=4e-3), (solver, known)
         assert np.allclose(found.payload.values, HEAVY, atol=6e-3)
         assert found.payload.known.sum() == len(known)
         assert (found.payload.deviation[found.payload.known] == 0).all()
@@ -169,7 +221,7 @@ def test_robot_and_payload_follow_the_scale_of_the_known_mass(robot, clean):
 def triangles(robot):
     """Triangles and blocks of one noisy pair of runs; property tests scale their columns as other units would."""
     robot_problem = Problem(robot.model, current_observations(robot.model, [robot.record(500)], PLAN, None))
-    loaded = loaded_problem(robot_problem, current_observations(robot.model, [robot.record(501, HEAVY)], PLAN, None))
+    loaded = payload_problem(robot_problem, current_observations(robot.model, [robot.record(501, HEAVY)], PLAN, None))
     system = CurrentSystem(robot_problem, loaded, WEIGHED, 0.01)
     blocks = list(system.blocks())
     return system, blocks
@@ -178,8 +230,9 @@ def triangles(robot):
 def solutions(system, blocks):
     triangles = triangulate(blocks)
     start = weighted_least_squares(triangles, system.optional)
-    regression = mixed(triangles, lambda: blocks, system.optional, start,
-                       [*system.robot.samples, *system.loaded.samples])
+    regression = mixed(
+        triangles, lambda: blocks, system.optional, start, [*system.robot.samples, *system.loaded.samples]
+    )
     return regression, total_least_squares(triangles, start)[0], start.chi
 
 
@@ -199,7 +252,9 @@ def test_units_do_not_matter(triangles, decades, seed):
     factor = np.concatenate([scale, columns])
     before, after = solutions(system, blocks), solutions(system, other)
     assert np.allclose(after[0].x * factor, before[0].x, rtol=1e-4, atol=1e-7)
-    assert np.allclose(np.sqrt(np.diag(after[0].covariance))[:6] * scale, np.sqrt(np.diag(before[0].covariance))[:6], rtol=1e-3)
+    assert np.allclose(
+        np.sqrt(np.diag(after[0].covariance))[:6] * scale, np.sqrt(np.diag(before[0].covariance))[:6], rtol=1e-3
+    )
     for one, two in zip(after[1:], before[1:], strict=True):
         assert np.allclose(one[:6] * scale, two[:6], rtol=1e-4)
 
@@ -231,8 +286,13 @@ def test_torque_of_coupled_drives_takes_the_power_of_the_motors(robot):
 def test_currents_of_coupled_drives_from_identification_to_validation(robot):
     """identify by `tls` and validate from its description read the same currents as the same joint torques."""
     unloaded, loaded, other = robot.record(41), robot.record(42, HEAVY), robot.record(43)
-    result = identify(robot.model, [unloaded], [other], IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False),
-                      loaded=[loaded])
+    result = identify(
+        robot.model,
+        [unloaded],
+        [other],
+        IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False),
+        loaded=[loaded],
+    )
     assert np.allclose([result.settings.drive_gains[name] for name in robot.model.joint_names], GAINS, rtol=0.03)
     again = validate_description(result.description, [other])[0]
     assert result.validation[0].residual_percent()[1] < 4.0
@@ -242,23 +302,30 @@ def test_currents_of_coupled_drives_from_identification_to_validation(robot):
 def test_payload_along_with_the_robot(robot):
     """With right gains, robot and payload come out of both recordings together, unloaded ones sharpening the robot."""
     gains = dict(zip(robot.model.joint_names, GAINS, strict=True))
-    unloaded, loaded = (observe(with_torque(robot.model, recording, gains), PLAN) for recording in (robot.record(21), robot.record(22, LIGHT)))
-    solution, covariance, payload = identify_together(Problem(robot.model, [unloaded]), [loaded])
+    unloaded, loaded = (
+        observe(with_torque(robot.model, recording, gains), PLAN)
+        for recording in (robot.record(21), robot.record(22, LIGHT))
+    )
+    solution, covariance, payload = solve_robot_and_payload(Problem(robot.model, [unloaded]), [loaded])
     assert np.abs((payload.values - LIGHT) / payload.deviation).max() < 4.0
     assert payload.mass == pytest.approx(LIGHT[-1], rel=0.02)
     assert covariance.shape == (len(solution.chi),) * 2
 
 
-@pytest.mark.parametrize(('share', 'doubtful'), [(1.0, 0), (0.003, 6)])
-def test_a_payload_too_light_to_calibrate_with_is_said_to_be(robot, share, doubtful):
-    found = identify_drive_gains(robot.model, [robot.record(31)], [robot.record(32, share * HEAVY)], {'M': share * 4.59}, PLAN)
-    reasons = doubtful_gains(found.summary())
-    assert len(reasons) == doubtful
+@pytest.mark.parametrize(('share', 'poor'), [(1.0, 0), (0.003, 6)])
+def test_a_payload_too_light_to_calibrate_with_is_said_to_be(robot, share, poor):
+    found = identify_drive_gains(
+        robot.model, [robot.record(31)], [robot.record(32, share * HEAVY)], {'M': share * 4.59}, PLAN
+    )
+    reasons = poorly_determined_gains(found.summary())
+    assert len(reasons) == poor
     assert all('joint_' in reason.text and 'expected at most 10 %' in reason.text for reason in reasons)
 
 
-@pytest.mark.parametrize(('known', 'message'), [
-    ({}, 'weighed mass'), ({'MX': 0.0}, 'weighed mass'), ({'M': -1.0}, 'mass above 0 kg'), ({'mass': 1.0}, 'XX, XY')])
+@pytest.mark.parametrize(
+    ('known', 'message'),
+    [({}, 'weighed mass'), ({'MX': 0.0}, 'weighed mass'), ({'M': -1.0}, 'mass above 0 kg'), ({'mass': 1.0}, 'XX, XY')],
+)
 def test_what_is_known_must_set_the_scale(robot, clean, known, message):
     with pytest.raises(JointDynamicsError, match=message):
         identify_drive_gains(robot.model, [clean[0]], [clean[1]], known, PLAN)
@@ -272,4 +339,4 @@ def test_bad_recordings(robot, clean):
     with pytest.raises(JointDynamicsError, match='found both'):
         identify_drive_gains(robot.model, [unloaded], [mixed_kinds], WEIGHED, PLAN)
     with pytest.raises(JointDynamicsError, match='mixed, tls, wls'):
-        identify_drive_gains(robot.model, [unloaded], [loaded], WEIGHED, PLAN, way='magic')
+        identify_drive_gains(robot.model, [unloaded], [loaded], WEIGHED, PLAN, solver='magic')

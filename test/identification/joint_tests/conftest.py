@@ -1,8 +1,11 @@
-"""A real-looking joint to identify: its own physics in velocity form, its own integrator, encoders of 2^19 and 2^20 counts, noisy current.
+"""A real-looking joint to identify.
 
-Nothing of joint_dynamics.joint is used here. The hysteresis has eighteen operators in the velocity form of Maxwell-slip (stick: dh = k ω dt; slip:
-dh = sgn(ω) C (ν − h) dt) on a virgin curve of another shape than the polynomial laws.
+Its own physics in velocity form, its own integrator, encoders of 2^19 and 2^20 counts, noisy current.
+
+Nothing of joint_dynamics.joint is used here. The hysteresis has eighteen operators in the velocity form of Maxwell-slip
+(stick: dh = k ω dt; slip: dh = sgn(ω) C (ν − h) dt) on a virgin curve of another shape than the polynomial laws.
 """
+
 from dataclasses import dataclass, field
 
 import numba
@@ -108,7 +111,7 @@ class Joint:
     def friction(self, theta, omega, tau_J, T):
         H = self.hysteresis(theta - self.kinematic_error(theta))
         speed = np.abs(omega)
-        dry = self.F_C + self.F_C1 * tau_J**2 + (self.F_S - self.F_C) * np.exp(-(speed / self.V_S) ** self.mu)
+        dry = self.F_C + self.F_C1 * tau_J**2 + (self.F_S - self.F_C) * np.exp(-((speed / self.V_S) ** self.mu))
         warm = self.F_T1 * (T - self.T_0) + self.F_T2 * (1 / T**3 - 1 / self.T_0**3)
         viscous = omega * (self.F_V1 + self.F_V2 * speed + self.F_V3 * speed**2)
         return dry * H + viscous + np.sign(omega) * np.sqrt(speed) * warm, H
@@ -122,16 +125,28 @@ class Joint:
         T = np.full_like(theta, self.T_0) if temperature is None else np.broadcast_to(temperature, theta.shape)
         f, H = self.friction(theta, omega, tau_J, T)
         q = theta - self.kinematic_error(theta) - self.width(theta) * H - self.elastic(tau_J)
-        torque = self.B * alpha + f + tau_J + self.ripple * np.sin(202 * theta) + self.noise * self.rng.standard_normal(theta.size)
+        torque = (
+            self.B * alpha
+            + f
+            + tau_J
+            + self.ripple * np.sin(202 * theta)
+            + self.noise * self.rng.standard_normal(theta.size)
+        )
 
         def encoder(x, counts):
             return np.round(x * counts / (2 * np.pi)) * 2 * np.pi / counts
 
         measured_T = T + self.temperature_noise * self.rng.standard_normal(theta.size)
-        return Recording(('joint',), np.arange(theta.size) / RATE, encoder(q, self.link_counts)[:, None],
-                         theta=encoder(theta, self.motor_counts)[:, None], current=(torque / self.gain)[:, None],
-                         temperature=np.round(measured_T * 10)[:, None] / 10,
-                         load_torque=None if load is None or not known_load else (tau_J * (1 + load_error))[:, None], name=name)
+        return Recording(
+            ('joint',),
+            np.arange(theta.size) / RATE,
+            encoder(q, self.link_counts)[:, None],
+            theta=encoder(theta, self.motor_counts)[:, None],
+            current=(torque / self.gain)[:, None],
+            temperature=np.round(measured_T * 10)[:, None] / 10,
+            load_torque=None if load is None or not known_load else (tau_J * (1 + load_error))[:, None],
+            name=name,
+        )
 
     def data(self, theta, **more):
         """The recording as the tests take it."""
@@ -149,7 +164,10 @@ def trapezoids(speeds, hold=1.2, acceleration=8.0, start=0.0):
 
 
 def reciprocating(turn=1.0, forward=0.025 * np.pi, back=0.025 * np.pi / 3, acceleration=0.8, start=0.0):
-    """Slow reversals: four phases ±a per stroke pair, net forward − back, until `turn` turns are done; at rest at every reversal."""
+    """Slow reversals: four phases ±a per stroke pair, net forward − back, until `turn` turns are done.
+
+    At rest at every reversal.
+    """
     strokes, travelled, pieces = [], 0.0, []
     while travelled < turn * 2 * np.pi:
         strokes += [forward, -back]
@@ -174,9 +192,31 @@ def make_joint():
 @pytest.fixture(scope='session')
 def motions():
     """The motions of the tests: trapezoids(speeds), reciprocating(turns)."""
+
     class Motions:
         pass
 
     holder = Motions()
     holder.trapezoids, holder.reciprocating, holder.rate = trapezoids, reciprocating, RATE
     return holder
+
+
+@pytest.fixture(scope='session')
+def tells():
+    """Return a check of what a result says beside its numbers.
+
+    units: by parameter, in order. plots: (title, label of x, label of y, [(label, kind) of every series]).
+    """
+
+    def check(result, test, units, *plots):
+        assert (result.test, {name: item.unit for name, item in result.parameters.items()}) == (test, units)
+        found = [
+            (plot.title, plot.x_label, plot.y_label, [(one.label, one.kind) for one in plot.series])
+            for plot in result.plots
+        ]
+        assert found == list(plots)
+        for one in (one for plot in result.plots for one in plot.series):
+            assert one.x.ndim == 1 and one.x.shape == one.y.shape and np.isfinite([one.x, one.y]).all()
+            assert one.std is None or (one.std.shape == one.x.shape and (one.std > 0).all())
+
+    return check

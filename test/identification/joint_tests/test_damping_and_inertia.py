@@ -1,4 +1,8 @@
-"""Damping from a free oscillation, dominant inertia under a virtual spring; own integrator, encoders of 2^19 and 2^20 counts."""
+"""Damping from a free oscillation, dominant inertia under a virtual spring.
+
+Own integrator, encoders of 2^19 and 2^20 counts.
+"""
+
 import numpy as np
 import pytest
 
@@ -28,9 +32,13 @@ def encoder(x, counts):
 
 
 def ringing(B=0.9, D=25.0, k=1.6e4, dry=0.0, seconds=0.4):
-    x = integrate(lambda s: np.array([s[1], (-D * s[1] - k * s[0] - dry * np.tanh(s[1] / 1e-4)) / B]), [2e-3, 0.0], seconds)
+    x = integrate(
+        lambda s: np.array([s[1], (-D * s[1] - k * s[0] - dry * np.tanh(s[1] / 1e-4)) / B]), [2e-3, 0.0], seconds
+    )
     theta = encoder(x[:, :1] + 0.3, 2**19)
-    return joint_data(Recording(('j',), np.arange(len(x)) / 1000, encoder(np.full_like(theta, 0.3), 2**20), theta=theta), 'j')
+    return joint_data(
+        Recording(('j',), np.arange(len(x)) / 1000, encoder(np.full_like(theta, 0.3), 2**20), theta=theta), 'j'
+    )
 
 
 def test_damping_comes_back_within_two_percent():
@@ -57,7 +65,11 @@ def test_no_oscillation_or_no_inertia_is_refused():
 
 def swing(seed, compensation=(0.0, 0.0), I=1.3, spring=60.0, F_C=1.5, F_V=1.2, seconds=6.0):
     c, v = compensation
-    x = integrate(lambda s: np.array([s[1], (-spring * s[0] - (F_C - c) * np.tanh(s[1] / 1e-3) - (F_V - v) * s[1]) / I]), [0.6, 0.0], seconds)
+    x = integrate(
+        lambda s: np.array([s[1], (-spring * s[0] - (F_C - c) * np.tanh(s[1] / 1e-3) - (F_V - v) * s[1]) / I]),
+        [0.6, 0.0],
+        seconds,
+    )
     noise = 0.3 * np.random.default_rng(seed).standard_normal(len(x))
     tau = -spring * x[:, 0] + c * np.sign(x[:, 1]) + v * x[:, 1] + noise
     return joint_data(Recording(('j',), np.arange(len(x)) / 1000, encoder(x[:, :1], 2**20), tau=tau[:, None]), 'j')
@@ -85,3 +97,35 @@ def test_no_swing_or_no_spring_is_refused():
         identify_inertia([swing(0, F_C=12.0, seconds=2.0)], InertiaSettings(spring=60.0))
     with pytest.raises(JointDynamicsError, match='spring'):
         identify_inertia([swing(0, seconds=2.0)])
+
+
+def test_recordings_weigh_by_their_deviations(tells):
+    runs, settings = [ringing(D=25.0), ringing(D=27.0, dry=0.02, seconds=0.3)], DampingSettings(inertia=0.9)
+    alone = [identify_damping([one], settings).parameters for one in runs]
+    rate, std = np.array([[one['decay_rate'].value, one['decay_rate'].std] for one in alone]).T
+    assert abs(np.log(std[1] / std[0])) > 0.1
+    result = identify_damping(runs, settings)
+    value = result.parameters
+    mean = np.sum(rate / std**2) / np.sum(1 / std**2)
+    spread = max(np.sum(1 / std**2) ** -0.5, abs(rate[1] - rate[0]) / 2)
+    np.testing.assert_allclose([value['decay_rate'].value, value['decay_rate'].std], [mean, spread], rtol=1e-9)
+    np.testing.assert_allclose([value['D'].value, value['D'].std], [1.8 * mean, 1.8 * spread], rtol=1e-9)
+    for name in ('frequency', 'D_from_extrema'):
+        assert value[name].value == pytest.approx(np.mean([one[name].value for one in alone]), rel=1e-9)
+    assert result.quality['damping_ratio'] == pytest.approx(mean / (2 * np.pi * value['frequency'].value))
+    assert result.document == {
+        'damping': {'value': value['D'].value, 'std': value['D'].std, 'unit': 'N·m·s/rad', 'method': 'free oscillation'}
+    }
+    series = [('extrema of recording', 'points'), ('exponential fit', 'line')]
+    units = {'D': 'N·m·s/rad', 'D_from_extrema': 'N·m·s/rad', 'decay_rate': '1/s', 'frequency': 'Hz'}
+    plot = 'j: decay of the free oscillation', 'time [s]', 'amplitude [rad]', 2 * series
+    tells(result, 'damping', units, plot)
+    for k, one in enumerate(result.plots[0].series[1::2]):
+        np.testing.assert_allclose(one.y / one.y[0], np.exp(-rate[k] * (one.x - one.x[0])), rtol=1e-9)
+
+
+def test_what_a_test_of_the_inertia_tells(tells):
+    units = {'inertia': 'kg·m²', 'inertia_from_period': 'kg·m²', 'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'period': 's'}
+    series = [('measured', 'points'), ('fit with friction', 'line')]
+    plot = 'j: oscillation under a virtual spring', 'time [s]', 'torque [N·m]', series
+    tells(identify_inertia([swing(0)], InertiaSettings(spring=60.0)), 'inertia', units, plot)

@@ -1,4 +1,5 @@
-"""Friction against speed: parameters come back, deviations can be believed, poor data is flagged."""
+"""Friction against speed: parameters come back, deviations are right, poor data is flagged."""
+
 import numpy as np
 import pytest
 
@@ -46,13 +47,24 @@ def test_plateaus_are_found_where_the_speed_is_constant(swept):
 
 def test_directions_apart(make_joint, motions):
     joint = make_joint(seed=1, noise=0.2)
-    recording = joint.record(motions.trapezoids(BOTH[::2], hold=1.0)), joint.record(motions.trapezoids(BOTH[1::2], hold=1.0))
+    recording = (
+        joint.record(motions.trapezoids(BOTH[::2], hold=1.0)),
+        joint.record(motions.trapezoids(BOTH[1::2], hold=1.0)),
+    )
     pieces = []
     for item, extra in zip(recording, (0.5, 0.2), strict=True):
         # A direction-dependent Coulomb level: 0.5 N·m more forward, 0.2 N·m more backward.
         omega = np.gradient(item.theta[:, 0]) * 1000
         moving = np.sign(omega) * (np.abs(omega) > 1e-3)
-        pieces.append(Recording(item.joint_names, item.time, item.q, theta=item.theta, tau=item.current * joint.gain + extra * moving[:, None]))
+        pieces.append(
+            Recording(
+                item.joint_names,
+                item.time,
+                item.q,
+                theta=item.theta,
+                tau=item.current * joint.gain + extra * moving[:, None],
+            )
+        )
     result = identify_friction([joint_data(item, 'joint') for item in pieces])
     difference = result.parameters['F_C_positive'].value - result.parameters['F_C_negative'].value
     assert abs(difference - 0.3) < 0.05
@@ -88,14 +100,20 @@ def test_the_model_is_as_rich_as_the_data_and_no_richer(make_joint, motions):
 
 
 def test_deviations_cover_the_errors(make_joint, motions):
-    # Over seeds, two stated deviations contain the truth nearly always, and are not idle: the errors are as large as they say.
+    # Over seeds, two stated deviations contain the truth nearly always, and are not idle: the errors are as large as
+    # they say.
     ratios = []
     for seed in range(8):
         joint = make_joint(seed=seed, F_S=6.0, F_V2=0.0, F_V3=0.0)
         speeds = np.linspace(0.1, 2.5, 8)
-        result = identify_friction([joint.data(motions.trapezoids(np.ravel(np.column_stack([speeds, -speeds])), hold=0.6))],
-                                   FrictionSettings(model='viscous'))
-        ratios += [(result.parameters[name].value - getattr(joint, name)) / result.parameters[name].std for name in ('F_C', 'F_V1')]
+        result = identify_friction(
+            [joint.data(motions.trapezoids(np.ravel(np.column_stack([speeds, -speeds])), hold=0.6))],
+            FrictionSettings(model='viscous'),
+        )
+        ratios += [
+            (result.parameters[name].value - getattr(joint, name)) / result.parameters[name].std
+            for name in ('F_C', 'F_V1')
+        ]
     assert np.mean(np.abs(ratios) < 2) >= 0.85
     assert 0.5 < np.sqrt(np.mean(np.square(ratios))) < 1.5
 
@@ -147,7 +165,7 @@ def test_missing_torque_is_one_clear_line(motions):
     recording = Recording(('joint',), np.arange(theta.size) / 1000, theta[:, None])
     with pytest.raises(JointDynamicsError, match='motor torque'):
         identify_friction([joint_data(recording, 'joint')])
-    with pytest.raises(JointDynamicsError, match='no joint elbow'):
+    with pytest.raises(JointDynamicsError, match=r'expected a joint of .*, found elbow'):
         joint_data(recording, 'elbow')
 
 
@@ -155,7 +173,9 @@ def test_curve_from_motion_without_plateaus(make_joint, motions):
     joint = make_joint(F_S=6.0, F_V2=0.0, F_V3=0.0)
     t = np.arange(0, 12, 1e-3)
     theta = 1.5 * np.sin(2 * np.pi * 0.15 * t) + 0.2 * np.sin(2 * np.pi * 0.7 * t)
-    result = identify_friction([joint.data(theta)], FrictionSettings(method='motion', plateaus=PlateauSettings(min_speed=0.05)))
+    result = identify_friction(
+        [joint.data(theta)], FrictionSettings(method='motion', plateaus=PlateauSettings(min_speed=0.05))
+    )
     assert result.reliable
     assert abs(result.parameters['F_C'].value / joint.F_C - 1) < 0.03
     assert abs(result.parameters['F_V1'].value / joint.F_V1 - 1) < 0.03
@@ -168,6 +188,7 @@ def test_curve_from_motion_without_plateaus(make_joint, motions):
 def test_below_the_slowest_speed_nothing_wild_is_made_up(seed):
     """Whatever the torques of the slowest plateaus: no Stribeck part grows where no plateau shows it."""
     from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
+
     rng = np.random.default_rng(seed)
     speeds = np.geomspace(0.04, 1.5, 7)
     omega = np.concatenate([speeds, -speeds])
@@ -177,3 +198,52 @@ def test_below_the_slowest_speed_nothing_wild_is_made_up(seed):
     found = fit_speed_map(omega, torque, np.full(omega.size, 0.1), 'stribeck_viscous', True)
     creep = np.geomspace(1e-4, 0.04, 50)[:, None]
     assert np.abs(found.friction.torque(creep)).max() < 10.0
+
+
+def test_what_a_friction_test_tells(make_joint, motions, tells):
+    data = make_joint().data(motions.trapezoids([0.05, -0.05, 0.3, -0.3, 1.0, -1.0, 2.0, -2.0]))
+    result = identify_friction([data])
+    units = {
+        'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'F_V2': 'N·m·s²/rad²', 'F_V3': 'N·m·s³/rad³', 'offset': 'N·m',
+        'F_C_positive': 'N·m', 'F_V1_positive': 'N·m·s/rad', 'F_C_negative': 'N·m', 'F_V1_negative': 'N·m·s/rad',
+    }  # fmt: skip
+    lines = [('fit: cubic', 'line'), ('', 'line'), ('negative direction alone', 'line'),
+             ('positive direction alone', 'line')]  # fmt: skip
+    axes = 'speed ω [rad/s]', 'friction torque [N·m]'
+    tells(result, 'friction', units, ('joint: friction against speed', *axes, [('plateaus', 'points'), *lines]))
+    value = {name: item.value for name, item in result.parameters.items()}
+    points, *fits = result.plots[0].series
+    for one in fits:
+        w, own = one.x, one.label.split(' ')[0]
+        F_C, F_V1, offset = value['F_C'], value['F_V1'], value['offset']
+        if own in ('negative', 'positive'):
+            F_C, F_V1, offset = value[f'F_C_{own}'], value[f'F_V1_{own}'], 0.0
+        expected = np.sign(w) * F_C + F_V1 * w + value['F_V2'] * w * np.abs(w) + value['F_V3'] * w**3 + offset
+        np.testing.assert_allclose(one.y, expected, rtol=1e-9)
+        assert abs(np.abs(w).max() - 1.05 * np.abs(points.x).max()) < 1e-9
+    result = identify_friction([data], FrictionSettings(method='motion'))
+    units = {'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'inertia': 'kg·m²', 'offset': 'N·m'}
+    series = [('means over speed', 'points'), ('fit', 'line'), ('', 'line')]
+    tells(result, 'friction', units, ('joint: friction against speed, from the whole motion', *axes, series))
+    value = {name: item.value for name, item in result.parameters.items()}
+    for one in result.plots[0].series[1:]:
+        expected = np.sign(one.x) * value['F_C'] + value['F_V1'] * one.x + value['offset']
+        np.testing.assert_allclose(one.y, expected, rtol=1e-9)
+
+
+def test_friction_lost_in_noise_and_friction_that_falls_are_said(make_joint, motions):
+    joint = make_joint(noise=300.0, backlash=0.0)
+    joint.friction = lambda theta, omega, tau_J, T: (0.01 * np.sign(omega), np.sign(omega))
+    t = np.arange(0, 10, 1e-3)
+    lost = identify_friction([joint.data(0.5 * np.sin(np.pi * t))], FrictionSettings(method='motion'))
+    why = 'the motion changes its speed too little, or friction is lost in the noise of the torque'
+    said = [reason for reason in lost.reasons if 'cannot be told from zero' in reason]
+    assert said and all(reason.endswith(f'cannot be told from zero: {why}') for reason in said)
+    joint = make_joint()
+    joint.friction = lambda theta, omega, tau_J, T: (9.0 * np.sign(omega) - 2.0 * omega, np.sign(omega))
+    falling = identify_friction([joint.data(motions.trapezoids([0.3, -0.3, 1.0, -1.0, 2.0, -2.0]))])
+    value = falling.parameters['F_V1'].value
+    assert value < -1.5
+    assert (
+        f'F_V1 = {value:.3g} N·m·s/rad is negative: friction falls with speed over the whole range' in falling.warnings
+    )

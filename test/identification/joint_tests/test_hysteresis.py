@@ -1,4 +1,5 @@
-"""Kinematic error, backlash and Maxwell-slip from slow reversals of a joint with another hysteresis than the model's."""
+"""Kinematic error, backlash and Maxwell-slip from slow reversals of a joint with another hysteresis."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +36,8 @@ def test_backlash_map_is_half_the_width_not_all_of_it(turn):
 
 
 def test_the_order_of_the_four_ways_on_data_not_used_for_the_fit(turn):
-    # Section 4 of the methods: static < linear spacing < polynomial law < linear regression on polynomial spacing ≈ nonlinear regression.
+    # Section 4 of the methods: static < linear spacing < polynomial law < linear regression on polynomial spacing ≈
+    # nonlinear regression.
     _, _, result = turn
     score = {item['method']: item['validation_percent'] for item in result.quality['maxwell_slip']}
     assert score['static'] < score['lr_linear'] < score['law'] < score['lr_polynomial']
@@ -60,7 +62,10 @@ def test_fourier_series_instead_of_tables(turn):
     result = identify_hysteresis([data], HysteresisSettings(harmonics=5, methods=('law',)))
     assert result.document['kinematic_error']['type'] == 'fourier'
     truth = joint.kinematic_error(GRID)
-    assert np.max(np.abs(PeriodicMap.from_dict(result.document['kinematic_error'])(GRID) - truth)) < 0.02 * np.ptp(truth) / 2
+    assert (
+        np.max(np.abs(PeriodicMap.from_dict(result.document['kinematic_error'])(GRID) - truth))
+        < 0.02 * np.ptp(truth) / 2
+    )
 
 
 def test_deviations_of_the_maps_cover_their_errors(turn):
@@ -79,7 +84,9 @@ def test_settle_grows_with_the_backlash(make_joint, motions):
 
 
 def test_part_of_a_turn_is_said(make_joint, motions):
-    result = identify_hysteresis([make_joint().data(motions.reciprocating(turn=0.25))], HysteresisSettings(methods=('static', 'law')))
+    result = identify_hysteresis(
+        [make_joint().data(motions.reciprocating(turn=0.25))], HysteresisSettings(methods=('static', 'law'))
+    )
     assert any('cover' in warning for warning in result.warnings)
     assert 0.2 < result.document['backlash']['coverage'] < 0.3
 
@@ -105,7 +112,7 @@ def test_one_direction_only_and_swapped_signs_are_refused(make_joint, motions):
         fit_maxwell_slip([], [], PeriodicMap.constant(1e-3), methods=('magic',))
 
 
-def test_torque_without_friction_is_not_believed(make_joint, motions):
+def test_torque_without_friction_is_not_reliable(make_joint, motions):
     data = make_joint().data(motions.reciprocating(turn=0.1))
     noise = replace(data, tau=0.3 * np.random.default_rng(0).standard_normal(data.samples) - 1e-3 * np.sign(data.omega))
     result = identify_hysteresis([noise], HysteresisSettings(methods=('law',)))
@@ -119,7 +126,9 @@ def test_torque_without_friction_is_not_believed(make_joint, motions):
 def test_friction_known_already_is_taken_off_and_its_level_kept(make_joint, motions):
     joint = make_joint(F_S=6.0, ripple=0.0)
     data = joint.data(motions.reciprocating(turn=0.1))
-    known = FrictionModel({'F_C0': joint.F_C, 'F_V1': joint.F_V1, 'F_V2': joint.F_V2, 'F_V3': joint.F_V3, 'T_0': joint.T_0})
+    known = FrictionModel(
+        {'F_C0': joint.F_C, 'F_V1': joint.F_V1, 'F_V2': joint.F_V2, 'F_V3': joint.F_V3, 'T_0': joint.T_0}
+    )
     result = identify_hysteresis([data], HysteresisSettings(methods=('lr_polynomial',)), known)
     assert result.document['friction']['parameters'] == {}
     assert abs(result.parameters['F_C0'].value / joint.F_C - 1) < 0.03

@@ -1,4 +1,5 @@
 """Friction against load."""
+
 import numpy as np
 import pytest
 
@@ -8,8 +9,18 @@ from joint_dynamics.joint import FrictionModel
 
 
 def base(joint):
-    return FrictionModel({'F_C0': joint.F_C, 'F_S': joint.F_S, 'V_S': joint.V_S, 'mu': joint.mu, 'F_V1': joint.F_V1, 'F_V2': joint.F_V2,
-                          'F_V3': joint.F_V3, 'T_0': joint.T_0})
+    return FrictionModel(
+        {
+            'F_C0': joint.F_C,
+            'F_S': joint.F_S,
+            'V_S': joint.V_S,
+            'mu': joint.mu,
+            'F_V1': joint.F_V1,
+            'F_V2': joint.F_V2,
+            'F_V3': joint.F_V3,
+            'T_0': joint.T_0,
+        }
+    )
 
 
 @pytest.fixture(scope='module')

@@ -1,4 +1,5 @@
 """Hamon's load-dependent friction: data with the parameters of his tables, and data without load dependence."""
+
 import numpy as np
 import pytest
 
@@ -10,10 +11,38 @@ from joint_dynamics.signals.filtering import central_difference, zero_phase_lowp
 RATE, G, LENGTH = 1000.0, 9.81, 1.277
 NAMES = ('J', 'MX', 'MY', 'Ma')
 # Joint 3 of a Stäubli RX130L, tables I and II of the paper; q̇_s = 0.03 rad/s.
-TABLE_2 = {'a_m J': 32.42, 'a_m MX': 22.204, 'b_m MX': 1.621, 'a_m': 0.942, 'b_m': 0.24, 'a_g J': 29.294, 'a_g MX': 19.432, 'b_g MX': 1.798,
-           'a_g': 0.915, 'b_g': 0.266, 'c_m': 21.152, 'c_g': 15.588, 'F_V': 48.139, 'off': 9.95}
-TABLE_1 = {'a_m J': 30.921, 'a_m MX': 21.109, 'b_m MX': 0, 'a_m': 0.922, 'b_m': 0, 'a_g J': 30.921, 'a_g MX': 21.109, 'b_g MX': 0,
-           'a_g': 0.922, 'b_g': 0, 'c_m': 39.89, 'c_g': 39.89, 'F_V': 29.429, 'off': 9.931}
+TABLE_2 = {
+    'a_m J': 32.42,
+    'a_m MX': 22.204,
+    'b_m MX': 1.621,
+    'a_m': 0.942,
+    'b_m': 0.24,
+    'a_g J': 29.294,
+    'a_g MX': 19.432,
+    'b_g MX': 1.798,
+    'a_g': 0.915,
+    'b_g': 0.266,
+    'c_m': 21.152,
+    'c_g': 15.588,
+    'F_V': 48.139,
+    'off': 9.95,
+}
+TABLE_1 = {
+    'a_m J': 30.921,
+    'a_m MX': 21.109,
+    'b_m MX': 0,
+    'a_m': 0.922,
+    'b_m': 0,
+    'a_g J': 30.921,
+    'a_g MX': 21.109,
+    'b_g MX': 0,
+    'a_g': 0.922,
+    'b_g': 0,
+    'c_m': 39.89,
+    'c_g': 39.89,
+    'F_V': 29.429,
+    'off': 9.931,
+}
 
 
 def speeds():
@@ -28,7 +57,10 @@ def speeds():
 
 
 def data(table, seed, noise=3.0, payloads=(0.0, 3.4584, 6.9168)):
-    """Rigid columns, speed and torque, filtered and thinned to 50 Hz, of the pendulum with three payloads; quantised angle, noisy torque."""
+    """Rigid columns, speed and torque, filtered and thinned to 50 Hz, of the pendulum with three payloads.
+
+    Quantised angle, noisy torque.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for mass in payloads:
@@ -46,7 +78,14 @@ def data(table, seed, noise=3.0, payloads=(0.0, 3.4584, 6.9168)):
         angle = zero_phase_lowpass(np.round(q * 2**19 / (2 * np.pi)) * 2 * np.pi / 2**19, 20, RATE)
         speed = central_difference(angle, RATE)
         acceleration = central_difference(speed, RATE)
-        X = np.column_stack([acceleration, G * np.cos(angle), G * np.sin(angle), mass * LENGTH * (LENGTH * acceleration + G * np.cos(angle))])
+        X = np.column_stack(
+            [
+                acceleration,
+                G * np.cos(angle),
+                G * np.sin(angle),
+                mass * LENGTH * (LENGTH * acceleration + G * np.cos(angle)),
+            ]
+        )
         keep = slice(500, -500, 20)
         rows.append((X[keep], speed[keep], zero_phase_lowpass(tau, 10, RATE)[keep]))
     return [np.concatenate(x) for x in zip(*rows, strict=True)]
@@ -63,8 +102,20 @@ def test_residual_falls_by_a_third_with_load_dependence_and_the_parameters_come_
     outside = fit.judge(*data(TABLE_2, 10))
     assert 1 - outside['new'] / outside['usual'] > 1 / 3
     assert abs(fit.dq_s / 0.03 - 1) < 0.05
-    for name, key in (('a_m*J', 'a_m J'), ('a_m*MX', 'a_m MX'), ('a_m*Ma', 'a_m'), ('b_m*Ma', 'b_m'), ('a_g*J', 'a_g J'), ('a_g*MX', 'a_g MX'),
-                      ('a_g*Ma', 'a_g'), ('b_g*Ma', 'b_g'), ('c_m', 'c_m'), ('c_g', 'c_g'), ('F_V', 'F_V'), ('tau_off', 'off')):
+    for name, key in (
+        ('a_m*J', 'a_m J'),
+        ('a_m*MX', 'a_m MX'),
+        ('a_m*Ma', 'a_m'),
+        ('b_m*Ma', 'b_m'),
+        ('a_g*J', 'a_g J'),
+        ('a_g*MX', 'a_g MX'),
+        ('a_g*Ma', 'a_g'),
+        ('b_g*Ma', 'b_g'),
+        ('c_m', 'c_m'),
+        ('c_g', 'c_g'),
+        ('F_V', 'F_V'),
+        ('tau_off', 'off'),
+    ):
         assert abs(fit.new[name] / TABLE_2[key] - 1) < 0.02, name
     # Without a payload's help these are collinear with d_m and d_g, and their deviations say so.
     for name, key in (('b_m*MX', 'b_m MX'), ('b_g*MX', 'b_g MX')):
@@ -92,9 +143,12 @@ def test_standing_still_is_refused(loaded):
         fit_quadrants(X, 1e-4 * dq, tau, NAMES)
 
 
-def test_from_recordings_with_a_known_load(make_joint, motions):
+def test_from_recordings_with_a_known_load(make_joint, motions, tells):
     from joint_dynamics.joint import QuadrantFriction
-    truth = QuadrantFriction(a_m=1.08, b_m=0.05, a_g=0.93, b_g=0.04, c_m=4, d_m=1, c_g=3, d_g=0.5, F_V=12, tau_off=0.4, dq_s=0.05)
+
+    truth = QuadrantFriction(
+        a_m=1.08, b_m=0.05, a_g=0.93, b_g=0.04, c_m=4, d_m=1, c_g=3, d_g=0.5, F_V=12, tau_off=0.4, dq_s=0.05
+    )
     joint = make_joint(seed=2)
     runs = []
     for start in (0.0, 0.5, 1.0):
@@ -110,3 +164,13 @@ def test_from_recordings_with_a_known_load(make_joint, motions):
     for name in ('a_m', 'a_g', 'F_V'):
         assert abs(result.parameters[name].value / getattr(truth, name) - 1) < 0.03
     assert set(result.document['friction']['quadrants']) == {*QuadrantFriction.__dataclass_fields__}
+    outside, inside = (result.quality[f'{which}_residual_percent'] for which in ('held_out', 'relative'))
+    assert result.quality['held_out_gain_percent'] == pytest.approx(100 * (1 - outside['new'] / outside['usual']))
+    units = dict.fromkeys(('a_m', 'b_m', 'a_g', 'b_g'), '') | dict.fromkeys(('c_m', 'd_m', 'c_g', 'd_g'), 'N·m')
+    units |= {'F_V': 'N·m·s/rad', 'tau_off': 'N·m', 'dq_s': 'rad/s'}
+    series = [(name, 'points') for name in ('measured', 'usual model', 'load-dependent model')]
+    axes = 'load torque [N·m]', 'motor torque minus load [N·m]'
+    tells(result, 'load', units, ('joint: friction in the four quadrants', *axes, series))
+    measured, usual, new = (one.y for one in result.plots[0].series)
+    ratio = np.linalg.norm(new - measured) / np.linalg.norm(usual - measured)
+    assert ratio == pytest.approx(inside['new'] / inside['usual'], rel=0.1)

@@ -1,4 +1,5 @@
 """Least squares, and deviations that know residuals hang together in time."""
+
 import numpy as np
 import pytest
 

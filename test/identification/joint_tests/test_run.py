@@ -1,46 +1,61 @@
 """Settings, merging into a description, and the documents in docs/ that users copy."""
-import dataclasses
-import re
-from pathlib import Path
 
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 import yaml
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.control.compensation import check_compensation
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.joint_tests import run
+from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.joint_tests.result import TestResult, Value
-from joint_dynamics.identification.joint_tests.run import SETTINGS, merged_description, run_test, test_settings
+from joint_dynamics.identification.joint_tests.run import TESTS, merged_description, run_test, test_settings
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
 
 DOCS = Path(__file__).parents[3] / 'docs'
 
 
 def example(page):
-    return yaml.safe_load(re.search(r'```yaml\n(.*?)```', (DOCS / page).read_text(encoding='utf-8'), re.DOTALL).group(1))
-
-
-@pytest.mark.parametrize('test', SETTINGS)
-def test_every_setting_is_documented(test):
-    section = (DOCS / 'identify-joint.md').read_text(encoding='utf-8').split(f'\n## {test}\n')[1].split('\n## ')[0]
-    for field in dataclasses.fields(SETTINGS[test]):
-        assert f'`{field.name}`' in section, field.name
+    return yaml.safe_load(
+        re.search(r'```yaml\n(.*?)```', (DOCS / page).read_text(encoding='utf-8'), re.DOTALL).group(1)
+    )
 
 
 def test_the_examples_of_the_docs_are_valid():
     part = example('joint_models.md')
     description = DynamicsDescription({'robot': {'joint_names': ['joint_1']}, 'joints': {'joint_1': part}})
-    assert description.friction().maxwell_slip.operators == 4
-    assert description.stiffness().coefficients.shape == (1, 2)
-    [first, second] = check_compensation({'joint_1': part['friction']}, example('check-compensation.md')['joints'], {})
+    arm = Arm.of_joints(description)
+    assert arm.friction.maxwell_slip.operators == 4
+    assert arm.stiffness.coefficients.shape == (1, 2)
+    [first, second] = check_compensation(arm, example('check-compensation.md')['joints'])
     assert first.positive.temperature == 20
     assert second.positive.temperature == 45
-    for test in SETTINGS:
+    for test in TESTS:
         test_settings(test, example('identify-joint.md')['joint'])
 
 
-@pytest.mark.parametrize(('config', 'message'), [
-    ({'friction': {'model': 3}}, 'joint.friction.model: expected str'), ({'hysteresis': {'methods': 'nlr'}}, 'list of names'),
-    ({'load': {'gravity_error': 1}}, 'expected bool'), ({'stiffness': 'soft'}, 'expected a mapping'), ({'friction': {'plateaus': {'size': 1}}}, 'size')])
+@pytest.mark.parametrize(
+    ('config', 'message'),
+    [
+        ({'friction': {'model': 3}}, 'joint.friction.model: expected one of auto, coulomb'),
+        ({'hysteresis': {'methods': 'nlr'}}, 'joint.hysteresis.methods: expected a list'),
+        ({'load': {'gravity_error': 1}}, 'joint.load.gravity_error: expected true or false'),
+        ({'stiffness': 'soft'}, 'joint.stiffness: expected a mapping'),
+        (
+            {'friction': {'plateaus': {'size': 1}}},
+            "joint.friction.plateaus: expected the keys min_duration, .*, found 'size'",
+        ),
+    ],
+)
 def test_settings_name_the_field_that_is_wrong(config, message):
     with pytest.raises(JointDynamicsError, match=message):
         test_settings('friction', config)
@@ -68,7 +83,12 @@ def test_results_merge_and_keep_what_was_known():
     assert first.document['joints']['a']['friction']['parameters'] == {'F_C0': 5.0, 'F_V1': 1.0}
     slip = TestResult('hysteresis', 'a')
     for limits in ([0.5, 1.0], [0.1, 0.5, 1.0]):
-        slip.document = {'friction': {'parameters': {}, 'maxwell_slip': {'operators': len(limits), 'limits': limits, 'presliding': 1e-3}}}
+        slip.document = {
+            'friction': {
+                'parameters': {},
+                'maxwell_slip': {'operators': len(limits), 'limits': limits, 'presliding': 1e-3},
+            }
+        }
         second = merged_description(('a', 'b'), slip, second)
     assert second.document['joints']['a']['friction']['maxwell_slip']['operators'] == 3
     orphan = friction_result(F_C1=0.01)
@@ -76,12 +96,111 @@ def test_results_merge_and_keep_what_was_known():
     assert any('friction test first' in warning for warning in orphan.warnings)
 
 
-def test_doubt_counts_deviations():
-    result = TestResult('load', 'a', parameters={'x': Value(1.0, 0.6, ''), 'y': Value(1.0, 0.4, ''), 'z': Value(1.0, None, '')})
-    result.doubt_zero(['x', 'y', 'z'], 'why')
+def test_what_is_measured_is_the_friction_as_it_is_now():
+    """A new level beside the α of an earlier day would count the wear twice."""
+    worn = merged_description(('a', 'b'), friction_result(F_C0=5.0, F_C1=0.01, F_V1=1.0), None)
+    worn.document['joints']['a']['friction'] |= {'scale': [1.4, 0.5], 'quadrants': {'dq_s': 0.1}}
+    result = friction_result(F_C0=7.0)
+    found = merged_description(('a', 'b'), result, worn).document['joints']['a']['friction']
+    assert found['parameters'] == pytest.approx({'F_C0': 7.0, 'F_C1': 0.014, 'F_V1': 1.5})
+    assert 'scale' not in found
+    assert any('friction.quadrants' in warning for warning in result.warnings)
+
+
+def test_what_a_test_cannot_take_off_is_said(make_joint, motions):
+    data = make_joint(seed=4).data(motions.trapezoids([0.5, 1.0, -0.5, -1.0]))
+    part = {
+        'friction': {'parameters': {'F_C0': 1.0}},
+        'terms': [{'document': {'friction': 'F_V2'}, 'values': [0.1]}],
+        'validity': {'speed': 1.0},
+    }
+    result = run_test('friction', [data], test_settings('friction', {}), part)
+    for field in ('joints.joint.terms', 'joints.joint.validity'):
+        assert any(field in warning for warning in result.warnings)
+
+
+def test_the_load_of_a_joint_is_the_arms_with_what_it_carries_and_as_it_stands():
+    """Link torque of the robot as described: a payload and a mounting count, identified links before the URDF's."""
+    robot = RobotModel.from_urdf(ur5e_urdf())
+    description = DynamicsDescription(
+        {
+            'robot': {'joint_names': list(robot.joint_names)},
+            'joints': {name: {} for name in robot.joint_names},
+            'mounting': [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]],
+            'payload': {'mass': {'value': 4.0}, 'first_moments': [0.0, 0.4, 0.3]},
+        }
+    )
+    t = np.arange(0.0, 6.0, 2e-3)
+    q = 0.3 * np.sin(t)[:, None] * np.arange(1, 7) / 6
+    recording = Recording(robot.joint_names, t, q, tau=np.zeros_like(q))
+    arm = Arm.from_description(robot, description)
+    data, bare = (joint_data(recording, 'elbow_joint', arm=each) for each in (arm, Arm(robot)))
+    inside = slice(200, -200)
+    dq, ddq = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
+    # A low-pass at 10 Hz leaves of a motion of 0.16 Hz and of its differences far less than a millinewton metre.
+    np.testing.assert_allclose(data.tau_J[inside], arm.link_torque(q, dq, ddq)[inside, 2], atol=1e-2)
+    assert np.abs(data.tau_J - bare.tau_J)[inside].max() > 5.0
+
+
+def test_what_is_insignificant_counts_deviations():
+    result = TestResult(
+        'load', 'a', parameters={'x': Value(1.0, 0.6, ''), 'y': Value(1.0, 0.4, ''), 'z': Value(1.0, None, '')}
+    )
+    result.flag_insignificant(['x', 'y', 'z'], 'why')
     assert [reason.split()[0] for reason in result.reasons] == ['x']
 
 
 def test_no_recording_is_refused():
     with pytest.raises(JointDynamicsError, match='at least one recording'):
         run_test('friction', [], test_settings('friction', {}))
+
+
+@pytest.mark.parametrize(
+    ('test', 'form', 'called', 'given'),
+    [
+        ('friction', None, 'friction', ('settings', 'friction')),
+        ('load', 'auto', 'load', ('settings', 'friction')),
+        ('load', 'quadrants', 'quadrants', (0.04,)),
+        ('temperature', None, 'temperature', ('settings', 'friction')),
+        ('hysteresis', None, 'hysteresis', ('settings', 'friction', 'stiffness')),
+        ('stiffness', None, 'stiffness', ('settings', 'friction', 'kinematic_error', 'backlash')),
+        ('damping', None, 'damping', ('settings',)),
+        ('inertia', None, 'inertia', ('settings',)),
+    ],
+)
+def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, form, called, given):
+    part = {
+        'friction': {'parameters': {'F_C0': 5.0}},
+        'stiffness': {'coefficients': [2e4, 1e8]},
+        'kinematic_error': {'values': [1e-4, -1e-4]},
+        'backlash': {'values': [2e-4]},
+        'rotor_inertia': {'value': 0.7},
+    }
+    calls = []
+    for name in ('friction', 'load', 'quadrants', 'temperature', 'hysteresis', 'stiffness', 'damping', 'inertia'):
+        monkeypatch.setattr(
+            run, f'identify_{name}',
+            lambda *values, name=name: (calls.append((name, *values)), TestResult(test, 'a'))[1],
+        )  # fmt: skip
+    more = {'form': form, 'dq_s': 0.04} if form else {}
+    settings = test_settings(test, {test: more})
+    recording = SimpleNamespace(joint='a')
+    assert run_test(test, [recording], settings, part).test == test
+    [(name, recordings, *values)] = calls
+    assert name == called and recordings == [recording]
+    if test in ('stiffness', 'damping'):
+        settings = replace(settings, **{'rotor_inertia' if test == 'stiffness' else 'inertia': 0.7})
+    known = run.Known.of('a', part)
+    expected = [
+        settings if one == 'settings' else getattr(known, one) if isinstance(one, str) else one for one in given
+    ]
+    assert len(values) == len(expected)
+    for one, wanted in zip(values, expected, strict=True):
+        assert one == wanted if not hasattr(wanted, 'to_dict') else one.to_dict() == wanted.to_dict()
+
+
+def test_a_test_that_does_not_exist_is_named():
+    with pytest.raises(JointDynamicsError, match=rf'^expected a test of {", ".join(TESTS)}, found .wobble.$'):
+        run_test('wobble', [SimpleNamespace(joint='a')], None)
+    with pytest.raises(JointDynamicsError, match=r'^friction: expected at least one recording$'):
+        run_test('friction', [], None)

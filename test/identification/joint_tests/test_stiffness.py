@@ -1,4 +1,5 @@
 """Stiffness from a force gauge, from locked current, and from motion on both sides."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -69,11 +70,24 @@ def test_from_motion_on_the_link_side_within_two_percent(moving):
 
 def test_from_motion_on_the_motor_side(moving):
     joint, data, part = moving
-    values = {'F_C0': joint.F_C, 'F_C1': joint.F_C1, 'F_S': joint.F_S, 'V_S': joint.V_S, 'mu': joint.mu, 'F_V1': joint.F_V1,
-              'F_V2': joint.F_V2, 'F_V3': joint.F_V3, 'T_0': joint.T_0}
+    values = {
+        'F_C0': joint.F_C,
+        'F_C1': joint.F_C1,
+        'F_S': joint.F_S,
+        'V_S': joint.V_S,
+        'mu': joint.mu,
+        'F_V1': joint.F_V1,
+        'F_V2': joint.F_V2,
+        'F_V3': joint.F_V3,
+        'T_0': joint.T_0,
+    }
     friction = FrictionModel.from_dict({**part['friction'], 'parameters': values}, part['kinematic_error'])
-    result = identify_stiffness([replace(data, tau_J=None)], StiffnessSettings(source='motor', rotor_inertia=joint.B), friction,
-                                PeriodicMap.from_dict(part['kinematic_error']))
+    result = identify_stiffness(
+        [replace(data, tau_J=None)],
+        StiffnessSettings(source='motor', rotor_inertia=joint.B),
+        friction,
+        PeriodicMap.from_dict(part['kinematic_error']),
+    )
     for k in (0, 1):
         assert abs(result.parameters[f'alpha_{k + 1}'].value / joint.stiffness[k] - 1) < 0.05
     with pytest.raises(JointDynamicsError, match='rotor_inertia'):
@@ -94,5 +108,29 @@ def test_bad_input_is_refused(make_joint):
         identify_stiffness([replace(data, two_sided=False)])
     with pytest.raises(JointDynamicsError, match='source'):
         identify_stiffness([data], StiffnessSettings(source='guess'))
-    with pytest.raises(JointDynamicsError, match='no load torque is known'):
+    with pytest.raises(JointDynamicsError, match='expected a load torque, found none'):
         identify_stiffness([replace(data, tau_J=None, q=data.q + np.linspace(0, 1, data.samples))])
+
+
+def test_what_a_test_of_the_stiffness_tells(make_joint, tells):
+    result = identify_stiffness([gauge(make_joint())])
+    units = {'alpha_1': 'N·m/rad', 'alpha_2': 'N·m/rad^3', 'phi_0': 'rad'}
+    axes = 'deformation φ [rad]', 'torque [N·m]'
+    tells(
+        result,
+        'stiffness',
+        units,
+        ('joint: torsional stiffness', *axes, [('measured (load)', 'points'), ('fit', 'line')]),
+    )
+    measured, fit = result.plots[0].series
+    a, b = (result.parameters[f'alpha_{k}'].value for k in (1, 2))
+    np.testing.assert_allclose(fit.y, a * fit.x + b * fit.x**3, rtol=1e-9, atol=1e-9)
+    # Nothing moves, so nothing is damped: what is shown is the load itself.
+    assert [measured.y.min(), measured.y.max()] == result.quality['torque_range']
+    assert (
+        [measured.x.min(), measured.x.max()]
+        == result.quality['deformation_range']
+        == result.document['stiffness']['range']
+    )
+    rest = measured.y - (a * measured.x + b * measured.x**3)
+    assert np.sqrt(np.mean(rest**2)) == pytest.approx(result.quality['residual_rms'], rel=1e-6)

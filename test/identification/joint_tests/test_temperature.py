@@ -1,4 +1,5 @@
 """Friction against temperature."""
+
 import numpy as np
 import pytest
 
@@ -21,8 +22,22 @@ def recordings(make_joint, motions):
 @pytest.mark.parametrize('with_map', [True, False])
 def test_both_coefficients_come_back_within_three_percent(recordings, with_map):
     joint, data = recordings
-    base = FrictionModel({'F_C0': joint.F_C, 'F_S': joint.F_S, 'V_S': joint.V_S, 'mu': joint.mu, 'F_V1': joint.F_V1, 'F_V2': joint.F_V2,
-                          'F_V3': joint.F_V3, 'T_0': joint.T_0}) if with_map else None
+    base = (
+        FrictionModel(
+            {
+                'F_C0': joint.F_C,
+                'F_S': joint.F_S,
+                'V_S': joint.V_S,
+                'mu': joint.mu,
+                'F_V1': joint.F_V1,
+                'F_V2': joint.F_V2,
+                'F_V3': joint.F_V3,
+                'T_0': joint.T_0,
+            }
+        )
+        if with_map
+        else None
+    )
     result = identify_temperature(data, TemperatureSettings(T_0=joint.T_0), base)
     assert result.reliable
     for name in ('F_T1', 'F_T2'):
@@ -55,5 +70,15 @@ def test_conflicting_references_and_missing_temperature_are_refused(recordings, 
     with pytest.raises(JointDynamicsError, match='T_min'):
         identify_temperature(data, TemperatureSettings(T_min=-1.0))
     from dataclasses import replace
+
     with pytest.raises(JointDynamicsError, match='temperature'):
         identify_temperature([replace(item, temperature=None) for item in data])
+
+
+def test_what_a_test_of_the_temperature_tells(recordings, tells):
+    joint, data = recordings
+    result = identify_temperature(data, TemperatureSettings(T_0=joint.T_0))
+    units = {'F_T1': 'N·m·√(s/rad)/°C', 'F_T2': 'N·m·√(s/rad)·°C³', 'T_0': '°C'}
+    axes = 'temperature T [°C]', 'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]'
+    plot = 'joint: friction against temperature', *axes, [('constant speeds', 'points'), ('fit', 'line')]
+    tells(result, 'temperature', units, plot)

@@ -1,4 +1,8 @@
-"""Stiffness and kinematic error told apart by one fit, from a motion on which gravity is periodic like the kinematic error is."""
+"""Stiffness and kinematic error told apart by one fit.
+
+From a motion on which gravity is periodic like the kinematic error is.
+"""
+
 import numpy as np
 import pytest
 
@@ -51,6 +55,22 @@ def test_lost_motion_where_the_link_floats_does_little_harm():
     assert np.linalg.norm(stiffness.torque(phi) - true) < 0.06 * np.linalg.norm(true)
 
 
+def test_the_play_is_found_with_its_deviation_and_next_to_none_is_not_written():
+    """What slips with the direction of the motion is backlash: the joint is neither softer for it nor bent."""
+    found = identify_transmission([run(1, lash=5e-4), run(2, lash=5e-4)], limit=28.0)
+    value = found.parameters['backlash']
+    # Neither of the two loads tried is the one that halves it here.
+    assert value.value == pytest.approx(5e-4, rel=0.3)
+    assert 0 < value.std < 0.2 * value.value
+    assert found.document['backlash']['values'] == [value.value]
+    none = identify_transmission([run(1), run(2)], limit=28.0)
+    assert none.parameters['backlash'].value < 5e-5
+    stiffness = TorsionalStiffness.from_dict(found.document['stiffness'])
+    phi = np.linspace(*found.document['stiffness']['range'], 101)
+    true = TorsionalStiffness(ALPHA).torque(phi)
+    assert np.linalg.norm(stiffness.torque(phi) - true) < 0.03 * np.linalg.norm(true)
+
+
 def test_one_after_the_other_is_worse():
     # The reason for fitting them together: gravity's part of the deformation looks like kinematic error.
     data = run(2)
@@ -67,7 +87,7 @@ def test_several_recordings_count_together():
     assert both.reliable
 
 
-def test_the_wrong_sign_of_an_encoder_is_not_believed():
+def test_the_wrong_sign_of_an_encoder_is_not_reliable():
     result = identify_transmission([run(0, sign=-1.0)])
     assert not result.reliable
     assert result.document == {}
@@ -76,8 +96,28 @@ def test_the_wrong_sign_of_an_encoder_is_not_believed():
 def test_bad_input_has_one_line():
     data = run()
     with pytest.raises(JointDynamicsError, match='expected a load torque'):
-        identify_transmission([JointData(data.joint, data.name, data.time, data.rate, data.q, data.theta, data.omega, data.alpha, 20.0, True)])
+        identify_transmission(
+            [
+                JointData(
+                    data.joint, data.name, data.time, data.rate, data.q, data.theta, data.omega, data.alpha, 20.0, True
+                )
+            ]
+        )
     with pytest.raises(NotReliableError, match='samples under load, found'):
         identify_transmission([run(seconds=1.0)])
-    with pytest.raises(JointDynamicsError, match='1 to 12 harmonics'):
+    with pytest.raises(JointDynamicsError, match=r'transmission.harmonics: expected a whole number, 1 … 12, found 13'):
         identify_transmission([run()], TransmissionSettings(harmonics=13))
+
+
+def test_what_a_test_of_the_transmission_tells(tells):
+    result = identify_transmission([run(0)])
+    units = {'alpha_1': 'N·m/rad', 'alpha_2': 'N·m/rad^3', 'kinematic_error_rms': 'rad', 'backlash': 'rad'}
+    stiffness = 'wrist: stiffness', 'deformation φ [rad]', 'torque [N·m]', [('measured', 'points'), ('fit', 'line')]
+    error = 'wrist: kinematic error', 'motor angle θ [rad]', '[rad]', [('fit', 'line')]
+    tells(result, 'transmission', units, stiffness, error)
+    fit, bent = result.plots[0].series[1], result.plots[1].series[0]
+    found = TorsionalStiffness.from_dict(result.document['stiffness'])
+    np.testing.assert_allclose(fit.y, found.torque(fit.x), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        bent.y, PeriodicMap.from_dict(result.document['kinematic_error'])(bent.x), atol=0.02 * np.ptp(bent.y)
+    )

@@ -1,4 +1,5 @@
 """Elimination of parameters on a system whose essential ones are known."""
+
 import numpy as np
 import pytest
 
@@ -52,7 +53,7 @@ def test_f_of_a_step_is_the_growth_of_the_squared_residual(system):
     """Dropping one parameter costs (χ/σ)² in ‖ρ‖² of the weighted system."""
     _, triangles, solution = system
     found = essential_parameters(triangles, solution, NAMES, rule='f')
-    size = (triangles.residual_norms(np.zeros(8)) / solution.sigma)
+    size = triangles.residual_norms(np.zeros(8)) / solution.sigma
     before, after = found.residual_percent, found.steps[0].residual_percent
     growth = (size @ size) * (after**2 - before**2) / 1e4
     assert growth == pytest.approx(found.steps[0].f_statistic, rel=1e-6)

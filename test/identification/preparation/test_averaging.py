@@ -1,4 +1,5 @@
-"""Mean periods and the doubt about drive gains: both are there so that the stated deviations can be believed."""
+"""Mean periods and the uncertainty of drive gains: both are there so that the stated deviations are right."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -12,20 +13,32 @@ WLS = IdentificationSettings(selection=False)
 
 
 def repeated(true_robot, seed, periods=4, error=0.0, ramp=1.0, rate=200.0):
-    """A motion of 5 s played several times between two ramps; `error`: N·m of what no column explains, the same in every period."""
+    """A motion of 5 s played several times between two ramps.
+
+    `error`: N·m of what no column explains, the same in every period.
+    """
     rng = np.random.default_rng(seed)
     t, *motion = true_robot.motion(rng, 5.0, rate, frequency=0.2)
     q, dq, ddq = (np.tile(part, (periods, 1)) for part in motion)
     tau = true_robot.torque(q, dq, ddq)
     smooth = np.cumsum(rng.normal(size=(len(t), tau.shape[1])), axis=0)
-    smooth = np.real(np.fft.ifft(np.fft.fft(smooth - smooth.mean(axis=0), axis=0) * (np.abs(np.fft.fftfreq(len(t), 1 / rate)) < 4.0)[:, None], axis=0))
+    smooth = np.real(
+        np.fft.ifft(
+            np.fft.fft(smooth - smooth.mean(axis=0), axis=0)
+            * (np.abs(np.fft.fftfreq(len(t), 1 / rate)) < 4.0)[:, None],
+            axis=0,
+        )
+    )
     tau += error * np.tile(smooth / smooth.std(axis=0), (periods, 1)) * np.sqrt((tau**2).mean(axis=0))
     tau += 0.02 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
     return Recording(true_robot.model.joint_names, np.arange(len(q)) / rate, q, tau=tau, name=f'run {seed}')
 
 
 def share_within(results, truth, deviations=3.0):
-    inside = [np.abs(result.solution.chi[:len(truth)] - truth) <= deviations * result.deviation[:len(truth)] for result in results]
+    inside = [
+        np.abs(result.solution.chi[: len(truth)] - truth) <= deviations * result.deviation[: len(truth)]
+        for result in results
+    ]
     return np.mean(inside)
 
 
@@ -57,7 +70,12 @@ def test_ramps_before_and_after_stay(true_robot):
     rng = np.random.default_rng(0)
     _, q, dq, ddq = true_robot.motion(rng, 3.0, 200.0, frequency=0.15)
     lead = Recording(run.joint_names, np.arange(len(q)) / 200.0, q, tau=true_robot.torque(q, dq, ddq))
-    whole = replace(run, time=np.arange(len(q) + len(run.q)) / 200.0, q=np.concatenate([lead.q, run.q]), tau=np.concatenate([lead.tau, run.tau]))
+    whole = replace(
+        run,
+        time=np.arange(len(q) + len(run.q)) / 200.0,
+        q=np.concatenate([lead.q, run.q]),
+        tau=np.concatenate([lead.tau, run.tau]),
+    )
     result = identify(true_robot.model, [whole], settings=WLS)
     assert [fit.name for fit in result.training][:2] == ['run 1 (before)', 'run 1 (mean of 4 periods)']
 
@@ -81,14 +99,20 @@ def test_a_stated_period_that_is_not_there_is_refused(true_robot):
         IdentificationSettings(period=-1.0)
 
 
-def test_doubt_about_drive_gains_goes_into_the_deviations(true_robot):
-    """Gains off by their stated deviation move the parameters by what is added, to first order, and deviations hold for them."""
+def test_uncertainty_of_drive_gains_goes_into_the_deviations(true_robot):
+    """Gains off by their stated deviation move the parameters by what is added, to first order.
+
+    Deviations hold for them.
+    """
     names, n = true_robot.model.joint_names, true_robot.model.n
     run = true_robot.record(5, duration=8.0, noise=1e-3)
     prior = dict.fromkeys(names, 10.0)
     current = replace(run, tau=None, current=run.tau / 10.0)
     ols = IdentificationSettings(method='ols', drive_gains=prior)  # weights that do not move with the gains
-    stated, plain = (identify(true_robot.model, [current], settings=replace(ols, drive_gain_deviation=share)) for share in (0.03, 0.0))
+    stated, plain = (
+        identify(true_robot.model, [current], settings=replace(ols, drive_gain_deviation=share))
+        for share in (0.03, 0.0)
+    )
     assert np.array_equal(stated.solution.chi, plain.solution.chi)
     added = stated.covariance - plain.covariance
     moved = np.zeros((len(plain.names), n))
@@ -103,11 +127,14 @@ def test_doubt_about_drive_gains_goes_into_the_deviations(true_robot):
     inside = []
     for _ in range(6):
         off = dict(zip(names, 10.0 * (1 + 0.03 * rng.standard_normal(n)), strict=True))
-        results = [identify(true_robot.model, [current], settings=replace(WLS, drive_gains=off, drive_gain_deviation=share)) for share in (0.0, 0.03)]
+        results = [
+            identify(true_robot.model, [current], settings=replace(WLS, drive_gains=off, drive_gain_deviation=share))
+            for share in (0.0, 0.03)
+        ]
         inside.append([share_within([result], true_robot.base) for result in results])
-    without, with_doubt = np.mean(inside, axis=0)
+    without, with_uncertainty = np.mean(inside, axis=0)
     assert without < 0.8
-    assert with_doubt >= 0.95
+    assert with_uncertainty >= 0.95
     assert stated.description.joint(names[0])['drive_gain'] == pytest.approx({'value': 10.0, 'std': 0.3})
 
 

@@ -1,4 +1,5 @@
 """Samples at rest, rigid torque of whole recordings, further terms, residual checks, rotor compensation."""
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
@@ -29,11 +30,16 @@ def test_rigid_torque_is_that_of_the_regressor(ur):
 
 @pytest.mark.parametrize('position', [0.3, -1.2345, 2.7])
 def test_a_joint_that_does_not_move_has_no_speed_not_even_that_of_rounding(ur, position):
-    """Speeds of 1e-14 rad/s would be scaled to columns like others, and the parameter they belong to would seem well excited."""
+    """Speeds of 1e-14 rad/s would be scaled to columns like others.
+
+    The parameter they belong to would seem well excited.
+    """
     t = np.arange(0, 6, 0.002)
     q = np.tile(np.sin(t)[:, None], ur.n)
     q[:, 5] = position
-    observed = observe(Recording(ur.joint_names, t, q, tau=np.zeros_like(q), theta=q), FilterPlan(2.0, 10.0, 4.0, None, 0.1))
+    observed = observe(
+        Recording(ur.joint_names, t, q, tau=np.zeros_like(q), theta=q), FilterPlan(2.0, 10.0, 4.0, None, 0.1)
+    )
     for name in ('dq', 'ddq', 'dtheta', 'ddtheta'):
         assert not getattr(observed, name)[:, 5].any()
     assert np.all(observed.q[:, 5] == position)
@@ -48,8 +54,8 @@ def test_a_stay_counts_as_one_row(ur):
     q[:, 0] = np.cumsum(np.where(moving, 0.5, 0.0)) * 0.01
     rest = find_rest(observe(Recording(ur.joint_names, t, q, tau=np.zeros_like(q)), AS_IT_IS))
     assert np.count_nonzero(np.diff(rest.resting[0].astype(int))) == 3
-    assert (rest.scale[0][rest.resting[0]]**2).sum() == pytest.approx(2.0)
-    assert (rest.scale[1]**2).sum() == pytest.approx(1.0)
+    assert (rest.scale[0][rest.resting[0]] ** 2).sum() == pytest.approx(2.0)
+    assert (rest.scale[1] ** 2).sum() == pytest.approx(1.0)
     assert np.all(rest.scale[0][~rest.resting[0]] == 1.0)
 
 
@@ -62,14 +68,19 @@ def stop_and_go(true_robot, seed, duration=24.0, rate=200.0):
     change = 6.0 * wave**2 * np.cos(2 * np.pi * t / 3.0) * 2 * np.pi / 3.0
     along = CubicSpline(t, pace).antiderivative()(t)
     q, dq, ddq = (CubicSpline(t, signal)(along) for signal in course)
-    ddq = ddq * pace[:, None]**2 + dq * change[:, None]
+    ddq = ddq * pace[:, None] ** 2 + dq * change[:, None]
     dq = dq * pace[:, None]
     pace = pace > 0
     tau = true_robot.torque(q, dq, ddq)
     stay = np.cumsum(np.diff(pace.astype(int), prepend=1) != 0)
     Fc = true_robot.standard[:, 12]
     stiction = rng.uniform(-1, 1, (stay.max() + 1, len(Fc))) * Fc
-    return Recording(true_robot.model.joint_names, t, q, tau=np.where(pace[:, None], tau, tau + stiction[stay]) + rng.normal(scale=0.05, size=q.shape))
+    return Recording(
+        true_robot.model.joint_names,
+        t,
+        q,
+        tau=np.where(pace[:, None], tau, tau + stiction[stay]) + rng.normal(scale=0.05, size=q.shape),
+    )
 
 
 def test_rest_does_not_pull_the_parameters(true_robot):
@@ -81,8 +92,18 @@ def test_rest_does_not_pull_the_parameters(true_robot):
     assert errors[0.01] < 0.5 * errors[0.0]
 
 
-@pytest.mark.parametrize('entry', [{'friction': 'F_T0'}, {'friction': 'F_Cl'}, {'friction': 'F_C1'}, {'stribeck': 0.3}, {'stribeck': {'V_S': 0.2, 'mu': 2}},
-                                   {'hysteresis': 1e-3}, {'friction': 'load_gain'}])
+@pytest.mark.parametrize(
+    'entry',
+    [
+        {'friction': 'F_T0'},
+        {'friction': 'F_Cl'},
+        {'friction': 'F_C1'},
+        {'stribeck': 0.3},
+        {'stribeck': {'V_S': 0.2, 'mu': 2}},
+        {'hysteresis': 1e-3},
+        {'friction': 'load_gain'},
+    ],
+)
 def test_terms_asked_for_are_in_the_description(true_robot, entry):
     names = true_robot.model.joint_names
     settings = IdentificationSettings(selection=False, terms=terms_from_config({names[1]: [entry]}))
@@ -94,15 +115,25 @@ def test_terms_asked_for_are_in_the_description(true_robot, entry):
     assert where[key] is not None
 
 
-@pytest.mark.parametrize(('entry', 'message'), [
-    ({'stribeck': 0}, 'stribeck.V_S: expected a speed'), ({'stribeck': {'v': 1}}, 'expected V_S'), ({'hysteresis': -1}, 'a width'),
-    ({'friction': 'F_X'}, 'expected one of F_T0'), ({'friction': 'F_T1'}, None)])
+@pytest.mark.parametrize(
+    ('entry', 'message'),
+    [
+        ({'stribeck': 0}, 'stribeck.V_S: expected a speed'),
+        ({'stribeck': {'v': 1}}, 'expected V_S'),
+        ({'hysteresis': -1}, 'a width'),
+        ({'friction': 'F_X'}, 'expected one of F_T0'),
+        ({'friction': 'F_T1'}, None),
+    ],
+)
 def test_bad_terms_are_named(true_robot, entry, message):
     name = true_robot.model.joint_names[0]
     if message is None:
         with pytest.raises(JointDynamicsError, match='temperature'):
-            identify(true_robot.model, [true_robot.record(1, duration=6.0)],
-                     settings=IdentificationSettings(selection=False, terms=terms_from_config({name: [entry]})))
+            identify(
+                true_robot.model,
+                [true_robot.record(1, duration=6.0)],
+                settings=IdentificationSettings(selection=False, terms=terms_from_config({name: [entry]})),
+            )
         return
     with pytest.raises(JointDynamicsError, match=message):
         terms_from_config({name: [entry]})
@@ -116,8 +147,12 @@ def test_slip_is_steady_one_way_and_remembers_at_rest():
 
 
 def test_residual_checks_see_what_is_wrong(true_robot):
-    good = identify(true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03)], settings=PLAIN).extras['diagnostics']
-    bad = identify(true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03, correlated=True)], settings=PLAIN).extras['diagnostics']
+    good = identify(true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03)], settings=PLAIN).extras[
+        'diagnostics'
+    ]
+    bad = identify(
+        true_robot.model, [true_robot.record(5, duration=20.0, noise=0.03, correlated=True)], settings=PLAIN
+    ).extras['diagnostics']
 
     def independent(entry):
         return sum(checks['independent'] for checks in entry['residuals'].values())
@@ -136,14 +171,21 @@ def test_autocorrelation_against_its_definition():
 
 
 def test_rotor_compensation_leaves_the_links(true_robot):
-    """With the joints' own description taken off before, what is left are the links, and the description holds both again."""
+    """With the joints' own description taken off before, what is left are the links.
+
+    The description holds both again.
+    """
     recording = true_robot.record(7, duration=20.0, rate=200.0)
     first = identify(true_robot.model, [recording], settings=PLAIN)
-    again = identify(true_robot.model, [recording], settings=IdentificationSettings(selection=False, rotor=first.description))
+    again = identify(
+        true_robot.model, [recording], settings=IdentificationSettings(selection=False, rotor=first.description)
+    )
     left = dict(zip(again.names, again.solution.chi, strict=True))
     assert max(abs(left[f'Fc_{k}']) for k in range(1, 7)) < 0.3
     links = [k for k, name in enumerate(again.names) if name[:2] in ('XX', 'MX', 'MY')]
-    assert np.allclose(again.solution.chi[links], first.solution.chi[links], atol=0.05 * np.abs(first.solution.chi[links]).max())
+    assert np.allclose(
+        again.solution.chi[links], first.solution.chi[links], atol=0.05 * np.abs(first.solution.chi[links]).max()
+    )
     for name in true_robot.model.joint_names:
         before, after = (item.description.joint(name)['friction']['parameters'] for item in (first, again))
         assert after['F_C0'] == pytest.approx(before['F_C0'], abs=0.1)
@@ -154,4 +196,6 @@ def test_rotor_compensation_needs_the_joints(true_robot):
     description = identify(true_robot.model, [true_robot.record(7, duration=6.0)], settings=PLAIN).description
     del description.document['joints'][true_robot.model.joint_names[2]]['rotor_inertia']
     with pytest.raises(JointDynamicsError, match=f'missing for {true_robot.model.joint_names[2]}'):
-        identify(true_robot.model, [true_robot.record(7, duration=6.0)], settings=IdentificationSettings(rotor=description))
+        identify(
+            true_robot.model, [true_robot.record(7, duration=6.0)], settings=IdentificationSettings(rotor=description)
+        )

@@ -1,4 +1,5 @@
 """IRLS: what does not belong is left out, and what is left is weighed by the joint covariance."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -50,14 +51,17 @@ def test_gross_outliers_hardly_move_the_parameters(ur, recording, problem):
     assert np.sqrt(np.mean(moved**2)) < 0.5
     assert np.median(np.abs(moved)) < 0.5
     assert np.abs(moved).max() < 1.5
-    assert np.sqrt(np.mean(((first_of(dirty).chi - clean.solution.chi) / deviation)**2)) > 20
+    assert np.sqrt(np.mean(((first_of(dirty).chi - clean.solution.chi) / deviation) ** 2)) > 20
 
 
 def test_outliers_of_one_joint_at_a_time_move_the_parameters_less(ur, recording, problem):
     rng = np.random.default_rng(8)
     dirty, wrong = with_outliers(recording, 8, share=1.0)
     which = (rng.random(len(wrong)) < 0.1)[:, None] & (rng.integers(6, size=len(wrong))[:, None] == np.arange(6))
-    found, clean = (irls(part, first_of(part)) for part in (problem_of(ur, [replace(recording, tau=np.where(which, dirty.tau, recording.tau))]), problem))
+    found, clean = (
+        irls(part, first_of(part))
+        for part in (problem_of(ur, [replace(recording, tau=np.where(which, dirty.tau, recording.tau))]), problem)
+    )
     assert which.any(axis=1).mean() == pytest.approx(0.1, abs=0.01)
     moved = np.abs(found.solution.chi - clean.solution.chi) / np.sqrt(np.diag(clean.covariance()))
     assert np.sqrt(np.mean(moved**2)) < 0.25
@@ -68,7 +72,9 @@ def test_what_is_found_to_be_wrong_is_wrong(ur, recording):
     dirty, wrong = with_outliers(recording, 6)
     problem = problem_of(ur, [dirty])
     trim = (len(wrong) - len(problem.observations[0].tau)) // 2
-    assert irls(problem, first_of(problem)).trace[-1]['replaced_samples_percent'] == pytest.approx(100 * wrong[trim:len(wrong) - trim].mean(), abs=0.05)
+    assert irls(problem, first_of(problem)).trace[-1]['replaced_samples_percent'] == pytest.approx(
+        100 * wrong[trim : len(wrong) - trim].mean(), abs=0.05
+    )
 
 
 def test_clean_data_are_left_alone(problem):
@@ -82,8 +88,13 @@ def test_rows_without_a_parallel_filter_are_left_out_by_weights(ur, recording):
     plain = problem_of(ur, [recording])
     observation = replace(plain.observations[0], decimator=None)
     part = slice(0, len(observation.q), 10)
-    thin = replace(observation, **{name: getattr(observation, name)[part]
-                                   for name in ('time', 'q', 'dq', 'ddq', 'theta', 'dtheta', 'ddtheta', 'tau')})
+    thin = replace(
+        observation,
+        **{
+            name: getattr(observation, name)[part]
+            for name in ('time', 'q', 'dq', 'ddq', 'theta', 'dtheta', 'ddtheta', 'tau')
+        },
+    )
     wrong = np.random.default_rng(3).random(thin.tau.shape) < 0.05
     dirty = Problem(ur, [replace(thin, tau=thin.tau + 50 * wrong * thin.tau.std(axis=0))], rest_speed=0.01)
     found = irls(dirty, first_of(dirty))
@@ -95,7 +106,9 @@ def test_whitening_makes_residuals_independent(ur, recording):
     rng = np.random.default_rng(4)
     mixing = rng.normal(size=(6, 6))
     noise = rng.normal(size=recording.tau.shape) @ mixing
-    problem = problem_of(ur, [replace(recording, tau=recording.tau + 0.02 * noise * np.array([9, 9, 7, 2, 2, 2]))], rest_speed=0.0)
+    problem = problem_of(
+        ur, [replace(recording, tau=recording.tau + 0.02 * noise * np.array([9, 9, 7, 2, 2, 2]))], rest_speed=0.0
+    )
     found = irls(problem, first_of(problem))
     plain = replace(found.solution, sigma=np.ones(6), rest_sigma=None)
     residual = weighted_residuals(whitened(problem.blocks(), found.noise), plain)
@@ -116,17 +129,25 @@ def test_a_correlated_noise_costs_less_than_with_wls(ur, true_robot):
         errors['wls'].append(first.chi - true_robot.base)
         errors['irls'].append(irls(problem, first).solution.chi - true_robot.base)
     scale = np.std(errors['wls'], axis=0) + 1e-12
-    wls_error, irls_error = (np.sqrt(np.mean((np.array(errors[name]) / scale)**2)) for name in ('wls', 'irls'))
+    wls_error, irls_error = (np.sqrt(np.mean((np.array(errors[name]) / scale) ** 2)) for name in ('wls', 'irls'))
     assert irls_error < 0.7 * wls_error
 
 
 def test_a_resting_joint_stands_alone():
-    noise = Noise(np.array([1.0, 2.0, 3.0]), np.array([4.0, 4.0, 4.0]), np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.0], [0.2, 0.0, 1.0]]))
+    noise = Noise(
+        np.array([1.0, 2.0, 3.0]),
+        np.array([4.0, 4.0, 4.0]),
+        np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.0], [0.2, 0.0, 1.0]]),
+    )
     root = noise.root(np.array([True, False, True]))
     np.testing.assert_array_equal(root[1], [0.0, 1.0, 0.0])
     index = np.ix_([0, 2], [0, 2])
     np.testing.assert_allclose(root[index] @ noise.correlation[index] @ root[index], np.eye(2), atol=1e-12)
-    np.testing.assert_allclose(noise.root(np.ones(3, dtype=bool)) @ noise.correlation @ noise.root(np.ones(3, dtype=bool)), np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(
+        noise.root(np.ones(3, dtype=bool)) @ noise.correlation @ noise.root(np.ones(3, dtype=bool)),
+        np.eye(3),
+        atol=1e-12,
+    )
 
 
 def test_known_columns_keep_their_value_and_the_rest_is_the_best_with_them(problem):
@@ -140,8 +161,8 @@ def test_known_columns_keep_their_value_and_the_rest_is_the_best_with_them(probl
     for k in np.flatnonzero(~fixed)[:10]:
         step = np.zeros(len(chi))
         step[k] = 1e-3 * max(abs(chi[k]), 1e-3)
-        worse = [np.sum((triangles.residual_norms(chi + sign * step) / first.sigma)**2) for sign in (-1, 1)]
-        assert min(worse) >= np.sum((triangles.residual_norms(chi) / first.sigma)**2) * (1 - 1e-5)
+        worse = [np.sum((triangles.residual_norms(chi + sign * step) / first.sigma) ** 2) for sign in (-1, 1)]
+        assert min(worse) >= np.sum((triangles.residual_norms(chi) / first.sigma) ** 2) * (1 - 1e-5)
     kept = reweight(problem, first, fixed=fixed).solution
     np.testing.assert_array_equal(kept.chi[fixed], first.chi[fixed])
 
@@ -150,7 +171,10 @@ def test_identify_by_irls(ur, true_robot):
     recording, unseen = true_robot.record(3, duration=20.0), true_robot.record(4, duration=10.0)
     dirty, _ = with_outliers(recording, 3)
     result = identify(ur, [dirty], [unseen], IdentificationSettings(method='irls'))
-    assert result.validation[0].residual_percent()[1] < 1.5 * identify(ur, [recording], [unseen]).validation[0].residual_percent()[1]
+    assert (
+        result.validation[0].residual_percent()[1]
+        < 1.5 * identify(ur, [recording], [unseen]).validation[0].residual_percent()[1]
+    )
     assert result.extras['irls']['loops'][-1]['replaced_samples_percent'] == pytest.approx(10.0, abs=0.5)
     # the fit shows the torque as measured, outliers and all
     assert result.training[0].residual_percent()[1] > 10

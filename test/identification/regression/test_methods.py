@@ -1,4 +1,5 @@
 """Every method through `identify` itself: what it leaves in the summary and in the description."""
+
 import copy
 import json
 
@@ -24,12 +25,16 @@ def loaded_robot(true_robot):
     robot.standard[-1, :10] += PAYLOAD
     robot.rigid = true_robot.rigid.copy()
     xx, xy, xz, yy, yz, zz, mx, my, mz, mass = robot.standard[-1, :10]
-    robot.rigid.inertias[robot.model.n] = pinocchio.Inertia.FromDynamicParameters(np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz]))
+    robot.rigid.inertias[robot.model.n] = pinocchio.Inertia.FromDynamicParameters(
+        np.array([mass, mx, my, mz, xx, xy, yy, xz, yz, zz])
+    )
     return robot
 
 
 def currents(recording):
-    return Recording(recording.joint_names, recording.time, recording.q, current=recording.tau / GAINS, name=recording.name)
+    return Recording(
+        recording.joint_names, recording.time, recording.q, current=recording.tau / GAINS, name=recording.name
+    )
 
 
 def checked(result, *keys, report=False):
@@ -46,7 +51,9 @@ def test_drive_gains_and_payload(true_robot, loaded_robot):
     names = true_robot.model.joint_names
     prior = dict(zip(names, GAINS * np.array([1.2, 0.8, 1.1, 0.9, 1.3, 0.75]), strict=True))
     settings = IdentificationSettings(method='tls', drive_gains=prior, payload={'mass': MASS}, selection=False)
-    runs = [[currents(robot.record(seed, rate=200.0, noise=0.02))] for robot, seed in ((true_robot, 1), (loaded_robot, 2))]
+    runs = [
+        [currents(robot.record(seed, rate=200.0, noise=0.02))] for robot, seed in ((true_robot, 1), (loaded_robot, 2))
+    ]
     result = identify(true_robot.model, runs[0], settings=settings, loaded=runs[1])
     summary = checked(result, 'drive_gains', 'payload', report=True)
     found = np.array([summary['drive_gains'][name]['value'] for name in names])
@@ -59,26 +66,46 @@ def test_drive_gains_and_payload(true_robot, loaded_robot):
 
 def test_gains_need_a_weighed_mass(true_robot, loaded_robot):
     with pytest.raises(JointDynamicsError, match='weighed mass'):
-        identify(true_robot.model, [currents(true_robot.record(1, duration=6.0))], settings=IdentificationSettings(method='tls'),
-                 loaded=[currents(loaded_robot.record(2, duration=6.0))])
+        identify(
+            true_robot.model,
+            [currents(true_robot.record(1, duration=6.0))],
+            settings=IdentificationSettings(method='tls'),
+            loaded=[currents(loaded_robot.record(2, duration=6.0))],
+        )
 
 
 @pytest.mark.parametrize('payload', [None, {'mass': MASS}])
 def test_payload_of_a_robot_found_along_with_it(true_robot, loaded_robot, payload):
-    result = identify(true_robot.model, [true_robot.record(3, rate=200.0)], loaded=[loaded_robot.record(4, rate=200.0)],
-                      settings=IdentificationSettings(payload=payload, selection=False))
+    result = identify(
+        true_robot.model,
+        [true_robot.record(3, rate=200.0)],
+        loaded=[loaded_robot.record(4, rate=200.0)],
+        settings=IdentificationSettings(payload=payload, selection=False),
+    )
     entry = checked(result, 'payload')['payload']
     assert entry['M']['value'] == pytest.approx(MASS, rel=0.02)
     assert entry['M']['known'] is (payload is not None)
     assert [entry[name]['value'] for name in ('MX', 'MY', 'MZ')] == pytest.approx(PAYLOAD[6:9], abs=0.03)
 
 
-@pytest.mark.parametrize(('settings', 'keys'), [
-    ({'method': 'ols'}, ()), ({'method': 'wls'}, ('selection',)), ({'method': 'irls'}, ('selection', 'irls')), ({'method': 'i-irls'}, ('i_irls',)),
-    ({'essential': True, 'selection': False}, ('essential',)), ({'essential': 'f', 'selection': False}, ('essential',))])
+@pytest.mark.parametrize(
+    ('settings', 'keys'),
+    [
+        ({'method': 'ols'}, ()),
+        ({'method': 'wls'}, ('selection',)),
+        ({'method': 'irls'}, ('selection', 'irls')),
+        ({'method': 'i-irls'}, ('i_irls',)),
+        ({'essential': True, 'selection': False}, ('essential',)),
+        ({'essential': 'f', 'selection': False}, ('essential',)),
+    ],
+)
 def test_every_method_reports(true_robot, settings, keys):
-    result = identify(true_robot.model, [true_robot.record(5, duration=12.0, rate=200.0)], [true_robot.record(6, duration=8.0, rate=200.0)],
-                      IdentificationSettings(**settings))
+    result = identify(
+        true_robot.model,
+        [true_robot.record(5, duration=12.0, rate=200.0)],
+        [true_robot.record(6, duration=8.0, rate=200.0)],
+        IdentificationSettings(**settings),
+    )
     checked(result, *keys, report=bool(keys) and keys[-1] in ('irls', 'essential'))
     assert result.validation[0].residual_percent()[1] < 10
 
@@ -86,16 +113,26 @@ def test_every_method_reports(true_robot, settings, keys):
 def test_physical_consistency_through_identify(true_robot):
     pytest.importorskip('cvxpy', reason='the extra `sdp` is not installed')
     from joint_dynamics.description.export_urdf import inconsistent_links
+
     recording = true_robot.record(7, duration=12.0, rate=200.0)
-    free, physical = (identify(true_robot.model, [recording], settings=IdentificationSettings(selection=False, physical=value)) for value in (False, True))
+    free, physical = (
+        identify(true_robot.model, [recording], settings=IdentificationSettings(selection=False, physical=value))
+        for value in (False, True)
+    )
     checked(physical, 'physical')
     assert inconsistent_links(physical.description) == []
     assert physical.training[0].residual_percent()[1] < 1.05 * free.training[0].residual_percent()[1]
 
 
-@pytest.mark.parametrize(('settings', 'message'), [
-    ({'payload': {'weight': 1}}, 'payload.weight'), ({'essential': 'best'}, 'essential: expected'), ({'selection': 1}, 'selection: expected'),
-    ({'rest_speed': -1}, 'rest_speed')])
+@pytest.mark.parametrize(
+    ('settings', 'message'),
+    [
+        ({'payload': {'weight': 1}}, "identification.payload: expected the keys mass, known, found 'weight'"),
+        ({'essential': 'best'}, 'essential: expected'),
+        ({'selection': 1}, 'selection: expected'),
+        ({'rest_speed': -1}, 'rest_speed'),
+    ],
+)
 def test_bad_settings_are_named(settings, message):
     with pytest.raises(JointDynamicsError, match=message):
         IdentificationSettings(**settings)

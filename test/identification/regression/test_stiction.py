@@ -7,7 +7,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import REACH
 from joint_dynamics.identification.regression.stiction import (
-    breakaway_ratio,
+    breakaway_ratios,
     presliding,
     resting_summary,
     resting_torque,
@@ -133,7 +133,9 @@ def test_unseen_rest_is_within_its_interval(true_robot, ratio):
     assert entry['validation']['within_percent']['overall'] >= 95
     assert entry['training']['breakaway_ratio'] == pytest.approx(ratio, abs=0.25)
     narrow = resting_summary(
-        resting_torque(result.problem, result.solution.chi, result.covariance, 0 * result.solution.sigma, ratio=0.3),
+        resting_torque(
+            result.problem, result.solution.chi, result.covariance, 0 * result.solution.sigma, ratio=(0.3, 0.3)
+        ),
         true_robot.model.joint_names,
     )
     assert narrow['within_percent']['overall'] < 60
@@ -145,8 +147,8 @@ def test_without_a_stay_there_is_nothing_to_say(true_robot):
         [true_robot.record(1, duration=8.0, frequency=0.3)],
         settings=IdentificationSettings(selection=False, rest_speed=1e-9),
     )
-    assert result.summary()['resting'] == {'training': {'samples': 0}}
-    assert breakaway_ratio([]) == 1.0
+    assert result.summary()['resting'] == {'training': {'samples': 0, 'unstated': 0}}
+    assert breakaway_ratios([]) == (1.0, np.inf)
 
 
 def test_where_the_friction_was_checked(true_robot):
@@ -159,3 +161,27 @@ def test_where_the_friction_was_checked(true_robot):
     checked = np.maximum(speed, np.minimum(allowed, REACH * speed))
     assert [entry[name]['speed'] for name in true_robot.model.joint_names] == pytest.approx(checked, rel=0.1)
     assert all(entry[name]['load'] > 0 for name in true_robot.model.joint_names[1:])
+
+
+def test_rest_before_the_first_slip_has_a_level_of_its_own(true_robot):
+    """Three times Coulomb friction held before the first motion: told where training begins so, else not stated."""
+
+    def begun(seed):
+        run = stopping(true_robot, seed)
+        rest = np.arange(0, 1.0, 0.005)
+        at_rest = run.tau[0] + 3.0 * true_robot.standard[:, 12] * np.where(np.arange(true_robot.model.n) % 2, 1.0, -1.0)
+        held = at_rest + 0.02 * np.random.default_rng(seed).normal(size=(len(rest), true_robot.model.n))
+        time = np.concatenate([rest, 1.0 + run.time])
+        q = np.concatenate([np.repeat(run.q[:1], len(rest), axis=0), run.q])
+        return Recording(run.joint_names, time, q, tau=np.concatenate([held, run.tau]), name=run.name)
+
+    plain = IdentificationSettings(selection=False, f_dyn=4.0)
+    later = [stopping(true_robot, seed).window(2.5, None) for seed in (1, 2)]
+    known = identify(true_robot.model, [begun(1), begun(2)], [begun(3)], plain).summary()['resting']
+    unknown = identify(true_robot.model, later, [begun(3)], plain).summary()['resting']
+    assert known['training']['first_breakaway_ratio'] > 2 * known['training']['breakaway_ratio']
+    assert known['validation']['unstated'] == 0
+    assert unknown['training']['first_breakaway_ratio'] is None
+    assert unknown['validation']['unstated'] > 0
+    for entry in (known, unknown):
+        assert entry['validation']['within_percent']['overall'] >= 95

@@ -126,7 +126,11 @@ def delayed(recordings, seconds):
         values |= {kind: getattr(recording, kind)[early] for kind in EFFORTS if getattr(recording, kind) is not None}
         found.append(
             replace(
-                recording, time=recording.time[late] - recording.time[late][0], temperature=None, load_torque=None, **values
+                recording,
+                time=recording.time[late] - recording.time[late][0],
+                temperature=None,
+                load_torque=None,
+                **values,
             )
         )
     return found

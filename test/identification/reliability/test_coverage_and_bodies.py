@@ -1,17 +1,22 @@
 """A training too poor for the motion it is validated on, and inertias that no body has."""
+
+import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability import bodies
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.coverage import judge_coverage, leaves, predicted_deviation
+from joint_dynamics.identification.reliability.coverage import Training, judge_coverage, leaves, predicted_deviation
 from joint_dynamics.identification.reliability.evidence import samples_of
+from joint_dynamics.identification.validate import judge_description
 from joint_dynamics.robot.standard_parameters import link_columns
 
 PLAIN = IdentificationSettings(selection=False)
@@ -25,6 +30,7 @@ def problem_of(model, recordings):
 @pytest.fixture(scope='module')
 def model_and_robot(ur_table, true_robot_of):
     from joint_dynamics.robot import RobotModel
+
     model = RobotModel.from_mdh(ur_table)
     return model, true_robot_of(model)
 
@@ -39,18 +45,24 @@ def test_the_predicted_deviation_is_that_of_the_predicted_torque(model_and_robot
     power = size = 0.0
     for block in problem.blocks():
         weight = np.ones_like(block.tau) if block.resting is None else ~block.resting
-        power += np.mean(np.sum((np.einsum('jbs,bd->djs', block.rows, draws[:, :200], optimize=True) * weight)**2, axis=(1, 2)))
-        size += np.sum((block.tau * weight)**2)
+        power += np.mean(
+            np.sum((np.einsum('jbs,bd->djs', block.rows, draws[:, :200], optimize=True) * weight) ** 2, axis=(1, 2))
+        )
+        size += np.sum((block.tau * weight) ** 2)
     # 200 draws of a quadratic form: its mean is within 30 % unless one direction has all of it
     assert predicted_deviation(problem, root @ root.T) == pytest.approx(100 * np.sqrt(power / size), rel=0.3)
 
 
 def test_what_leaves_the_training_is_named(model_and_robot):
     model, robot = model_and_robot
-    slow, fast = (problem_of(model, [robot.record(seed, rate=100.0, frequency=frequency)]) for seed, frequency in ((1, 0.05), (1, 0.2)))
-    said = ' '.join(leaves(slow, fast))
+    problems = [
+        problem_of(model, [robot.record(seed, rate=100.0, frequency=frequency)])
+        for seed, frequency in ((1, 0.05), (1, 0.2))
+    ]
+    known = [Training.of(problem, np.eye(problem.columns), 3.0) for problem in problems]
+    said = ' '.join(leaves(known[0], problems[1]))
     assert f'acceleration of {model.joint_names[0]}' in said
-    assert not leaves(fast, fast)
+    assert not leaves(known[1], problems[1])
 
 
 def test_a_training_too_poor_is_the_reason_only_where_the_prediction_failed(model_and_robot):
@@ -58,18 +70,21 @@ def test_a_training_too_poor_is_the_reason_only_where_the_prediction_failed(mode
     problem = problem_of(model, [robot.record(1, rate=100.0)])
     other = problem_of(model, [robot.record(2, rate=100.0)])
     # one direction nobody knows, in which the training does not move: that of the difference between two motions
-    rows = [np.concatenate([block.rows.transpose(0, 2, 1).reshape(-1, part.columns) for block in part.blocks()]) for part in (problem, other)]
+    rows = [
+        np.concatenate([block.rows.transpose(0, 2, 1).reshape(-1, part.columns) for block in part.blocks()])
+        for part in (problem, other)
+    ]
     own, new = (part.T @ part / len(part) for part in rows)
     values, vectors = np.linalg.eig(np.linalg.solve(own + 1e-9 * np.trace(own) * np.eye(len(own)), new))
     worst = vectors[:, np.argmax(values.real)].real
     covariance = np.outer(worst, worst)
-    covariance *= (30 / predicted_deviation(other, covariance))**2
-    found = judge_coverage(problem, other, covariance, 2.0, 40.0)
+    covariance *= (30 / predicted_deviation(other, covariance)) ** 2
+    found = judge_coverage(Training.of(problem, covariance, 2.0), other, 40.0)
     assert [reason.code for reason in found.reasons] == ['coverage']
     assert found.summary['coverage']['validation_deviation_percent'] == pytest.approx(30)
-    noted = judge_coverage(problem, other, covariance, 3.4, 6.5)
+    noted = judge_coverage(Training.of(problem, covariance, 3.4), other, 6.5)
     assert not noted.reasons and '6.5 against 3.4 %' in noted.notes[0]
-    fine = judge_coverage(problem, other, covariance, 3.4, 4.0)
+    fine = judge_coverage(Training.of(problem, covariance, 3.4), other, 4.0)
     assert not fine.reasons and not fine.notes
 
 
@@ -79,6 +94,31 @@ def test_identify_states_the_coverage_of_its_validation(model_and_robot):
     entry = result.summary()['coverage']
     assert 0 < entry['training_deviation_percent'] < 5 and 0 < entry['validation_deviation_percent'] < 5
     assert not result.reasons
+
+
+def test_validate_knows_from_the_description_what_the_training_covers(model_and_robot):
+    """By the description alone what `identify` says of the same recording, of the base parameters."""
+    model, robot = model_and_robot
+    poor = robot.record(1, duration=6.0, rate=100.0, frequency=0.03, noise=0.05)
+    other = robot.record(2, rate=100.0)
+    result = identify(model, [poor], [other], PLAIN)
+    description = DynamicsDescription.from_yaml(result.description.to_yaml())
+    found = judge_description(description, [other])
+    entry, expected = found.summary['coverage'], result.summary()['coverage']
+    for key in ('training_deviation_percent', 'validation_deviation_percent'):
+        assert entry[key] == pytest.approx(expected[key], rel=1e-3)
+    assert entry['beyond_training'] == expected['beyond_training'] != []
+    assert (
+        {reason.code for reason in found.reasons}
+        == {'validation', 'coverage'}
+        <= {reason.code for reason in result.reasons}
+    )
+    older = copy.deepcopy(description.document)
+    del older['provenance']['coverage']
+    assert 'coverage' not in judge_description(DynamicsDescription(older), [other]).summary
+    older['provenance']['coverage'] = {'covariance': [[1.0]]}
+    with pytest.raises(JointDynamicsError, match=r'provenance\.coverage'):
+        judge_description(DynamicsDescription(older), [other])
 
 
 def without_a_body(model, robot, seed):

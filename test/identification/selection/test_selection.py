@@ -1,12 +1,17 @@
 """Further terms are chosen where the robot has them, left out where it has not, and end up in the description."""
+
 import numpy as np
 import pytest
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.describe import add_hysteresis
+from joint_dynamics.identification.selection.candidate_terms import WIDTHS
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
 from joint_dynamics.identification.selection.stepwise import Candidate, select
 from joint_dynamics.identification.validate import validate_description
+from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -51,6 +56,7 @@ def record(true_robot):
         tau = true_robot.torque(q, dq, ddq) + EXTRA[extra](q, dq, rigid_part(true_robot, q, dq, ddq))
         tau += rng.normal(size=tau.shape) * noise * np.sqrt((tau**2).mean(axis=0))
         return Recording(true_robot.model.joint_names, t, q, tau=tau, name=f'{extra} {seed}')
+
     return run
 
 
@@ -59,7 +65,7 @@ def chosen(result):
 
 
 def overall(result):
-    return np.sqrt(np.mean([fit.residual_percent()[1]**2 for fit in result.validation]))
+    return np.sqrt(np.mean([fit.residual_percent()[1] ** 2 for fit in result.validation]))
 
 
 @pytest.mark.parametrize('seed', range(6))
@@ -84,21 +90,44 @@ def test_what_is_there_is_found_and_pays(record, true_robot, extra):
 
 
 def test_load_friction_halves_the_error_of_quiet_recordings(record, true_robot):
-    runs, unseen = [record(seed, 'load, linear', noise=0.01) for seed in (15, 16)], [record(17, 'load, linear', noise=0.01)]
+    runs, unseen = (
+        [record(seed, 'load, linear', noise=0.01) for seed in (15, 16)],
+        [record(17, 'load, linear', noise=0.01)],
+    )
     result, plain = (identify(true_robot.model, runs, unseen, settings) for settings in (None, PLAIN))
     assert overall(result) < 0.5 * overall(plain)
     values = dict(zip(result.names, result.solution.chi, strict=True))
-    assert [values[f'F_Cl_{name}'] for name in true_robot.model.joint_names[1:3]] == pytest.approx([0.15, 0.15], rel=0.15)
+    assert [values[f'F_Cl_{name}'] for name in true_robot.model.joint_names[1:3]] == pytest.approx(
+        [0.15, 0.15], rel=0.15
+    )
 
 
 def test_hysteresis_is_found_and_written_as_maxwell_slip(record, true_robot):
     runs = [record(seed, 'hysteresis') for seed in (21, 22)]
-    result = identify(true_robot.model, runs, settings=IdentificationSettings(rest_speed=1e-4, position_cutoff=90.0, parallel_cutoff=30.0, decimation=3))
+    result = identify(
+        true_robot.model,
+        runs,
+        settings=IdentificationSettings(rest_speed=1e-4, position_cutoff=90.0, parallel_cutoff=30.0, decimation=3),
+    )
     assert any('hysteresis of 0.003' in name for name in chosen(result))
-    friction = result.description.friction()
+    friction = Arm.from_description(None, result.description).friction
     assert friction.maxwell_slip is not None
     share = (friction.maxwell_slip.stiffness * friction.maxwell_slip.limits)[:3, 1]
     assert share == pytest.approx(0.6, abs=0.15)
+
+
+@pytest.mark.parametrize('share', [0.0, 0.2, 1.0])
+@pytest.mark.parametrize('width', [min(WIDTHS), *WIDTHS[1:]])
+def test_friction_whose_presliding_is_not_seen_does_not_turn_within_less_than_was_tried(width, share):
+    """A motor that should rest moves by microradians as loads change: no reason to throw its friction about."""
+    joint = {'friction': {}}
+    add_hysteresis(joint, width, share)
+    slip = MaxwellSlip.from_dicts([joint['friction']['maxwell_slip']])
+    slip.reset(0.0, 1.0)
+    assert slip.step(np.array([0.0]))[0] == pytest.approx(1.0)
+    assert slip.step(np.array([-0.1 * min(WIDTHS)]))[0] >= 0.9 - 1e-9
+    # It has turned after twice the width, as friction that turns at once has.
+    assert slip.step(np.array([-2.0 * width]))[0] == pytest.approx(-1.0)
 
 
 @pytest.mark.parametrize('extra', ['load, linear', 'stribeck', 'root'])
@@ -150,7 +179,9 @@ def test_the_held_out_loss_is_that_of_solving_each_fold_anew():
 def test_only_what_helps_is_chosen(useful):
     wrong = 0
     for seed in range(30):
-        choice = select(HeldOut(rows_of(np.random.default_rng(seed), useful=useful)), [Candidate(f'c{k}', (k,)) for k in range(4)])
+        choice = select(
+            HeldOut(rows_of(np.random.default_rng(seed), useful=useful)), [Candidate(f'c{k}', (k,)) for k in range(4)]
+        )
         wrong += set(choice.ridges) != ({1} if useful else set())
     assert wrong <= 2
 

@@ -1,13 +1,14 @@
-"""A term has to hold where the data do not reach, and the doubt about the choice is in the deviations."""
+"""A term has to hold where the data do not reach, and the uncertainty of the choice is in the deviations."""
+
 import numpy as np
 import pytest
 
 from joint_dynamics.identification import IdentificationSettings, identify
-from joint_dynamics.identification.drive_gains.gain_deviation import ASSUMED
+from joint_dynamics.identification.drive_gains.gain_uncertainty import ASSUMED
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
-from joint_dynamics.identification.selection.doubt import choice_doubt
+from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows, ranges_of
-from joint_dynamics.identification.selection.stepwise import Alternative, Candidate, Choice, select
+from joint_dynamics.identification.selection.stepwise import AlternativeChoice, Candidate, Choice, select
 from joint_dynamics.recording import Recording
 
 JOINTS, SAMPLES, LENGTH = 3, 600, 6
@@ -30,7 +31,7 @@ def squared(omega):
 
 def saturating(omega):
     """Rises at low speeds and then no more: what follows from the slow two thirds is wrong for the fast third."""
-    return np.sign(omega) * np.minimum(np.abs(omega), 1.2)**2
+    return np.sign(omega) * np.minimum(np.abs(omega), 1.2) ** 2
 
 
 GROUP = [Candidate('square', tuple(range(JOINTS)), joints=tuple(range(JOINTS)))]
@@ -76,7 +77,14 @@ def test_a_range_that_nothing_predicts_is_not_asked():
     """A base column that one recording alone shows leaves that recording unpredictable from the others."""
     rows = friction_rows(np.random.default_rng(1), [squared] * JOINTS, recordings=np.arange(SAMPLES) // 300)
     own = np.where(np.arange(SAMPLES) >= 300, 100.0, 0.0) * np.ones((JOINTS, 1, 1))
-    shown = Rows(np.concatenate([rows.base, own], axis=1), rows.candidates, rows.tau + own[:, 0], rows.blocks, rows.speeds, rows.recordings)
+    shown = Rows(
+        np.concatenate([rows.base, own], axis=1),
+        rows.candidates,
+        rows.tau + own[:, 0],
+        rows.blocks,
+        rows.speeds,
+        rows.recordings,
+    )
     assert 'recording 2' in HeldOut(rows).ranges
     assert 'recording 2' not in HeldOut(shown).ranges
 
@@ -94,26 +102,43 @@ def test_what_physics_expects_is_tried_first():
     assert select(HeldOut(both), prefer).steps[0].name == 'worse'
 
 
-def test_doubt_is_the_mean_square_of_what_other_choices_change():
+def test_choice_uncertainty_states_the_interval_of_what_other_choices_change():
     rows = friction_rows(np.random.default_rng(4), [squared] * JOINTS)
     names = [*(f'Fc_{j}' for j in range(JOINTS)), *(f'F_V2_{j}' for j in range(JOINTS))]
-    choice = Choice({}, [], 1.0, 1.0, [Alternative(dict.fromkeys(range(JOINTS), 0.0), 0.3)])
-    doubt = choice_doubt(rows, choice, names)
+    choice = Choice({}, [], 1.0, 1.0, [AlternativeChoice(dict.fromkeys(range(JOINTS), 0.0), 0.3)])
+    uncertainty = choice_uncertainty(rows, choice, names)
     estimates = []
     for columns in ((0, 1, 2), (0, 1, 2, 3, 4, 5)):
         A = np.concatenate([np.concatenate([rows.base[j], rows.candidates[j]]).T for j in range(JOINTS)])[:, columns]
         estimates.append(np.linalg.lstsq(A, rows.tau.ravel(), rcond=None)[0])
     change = estimates[1] - np.concatenate([estimates[0], np.zeros(JOINTS)])
-    np.testing.assert_allclose(doubt.spread, 0.3 * np.outer(change, change), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(doubt.of(['Fc_2', 'other'])[0, 0], 0.3 * change[2]**2, rtol=1e-6)
-    assert doubt.of(['Fc_2', 'other'])[1].tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(uncertainty.difference, change[None], rtol=1e-6, atol=1e-9)
+    names = ['Fc_2', 'other']
+    found = uncertainty.widened(np.diag([0.25 * change[2] ** 2, 4.0]), names)
+    np.testing.assert_allclose(found[1], [0.0, 4.0], atol=1e-12)
+    # of errors that other choices make, 95 % lie within 1.96 stated deviations
+    rng = np.random.default_rng(5)
+    errors = change[2] * (0.5 * rng.normal(size=200_000) + (rng.random(200_000) < 0.3))
+    assert np.mean(np.abs(errors) < 1.96 * np.sqrt(found[0, 0])) == pytest.approx(0.95, abs=0.003)
+
+
+def test_an_unlikely_choice_far_away_does_not_move_the_interval():
+    """A hundredth, ten deviations off: the mean square doubles, 95 % still lie within 2.1 deviations."""
+    uncertainty = ChoiceUncertainty(('Fc_1',), np.array([0.01]), np.array([[10.0]]))
+    assert 1.0 < np.sqrt(uncertainty.widened(np.eye(1), ['Fc_1'])[0, 0]) < 1.1
+    certain = ChoiceUncertainty(('Fc_1',), np.zeros(0), np.zeros((0, 1)))
+    np.testing.assert_allclose(certain.widened(np.eye(1), ['Fc_1']), np.eye(1))
 
 
 def test_chances_follow_the_gain():
     """A group far beyond the threshold is taken for sure, noise is not; what is at the threshold is a toss-up."""
     rows = friction_rows(np.random.default_rng(5), [squared] * JOINTS)
-    noise = Rows(rows.base, np.concatenate([rows.candidates, np.random.default_rng(6).normal(size=rows.candidates.shape)], axis=1),
-                 rows.tau, rows.blocks)
+    noise = Rows(
+        rows.base,
+        np.concatenate([rows.candidates, np.random.default_rng(6).normal(size=rows.candidates.shape)], axis=1),
+        rows.tau,
+        rows.blocks,
+    )
     choice = select(HeldOut(noise), [Candidate('true', (0, 1, 2)), Candidate('noise', (3, 4, 5))])
     chances = [alternative.probability for alternative in choice.alternatives]
     assert set(choice.ridges) == {0, 1, 2}
@@ -126,29 +151,46 @@ def test_chosen_friction_never_drives(true_robot):
     t, q, dq, ddq = true_robot.motion(rng, 20.0, 200.0, frequency=0.07)
     level = true_robot.standard[:, 12]
     tau = true_robot.torque(q, dq, ddq) - level * 0.3 * np.abs(dq) * dq
-    recording = Recording(true_robot.model.joint_names, t, q, tau=tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape))
+    recording = Recording(
+        true_robot.model.joint_names, t, q, tau=tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    )
     result = identify(true_robot.model, [recording])
-    extra = result.solution.chi[result.problem.base.count:]
+    extra = result.solution.chi[result.problem.base.count :]
     for part in dissipation_rows(result.problem):
         plain = part.rows_standard @ result.standard_parameters[list(part.standard)]
         assert plain.min() <= 0 or (plain + part.rows_extra @ extra).min() > 0
-    load = [value for name, value in zip(result.names, result.solution.chi, strict=True) if name.startswith(('F_Cl', 'F_C1'))]
+    load = [
+        value
+        for name, value in zip(result.names, result.solution.chi, strict=True)
+        if name.startswith(('F_Cl', 'F_C1'))
+    ]
     assert all(value >= 0 for value in load)
 
 
-def test_doubt_about_drive_gains_is_assumed_for_currents_and_said(true_robot):
+def test_uncertainty_of_drive_gains_is_assumed_for_currents_and_said(true_robot):
     run = true_robot.record(5, duration=8.0)
     gains = dict.fromkeys(run.joint_names, 10.0)
     current = Recording(run.joint_names, run.time, run.q, current=run.tau / 10.0)
     plain = IdentificationSettings(selection=False, drive_gains=gains)
     assumed = identify(true_robot.model, [current], settings=plain)
-    stated = identify(true_robot.model, [current], settings=IdentificationSettings(
-        selection=False, drive_gains=gains, drive_gain_deviation=ASSUMED))
-    none = identify(true_robot.model, [current], settings=IdentificationSettings(
-        selection=False, drive_gains=gains, drive_gain_deviation=0.0))
+    stated = identify(
+        true_robot.model,
+        [current],
+        settings=IdentificationSettings(selection=False, drive_gains=gains, drive_gain_deviation=ASSUMED),
+    )
+    none = identify(
+        true_robot.model,
+        [current],
+        settings=IdentificationSettings(selection=False, drive_gains=gains, drive_gain_deviation=0.0),
+    )
     torques = identify(true_robot.model, [run], settings=plain)
     assert np.array_equal(assumed.covariance, stated.covariance)
     assert (assumed.deviation > none.deviation).all()
     np.testing.assert_allclose(torques.deviation, none.deviation, rtol=1e-6)
     assert assumed.summary()['drive_gain_deviation'] == {'value': ASSUMED, 'assumed': True}
-    assert [any('not stated' in note for note in result.notes) for result in (assumed, stated, none, torques)] == [True, False, False, False]
+    assert [any('not stated' in note for note in result.notes) for result in (assumed, stated, none, torques)] == [
+        True,
+        False,
+        False,
+        False,
+    ]

@@ -1,4 +1,7 @@
-"""The range of validity goes into the description, and a motion beyond it is predicted with the friction at its limit, which is said."""
+"""The range of validity goes into the description, and a motion beyond it is predicted with the friction at its limit.
+
+This is said.
+"""
 
 import numpy as np
 import pytest
@@ -17,7 +20,10 @@ def trained(true_robot):
 
 def narrowed(description, share):
     """The same, checked up to a share of the speed only."""
-    document = {**description.document, 'joints': {name: dict(part) for name, part in description.document['joints'].items()}}
+    document = {
+        **description.document,
+        'joints': {name: dict(part) for name, part in description.document['joints'].items()},
+    }
     for part in document['joints'].values():
         part['validity'] = {**part['validity'], 'speed': share * part['validity']['speed']}
     return DynamicsDescription(document)
@@ -42,7 +48,9 @@ def test_a_motion_beyond_is_held_and_said_with_its_extent(trained):
     held = narrowed(description, 0.1)
     (within,), (beyond,) = validate_description(description, [slow]), validate_description(held, [slow], notes=notes)
     names = description.joint_names
-    assert [note.partition(': joints.')[2].partition(':')[0] for note in notes] == [f'{name}.validity.speed' for name in names]
+    assert [note.partition(': joints.')[2].partition(':')[0] for note in notes] == [
+        f'{name}.validity.speed' for name in names
+    ]
     assert all('the motion goes to' in note and 'times)' in note for note in notes)
     viscous = [description.joint(name)['friction']['parameters']['F_V1'] for name in names]
     limit = np.array([held.joint(name)['validity']['speed'] for name in names])

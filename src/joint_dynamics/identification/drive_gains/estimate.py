@@ -1,4 +1,8 @@
-"""Drive gains of all joints from an unloaded and a loaded recording: the system of currents, its solution, and what it is worth [G III]."""
+"""Drive gains of all joints from an unloaded and a loaded recording.
+
+The system of currents, its solution, and what it is worth [G III].
+"""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,12 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.drive_gains.payload_runs import COUNT, PayloadParameters, known_payload, loaded_problem, split
+from joint_dynamics.identification.drive_gains.payload_runs import (
+    COUNT,
+    PayloadParameters,
+    known_payload,
+    payload_problem,
+    split,
+)
 from joint_dynamics.identification.drive_gains.total_least_squares import (
-    WAYS,
+    SOLVERS,
     GainSolution,
     mixed,
     total_least_squares,
@@ -24,10 +34,11 @@ from joint_dynamics.identification.regression.least_squares import triangulate
 from joint_dynamics.identification.regression.problem import Block, Problem
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
-from joint_dynamics.recording.recording import per_joint
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings import Settings, setting
+from joint_dynamics.settings.per_joint import per_joint
 
-DOUBTFUL = 10.0
+MAX_DEVIATION_PERCENT = 10.0
 """Deviation of a gain [%] above which it is worth no more than the manufacturer's [G III.A]."""
 
 
@@ -35,20 +46,21 @@ DOUBTFUL = 10.0
 class DriveGains:
     """Identified drive gains, robot and payload.
 
-    gains, deviation (n,) [N·m/A], joint side, by motor; prior (n,) or None; chi (b,) and covariance (b, b) of the robot; payload; solution:
-    all unknowns x = [g; χ; χ_uL]; ways: gains (n,) by each of `WAYS`; way: the one taken.
+    gains, deviation (n,) [N·m/A], joint side, by motor; prior (n,) or None; chi (b,) and covariance (b, b) of the
+    robot; payload; solution: all unknowns x = [g; χ; χ_uL]; by_solver: gains (n,) by each of
+    `SOLVERS`; solver: the one taken.
     """
 
     joint_names: tuple[str, ...]
-    gains: NDArray
-    deviation: NDArray
-    prior: NDArray | None
-    chi: NDArray
-    covariance: NDArray
+    gains: FloatArray
+    deviation: FloatArray
+    prior: FloatArray | None
+    chi: FloatArray
+    covariance: FloatArray
     payload: PayloadParameters
     solution: GainSolution
-    ways: Mapping[str, NDArray]
-    way: str
+    by_solver: Mapping[str, FloatArray]
+    solver: str
 
     @property
     def by_joint(self) -> dict[str, float]:
@@ -56,8 +68,11 @@ class DriveGains:
         return dict(zip(self.joint_names, map(float, self.gains), strict=True))
 
     @property
-    def relative_covariance(self) -> NDArray:
-        """Covariance (n, n) of the gains' relative errors; of a gain that no sample shows, its doubt is taken as the whole gain."""
+    def relative_covariance(self) -> FloatArray:
+        """Covariance (n, n) of the gains' relative errors.
+
+        Of a gain that no sample shows, the deviation is taken to be the whole gain.
+        """
         n = len(self.gains)
         found = self.solution.covariance[:n, :n] / np.outer(self.gains, self.gains)
         unseen = ~np.isfinite(self.deviation) | ~np.isfinite(np.diag(found))
@@ -65,68 +80,97 @@ class DriveGains:
         return found + np.diag(unseen.astype(float))
 
     def summary(self) -> dict[str, Any]:
-        """Return {joint: {value, std, prior, change_percent, and the gain by each way}} for summary.json."""
+        """Return {joint: {value, std, prior, change_percent, and the gain by each solver}} for summary.json."""
         found = {}
         for j, name in enumerate(self.joint_names):
             prior = None if self.prior is None else float(self.prior[j])
-            found[name] = {'value': float(self.gains[j]), 'std': float(self.deviation[j]) if np.isfinite(self.deviation[j]) else None, 'prior': prior,
-                           'change_percent': 100 * (float(self.gains[j]) / prior - 1) if prior else None,
-                           **{way: float(gains[j]) for way, gains in self.ways.items()}}
+            found[name] = {
+                'value': float(self.gains[j]),
+                'std': float(self.deviation[j]) if np.isfinite(self.deviation[j]) else None,
+                'prior': prior,
+                'change_percent': 100 * (float(self.gains[j]) / prior - 1) if prior else None,
+                **{solver: float(gains[j]) for solver, gains in self.by_solver.items()},
+            }
         return found
 
 
-def coupling_matrix(model: RobotModel) -> NDArray:
-    """Return C (n, n), motor angles = C · joint angles, hence joint torques = Cᵀ · motor torques; the identity without coupled drives."""
+def coupling_matrix(model: RobotModel) -> FloatArray:
+    """Return C (n, n), motor angles = C · joint angles, hence joint torques = Cᵀ · motor torques.
+
+    The identity without coupled drives.
+    """
     return np.eye(model.n) if model.coupling is None else model.coupling.matrix
 
 
 def with_torque(model: RobotModel, recording: Recording, gains: Mapping[str, float]) -> Recording:
     """Return a recording of currents with joint torques Cᵀ diag(g) i [N·m] instead [G eq 4, 24]."""
-    motor = motor_currents(model, recording, None) * per_joint(gains, model.joint_names, f'{recording.name}: drive gain')
+    motor = motor_currents(model, recording, None) * per_joint(
+        gains, model.joint_names, f'{recording.name}: drive gain', others=True
+    )
     return replace(recording, tau=motor @ coupling_matrix(model), current=None)
 
 
-def motor_currents(model: RobotModel, recording: Recording, prior: NDArray | None) -> NDArray:
-    """Return the currents of the motors (N, n) [A]; of a recording with torques only, the motor torques over the prior gains (or over 1)."""
+def motor_currents(model: RobotModel, recording: Recording, prior: FloatArray | None) -> FloatArray:
+    """Return the currents of the motors (N, n) [A].
+
+    Of a recording with torques only, the motor torques over the prior gains (or over 1).
+    """
     if recording.current is not None:
         return recording.current
     if recording.tau is None:
-        raise JointDynamicsError(f'{recording.name}: holds neither torque nor current, only {", ".join(recording.quantities)}')
+        raise JointDynamicsError(
+            f'{recording.name}: expected torque or current, found only {", ".join(recording.quantities)}'
+        )
     motor = np.linalg.solve(coupling_matrix(model).T, recording.tau.T).T
     return motor if prior is None else motor / prior
 
 
-def doubtful_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
-    """Return why gains cannot be believed, one Reason each, from `DriveGains.summary`."""
-    return [Reason('drive_gain_deviation', f'the loaded recording does not show the drive gain of {name}: deviation '
-            + ('infinite' if gain['std'] is None else f'{100 * gain["std"] / abs(gain["value"]):.3g} %') + f', expected at most {DOUBTFUL:g} %')
-            for name, gain in summary.items() if gain['std'] is None or 100 * gain['std'] > DOUBTFUL * abs(gain['value'])]
+def poorly_determined_gains(summary: Mapping[str, Mapping[str, Any]]) -> list[Reason]:
+    """Return why gains are not reliable, one Reason each, from `DriveGains.summary`."""
+    return [
+        Reason(
+            'drive_gain_deviation',
+            f'the loaded recording does not show the drive gain of {name}: deviation '
+            + ('infinite' if gain['std'] is None else f'{100 * gain["std"] / abs(gain["value"]):.3g} %')
+            + f', expected at most {MAX_DEVIATION_PERCENT:g} %',
+        )
+        for name, gain in summary.items()
+        if gain['std'] is None or 100 * gain['std'] > MAX_DEVIATION_PERCENT * abs(gain['value'])
+    ]
 
 
 class CurrentSystem:
-    """Rows [i_m, −W, −W_uL | W_kL χ_kL], one per motor and kept sample, of unloaded and loaded observations whose `tau` are motor currents."""
+    """Rows [i_m, −W, −W_uL | W_kL χ_kL].
+
+    One per motor and kept sample, of unloaded and loaded observations whose `tau` are motor currents.
+    """
 
     def __init__(self, robot: Problem, loaded: Problem, known: Mapping[str, float], rest_speed: float):
         self.robot, self.loaded, self.rest_speed = robot, loaded, rest_speed
         self.values, self.known = known_payload(known)
         if not self.known.any() or not self.values[self.known].any():
-            raise JointDynamicsError('drive gains: expected the payload\'s weighed mass or more of its parameters, found none that is not zero')
+            raise JointDynamicsError(
+                "drive gains: expected the payload's weighed mass or more of its parameters, found none that is not"
+                ' zero'
+            )
         self.matrix = coupling_matrix(robot.model)
         self.decouple = np.linalg.inv(self.matrix).T
         self.coupled = robot.model.coupling is not None
         self._rest: dict[int, Any] = {}
 
     @property
-    def optional(self) -> NDArray:
+    def optional(self) -> FloatArray:
         """How far each unknown is held back, (n + b + u,)."""
         return np.concatenate([np.zeros(len(self.matrix)), self.robot.optional, np.zeros(int((~self.known).sum()))])
 
     def _motor_rest(self, index: int, observation: Observation) -> Any:
         if index not in self._rest:
-            self._rest[index] = find_rest(replace(observation, dtheta=observation.dtheta @ self.matrix.T), self.rest_speed)
+            self._rest[index] = find_rest(
+                replace(observation, dtheta=observation.dtheta @ self.matrix.T), self.rest_speed
+            )
         return self._rest[index]
 
-    def _block(self, block: Block, index: int, observation: Observation, W: NDArray, known: NDArray) -> Block:
+    def _block(self, block: Block, index: int, observation: Observation, W: FloatArray, known: FloatArray) -> Block:
         if self.coupled:
             W = np.einsum('mj,jbs->mbs', self.decouple, W)
             known = self.decouple @ known
@@ -143,41 +187,84 @@ class CurrentSystem:
         for block in self.robot.blocks():
             n, _, samples = block.rows.shape
             W = np.concatenate([block.rows, np.zeros((n, unknown, samples))], axis=1)
-            yield self._block(block, block.observation, self.robot.observations[block.observation], W, np.zeros((n, samples)))
+            yield self._block(
+                block, block.observation, self.robot.observations[block.observation], W, np.zeros((n, samples))
+            )
         for block, W, W_L in split(self.loaded):
             index = block.observation + len(self.robot.observations)
-            yield self._block(block, index, self.loaded.observations[block.observation], np.concatenate([W, W_L[:, ~self.known]], axis=1),
-                              np.einsum('jps,p->js', W_L, self.values))
+            yield self._block(
+                block,
+                index,
+                self.loaded.observations[block.observation],
+                np.concatenate([W, W_L[:, ~self.known]], axis=1),
+                np.einsum('jps,p->js', W_L, self.values),
+            )
 
 
-def current_observations(model: RobotModel, recordings: Sequence[Recording], plan: FilterPlan, prior: NDArray | None) -> list[Observation]:
+def current_observations(
+    model: RobotModel, recordings: Sequence[Recording], plan: FilterPlan, prior: FloatArray | None
+) -> list[Observation]:
     """Filter recordings with the motors' currents in the place of torques."""
-    return [observe(replace(recording, tau=motor_currents(model, recording, prior), current=None), plan) for recording in recordings]
+    return [
+        observe(replace(recording, tau=motor_currents(model, recording, prior), current=None), plan)
+        for recording in recordings
+    ]
 
 
-def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loaded: Sequence[Recording], known: Mapping[str, float],
-                         plan: FilterPlan, *, prior: Mapping[str, float] | None = None, terms: Sequence[Any] = (), rest_speed: float = 0.01,
-                         way: str = 'mixed') -> DriveGains:
+@dataclass(frozen=True)
+class DriveGainOptions(Settings):
+    """Further settings of the method `tls`."""
+
+    SECTION = 'identification.options'
+
+    way: str = setting('mixed', 'how the homogeneous system is solved, see total_least_squares', choices=SOLVERS)
+
+
+def identify_drive_gains(
+    model: RobotModel,
+    recordings: Sequence[Recording],
+    loaded: Sequence[Recording],
+    known: Mapping[str, float],
+    plan: FilterPlan,
+    *,
+    prior: Mapping[str, float] | None = None,
+    terms: Sequence[Any] = (),
+    rest_speed: float = 0.01,
+    solver: str = 'mixed',
+) -> DriveGains:
     """Identify drive gains, robot and payload from currents of the unloaded and the loaded robot.
 
-    recordings, loaded: joints in the model's order, with `current` [A] (of motors, where drives are coupled), or with `tau`: then the gains
-    are those that `prior` has to be replaced by (without prior: factors on the torque). known: the payload's known parameters in the last
-    joint's frame, such as {'M': 4.59}. terms: those that depend on a solution (load, hysteresis) are left out here. way: one of `WAYS`,
-    see total_least_squares.
+    Parameters
+    ----------
+    recordings, loaded
+        joints in the model's order, with `current` [A] (of motors, where drives are coupled), or with `tau`: then the
+        gains are those that `prior` has to be replaced by (without prior: factors on the torque).
+    known
+        the payload's known parameters in the last joint's frame, such as {'M': 4.59}.
+    terms
+        those that depend on a solution (load, hysteresis) are left out here.
+    solver
+        one of `SOLVERS`, see total_least_squares.
 
-    Raises JointDynamicsError without loaded recordings or a known parameter, for recordings partly with currents and partly with torques,
-    and where the motion does not tell gains and payload apart.
+    Raises
+    ------
+    JointDynamicsError
+        Without loaded recordings or a known parameter, for recordings partly with currents and partly with torques, and
+        where the motion does not tell gains and payload apart.
     """
-    if way not in WAYS:
-        raise JointDynamicsError(f'drive gains: expected one of {", ".join(WAYS)}, found {way!r}')
+    if solver not in SOLVERS:
+        raise JointDynamicsError(f'drive gains: expected one of {", ".join(SOLVERS)}, found {solver!r}')
     if not loaded:
         raise JointDynamicsError('drive gains: expected at least one recording of the loaded robot, found none')
     if len({recording.current is not None for recording in (*recordings, *loaded)}) > 1:
         raise JointDynamicsError('drive gains: expected currents in all recordings or in none, found both')
-    before = None if prior is None else per_joint(prior, model.joint_names, 'drive_gains')
-    # terms that need a load torque or a share of Coulomb friction need torques first: they come in once the gains are there
+    before = None if prior is None else per_joint(prior, model.joint_names, 'drive_gains', others=True)
+    # terms that need a load torque or a share of Coulomb friction need torques first: they come in once the gains are
+    # there
     robot = without_state(Problem(model, current_observations(model, recordings, plan, before), terms))
-    system = CurrentSystem(robot, loaded_problem(robot, current_observations(model, loaded, plan, before)), known, rest_speed)
+    system = CurrentSystem(
+        robot, payload_problem(robot, current_observations(model, loaded, plan, before)), known, rest_speed
+    )
     triangles = triangulate(system.blocks())
     start = weighted_least_squares(triangles, system.optional)
     x_total, spread_total = total_least_squares(triangles, start)
@@ -185,15 +272,27 @@ def identify_drive_gains(model: RobotModel, recordings: Sequence[Recording], loa
     regression = mixed(triangles, system.blocks, system.optional, start, samples)
     n, b = model.n, robot.columns
     best = regression
-    if way == 'wls':
-        best = GainSolution(start.chi, start.inverse, start.sigma, start.condition_number, start.inflation, start.inverse)
-    elif way == 'tls':
+    if solver == 'wls':
+        best = GainSolution(
+            start.chi, start.inverse, start.sigma, start.condition_number, start.inflation, start.inverse
+        )
+    elif solver == 'tls':
         best = GainSolution(x_total, spread_total, start.sigma, start.condition_number, start.inflation, start.inverse)
     std = np.where(np.isfinite(best.inflation), np.sqrt(np.maximum(np.diag(best.covariance), 0.0)), np.inf)
     values, payload_std = system.values.copy(), np.zeros(COUNT)
-    values[~system.known], payload_std[~system.known] = best.x[n + b:], std[n + b:]
+    values[~system.known], payload_std[~system.known] = best.x[n + b :], std[n + b :]
     spread = np.zeros((COUNT, COUNT))
-    spread[np.ix_(~system.known, ~system.known)] = best.covariance[n + b:, n + b:]
-    ways = dict(zip(WAYS, (regression.x[:n], x_total[:n], start.chi[:n]), strict=True))
-    return DriveGains(model.joint_names, best.x[:n], std[:n], before, best.x[n:n + b], best.covariance[n:n + b, n:n + b],
-                      PayloadParameters(values, payload_std, system.known, spread), best, ways, way)
+    spread[np.ix_(~system.known, ~system.known)] = best.covariance[n + b :, n + b :]
+    by_solver = dict(zip(SOLVERS, (regression.x[:n], x_total[:n], start.chi[:n]), strict=True))
+    return DriveGains(
+        model.joint_names,
+        best.x[:n],
+        std[:n],
+        before,
+        best.x[n : n + b],
+        best.covariance[n : n + b, n : n + b],
+        PayloadParameters(values, payload_std, system.known, spread),
+        best,
+        by_solver,
+        solver,
+    )

@@ -5,42 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from joint_dynamics.identification.drive_gains.payload_runs import loaded_problem, split
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.drive_gains.payload_runs import payload_problem, split
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.alternatives import CLEAR
-from joint_dynamics.identification.reliability.delay import MATTERS
-from joint_dynamics.identification.reliability.evidence import Normal, gain, row_weights, worth
+from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD
+from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
+from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, row_weights
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
-def carried(problem: Problem, chi: NDArray) -> tuple[float, str, str]:
-    """Return what a payload at the last link leaves over of a problem's torques in motion, Σ (N·m)², its code and text."""
-    system = loaded_problem(problem, problem.observations)
+def payload_residual(problem: Problem, fits: Sequence[Fit]) -> tuple[float, str, str]:
+    """Return what a payload at the last link leaves over of torques in motion, Σ (N·m)², its code and text.
+
+    fits: of the problem's observations, without the payload.
+    """
+    system = payload_problem(problem, problem.observations)
     parts = []
-    for block, W, W_L in split(system):
+    for block, _, W_L in split(system):
         moving = np.ones_like(block.tau) if block.resting is None else np.where(block.resting, 0.0, 1.0)
-        parts.append((W_L, block.tau - np.einsum('jbs,b->js', W, chi, optimize=True), moving))
+        parts.append((W_L, fits[block.observation].residual[block.kept].T, moving))
     rows = np.concatenate([part[0] for part in parts], axis=2)
     rest, weight = (np.concatenate([part[k] for part in parts], axis=1) for k in (1, 2))
-    normal = Normal(rows, weight)
+    normal = NormalEquations(rows, weight)
     fitted = normal.fit(rest)
     left = float(np.sum(normal.residuals(rest, fitted.chi) ** 2))
     return left, 'payload_mixed', f'the robot carries a payload of about {fitted.chi[9]:.3g} kg more than in training'
 
 
-def payload_differences(problem: Problem, chi: NDArray, loaded: Sequence[Observation]) -> list[Reason]:
+def payload_differences(problem: Problem, chi: FloatArray, loaded: Sequence[Observation]) -> list[Reason]:
     """Return a reason naming the recording whose payload differs most from that of the others, if any.
 
     problem, chi (b,): the robot; loaded: observations with torques in N·m. One payload for all recordings is compared
-    with another one for one of
-    them, by their likelihood (see `evidence`); it has to matter, too: make a twentieth of the torque.
+    with another one for one of them, by their likelihood (see `evidence`); it has to matter, too: make a twentieth of
+    the torque.
     """
     if len(loaded) < 2:
         return []
-    system = loaded_problem(problem, loaded)
+    system = payload_problem(problem, loaded)
     parts = [
         (block.observation, W_L, block.tau - np.einsum('jbs,b->js', W, chi, optimize=True), block.tau)
         for block, W, W_L in split(system)
@@ -49,19 +53,19 @@ def payload_differences(problem: Problem, chi: NDArray, loaded: Sequence[Observa
     rest, tau = (np.concatenate([part[k] for part in parts], axis=1) for k in (2, 3))
     index = np.concatenate([np.full(part[1].shape[2], part[0]) for part in parts])
     weight = np.concatenate([row_weights(system, k) for k in range(len(loaded))], axis=1)
-    pooled = Normal(rows, weight)
+    pooled = NormalEquations(rows, weight)
     given = pooled.fit(rest)
     size = ((tau * weight) ** 2).sum(axis=1)
     share = ((rest * weight) ** 2).sum(axis=1)
     best: tuple[float, float, int, float, float] | None = None
     for k in range(1 if len(loaded) == 2 else 0, len(loaded)):
-        normal = Normal(np.concatenate([rows, rows * (index == k)], axis=1), weight)
+        normal = NormalEquations(np.concatenate([rows, rows * (index == k)], axis=1), weight)
         fitted = normal.fit(rest)
-        value = gain(given, fitted, worth(normal.residuals(rest, fitted.chi), weight, index))
+        value = gain(given, fitted, effective_samples(normal.residuals(rest, fitted.chi), weight, index))
         effect = float(np.sqrt(max(share @ (given.unexplained - fitted.unexplained) / size.sum(), 0.0)))
         if best is None or value > best[0]:
             best = value, effect, k, float(fitted.chi[9]), float(fitted.chi[9] + fitted.chi[19])
-    if best is None or best[0] < CLEAR or best[1] < MATTERS:
+    if best is None or best[0] < LOG_LIKELIHOOD_THRESHOLD or best[1] < MIN_DELAY_COST:
         return []
     value, effect, k, others, own = best
     return [

@@ -1,8 +1,9 @@
 """A payload at the last link as a link n+1 fixed to link n: ten more columns, some of them known [G II.B, II.D].
 
-Its ten parameters are taken in the frame of the last joint, about that frame's origin, so that their columns are those of the last
-link's own inertial parameters.
+Its ten parameters are taken in the frame of the last joint, about that frame's origin, so that their columns are those
+of the last link's own inertial parameters.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import BaseRows, Block, Problem
@@ -26,14 +27,15 @@ COUNT = len(INERTIAL)
 class PayloadParameters:
     """Parameters of a payload in the frame of the last joint, inertia about its origin.
 
-    values (10,) in the order XX XY XZ YY YZ ZZ MX MY MZ M [kg·m², kg·m, kg]; deviation (10,): standard deviations, 0 for a known one,
-    infinite for one that no sample shows; known (10,) bool; covariance (10, 10), zero where known; body: moved to the nearest one that is a body.
+    values (10,) in the order XX XY XZ YY YZ ZZ MX MY MZ M [kg·m², kg·m, kg]; deviation (10,): standard deviations, 0
+    for a known one, infinite for one that no sample shows; known (10,) bool; covariance (10, 10), zero where known;
+    body: moved to the nearest one that is a body.
     """
 
-    values: NDArray
-    deviation: NDArray
-    known: NDArray
-    covariance: NDArray | None = None
+    values: FloatArray
+    deviation: FloatArray
+    known: BoolArray
+    covariance: FloatArray | None = None
     body: bool = False
 
     @property
@@ -42,28 +44,40 @@ class PayloadParameters:
         return float(self.values[-1])
 
     @property
-    def first_moments(self) -> NDArray:
+    def first_moments(self) -> FloatArray:
         """MX, MY, MZ (3,) [kg·m]."""
         return self.values[6:9]
 
     def summary(self) -> dict[str, Any]:
         """Return {name: {value, std, known}}, and the centre of mass [m] where there is a mass."""
-        found: dict[str, Any] = {name: {'value': float(value), 'std': float(std) if np.isfinite(std) else None, 'known': bool(known)}
-                                 for name, value, std, known in zip(INERTIAL, self.values, self.deviation, self.known, strict=True)}
+        found: dict[str, Any] = {
+            name: {'value': float(value), 'std': float(std) if np.isfinite(std) else None, 'known': bool(known)}
+            for name, value, std, known in zip(INERTIAL, self.values, self.deviation, self.known, strict=True)
+        }
         if self.mass > 0:
             found['center_of_mass'] = (self.first_moments / self.mass).tolist()
             found['moved_to_a_body'] = self.body
         return found
 
 
-def known_payload(known: Mapping[str, float] | None) -> tuple[NDArray, NDArray]:
-    """Return (values (10,), known (10,) bool) of {parameter name: value}, zero where unknown; raise JointDynamicsError for a wrong entry."""
+def known_payload(known: Mapping[str, float] | None) -> tuple[FloatArray, BoolArray]:
+    """Return (values (10,), known (10,) bool) of {parameter name: value}, zero where unknown.
+
+    Raise JointDynamicsError for a wrong entry.
+    """
     values, mask = np.zeros(COUNT), np.zeros(COUNT, dtype=bool)
     for name, value in (known or {}).items():
         if name not in INERTIAL:
             raise JointDynamicsError(f'payload: expected one of {", ".join(INERTIAL)}, found {name!r}')
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value) or (name == 'M' and value <= 0):
-            raise JointDynamicsError(f'payload.{name}: expected {"a mass above 0 kg" if name == "M" else "a finite number"}, found {value!r}')
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or not np.isfinite(value)
+            or (name == 'M' and value <= 0)
+        ):
+            raise JointDynamicsError(
+                f'payload.{name}: expected {"a mass above 0 kg" if name == "M" else "a finite number"}, found {value!r}'
+            )
         values[INERTIAL.index(name)], mask[INERTIAL.index(name)] = value, True
     return values, mask
 
@@ -76,25 +90,43 @@ class LoadedRows(BaseRows):
         own = self.base
         columns = np.arange(len(own.standard_names))[link_columns(model.n - 1)]
         payload = np.eye(len(own.standard_names))[columns]
-        self.base = BaseParameters(own.standard_names, np.concatenate([own.independent, columns]), np.concatenate([own.matrix, payload]))
+        self.base = BaseParameters(
+            own.standard_names, np.concatenate([own.independent, columns]), np.concatenate([own.matrix, payload])
+        )
 
 
-def loaded_problem(problem: Problem, observations: Sequence[Observation], rest_speed: float | None = None) -> Problem:
-    """Return a robot's problem on observations with a payload; its columns: base parameters, ten of the payload, terms."""
-    return Problem(problem.model, observations, problem.terms, problem.state, problem.rest_speed if rest_speed is None else rest_speed,
-                   LoadedRows(problem.model, observations))
+def payload_problem(problem: Problem, observations: Sequence[Observation], rest_speed: float | None = None) -> Problem:
+    """Return a robot's problem on observations with a payload.
+
+    Its columns: base parameters, ten of the payload, terms.
+    """
+    return Problem(
+        problem.model,
+        observations,
+        problem.terms,
+        problem.state,
+        problem.rest_speed if rest_speed is None else rest_speed,
+        LoadedRows(problem.model, observations),
+    )
 
 
 def payload_columns(problem: Problem) -> slice:
-    """Return where the payload's columns are in a `loaded_problem`."""
+    """Return where the payload's columns are in a `payload_problem`."""
     return slice(problem.base.count - COUNT, problem.base.count)
 
 
-def split(problem: Problem) -> Iterator[tuple[Block, NDArray, NDArray]]:
-    """Yield (block, W, W_L) of a `loaded_problem`: rows of the robot's own columns (joints, b, samples), of the payload's (joints, 10, samples)."""
+def split(problem: Problem) -> Iterator[tuple[Block, FloatArray, FloatArray]]:
+    """Yield (block, W, W_L) of a `payload_problem`.
+
+    Rows of the robot's own columns (joints, b, samples), of the payload's (joints, 10, samples).
+    """
     where = payload_columns(problem)
     for block in problem.blocks():
-        yield block, np.concatenate([block.rows[:, :where.start], block.rows[:, where.stop:]], axis=1), block.rows[:, where]
+        yield (
+            block,
+            np.concatenate([block.rows[:, : where.start], block.rows[:, where.stop :]], axis=1),
+            block.rows[:, where],
+        )
 
 
 def both(robot: Problem, loaded: Problem, known: Mapping[str, float] | None) -> Iterator[Block]:
@@ -104,5 +136,9 @@ def both(robot: Problem, loaded: Problem, known: Mapping[str, float] | None) -> 
         empty = np.zeros((len(block.rows), int((~mask).sum()), block.rows.shape[2]))
         yield replace(block, rows=np.concatenate([block.rows, empty], axis=1))
     for block, W, W_L in split(loaded):
-        yield replace(block, rows=np.concatenate([W, W_L[:, ~mask]], axis=1), tau=block.tau - np.einsum('jps,p->js', W_L, values),
-                      observation=block.observation + len(robot.observations))
+        yield replace(
+            block,
+            rows=np.concatenate([W, W_L[:, ~mask]], axis=1),
+            tau=block.tau - np.einsum('jps,p->js', W_L, values),
+            observation=block.observation + len(robot.observations),
+        )

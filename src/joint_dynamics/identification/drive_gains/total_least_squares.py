@@ -1,18 +1,23 @@
-r"""Drive gains, robot and payload from currents, all at once [G III]: the homogeneous system and three ways to solve it.
+r"""Drive gains, robot and payload from currents, all at once [G III].
 
-Every row says g_m i_m − w χ − w_uL χ_uL = w_kL χ_kL, with the known part of the payload as the only thing that has a scale. Joint rows are
-turned into motor rows first (τ_motor = C⁻ᵀ τ_joint, C the drives' coupling), so that each row holds one current. Unknowns x = [g; χ; χ_uL].
+The homogeneous system and three ways to solve it.
+
+Every row says g_m i_m − w χ − w_uL χ_uL = w_kL χ_kL, with the known part of the payload as the only thing that has a
+scale. Joint rows are turned into motor rows first (τ_motor = C⁻ᵀ τ_joint, C the drives' coupling), so that each row
+holds one current. Unknowns x = [g; χ; χ_uL].
 
 - `wls`: least squares of that system [G eq 15-16]. Currents are regressors there, and their noise attenuates the gains.
-- `tls`: total least squares as published [G eq 17-23], the noise taken alike in all columns (of norm 1, so that no unit matters).
-- `mixed`: mixed LS-TLS. Only the currents are noisy, each by its own; the closed form is the smallest eigenvalue of what remains of
-  the current columns after projection on the exact ones against their noise. It starts a Gauss-Newton iteration that
-  also uses that a row holds no other joint's noise: min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² / s_m², s_m
-  the deviation of current m from its own residual. That is ordinary regression of the currents, unbiased whatever
-  weights are used, and its deviations are those of `covariance`.
+- `tls`: total least squares as published [G eq 17-23], the noise taken alike in all columns (of norm 1, so that no unit
+  matters).
+- `mixed`: mixed LS-TLS. Only the currents are noisy, each by its own; the closed form is the smallest eigenvalue of
+  what remains of the current columns after projection on the exact ones against their noise. It starts a Gauss-Newton
+  iteration that also uses that a row holds no other joint's noise: min Σ_m ‖i_m − (W_m [χ; χ_uL] + W_kL χ_kL) / g_m‖² /
+  s_m², s_m the deviation of current m from its own residual. That is ordinary regression of the currents, unbiased
+  whatever weights are used, and its deviations are those of `covariance`.
 
 All work is done on the triangles, one per motor, of [i_m, −W, −W_uL | W_kL χ_kL].
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,14 +25,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.least_squares import RANK, Solution, Triangles, solve, wls
 from joint_dynamics.identification.regression.problem import Block
 
-WAYS = ('mixed', 'tls', 'wls')
+SOLVERS = ('mixed', 'tls', 'wls')
 ITERATIONS = 50
 CONVERGED = 1e-9
 
@@ -36,59 +41,72 @@ CONVERGED = 1e-9
 class GainSolution:
     """Solution of the system of currents.
 
-    x (n + b + u,) = [g; χ; χ_uL] and its covariance; sigma (n,) deviation of each motor's rows [N·m]; condition_number: columns of norm 1;
+    x (n + b + u,) = [g; χ; χ_uL] and its covariance; sigma (n,) deviation of each motor's rows [N·m]; condition_number:
+    columns of norm 1;
     inflation and inverse: as in `Solution`; iterations.
     """
 
-    x: NDArray
-    covariance: NDArray
-    sigma: NDArray
+    x: FloatArray
+    covariance: FloatArray
+    sigma: FloatArray
     condition_number: float
-    inflation: NDArray
-    inverse: NDArray
+    inflation: FloatArray
+    inverse: FloatArray
     iterations: int = 0
 
 
-def _mapped(triangles: Triangles, maps: Callable[[int], NDArray]) -> Triangles:
-    """Return triangles whose columns are each motor's own times maps(m), (columns, new columns), the last of both being the right side."""
+def _mapped(triangles: Triangles, maps: Callable[[int], FloatArray]) -> Triangles:
+    """Return triangles whose columns are each motor's own times maps(m), (columns, new columns).
+
+    The last of both is the right side.
+    """
     factors, own = [], []
     for m, factor in enumerate(triangles.factors):
         transform = maps(m)
-        factors.append(np.linalg.qr(np.concatenate([factor @ transform, np.zeros((transform.shape[1], transform.shape[1]))]), mode='r'))
+        factors.append(
+            np.linalg.qr(
+                np.concatenate([factor @ transform, np.zeros((transform.shape[1], transform.shape[1]))]), mode='r'
+            )
+        )
         own.append((np.abs(transform[:-1, :-1]) * triangles.own[m][:, None]).any(axis=0))
     resting = None if triangles.resting is None else _mapped(triangles.resting, maps)
     return Triangles(np.array(factors), triangles.counts, np.array(own), resting)
 
 
 def homogeneous(triangles: Triangles) -> Triangles:
-    """Return the triangles of W_tot [G eq 17]: one current column per motor instead of each motor's own, the last column moved to the right."""
+    """Return the triangles of W_tot [G eq 17].
+
+    One current column per motor instead of each motor's own, the last column moved to the right.
+    """
     n, c = len(triangles.counts), triangles.factors.shape[2]
 
-    def spread(m: int) -> NDArray:
+    def spread(m: int) -> FloatArray:
         transform = np.zeros((c, n + c - 1))
         transform[0, m] = 1.0
         transform[1:, n:] = np.eye(c - 1)
         return transform
+
     return _mapped(triangles, spread)
 
 
-def linearised(triangles: Triangles, x: NDArray) -> Triangles:
+def linearised(triangles: Triangles, x: FloatArray) -> Triangles:
     """Return the triangles of i_m ≈ prediction(x) + J (x' − x), for unknowns x'; the right side is residual + J x."""
     n, c = len(triangles.counts), triangles.factors.shape[2]
     g, z = x[:n], x[n:]
 
-    def tangent(m: int) -> NDArray:
+    def tangent(m: int) -> FloatArray:
         h = 1.0 / g[m]
         transform = np.zeros((c, n + c - 1))
         # the columns are −W and y = W_kL χ_kL: the prediction is h (W z + y)
-        transform[1:-1, m], transform[-1, m] = h**2 * z, -h**2
+        transform[1:-1, m], transform[-1, m] = h**2 * z, -(h**2)
         transform[1:-1, n:-1] = -h * np.eye(c - 2)
         transform[0, -1], transform[1:-1, -1], transform[-1, -1] = 1.0, h * z, -2 * h
         return transform
+
     return _mapped(triangles, tangent)
 
 
-def linearised_blocks(blocks: Iterable[Block], x: NDArray, n: int) -> Iterator[Block]:
+def linearised_blocks(blocks: Iterable[Block], x: FloatArray, n: int) -> Iterator[Block]:
     """Yield the same linearisation sample by sample, for residuals and scores."""
     h, z = 1.0 / x[:n], x[n:]
     for block in blocks:
@@ -100,10 +118,13 @@ def linearised_blocks(blocks: Iterable[Block], x: NDArray, n: int) -> Iterator[B
         yield replace(block, rows=rows, tau=current - h[:, None] * (torque + 2 * block.tau))
 
 
-def deviations(triangles: Triangles, x: NDArray) -> tuple[NDArray, NDArray | None]:
+def deviations(triangles: Triangles, x: FloatArray) -> tuple[FloatArray, FloatArray | None]:
     """Return the standard deviation of moving and of resting rows per motor, (n,) each, never zero."""
     # noise-free data must not get an infinite weight
-    floor = np.maximum(1e-9 * np.linalg.norm(triangles.factors[:, :, -1], axis=1) / np.sqrt(np.maximum(triangles.counts, 1.0)), np.finfo(float).tiny)
+    floor = np.maximum(
+        1e-9 * np.linalg.norm(triangles.factors[:, :, -1], axis=1) / np.sqrt(np.maximum(triangles.counts, 1.0)),
+        np.finfo(float).tiny,
+    )
     sigma = np.maximum(triangles.residual_deviations(x), floor)
     if triangles.resting is None:
         return sigma, None
@@ -111,23 +132,23 @@ def deviations(triangles: Triangles, x: NDArray) -> tuple[NDArray, NDArray | Non
     return sigma, np.maximum(triangles.resting.residual_norms(x) / np.sqrt(np.maximum(stays, 1.0)), sigma)
 
 
-def weighted_least_squares(triangles: Triangles, optional: NDArray) -> Solution:
+def weighted_least_squares(triangles: Triangles, optional: FloatArray) -> Solution:
     """Return the WLS solution of W_r χ_r = Y_L [G eq 15-16] with rows weighted per motor."""
     return wls(homogeneous(triangles), optional)
 
 
-def _stacked(triangles: Triangles, sigma: NDArray, rest: NDArray | None) -> NDArray:
+def _stacked(triangles: Triangles, sigma: FloatArray, rest: FloatArray | None) -> FloatArray:
     parts = [factor / s for factor, s in zip(triangles.factors, sigma, strict=True)]
     if triangles.resting is not None and rest is not None:
         parts += [factor / s for factor, s in zip(triangles.resting.factors, rest, strict=True)]
     return scipy.linalg.qr(np.concatenate(parts), mode='r')[0]
 
 
-def total_least_squares(triangles: Triangles, start: Solution) -> tuple[NDArray, NDArray]:
+def total_least_squares(triangles: Triangles, start: Solution) -> tuple[FloatArray, FloatArray]:
     """Return x and its covariance by [G eq 17-23], rows weighted by the WLS solution `start`, columns scaled to norm 1.
 
-    Weights are never taken again from the homogeneous solution: a gain collapses to zero. The covariance is the published one, which takes
-    all columns as equally noisy and is too optimistic where they are not.
+    Weights are never taken again from the homogeneous solution: a gain collapses to zero. The covariance is the
+    published one, which takes all columns as equally noisy and is too optimistic where they are not.
     """
     whole = homogeneous(triangles)
     W = _stacked(whole, start.sigma, start.rest_sigma)
@@ -137,21 +158,31 @@ def total_least_squares(triangles: Triangles, start: Solution) -> tuple[NDArray,
     _, s, Vt = np.linalg.svd(W[:, shown] / scale[shown])
     last = Vt[-1]
     if abs(last[-1]) < 1e-12:
-        raise JointDynamicsError('drive gains: the known payload leaves no trace in the loaded recording, so that nothing sets the scale')
+        raise JointDynamicsError(
+            'drive gains: expected a known payload that shows in the loaded recording, found no trace of it, so '
+            'that nothing sets the scale'
+        )
     scaled = last / last[-1]
     x = np.zeros(W.shape[1])
     x[shown] = scaled / scale[shown] * scale[-1]
     free = max(whole.rows - int(shown.sum()), 1.0)
     closest = (W[:, shown] / scale[shown]) @ (np.eye(len(last)) - np.outer(last, last))
-    spread = s[-1]**2 / free * (1 + scaled[:-1] @ scaled[:-1]) * np.linalg.pinv(closest[:, :-1].T @ closest[:, :-1], rcond=1e-14)
+    spread = (
+        s[-1] ** 2
+        / free
+        * (1 + scaled[:-1] @ scaled[:-1])
+        * np.linalg.pinv(closest[:, :-1].T @ closest[:, :-1], rcond=1e-14)
+    )
     factor = scale[-1] / scale[shown][:-1]
     covariance = np.zeros((len(x) - 1, len(x) - 1))
     covariance[np.ix_(shown[:-1], shown[:-1])] = spread * np.outer(factor, factor)
     return x[:-1], covariance
 
 
-def _noise_power(triangles: Triangles, start: Solution) -> NDArray:
-    """Return the noise in each weighted current column (n,), squared and summed: what regression of a current on its own motor's columns leaves.
+def _noise_power(triangles: Triangles, start: Solution) -> FloatArray:
+    """Return the noise in each weighted current column (n,), squared and summed.
+
+    What regression of a current on its own motor's columns leaves.
 
     That regression has no gain in it, so that nothing attenuates.
     """
@@ -163,14 +194,14 @@ def _noise_power(triangles: Triangles, start: Solution) -> NDArray:
         fit, _, rank, _ = np.linalg.lstsq(others / scale, factor[:, 0], rcond=RANK)
         residual = np.concatenate([[1.0], -fit / scale])
         count = triangles.counts[m]
-        square = np.linalg.norm(factor @ residual)**2 * count / max(count - rank, 1.0)
-        power[m] = max(square, (1e-9 * np.linalg.norm(factor[:, 0]))**2) / start.sigma[m]**2
+        square = np.linalg.norm(factor @ residual) ** 2 * count / max(count - rank, 1.0)
+        power[m] = max(square, (1e-9 * np.linalg.norm(factor[:, 0])) ** 2) / start.sigma[m] ** 2
         if triangles.resting is not None and start.rest_sigma is not None:
-            power[m] += np.linalg.norm(triangles.resting.factors[m] @ residual)**2 / start.rest_sigma[m]**2
+            power[m] += np.linalg.norm(triangles.resting.factors[m] @ residual) ** 2 / start.rest_sigma[m] ** 2
     return np.where(power > 0, power, 1.0)
 
 
-def mixed_start(triangles: Triangles, start: Solution) -> NDArray:
+def mixed_start(triangles: Triangles, start: Solution) -> FloatArray:
     """Return x by mixed LS-TLS in closed form, rows weighted as in the WLS solution `start`."""
     n = len(triangles.counts)
     whole = homogeneous(triangles)
@@ -188,16 +219,33 @@ def mixed_start(triangles: Triangles, start: Solution) -> NDArray:
     z = -(Qt[good].T / s[good]) @ (inside @ g) / scale
     # the last exact column is the known torque y on the right side: V g − W z = y means [z; −1] there
     if z[-1] == 0 or not np.isfinite(z).all():
-        raise JointDynamicsError('drive gains: the known payload leaves no trace in the loaded recording, so that nothing sets the scale')
+        raise JointDynamicsError(
+            'drive gains: expected a known payload that shows in the loaded recording, found no trace of it, so '
+            'that nothing sets the scale'
+        )
     return np.concatenate([g, z[:-1]]) / -z[-1]
 
 
-def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional: NDArray, start: Solution,
-          samples: Sequence[int]) -> GainSolution:
+def mixed(
+    triangles: Triangles,
+    blocks: Callable[[], Iterable[Block]],
+    optional: FloatArray,
+    start: Solution,
+    samples: Sequence[int],
+) -> GainSolution:
     """Return the mixed LS-TLS solution with deviations that hold under correlation in time.
 
-    triangles: of `blocks`, rows per motor (n, 1 + b + u, samples) [i_m, −W, −W_uL], right side W_kL χ_kL; samples:
-    kept ones of each observation. Raises JointDynamicsError where the iteration does not converge.
+    Parameters
+    ----------
+    triangles
+        of `blocks`, rows per motor (n, 1 + b + u, samples) [i_m, −W, −W_uL], right side W_kL χ_kL.
+    samples
+        kept ones of each observation.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the iteration does not converge.
     """
     n = len(triangles.counts)
     x = mixed_start(triangles, start)
@@ -211,11 +259,28 @@ def mixed(triangles: Triangles, blocks: Callable[[], Iterable[Block]], optional:
         x = x + share * (solution.chi - x)
         if np.abs(step).max() < CONVERGED:
             return _with_deviations(n, blocks, x, solution, samples, iteration)
-    raise JointDynamicsError(f'drive gains: no convergence after {ITERATIONS} iterations; the motions do not tell gains and payload apart')
+    raise JointDynamicsError(
+        f'drive gains: expected convergence, found none after {ITERATIONS} iterations; the motions do not tell '
+        f'gains and payload apart'
+    )
 
 
-def _with_deviations(n: int, blocks: Callable[[], Iterable[Block]], x: NDArray, solution: Solution,
-                     samples: Sequence[int], iterations: int) -> GainSolution:
+def _with_deviations(
+    n: int,
+    blocks: Callable[[], Iterable[Block]],
+    x: FloatArray,
+    solution: Solution,
+    samples: Sequence[int],
+    iterations: int,
+) -> GainSolution:
     solution = replace(solution, chi=x)
     covariance = scatter_covariance(linearised_blocks(blocks(), x, n), solution, samples)
-    return GainSolution(x, covariance, solution.sigma * np.abs(x[:n]), solution.condition_number, solution.inflation, solution.inverse, iterations)
+    return GainSolution(
+        x,
+        covariance,
+        solution.sigma * np.abs(x[:n]),
+        solution.condition_number,
+        solution.inflation,
+        solution.inverse,
+        iterations,
+    )

@@ -1,40 +1,54 @@
 """Transmission damping from the decay of a free oscillation: D = −2 B ln(A2/A1)/(t2 − t1) [patent 2, par. 23].
 
-The patent takes two extrema; here a straight line through the logarithms of all of them gives the start, and a fit of the whole decay
-x = A e^{−λt} cos(2πft + ψ) + c the answer, D = 2 B λ. Both are reported.
+The patent takes two extrema; here a straight line through the logarithms of all of them gives the start, and a fit of
+the whole decay x = A e^{−λt} cos(2πft + ψ) + c the answer, D = 2 B λ. Both are reported.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import least_squares as solve
 from scipy.signal import find_peaks
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value
+from joint_dynamics.settings import Settings, setting
 
 
 @dataclass(frozen=True)
-class DampingSettings:
-    """inertia kg·m²: what swings, reflected to the joint. Rotor B against a held link; B M/(B + M) when the link with inertia M swings too.
+class DampingSettings(Settings):
+    """What swings, and which of its oscillations count."""
 
-    noise: peaks below this share of the first one are left out.
+    SECTION = 'joint.damping'
+
+    inertia: float | None = setting(
+        None,
+        'what swings, reflected to the joint: rotor B against a held link, B M/(B + M) when the link swings too',
+        'kg·m²',
+        above=0,
+        none='the rotor inertia of the description',
+    )
+    noise: float = setting(0.05, 'extrema below this share of the first one are left out', lower=0, below=1)
+
+
+def oscillation_peaks(time: FloatArray, x: FloatArray, noise: float) -> tuple[FloatArray, FloatArray]:
+    """Times and sizes of the extrema of a decaying oscillation about its rest.
+
+    From the largest on, down to `noise` times it.
     """
-
-    inertia: float | None = None
-    noise: float = 0.05
-
-
-def oscillation_peaks(time: NDArray, x: NDArray, noise: float) -> tuple[NDArray, NDArray]:
-    """Times and sizes of the extrema of a decaying oscillation about its rest, from the largest on, down to `noise` times it."""
-    centred = x - np.mean(x[-max(10, x.size // 10):])
+    centred = x - np.mean(x[-max(10, x.size // 10) :])
     largest = float(np.abs(centred).max())
-    extrema = np.sort(np.concatenate([find_peaks(side * centred, height=noise * largest, prominence=noise * largest)[0] for side in (1, -1)]))
+    extrema = np.sort(
+        np.concatenate(
+            [find_peaks(side * centred, height=noise * largest, prominence=noise * largest)[0] for side in (1, -1)]
+        )
+    )
     if extrema.size == 0:
         return np.zeros(0), np.zeros(0)
     size = np.abs(centred[extrema])
@@ -51,19 +65,28 @@ def oscillation_peaks(time: NDArray, x: NDArray, noise: float) -> tuple[NDArray,
 def identify_damping(recordings: Sequence[JointData], settings: DampingSettings | None = None) -> TestResult:
     """Logarithmic decrement over all extrema of each recording, one straight line through ln A against time.
 
-    Uses the deformation θ − q where both sides were measured, else q. Raises NotReliableError for fewer than four extrema; flagged when the
-    envelope falls along a straight line rather than an exponential: dry friction, not damping.
+    Uses the deformation θ − q where both sides were measured, else q.
+
+    Raises
+    ------
+    NotReliableError
+        For fewer than four extrema; flagged when the envelope falls along a straight line rather than an exponential:
+        dry friction, not damping.
     """
     settings = settings or DampingSettings()
     if settings.inertia is None or not settings.inertia > 0:
-        raise JointDynamicsError('damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description)')
+        raise JointDynamicsError(
+            'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description)'
+        )
     result = TestResult('damping', recordings[0].joint)
     rates, weights, decrements, frequencies, series = [], [], [], [], []
     for data in recordings:
         x = data.theta - data.q if data.two_sided else data.q
         time, size = oscillation_peaks(data.time, x, settings.noise)
         if size.size < 4:
-            raise NotReliableError(f'{data.name}: {data.joint}: found {size.size} extrema of a decaying oscillation, expected at least 4')
+            raise NotReliableError(
+                f'{data.name}: {data.joint}: found {size.size} extrema of a decaying oscillation, expected at least 4'
+            )
         decrement = -float(np.polyfit(time, np.log(size), 1, w=size)[0])
         rate, std, frequency, envelope = _fit_decay(data.time, x, time, size, decrement)
         rates.append(rate)
@@ -72,8 +95,14 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
         weights.append(1.0 / max(std, 1e-12) ** 2)
         line = np.polyfit(time, size, 1)
         misfit = float(np.sum((size - envelope) ** 2))
-        if float(np.sum((size - np.polyval(line, time)) ** 2)) < 0.5 * misfit and misfit > (0.01 * size[0]) ** 2 * size.size:
-            result.reasons.append(f'{data.name}: the envelope falls along a straight line: dry friction stops the oscillation, not damping')
+        if (
+            float(np.sum((size - np.polyval(line, time)) ** 2)) < 0.5 * misfit
+            and misfit > (0.01 * size[0]) ** 2 * size.size
+        ):
+            result.reasons.append(
+                f'{data.name}: the envelope falls along a straight line: dry friction stops the oscillation, not'
+                ' damping'
+            )
         series.append(Series(f'extrema of {data.name}', time, size))
         series.append(Series('exponential fit', time, envelope, 'line'))
     rate = float(np.average(rates, weights=weights))
@@ -82,29 +111,46 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
         spread = max(spread, float(np.std(rates, ddof=1) / np.sqrt(len(rates))))
     D = Value(2 * settings.inertia * rate, 2 * settings.inertia * spread, 'N·m·s/rad')
     frequency = float(np.mean(frequencies))
-    result.parameters.update({'D': D, 'D_from_extrema': Value(2 * settings.inertia * float(np.mean(decrements)), None, 'N·m·s/rad'),
-                              'decay_rate': Value(rate, spread, '1/s'), 'frequency': Value(frequency, None, 'Hz')})
-    result.quality.update({'inertia': settings.inertia, 'recordings': len(recordings), 'damping_ratio': rate / (2 * np.pi * frequency)})
+    result.parameters.update(
+        {
+            'D': D,
+            'D_from_extrema': Value(2 * settings.inertia * float(np.mean(decrements)), None, 'N·m·s/rad'),
+            'decay_rate': Value(rate, spread, '1/s'),
+            'frequency': Value(frequency, None, 'Hz'),
+        }
+    )
+    result.quality.update(
+        {'inertia': settings.inertia, 'recordings': len(recordings), 'damping_ratio': rate / (2 * np.pi * frequency)}
+    )
     if D.value <= 0:
         result.reasons.append('the oscillation does not decay')
-    result.doubt_zero(['D'], 'too few extrema, or none decays')
+    result.flag_insignificant(['D'], 'too few extrema, or none decays')
     result.document = {'damping': {'value': D.value, 'std': D.std, 'unit': D.unit, 'method': 'free oscillation'}}
-    result.plots.append(Plot(f'{recordings[0].joint}: decay of the free oscillation', 'time [s]', 'amplitude [rad]', tuple(series)))
+    result.plots.append(
+        Plot(f'{recordings[0].joint}: decay of the free oscillation', 'time [s]', 'amplitude [rad]', tuple(series))
+    )
     return result
 
 
-def _fit_decay(time: NDArray, x: NDArray, peaks: NDArray, size: NDArray, decrement: float) -> tuple[float, float, float, NDArray]:
-    """Decay rate λ with its deviation, frequency, and the envelope at the extrema, from the samples between the first and the last of them."""
+def _fit_decay(
+    time: FloatArray, x: FloatArray, peaks: FloatArray, size: FloatArray, decrement: float
+) -> tuple[float, float, float, FloatArray]:
+    """Decay rate λ with its deviation, frequency, and the envelope at the extrema.
+
+    From the samples between the first and the last of them.
+    """
     rows = (time >= peaks[0]) & (time <= peaks[-1])
     t, y = time[rows] - peaks[0], x[rows]
-    rest = float(np.mean(x[-max(10, x.size // 10):]))
+    rest = float(np.mean(x[-max(10, x.size // 10) :]))
     start = [y[0] - rest, decrement, np.pi / float(np.mean(np.diff(peaks))), 0.0, rest]
     scale = np.array([size[0], max(abs(decrement), 1e-3), start[2], 1.0, size[0]])
 
-    def model(p: NDArray) -> NDArray:
+    def model(p: FloatArray) -> FloatArray:
         return p[0] * np.exp(-p[1] * t) * np.cos(p[2] * t + p[3]) + p[4]
 
     answer = solve(lambda p: (model(p * scale) - y) / size[0], np.array(start) / scale, method='lm')
-    fit = least_squares(answer.jac / scale * size[0], y - model(answer.x * scale), ('A', 'rate', 'omega', 'phase', 'rest'))
+    fit = least_squares(
+        answer.jac / scale * size[0], y - model(answer.x * scale), ('A', 'rate', 'omega', 'phase', 'rest')
+    )
     A, rate, omega, _, _ = answer.x * scale
     return float(rate), fit.deviation('rate'), float(omega / (2 * np.pi)), abs(A) * np.exp(-rate * (peaks - peaks[0]))

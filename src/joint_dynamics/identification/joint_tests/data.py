@@ -1,15 +1,14 @@
 """The signals of one joint that its tests need, taken from a recording of the robot."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
 
@@ -17,24 +16,24 @@ from joint_dynamics.signals.filtering import central_difference, zero_phase_lowp
 class JointData:
     """Signals of one joint on a uniform grid, each (N,) or None when it was not measured.
 
-    time s; rate Hz; q link and theta motor angle, rad; omega motor-side speed and alpha its acceleration, rad/s and rad/s², smoothed without
-    phase at `cutoff` Hz; tau motor torque N·m; tau_J torque through the transmission, N·m, from the robot model or a known load;
-    temperature °C. `two_sided`: θ was measured apart from q.
+    time s; rate Hz; q link and theta motor angle, rad; omega motor-side speed and alpha its acceleration, rad/s and
+    rad/s², smoothed without phase at `cutoff` Hz; tau motor torque N·m; tau_J torque through the transmission, N·m,
+    from the robot model or a known load; temperature °C. `two_sided`: θ was measured apart from q.
     """
 
     joint: str
     name: str
-    time: NDArray
+    time: FloatArray
     rate: float
-    q: NDArray
-    theta: NDArray
-    omega: NDArray
-    alpha: NDArray
+    q: FloatArray
+    theta: FloatArray
+    omega: FloatArray
+    alpha: FloatArray
     cutoff: float
     two_sided: bool
-    tau: NDArray | None = None
-    tau_J: NDArray | None = None
-    temperature: NDArray | None = None
+    tau: FloatArray | None = None
+    tau_J: FloatArray | None = None
+    temperature: FloatArray | None = None
     load_source: str = 'none'
 
     @property
@@ -44,36 +43,52 @@ class JointData:
 
     def need(self, *names: str) -> None:
         """Raise JointDynamicsError for the first of the named signals that was not measured."""
-        wanted = {'tau': 'a motor torque (tau, or current with a drive gain)', 'temperature': 'a joint temperature',
-                  'tau_J': 'a load torque (column load, or --robot with inertial parameters)'}
+        wanted = {
+            'tau': 'a motor torque (tau, or current with a drive gain)',
+            'temperature': 'a joint temperature',
+            'tau_J': 'a load torque (column load, or --robot with inertial parameters)',
+        }
         for name in names:
             if name == 'theta':
                 if not self.two_sided:
-                    raise JointDynamicsError(f'{self.name}: {self.joint}: expected a motor-side angle (theta), found only q')
+                    raise JointDynamicsError(
+                        f'{self.name}: {self.joint}: expected a motor-side angle (theta), found only q'
+                    )
             elif getattr(self, name) is None:
                 raise JointDynamicsError(f'{self.name}: {self.joint}: expected {wanted[name]}, found none')
 
-    def friction(self) -> NDArray:
-        """Motor torque minus transmission torque where that is known, N·m (N,): what friction takes at constant speed."""
+    def friction(self) -> FloatArray:
+        """Motor torque minus transmission torque where that is known, N·m (N,).
+
+        What friction takes at constant speed.
+        """
         self.need('tau')
         assert self.tau is not None
         return self.tau if self.tau_J is None else self.tau - self.tau_J
 
-    def with_load(self, tau_J: NDArray, source: str) -> JointData:
+    def with_load(self, tau_J: FloatArray, source: str) -> JointData:
         """Return the same data with another transmission torque."""
         return replace(self, tau_J=tau_J, load_source=source)
 
 
-def joint_data(recording: Recording, joint: str, *, drive_gains: Mapping[str, float] | None = None, robot: RobotModel | None = None,
-               parameters: ArrayLike | None = None, cutoff: float = 10.0) -> JointData:
+def joint_data(
+    recording: Recording,
+    joint: str,
+    *,
+    drive_gains: Mapping[str, float] | None = None,
+    arm: Arm | None = None,
+    cutoff: float = 10.0,
+) -> JointData:
     """Take one joint out of a recording.
 
-    The speed is the derivative of θ (of q where θ was not measured), low-pass filtered without phase at `cutoff` [Hz]. The transmission torque
-    is `load_torque` where it was recorded, else the rigid-body torque of `robot` at the smoothed motion, with its own inertial parameters or
-    with `parameters` (14 n,), rotor and friction terms set to zero. Raises JointDynamicsError when the joint is not in the recording.
+    The speed is the derivative of θ (of q where θ was not measured), low-pass filtered without phase at `cutoff` [Hz].
+    The transmission torque is `load_torque` where it was recorded, else that of `arm`, payload and mounting included,
+    at the smoothed motion. Raises JointDynamicsError when the joint is not in the recording.
     """
     if joint not in recording.joint_names:
-        raise JointDynamicsError(f'{recording.name}: no joint {joint}; the recording has {", ".join(recording.joint_names)}')
+        raise JointDynamicsError(
+            f'{recording.name}: expected a joint of {", ".join(recording.joint_names)}, found {joint}'
+        )
     index = recording.joint_names.index(joint)
     q = recording.q[:, index]
     theta = q if recording.theta is None else recording.theta[:, index]
@@ -86,24 +101,30 @@ def joint_data(recording: Recording, joint: str, *, drive_gains: Mapping[str, fl
     tau_J, source = None, 'none'
     if recording.load_torque is not None:
         tau_J, source = recording.load_torque[:, index], 'recorded load'
-    elif robot is not None:
-        tau_J, source = rigid_torque(recording, joint, robot, parameters, cutoff), 'robot model'
+    elif arm is not None:
+        tau_J, source = link_torque(recording, joint, arm, cutoff), 'robot model'
     temperature = None if recording.temperature is None else recording.temperature[:, index]
-    return JointData(joint=joint, name=recording.name, time=recording.time, rate=recording.rate, q=q, theta=theta, omega=omega,
-                     alpha=central_difference(omega, recording.rate), cutoff=cutoff, two_sided=recording.theta is not None, tau=tau, tau_J=tau_J,
-                     temperature=temperature, load_source=source)
+    return JointData(
+        joint=joint,
+        name=recording.name,
+        time=recording.time,
+        rate=recording.rate,
+        q=q,
+        theta=theta,
+        omega=omega,
+        alpha=central_difference(omega, recording.rate),
+        cutoff=cutoff,
+        two_sided=recording.theta is not None,
+        tau=tau,
+        tau_J=tau_J,
+        temperature=temperature,
+        load_source=source,
+    )
 
 
-def rigid_torque(recording: Recording, joint: str, robot: RobotModel, parameters: ArrayLike | None, cutoff: float) -> NDArray:
-    """Torque M q̈ + C q̇ + g of one joint along the recording, (N,) N·m, rigid bodies only (no rotor inertia, no friction)."""
-    values = robot.parameters if parameters is None else np.asarray(parameters, dtype=float)
-    if values is None:
-        raise JointDynamicsError('robot: the model has no inertial parameters, so that gravity cannot be subtracted; give a URDF with inertials '
-                                 'or an identified description')
-    rigid = np.array(values, dtype=float)[:14 * robot.n].reshape(robot.n, 14)
-    rigid[:, 10:] = 0.0
-    motion = recording.select(robot.joint_names)
+def link_torque(recording: Recording, joint: str, arm: Arm, cutoff: float) -> FloatArray:
+    """Return τ_J = M q̈ + C q̇ + g of one joint along the recording, (N,) N·m, as the load of its drive."""
+    motion = recording.select(arm.joint_names)
     q = zero_phase_lowpass(motion.q, cutoff, motion.rate)
     dq = central_difference(q, motion.rate)
-    tau = robot.inverse_dynamics(q, dq, central_difference(dq, motion.rate), rigid.ravel())
-    return tau[:, robot.joint_names.index(joint)]
+    return arm.link_torque(q, dq, central_difference(dq, motion.rate))[:, arm.joint_names.index(joint)]

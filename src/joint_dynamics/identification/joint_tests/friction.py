@@ -1,12 +1,14 @@
 """Friction against speed from constant-speed plateaus [M4 4.2.1, A §5.3]."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.friction_motion import identify_friction_from_motion
@@ -15,30 +17,51 @@ from joint_dynamics.identification.joint_tests.regression import LinearFit, leas
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, friction_document
 from joint_dynamics.identification.joint_tests.speed_map import MODELS, UNITS, SpeedMap, fit_speed_map, linear_columns
 from joint_dynamics.joint import FrictionModel, StaticFriction
+from joint_dynamics.settings import Settings, setting
 
 
 @dataclass(frozen=True)
-class FrictionSettings:
-    """method: plateaus, or motion (all samples, ramps too; Coulomb and viscous only; see friction_motion).
+class FrictionSettings(Settings):
+    """Which samples friction is read from, and by which map over speed.
 
-    model: one of speed_map.MODELS, or auto (the best by the Bayesian information criterion that the number of speeds allows).
+    Attributes
+    ----------
+    method
+        see friction_motion. model auto: the best by the Bayesian information criterion that the number of speeds
+        allows.
     """
 
-    method: str = 'plateaus'
-    model: str = 'auto'
-    plateaus: PlateauSettings = field(default_factory=PlateauSettings)
+    SECTION = 'joint.friction'
+
+    method: str = setting(
+        'plateaus',
+        'plateaus of speed, or motion: all samples, ramps too; Coulomb, viscous and inertia only',
+        choices=('plateaus', 'motion'),
+    )
+    model: str = setting(
+        'auto', 'map over speed; auto: the best that the number of speeds allows', choices=('auto', *MODELS)
+    )
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
 
 
-def identify_friction(recordings: Sequence[JointData], settings: FrictionSettings | None = None, base: FrictionModel | None = None) -> TestResult:
+def identify_friction(
+    recordings: Sequence[JointData], settings: FrictionSettings | None = None, base: FrictionModel | None = None
+) -> TestResult:
     """Fit the speed map of one joint to its plateaus, symmetric (with an offset) and per direction.
 
-    base  friction known already: its load and temperature parts are taken off where load and temperature were recorded.
-    The result is flagged, not believed, when only one direction or only one speed was driven, or when gravity was evidently left in.
-    Raises NotReliableError without a plateau.
+    Parameters
+    ----------
+    base
+        friction known already: its load and temperature parts are taken off where load and temperature were recorded.
+        The result is flagged as not reliable when only one direction or only one speed was driven, or when gravity was
+        evidently left in.
+
+    Raises
+    ------
+    NotReliableError
+        Without a plateau.
     """
     settings = settings or FrictionSettings()
-    if settings.method not in ('plateaus', 'motion'):
-        raise JointDynamicsError(f'friction: expected method plateaus or motion, found {settings.method!r}')
     if settings.method == 'motion':
         return identify_friction_from_motion(recordings, settings.plateaus.min_speed)
     plateaus = find_plateaus(recordings, settings.plateaus)
@@ -51,21 +74,39 @@ def identify_friction(recordings: Sequence[JointData], settings: FrictionSetting
     maps = _candidates(omega, torque, std, both, speeds, settings.model, result)
     best = min(maps, key=lambda item: item.bic)
     result.parameters.update(best.values)
-    result.quality.update({
-        'plateaus': len(plateaus), 'speeds': speeds, 'directions': 2 if both else 1, 'model': best.model, 'fit_percent': best.nrmse_percent,
-        'residual_rms': float(np.sqrt(np.mean(best.residual**2))), 'speed_range': [float(np.abs(omega).min()), float(np.abs(omega).max())],
-        'load_source': recordings[0].load_source,
-        'models': [{'model': item.model, 'bic': item.bic, 'fit_percent': item.nrmse_percent} for item in maps],
-        'points': [{'speed': item.speed, 'torque': float(t), 'std': item.std, 'temperature': item.temperature, 'load': item.load,
-                    'recording': item.recording, 'trend': item.trend} for item, t in zip(plateaus, torque, strict=True)]})
-    _doubts(result, plateaus, best, both, speeds, recordings[0].load_source)
+    result.quality.update(
+        {
+            'plateaus': len(plateaus),
+            'speeds': speeds,
+            'directions': 2 if both else 1,
+            'model': best.model,
+            'fit_percent': best.nrmse_percent,
+            'residual_rms': float(np.sqrt(np.mean(best.residual**2))),
+            'speed_range': [float(np.abs(omega).min()), float(np.abs(omega).max())],
+            'load_source': recordings[0].load_source,
+            'models': [{'model': item.model, 'bic': item.bic, 'fit_percent': item.nrmse_percent} for item in maps],
+            'points': [
+                {
+                    'speed': item.speed,
+                    'torque': float(t),
+                    'std': item.std,
+                    'temperature': item.temperature,
+                    'load': item.load,
+                    'recording': item.recording,
+                    'trend': item.trend,
+                }
+                for item, t in zip(plateaus, torque, strict=True)
+            ],
+        }
+    )
+    _add_reasons(result, plateaus, best, both, speeds, recordings[0].load_source)
     directions = _asymmetric(omega, torque, std, best, result) if both else {}
     result.plots.append(_plot(recordings[0].joint, omega, torque, std, best, directions))
     _document(result, best, plateaus, directions)
     return result
 
 
-def _known_parts(plateaus: Sequence[Plateau], base: FrictionModel | None) -> NDArray:
+def _known_parts(plateaus: Sequence[Plateau], base: FrictionModel | None) -> FloatArray:
     """Load and temperature parts of the friction that are known already, N·m (P,)."""
     known = np.zeros(len(plateaus))
     if base is None:
@@ -79,11 +120,16 @@ def _known_parts(plateaus: Sequence[Plateau], base: FrictionModel | None) -> NDA
     return known
 
 
-def _candidates(omega: NDArray, torque: NDArray, std: NDArray, both: bool, speeds: int, model: str, result: TestResult) -> list[SpeedMap]:
+def _candidates(
+    omega: FloatArray, torque: FloatArray, std: FloatArray, both: bool, speeds: int, model: str, result: TestResult
+) -> list[SpeedMap]:
     """Models the data allows: as many different speeds as terms, or the one asked for."""
     if model != 'auto':
         if speeds < len(MODELS.get(model, ())):
-            raise JointDynamicsError(f'friction: model {model} needs plateaus at {len(MODELS[model])} speeds or more, found {speeds}')
+            raise JointDynamicsError(
+                f'friction: expected plateaus at {len(MODELS[model])} speeds or more for the model {model}, found '
+                f'{speeds}'
+            )
         return [fit_speed_map(omega, torque, std, model, both)]
     maps = []
     for name, terms in MODELS.items():
@@ -92,46 +138,79 @@ def _candidates(omega: NDArray, torque: NDArray, std: NDArray, both: bool, speed
     if not maps:
         # One plateau: its mean is all there is; its deviation is that of the mean.
         if omega.size > 2:
-            raise JointDynamicsError(f'friction: expected plateaus at more speeds, found {omega.size} plateaus at {speeds}')
+            raise JointDynamicsError(
+                f'friction: expected plateaus at more speeds, found {omega.size} plateaus at {speeds}'
+            )
         maps.append(_single_level(omega, torque, std))
     result.quality['parameters_allowed'] = max(len(MODELS[item.model]) for item in maps)
     return maps
 
 
-def _single_level(omega: NDArray, torque: NDArray, std: NDArray) -> SpeedMap:
+def _single_level(omega: FloatArray, torque: FloatArray, std: FloatArray) -> SpeedMap:
     level = float(np.mean(np.sign(omega) * torque))
     spread = float(np.sqrt(np.mean(std**2) / omega.size))
-    return SpeedMap('coulomb', {'F_C': Value(level, spread, 'N·m')}, StaticFriction(level), float('nan'), 0.0, torque - np.sign(omega) * level, ())
+    return SpeedMap(
+        'coulomb',
+        {'F_C': Value(level, spread, 'N·m')},
+        StaticFriction(level),
+        float('nan'),
+        0.0,
+        torque - np.sign(omega) * level,
+        (),
+    )
 
 
-def _doubts(result: TestResult, plateaus: Sequence[Plateau], best: SpeedMap, both: bool, speeds: int, source: str) -> None:
+def _add_reasons(
+    result: TestResult, plateaus: Sequence[Plateau], best: SpeedMap, both: bool, speeds: int, source: str
+) -> None:
     if not both:
-        result.reasons.append('one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity')
+        result.reasons.append(
+            'one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity'
+        )
     if speeds == 1:
-        result.reasons.append(f'one speed only ({abs(plateaus[0].speed):.3g} rad/s): Coulomb and viscous friction cannot be told apart, '
-                              'F_C is the whole friction at that speed')
+        result.reasons.append(
+            f'one speed only ({abs(plateaus[0].speed):.3g} rad/s): Coulomb and viscous friction cannot be told apart, '
+            'F_C is the whole friction at that speed'
+        )
     steepest = max(plateaus, key=lambda item: abs(item.trend) / max(abs(item.torque), 1e-12))
     if abs(steepest.trend) > 0.5 * abs(steepest.torque):
-        left_in = 'no load torque was subtracted (give --robot, or a column load)' if source == 'none' else f'load torque from {source}'
-        result.reasons.append(f'the torque changes by {abs(steepest.trend):.2g} N·m along a plateau whose mean is {steepest.torque:.2g} N·m: '
-                              f'gravity is left in; {left_in}')
+        left_in = (
+            'no load torque was subtracted (give --robot, or a column load)'
+            if source == 'none'
+            else f'load torque from {source}'
+        )
+        result.reasons.append(
+            f'the torque changes by {abs(steepest.trend):.2g} N·m along a plateau whose mean is {steepest.torque:.2g}'
+            f' N·m: gravity is left in; {left_in}'
+        )
     if best.at_bound:
-        result.warnings.append(f'{", ".join(best.at_bound)} at a bound of the fit: too few slow plateaus to tell the Stribeck part')
+        result.warnings.append(
+            f'{", ".join(best.at_bound)} at a bound of the fit: too few slow plateaus to tell the Stribeck part'
+        )
     temperatures = [item.temperature for item in plateaus if item.temperature is not None]
     if temperatures and np.ptp(temperatures) > 5.0:
-        result.warnings.append(f'the joint temperature spans {np.ptp(temperatures):.1f} °C over the plateaus: part of it is in the speed map')
+        result.warnings.append(
+            f'the joint temperature spans {np.ptp(temperatures):.1f} °C over the plateaus: part of it is in the'
+            ' speed map'
+        )
     values = best.values
     if 'F_V1' in values and values['F_V1'].value < 0 and 'F_V2' not in values:
-        result.warnings.append(f'F_V1 = {values["F_V1"].value:.3g} N·m·s/rad is negative: friction falls with speed over the whole range')
+        result.warnings.append(
+            f'F_V1 = {values["F_V1"].value:.3g} N·m·s/rad is negative: friction falls with speed over the whole range'
+        )
     if speeds > 1:
-        result.doubt_zero([name for name in ('F_C',) if name in values], 'friction is lost in the noise of the torque')
+        result.flag_insignificant(
+            [name for name in ('F_C',) if name in values], 'friction is lost in the noise of the torque'
+        )
 
 
-def _asymmetric(omega: NDArray, torque: NDArray, std: NDArray, best: SpeedMap, result: TestResult) -> dict[str, dict]:
+def _asymmetric(
+    omega: FloatArray, torque: FloatArray, std: FloatArray, best: SpeedMap, result: TestResult
+) -> dict[str, dict[str, Any]]:
     """F_C and F_V1 of each direction [A §5.3], the rest of the map shared.
 
-    Half their differences are a constant and a column |ω| beside the symmetric model; for F_C and F_V1 alone this is one straight line per
-    direction, torque = sgn(ω) F_C + F_V1 ω.
+    Half their differences are a constant and a column |ω| beside the symmetric model; for F_C and F_V1 alone this is
+    one straight line per direction, torque = sgn(ω) F_C + F_V1 ω.
     """
     for name, rows in (('positive', omega > 0), ('negative', omega < 0)):
         if rows.sum() < 3 or np.unique(group_speeds(np.abs(omega[rows]))).size < 2:
@@ -143,12 +222,18 @@ def _asymmetric(omega: NDArray, torque: NDArray, std: NDArray, best: SpeedMap, r
         columns = np.column_stack([columns, omega])
     names.append('half')
     try:
-        fit = least_squares(np.column_stack([columns, np.abs(omega)]), torque, names, weights=1 / np.maximum(std, np.median(std)), in_time=False)
+        fit = least_squares(
+            np.column_stack([columns, np.abs(omega)]),
+            torque,
+            names,
+            weights=1 / np.maximum(std, np.median(std)),
+            in_time=False,
+        )
     except JointDynamicsError as error:
         result.warnings.append(f'no fit per direction: {error}')
         return {}
     rise = fit['rise'] if 'rise' in names else 0.0
-    directions: dict[str, dict] = {}
+    directions: dict[str, dict[str, Any]] = {}
     for name, side in (('positive', 1.0), ('negative', -1.0)):
         F_C, F_C_std = _combine(fit, 'F_C', 'offset', side)
         F_V1, F_V1_std = _combine(fit, 'F_V1', 'half', side)
@@ -165,10 +250,12 @@ def _combine(fit: LinearFit, name: str, half: str, side: float) -> tuple[float, 
     return float(weights @ fit.values), float(np.sqrt(weights @ fit.covariance @ weights))
 
 
-def _document(result: TestResult, best: SpeedMap, plateaus: Sequence[Plateau], directions: dict[str, dict]) -> None:
+def _document(
+    result: TestResult, best: SpeedMap, plateaus: Sequence[Plateau], directions: dict[str, dict[str, Any]]
+) -> None:
     values = {{'F_C': 'F_C0'}.get(name, name): item for name, item in best.values.items()}
     speeds = [abs(item.speed) for item in plateaus]
-    more: dict = {'range': {'speed': [float(min(speeds)), float(max(speeds))]}}
+    more: dict[str, Any] = {'range': {'speed': [float(min(speeds)), float(max(speeds))]}}
     temperatures = [item.temperature for item in plateaus if item.temperature is not None]
     if temperatures:
         T_0 = float(np.clip(np.mean(temperatures), 5.0, 80.0))
@@ -179,7 +266,14 @@ def _document(result: TestResult, best: SpeedMap, plateaus: Sequence[Plateau], d
     result.document = friction_document(values, **more)
 
 
-def _plot(joint: str, omega: NDArray, torque: NDArray, std: NDArray, best: SpeedMap, directions: dict[str, dict]) -> Plot:
+def _plot(
+    joint: str,
+    omega: FloatArray,
+    torque: FloatArray,
+    std: FloatArray,
+    best: SpeedMap,
+    directions: dict[str, dict[str, Any]],
+) -> Plot:
     series = [Series('plateaus', omega, torque, std=std)]
     top = 1.05 * np.abs(omega).max()
     sides = [side for side in (-1.0, 1.0) if np.any(np.sign(omega) == side)]

@@ -2,19 +2,28 @@
 
     τ − τ_J = sgn(ω) F_C + F_V ω + J ω̇ (+ τ_0)
 
-J takes up the rotor, and the link where its torque is not known. Coarser than plateaus: inertia and friction share the ramps.
+J takes up the rotor, and the link where its torque is not known. Coarser than plateaus: inertia and friction share the
+ramps.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, friction_document, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import (
+    Plot,
+    Series,
+    TestResult,
+    Value,
+    friction_document,
+    nrmse_percent,
+)
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 UNITS = {'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'inertia': 'kg·m²', 'offset': 'N·m'}
@@ -23,13 +32,16 @@ UNITS = {'F_C': 'N·m', 'F_V1': 'N·m·s/rad', 'inertia': 'kg·m²', 'offset': '
 def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: float, bins: int = 12) -> TestResult:
     """Fit F_C, F_V1, inertia and, with both directions, an offset to all samples faster than `min_speed` [rad/s].
 
-    The curve is also given without a model of the speed: mean friction with its deviation in `bins` bins of speed per direction, inertia taken off.
-    Flagged, not believed: one direction only; speed that hardly changes, so that F_C and F_V1 cannot be told apart.
+    The curve is also given without a model of the speed: mean friction with its deviation in `bins` bins of speed per
+    direction, inertia taken off.
+    Not reliable: one direction only; speed that hardly changes, so that F_C and F_V1 cannot be told apart.
     """
     rows = [_rows(data, min_speed, 4.0) for data in recordings]
     omega, alpha, torque = (np.concatenate(x) for x in zip(*rows, strict=True))
     if omega.size < 20:
-        raise NotReliableError(f'{recordings[0].joint} moves faster than {min_speed:g} rad/s in only {omega.size} samples')
+        raise NotReliableError(
+            f'{recordings[0].joint} moves faster than {min_speed:g} rad/s in only {omega.size} samples'
+        )
     both = bool(omega.min() < 0 < omega.max())
     names = ['F_C', 'F_V1', 'inertia', *(['offset'] if both else [])]
     columns = np.column_stack([np.sign(omega), omega, alpha, *([np.ones_like(omega)] if both else [])])
@@ -37,32 +49,55 @@ def identify_friction_from_motion(recordings: Sequence[JointData], min_speed: fl
     result = TestResult('friction', recordings[0].joint)
     for name in names:
         result.parameters[name] = Value(fit[name], fit.deviation(name), UNITS[name])
-    # The curve takes more rows than are independent, so that the ramps fill their bins too; its deviations count independent ones.
+    # The curve takes more rows than are independent, so that the ramps fill their bins too; its deviations count
+    # independent ones.
     dense = [np.concatenate(x) for x in zip(*(_rows(data, min_speed, 40.0) for data in recordings), strict=True)]
     curve = _curve(dense[0], dense[2] - fit['inertia'] * dense[1], fit, bins)
-    result.quality.update({
-        'method': 'motion', 'rows': int(omega.size), 'directions': 2 if both else 1, 'fit_percent': nrmse_percent(torque, torque - fit.residual),
-        'residual_rms': float(np.sqrt(np.mean(fit.residual**2))), 'load_source': recordings[0].load_source,
-        'speed_range': [float(np.abs(omega).min()), float(np.abs(omega).max())],
-        'points': [{'speed': s, 'torque': t, 'std': d, 'samples': c} for s, t, d, c in curve]})
+    result.quality.update(
+        {
+            'method': 'motion',
+            'rows': int(omega.size),
+            'directions': 2 if both else 1,
+            'fit_percent': nrmse_percent(torque, torque - fit.residual),
+            'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
+            'load_source': recordings[0].load_source,
+            'speed_range': [float(np.abs(omega).min()), float(np.abs(omega).max())],
+            'points': [{'speed': s, 'torque': t, 'std': d, 'samples': c} for s, t, d, c in curve],
+        }
+    )
     if not both:
-        result.reasons.append('one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity')
-    result.doubt_zero(['F_C', 'F_V1'], 'the motion changes its speed too little, or friction is lost in the noise of the torque')
+        result.reasons.append(
+            'one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity'
+        )
+    result.flag_insignificant(
+        ['F_C', 'F_V1'], 'the motion changes its speed too little, or friction is lost in the noise of the torque'
+    )
     speed, mean, std = (np.array([item[k] for item in curve]) for k in range(3))
     series = [Series('means over speed', speed, mean, std=std)]
     for side in (s for s in (-1.0, 1.0) if np.any(np.sign(omega) == s)):
         grid = side * np.linspace(1e-3, 1, 50) * np.abs(omega).max()
         offset = fit['offset'] if both else 0.0
-        series.append(Series('fit' if len(series) == 1 else '', grid, side * fit['F_C'] + fit['F_V1'] * grid + offset, 'line'))
-    result.plots.append(Plot(f'{recordings[0].joint}: friction against speed, from the whole motion', 'speed ω [rad/s]', 'friction torque [N·m]',
-                             tuple(series)))
+        series.append(
+            Series('fit' if len(series) == 1 else '', grid, side * fit['F_C'] + fit['F_V1'] * grid + offset, 'line')
+        )
+    result.plots.append(
+        Plot(
+            f'{recordings[0].joint}: friction against speed, from the whole motion',
+            'speed ω [rad/s]',
+            'friction torque [N·m]',
+            tuple(series),
+        )
+    )
     values = {{'F_C': 'F_C0'}.get(name, name): result.parameters[name] for name in names if name != 'inertia'}
     result.document = friction_document(values, range={'speed': result.quality['speed_range']})
     return result
 
 
-def _rows(data: JointData, min_speed: float, per_period: float) -> tuple[NDArray, NDArray, NDArray]:
-    """Speed, acceleration and friction torque, low-passed alike and thinned to `per_period` rows per period of the cut-off."""
+def _rows(data: JointData, min_speed: float, per_period: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Speed, acceleration and friction torque.
+
+    Low-passed alike and thinned to `per_period` rows per period of the cut-off.
+    """
     step = max(1, int(data.rate / (per_period * data.cutoff)))
     edge = min(int(data.rate / data.cutoff), data.samples // 10)
     keep = np.arange(edge, data.samples - edge, step)
@@ -71,10 +106,11 @@ def _rows(data: JointData, min_speed: float, per_period: float) -> tuple[NDArray
     return data.omega[keep], data.alpha[keep], torque[keep]
 
 
-def _curve(omega: NDArray, friction: NDArray, fit: LinearFit, bins: int) -> list[tuple[float, float, float, int]]:
+def _curve(omega: FloatArray, friction: FloatArray, fit: LinearFit, bins: int) -> list[tuple[float, float, float, int]]:
     """(mean speed, mean friction, deviation of the mean, samples) per bin of speed and direction.
 
-    The deviation is that of the mean of as many samples as the cut-off leaves independent (four per period), with that of F_C, which all share.
+    The deviation is that of the mean of as many samples as the cut-off leaves independent (four per period), with that
+    of F_C, which all share.
     """
     points = []
     for side in (-1.0, 1.0):

@@ -1,4 +1,5 @@
 """Kinematic error, backlash and Maxwell-slip of one joint from slow reciprocating motion [M4 4.3-4.4, M6 5.2]."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,43 +7,67 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value
 from joint_dynamics.identification.joint_tests.slip_fit import METHODS, SlipData, SlipFit, fit_maxwell_slip
-from joint_dynamics.identification.joint_tests.transmission_maps import TransmissionMaps, fit_transmission_maps, travel_since_reversal
+from joint_dynamics.identification.joint_tests.transmission_maps import (
+    TransmissionMaps,
+    fit_transmission_maps,
+    travel_since_reversal,
+)
 from joint_dynamics.joint import FourierSeries, FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
+from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 
 @dataclass(frozen=True)
-class HysteresisSettings:
-    """points: of the look-up tables per turn; harmonics: > 0 stores Fourier series of that many terms (≤ 12) instead of tables.
+class HysteresisSettings(Settings):
+    """Maps of backlash and kinematic error, and the fit of the Maxwell-slip operators."""
 
-    settle rad: travel past a reversal before the deformation counts; estimation_fraction: share of the samples the fits see, the rest validates
-    (with several recordings the last one validates); min_coverage: share of the turn both directions must cover to be believed.
-    """
+    SECTION = 'joint.hysteresis'
 
-    points: int = 240
-    harmonics: int = 0
-    settle: float = 4e-3
-    operators: int = 4
-    r_Delta: float = 4.0
-    r_k: float = 2.0
-    methods: tuple[str, ...] = METHODS
-    estimation_fraction: float = 0.4
-    min_coverage: float = 0.95
-    seed: int = 0
+    points: int = setting(240, 'points of the look-up tables per turn', lower=2)
+    harmonics: int = setting(
+        0, 'above 0 Fourier series of that many terms are stored instead of tables', lower=0, upper=12
+    )
+    settle: float = setting(
+        4e-3, 'travel past a reversal before the deformation counts; grows to 2.2 𝓑 by itself', 'rad', lower=0
+    )
+    operators: int = setting(4, 'of the Maxwell-slip model', lower=1)
+    r_Delta: float = setting(4.0, 'ratio of the limits of successive operators', above=0)
+    r_k: float = setting(2.0, 'ratio of the stiffnesses of successive operators', above=0)
+    methods: tuple[str, ...] = setting(METHODS, 'fits that are tried', choices=METHODS)
+    estimation_fraction: float = setting(
+        0.4,
+        'share of the samples of one recording that the fits see, the rest validates; of several the last validates',
+        above=0,
+        upper=1,
+    )
+    min_coverage: float = setting(
+        0.95, 'share of the turn that both directions must cover for a reliable result', lower=0, upper=1
+    )
+    seed: int = setting(0, 'of the global search', lower=0)
 
 
-def identify_hysteresis(recordings: Sequence[JointData], settings: HysteresisSettings | None = None, base: FrictionModel | None = None,
-                        stiffness: TorsionalStiffness | None = None) -> TestResult:
+def identify_hysteresis(
+    recordings: Sequence[JointData],
+    settings: HysteresisSettings | None = None,
+    base: FrictionModel | None = None,
+    stiffness: TorsionalStiffness | None = None,
+) -> TestResult:
     """Maps of kinematic error and backlash, and Maxwell-slip in four ways, judged on data not used for the fit.
 
-    base       friction known already: its viscous and temperature parts are taken off the torque. The rotor's inertia is fitted beside.
-    stiffness  takes the elastic deformation of a known load off. Without a torque in the recordings only the maps are identified.
+    Parameters
+    ----------
+    base
+        friction known already: its viscous and temperature parts are taken off the torque. The rotor's inertia is
+        fitted beside.
+    stiffness
+        takes the elastic deformation of a known load off. Without a torque in the recordings only the maps are
+        identified.
     """
     settings = settings or HysteresisSettings()
     result = TestResult('hysteresis', recordings[0].joint)
@@ -50,15 +75,27 @@ def identify_hysteresis(recordings: Sequence[JointData], settings: HysteresisSet
     error, backlash = _shapes(maps, settings, result)
     amplitude = float(np.ptp(error.tables[0][maps.covered]) / 2) if maps.covered.any() else 0.0
     width = backlash.tables[0][maps.covered]
-    result.parameters['kinematic_error_amplitude'] = Value(amplitude, _median(maps.kinematic_error_std, maps.covered), 'rad')
+    result.parameters['kinematic_error_amplitude'] = Value(
+        amplitude, _median(maps.kinematic_error_std, maps.covered), 'rad'
+    )
     result.parameters['backlash_mean'] = Value(float(width.mean()), _median(maps.backlash_std, maps.covered), 'rad')
     coverage = float(maps.covered.mean())
-    result.quality.update({'coverage': coverage, 'map_residual_rms': maps.residual_rms, 'backlash_range': [float(width.min()), float(width.max())],
-                           'settled_samples': int(sum(rows.sum() for rows in maps.settled))})
+    result.quality.update(
+        {
+            'coverage': coverage,
+            'map_residual_rms': maps.residual_rms,
+            'backlash_range': [float(width.min()), float(width.max())],
+            'settled_samples': int(sum(rows.sum() for rows in maps.settled)),
+        }
+    )
     if coverage < settings.min_coverage:
-        result.warnings.append(f'both directions cover {100 * coverage:.0f} % of a turn; elsewhere the maps only go on smoothly')
-    result.document = {'kinematic_error': _map_document(error, maps.kinematic_error_std, maps.covered, settings),
-                       'backlash': _map_document(backlash, maps.backlash_std, maps.covered, settings)}
+        result.warnings.append(
+            f'both directions cover {100 * coverage:.0f} % of a turn; elsewhere the maps only go on smoothly'
+        )
+    result.document = {
+        'kinematic_error': _map_document(error, maps.kinematic_error_std, maps.covered, settings),
+        'backlash': _map_document(backlash, maps.backlash_std, maps.covered, settings),
+    }
     result.plots.extend(_map_plots(recordings, maps, error, backlash))
     if all(data.tau is not None for data in recordings):
         _identify_slip(recordings, settings, base, error, backlash, result)
@@ -67,29 +104,41 @@ def identify_hysteresis(recordings: Sequence[JointData], settings: HysteresisSet
     return result
 
 
-def _median(std: NDArray, covered: NDArray) -> float:
+def _median(std: FloatArray, covered: BoolArray) -> float:
     return float(np.median(std[covered]))
 
 
-def _shapes(maps: TransmissionMaps, settings: HysteresisSettings, result: TestResult) -> tuple[PeriodicMap, PeriodicMap]:
+def _shapes(
+    maps: TransmissionMaps, settings: HysteresisSettings, result: TestResult
+) -> tuple[PeriodicMap, PeriodicMap]:
     """Maps as they will be stored; the backlash kept above zero, where E-GMS divides by it."""
     error, backlash = maps.kinematic_error, maps.backlash
     grid = np.arange(settings.points) * 2 * np.pi / settings.points
     if settings.harmonics:
-        error, backlash = (FourierSeries.fit(grid[maps.covered], item.tables[0][maps.covered], settings.harmonics).tabulate(settings.points)
-                           for item in (error, backlash))
+        error, backlash = (
+            FourierSeries.fit(grid[maps.covered], item.tables[0][maps.covered], settings.harmonics).tabulate(
+                settings.points
+            )
+            for item in (error, backlash)
+        )
     table = backlash.tables[0]
     typical = float(np.median(table[maps.covered])) if maps.covered.any() else 0.0
     if typical <= 0:
-        raise NotReliableError(f'{result.joint}: the backlash comes out as {typical:.3g} rad: the deformation is larger against the motion than '
-                                 'with it; is the sign of theta or q right?')
+        raise NotReliableError(
+            f'{result.joint}: the backlash comes out as {typical:.3g} rad: the deformation is larger against the motion'
+            ' than with it; is the sign of theta or q right?'
+        )
     low = table[maps.covered] < 0.05 * typical
     if np.any(low):
-        result.warnings.append(f'{int(low.sum())} points of the backlash map were below 5 % of its median and were raised to it')
+        result.warnings.append(
+            f'{int(low.sum())} points of the backlash map were below 5 % of its median and were raised to it'
+        )
     return error, PeriodicMap(np.maximum(table, 0.05 * typical))
 
 
-def _map_document(item: PeriodicMap, std: NDArray, covered: NDArray, settings: HysteresisSettings) -> dict:
+def _map_document(
+    item: PeriodicMap, std: FloatArray, covered: BoolArray, settings: HysteresisSettings
+) -> dict[str, Any]:
     if settings.harmonics:
         grid = np.arange(item.tables[0].size) * 2 * np.pi / item.tables[0].size
         document = FourierSeries.fit(grid, item.tables[0], settings.harmonics).to_dict()
@@ -107,60 +156,106 @@ def _slip_data(data: JointData, error: PeriodicMap, settle: float, base: Frictio
     direction, travel = travel_since_reversal(data)
     slipping = np.flatnonzero((direction != 0) & (travel > settle))
     if slipping.size == 0:
-        raise NotReliableError(f'{data.name}: {data.joint} never moves further than {settle:g} rad past a reversal: nothing slips fully')
+        raise NotReliableError(
+            f'{data.name}: {data.joint} never moves further than {settle:g} rad past a reversal: nothing slips fully'
+        )
     return SlipData(theta - error(theta), data.omega, data.alpha, y, int(slipping[0]), float(direction[slipping[0]]))
 
 
-def _split(runs: list[SlipData], settings: HysteresisSettings, settles: list[NDArray]) -> tuple[list[SlipData], list[SlipData]]:
-    """Estimation and validation runs: the last recording validates; a single one is cut at a sample where every operator slips."""
+def _split(
+    runs: list[SlipData], settings: HysteresisSettings, settles: list[FloatArray]
+) -> tuple[list[SlipData], list[SlipData]]:
+    """Estimation and validation runs: the last recording validates.
+
+    A single one is cut at a sample where every operator slips.
+    """
     if len(runs) > 1:
         return runs[:-1], runs[-1:]
     run = runs[0]
     cut = run.start + int(settings.estimation_fraction * (run.y.size - run.start))
     after = np.flatnonzero(settles[0][cut:])
     if after.size == 0:
-        raise NotReliableError('hysteresis: nothing is left to validate on; record longer, or lower estimation_fraction')
+        raise NotReliableError(
+            'hysteresis: nothing is left to validate on; record longer, or lower estimation_fraction'
+        )
     cut += int(after[0])
     direction = float(np.sign(run.omega[cut]))
     first = SlipData(run.theta[:cut], run.omega[:cut], run.alpha[:cut], run.y[:cut], run.start, run.direction)
     return [first], [SlipData(run.theta[cut:], run.omega[cut:], run.alpha[cut:], run.y[cut:], 0, direction)]
 
 
-def _identify_slip(recordings: Sequence[JointData], settings: HysteresisSettings, base: FrictionModel | None, error: PeriodicMap,
-                   backlash: PeriodicMap, result: TestResult) -> None:
+def _identify_slip(
+    recordings: Sequence[JointData],
+    settings: HysteresisSettings,
+    base: FrictionModel | None,
+    error: PeriodicMap,
+    backlash: PeriodicMap,
+    result: TestResult,
+) -> None:
     settle = max(settings.settle, 2.5 * float(backlash.tables[0].max()))
     runs = [_slip_data(data, error, settle, base) for data in recordings]
     settles = [(direction != 0) & (travel > settle) for direction, travel in map(travel_since_reversal, recordings)]
     estimation, validation = _split(runs, settings, settles)
-    fits = fit_maxwell_slip(estimation, validation, backlash, operators=settings.operators, r_Delta=settings.r_Delta, r_k=settings.r_k,
-                            methods=settings.methods, seed=settings.seed)
-    result.quality['maxwell_slip'] = [{
-        'method': fit.method, 'estimation_percent': fit.estimation_percent, 'validation_percent': fit.validation_percent, 'F_C': fit.F_C,
-        'limits': None if fit.limits is None else fit.limits.tolist(), 'stiffness': None if fit.stiffness is None else fit.stiffness.tolist()}
-        for fit in fits.values()]
+    fits = fit_maxwell_slip(
+        estimation,
+        validation,
+        backlash,
+        operators=settings.operators,
+        r_Delta=settings.r_Delta,
+        r_k=settings.r_k,
+        methods=settings.methods,
+        seed=settings.seed,
+    )
+    result.quality['maxwell_slip'] = [
+        {
+            'method': fit.method,
+            'estimation_percent': fit.estimation_percent,
+            'validation_percent': fit.validation_percent,
+            'F_C': fit.F_C,
+            'limits': None if fit.limits is None else fit.limits.tolist(),
+            'stiffness': None if fit.stiffness is None else fit.stiffness.tolist(),
+        }
+        for fit in fits.values()
+    ]
     dynamic = [fit for fit in fits.values() if fit.limits is not None]
     if not dynamic:
         return
     best = max(dynamic, key=lambda fit: fit.validation_percent)
     result.quality['method'] = best.method
     result.parameters['F_C0'] = Value(best.F_C, best.F_C_std, 'N·m')
-    result.doubt_zero(['F_C0'], 'friction is lost in the noise of the torque')
+    result.flag_insignificant(['F_C0'], 'friction is lost in the noise of the torque')
     if 'static' in fits and best.validation_percent <= fits['static'].validation_percent:
-        result.reasons.append(f'Maxwell-slip ({best.validation_percent:.1f} %) explains the torque no better than the static map '
-                              f'({fits["static"].validation_percent:.1f} %)')
+        result.reasons.append(
+            f'Maxwell-slip ({best.validation_percent:.1f} %) explains the torque no better than the static map '
+            f'({fits["static"].validation_percent:.1f} %)'
+        )
     assert best.limits is not None and best.stiffness is not None
-    document: dict[str, Any] = {'operators': int(best.limits.size), 'limits': best.limits.tolist(), 'stiffness': best.stiffness.tolist()}
+    document: dict[str, Any] = {
+        'operators': int(best.limits.size),
+        'limits': best.limits.tolist(),
+        'stiffness': best.stiffness.tolist(),
+    }
     if best.method == 'law':
         document = {'operators': settings.operators, 'r_Delta': settings.r_Delta, 'r_k': settings.r_k}
     # The operators were fitted with the play for their length [M6 eq 15].
-    document['presliding'] = {key: value for key, value in result.document['backlash'].items() if key not in ('standard_deviations', 'coverage')}
+    document['presliding'] = {
+        key: value
+        for key, value in result.document['backlash'].items()
+        if key not in ('standard_deviations', 'coverage')
+    }
     # A level from a test made for it stays; that of slow reversals only serves where there is none.
     level = {'F_C0': best.F_C} if base is None else {}
-    result.document['friction'] = {'parameters': level, 'standard_deviations': {'F_C0': best.F_C_std} if level else {}, 'maxwell_slip': document}
+    result.document['friction'] = {
+        'parameters': level,
+        'standard_deviations': {'F_C0': best.F_C_std} if level else {},
+        'maxwell_slip': document,
+    }
     result.plots.append(_loop_plot(recordings[0].joint, validation[0], best, fits.get('static'), backlash))
 
 
-def _map_plots(recordings: Sequence[JointData], maps: TransmissionMaps, error: PeriodicMap, backlash: PeriodicMap) -> list[Plot]:
+def _map_plots(
+    recordings: Sequence[JointData], maps: TransmissionMaps, error: PeriodicMap, backlash: PeriodicMap
+) -> list[Plot]:
     joint = recordings[0].joint
     data, rows = recordings[0], np.flatnonzero(maps.settled[0])
     rows = rows[:: max(1, rows.size // 3000)]
@@ -168,10 +263,23 @@ def _map_plots(recordings: Sequence[JointData], maps: TransmissionMaps, error: P
     phi, side = data.theta[rows] - data.q[rows], np.sign(data.omega[rows])
     grid = np.linspace(0, 2 * np.pi, 721)
     raw = [Series(f'φ, ω {word} 0', theta[part], phi[part]) for word, part in (('>', side > 0), ('<', side < 0))]
-    return [Plot(f'{joint}: transmission deformation and kinematic error', 'motor angle θ [rad]', '[rad]',
-                 (*raw, Series('kinematic error', grid, error(grid), 'line'))),
-            Plot(f'{joint}: backlash, half the width', 'motor angle θ [rad]', '[rad]',
-                 (Series('half the difference', theta, side * (phi - error(theta))), Series('map', grid, backlash(grid), 'line')))]
+    return [
+        Plot(
+            f'{joint}: transmission deformation and kinematic error',
+            'motor angle θ [rad]',
+            '[rad]',
+            (*raw, Series('kinematic error', grid, error(grid), 'line')),
+        ),
+        Plot(
+            f'{joint}: backlash, half the width',
+            'motor angle θ [rad]',
+            '[rad]',
+            (
+                Series('half the difference', theta, side * (phi - error(theta))),
+                Series('map', grid, backlash(grid), 'line'),
+            ),
+        ),
+    ]
 
 
 def _loop_plot(joint: str, run: SlipData, best: SlipFit, static: SlipFit | None, backlash: PeriodicMap) -> Plot:
@@ -187,4 +295,6 @@ def _loop_plot(joint: str, run: SlipData, best: SlipFit, static: SlipFit | None,
     if static is not None:
         flat = static.F_C * np.sign(run.omega) + static.smooth(run)
         series.append(Series('static map', run.theta[rows], flat[:end][rows], 'line'))
-    return Plot(f'{joint}: hysteresis on validation data', 'corrected motor angle [rad]', 'friction torque [N·m]', tuple(series))
+    return Plot(
+        f'{joint}: hysteresis on validation data', 'corrected motor angle [rad]', 'friction torque [N·m]', tuple(series)
+    )

@@ -1,45 +1,59 @@
-"""Dominant inertia from an oscillation under a virtual spring, with and without the friction in the fit [A eq 4.11, 5.12].
+"""Dominant inertia from an oscillation under a virtual spring.
 
-Undamped, I_d = K_p T_n²/(4π²). Its authors found it useless in practice, because no compensation of friction is ever perfect. The other value
-fits the oscillation with what friction is left: I q̈ + F_C sgn q̇ + F_V q̇ + τ_0 = τ with the measured torque τ (or −K_p (q − q_0) without one).
+With and without the friction in the fit [A eq 4.11, 5.12].
+
+Undamped, I_d = K_p T_n²/(4π²). Its authors found it useless in practice, because no compensation of friction is ever
+perfect. The other value fits the oscillation with what friction is left: I q̈ + F_C sgn q̇ + F_V q̇ + τ_0 = τ with the
+measured torque τ (or −K_p (q − q_0) without one).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
+from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
 
 @dataclass(frozen=True)
-class InertiaSettings:
-    """How the oscillation was made and is read.
+class InertiaSettings(Settings):
+    """How the oscillation was made and is read."""
 
-    spring K_p of the virtual spring, N·m/rad; bandwidth: the filter's cut-off in multiples of the oscillation's frequency; min_speed rad/s:
-    slower samples are left out of the fit with friction (their sign is not known).
-    """
+    SECTION = 'joint.inertia'
 
-    spring: float | None = None
-    bandwidth: float = 10.0
-    min_speed: float = 0.02
+    spring: float | None = setting(
+        None, 'stiffness K_p of the virtual spring', 'N·m/rad', above=0, none='has to be given'
+    )
+    bandwidth: float = setting(10.0, "low-pass, in multiples of the oscillation's frequency", above=0)
+    min_speed: float = setting(
+        0.02, 'slower samples are left out of the fit with friction (their sign is not known)', 'rad/s', lower=0
+    )
 
 
 def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings | None = None) -> TestResult:
     """Dominant inertia by the period alone and by the fit with Coulomb and viscous friction; both are reported.
 
-    Raises NotReliableError without half a period. Flagged: an inertia within two deviations of zero.
+    Flagged: an inertia within two deviations of zero.
+
+    Raises
+    ------
+    NotReliableError
+        Without half a period.
     """
     settings = settings or InertiaSettings()
     if settings.spring is None or not settings.spring > 0:
-        raise JointDynamicsError('inertia: expected the stiffness of the virtual spring in N·m/rad (spring in --config)')
+        raise JointDynamicsError(
+            'inertia: expected the stiffness of the virtual spring in N·m/rad (spring in --config)'
+        )
     result = TestResult('inertia', recordings[0].joint)
     periods: list[float] = []
     W, y = [], []
@@ -47,10 +61,14 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
     for data in recordings:
         x = data.q - np.mean(data.q)
         smooth = zero_phase_lowpass(x, data.cutoff, data.rate)
-        peaks = np.sort(np.concatenate([find_peaks(side * smooth, prominence=0.02 * np.ptp(smooth))[0] for side in (1, -1)]))
+        peaks = np.sort(
+            np.concatenate([find_peaks(side * smooth, prominence=0.02 * np.ptp(smooth))[0] for side in (1, -1)])
+        )
         if peaks.size < 2:
-            raise NotReliableError(f'{data.name}: {data.joint}: found {peaks.size} turning points of an oscillation, expected at least 2')
-        halves = np.diff(_interpolated(data.time, smooth, peaks))
+            raise NotReliableError(
+                f'{data.name}: {data.joint}: found {peaks.size} turning points of an oscillation, expected at least 2'
+            )
+        halves = np.diff(interpolated(data.time, smooth, peaks))
         periods.extend((2 * halves).tolist())
         cutoff = settings.bandwidth / (2 * float(np.mean(halves)))
         q = zero_phase_lowpass(data.q, cutoff, data.rate)
@@ -62,7 +80,8 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
         rows = np.arange(edge, data.samples - edge, step)
         rows = rows[np.abs(dq[rows]) > settings.min_speed]
         columns = np.column_stack([ddq, np.sign(dq), dq, np.ones_like(dq)])
-        # The torque and the smooth columns go through one filter; the sign is filtered with them, so that the jump is the same on both sides.
+        # The torque and the smooth columns go through one filter; the sign is filtered with them, so that the jump is
+        # the same on both sides.
         W.append(zero_phase_lowpass(columns, cutoff, data.rate)[rows])
         y.append(zero_phase_lowpass(torque, cutoff, data.rate)[rows])
         plot = plot or (data.time[rows], rows.size)
@@ -71,28 +90,45 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
     simple = settings.spring * T_n**2 / (4 * np.pi**2)
     target = np.concatenate(y)
     fit = least_squares(np.concatenate(W), target, ('inertia', 'F_C', 'F_V1', 'offset'))
-    result.parameters.update({
-        'inertia': Value(fit['inertia'], fit.deviation('inertia'), 'kg·m²'),
-        'inertia_from_period': Value(simple, None if T_std is None else 2 * simple * T_std / T_n, 'kg·m²'),
-        'F_C': Value(fit['F_C'], fit.deviation('F_C'), 'N·m'), 'F_V1': Value(fit['F_V1'], fit.deviation('F_V1'), 'N·m·s/rad'),
-        'period': Value(T_n, T_std, 's')})
-    result.quality.update({'fit_percent': nrmse_percent(target, target - fit.residual), 'rows': int(target.size), 'half_swings': len(periods),
-                           'period_spread_percent': 100 * float(np.std(periods)) / T_n})
-    result.doubt_zero(['inertia'], 'the oscillation is too weak')
+    result.parameters.update(
+        {
+            'inertia': Value(fit['inertia'], fit.deviation('inertia'), 'kg·m²'),
+            'inertia_from_period': Value(simple, None if T_std is None else 2 * simple * T_std / T_n, 'kg·m²'),
+            'F_C': Value(fit['F_C'], fit.deviation('F_C'), 'N·m'),
+            'F_V1': Value(fit['F_V1'], fit.deviation('F_V1'), 'N·m·s/rad'),
+            'period': Value(T_n, T_std, 's'),
+        }
+    )
+    result.quality.update(
+        {
+            'fit_percent': nrmse_percent(target, target - fit.residual),
+            'rows': int(target.size),
+            'half_swings': len(periods),
+            'period_spread_percent': 100 * float(np.std(periods)) / T_n,
+        }
+    )
+    result.flag_insignificant(['inertia'], 'the oscillation is too weak')
     off = abs(simple / fit['inertia'] - 1.0)
     if off > 0.05:
-        result.warnings.append(f'the period alone gives {simple:.4g} kg·m², {100 * off:.0f} % off the fit with friction: '
-                               'the compensation is imperfect')
+        result.warnings.append(
+            f'the period alone gives {simple:.4g} kg·m², {100 * off:.0f} % off the fit with friction: '
+            'the compensation is imperfect'
+        )
     if result.quality['period_spread_percent'] > 5:
         result.warnings.append('the period changes along the recording: friction, not the spring alone, sets it')
     assert plot is not None
     count = plot[1]
-    series = (Series('measured', plot[0], target[:count]), Series('fit with friction', plot[0], (target - fit.residual)[:count], 'line'))
-    result.plots.append(Plot(f'{recordings[0].joint}: oscillation under a virtual spring', 'time [s]', 'torque [N·m]', series))
+    series = (
+        Series('measured', plot[0], target[:count]),
+        Series('fit with friction', plot[0], (target - fit.residual)[:count], 'line'),
+    )
+    result.plots.append(
+        Plot(f'{recordings[0].joint}: oscillation under a virtual spring', 'time [s]', 'torque [N·m]', series)
+    )
     return result
 
 
-def _interpolated(time: NDArray, x: NDArray, peaks: NDArray) -> NDArray:
+def interpolated(time: FloatArray, x: FloatArray, peaks: FloatArray) -> FloatArray:
     """Times of the extrema between samples, by the parabola through the three samples about each."""
     left, top, right = x[peaks - 1], x[peaks], x[peaks + 1]
     return time[peaks] + 0.5 * (left - right) / (left - 2 * top + right) * (time[1] - time[0])

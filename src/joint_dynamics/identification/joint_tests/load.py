@@ -1,45 +1,67 @@
 """Friction against load torque: linear or quadratic in τ_J, at constant speed [M4 eq 26-27, M6 eq 19-20]."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, group_speeds
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, friction_document, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import (
+    Plot,
+    Series,
+    TestResult,
+    Value,
+    friction_document,
+    nrmse_percent,
+)
 from joint_dynamics.identification.joint_tests.steady import SteadyRows, steady_rows
 from joint_dynamics.joint import FrictionModel
+from joint_dynamics.settings import Settings, setting
 
 FORMS = {'quadratic': ('F_C1', 2, 'N·m/(N·m)²'), 'linear': ('F_Cl', 1, '')}
 
 
 @dataclass(frozen=True)
-class LoadSettings:
-    """form: linear, quadratic, auto (the one of these two with the smaller residual), or quadrants (Hamon's, any motion, see load_quadrants).
+class LoadSettings(Settings):
+    """How the load term of friction is found.
 
-    dq_s rad/s: speed constant of the quadrants, None searches it.
-
-    gravity_error: also fit, when both directions were driven, a column τ_J that takes up an error of the load torque itself (wrong mass or
-    drive gain) and an offset; friction changes sign with the direction, these do not.
+    Attributes
+    ----------
+    gravity_error
+        when both directions were driven, a column τ_J takes up an error of the load torque itself (wrong mass or drive
+        gain), and an offset; friction changes sign with the direction, these do not.
     """
 
-    form: str = 'auto'
-    dq_s: float | None = None
-    gravity_error: bool = True
-    plateaus: PlateauSettings = field(default_factory=PlateauSettings)
+    SECTION = 'joint.load'
+
+    form: str = setting(
+        'auto',
+        "auto: linear or quadratic, whichever leaves the smaller residual; quadrants: Hamon's, from any motion",
+        choices=('auto', *FORMS, 'quadrants'),
+    )
+    dq_s: float | None = setting(None, 'speed constant of the quadrants', 'rad/s', above=0, none='searched for')
+    gravity_error: bool = setting(True, 'also fit an error of the load torque')
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
 
 
-def identify_load(recordings: Sequence[JointData], settings: LoadSettings | None = None, base: FrictionModel | None = None) -> TestResult:
+def identify_load(
+    recordings: Sequence[JointData], settings: LoadSettings | None = None, base: FrictionModel | None = None
+) -> TestResult:
     """Fit the load-dependent Coulomb level F(τ_J) = F_C0 + F_Cl |τ_J| or F_C0 + F_C1 τ_J² at constant speeds.
 
-    base  friction against speed and temperature, known already: then F_C0 is the Coulomb level itself. Without it the level of every speed is
-    fitted too, and F_C0 is the friction without load at the slowest speed, viscous part included.
-    Flagged, not believed: one direction, or a coefficient within two deviations of zero (load or its span too small).
+    Parameters
+    ----------
+    base
+        friction against speed and temperature, known already: then F_C0 is the Coulomb level itself. Without it the
+        level of every speed is fitted too, and F_C0 is the friction without load at the slowest speed, viscous part
+        included. Not reliable: one direction, or a coefficient within two deviations of zero (load or its span
+        too small).
     """
     settings = settings or LoadSettings()
     if settings.form not in ('auto', *FORMS):
@@ -63,30 +85,52 @@ def identify_load(recordings: Sequence[JointData], settings: LoadSettings | None
         if extra in fit.names:
             result.parameters[extra] = Value(fit[extra], fit.deviation(extra), unit_extra)
     largest = float(np.abs(rows.load).max())
-    result.quality.update({
-        'form': form, 'rows': int(y.size), 'load_range': [float(rows.load.min()), float(rows.load.max())],
-        'load_source': recordings[0].load_source, 'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
-        'fit_percent': nrmse_percent(np.sign(rows.speed) * y, np.sign(rows.speed) * (y - fit.residual)),
-        'forms': [{'form': key, 'residual_rms': float(np.sqrt(np.mean(item.residual**2))), FORMS[key][0]: item[FORMS[key][0]],
-                   'std': item.deviation(FORMS[key][0])} for key, item in fits.items()]})
+    result.quality.update(
+        {
+            'form': form,
+            'rows': int(y.size),
+            'load_range': [float(rows.load.min()), float(rows.load.max())],
+            'load_source': recordings[0].load_source,
+            'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
+            'fit_percent': nrmse_percent(np.sign(rows.speed) * y, np.sign(rows.speed) * (y - fit.residual)),
+            'forms': [
+                {
+                    'form': key,
+                    'residual_rms': float(np.sqrt(np.mean(item.residual**2))),
+                    FORMS[key][0]: item[FORMS[key][0]],
+                    'std': item.deviation(FORMS[key][0]),
+                }
+                for key, item in fits.items()
+            ],
+        }
+    )
     if not rows.both_directions:
-        result.reasons.append('one direction only: friction that grows with load cannot be told from an error of the load torque')
-    result.doubt_zero([name], f'the load torque spans only {np.ptp(np.abs(rows.load)):.3g} N·m, or friction does not depend on it')
+        result.reasons.append(
+            'one direction only: friction that grows with load cannot be told from an error of the load torque'
+        )
+    result.flag_insignificant(
+        [name], f'the load torque spans only {np.ptp(np.abs(rows.load)):.3g} N·m, or friction does not depend on it'
+    )
     if 'gravity_error' in result.parameters:
         error = result.parameters['gravity_error']
         if error.std is not None and abs(error.value) > max(3 * error.std, 0.02):
-            result.warnings.append(f'the load torque itself is {100 * error.value:+.1f} % off (mass, or drive gain); taken out of the friction')
+            result.warnings.append(
+                f'the load torque itself is {100 * error.value:+.1f} % off (mass, or drive gain); taken out of the'
+                ' friction'
+            )
     result.plots.append(_plot(recordings[0].joint, rows, y, fit, form))
     values = {key: result.parameters[key] for key in ('F_C0', name)} | {'tau_max': Value(largest, None, 'N·m')}
     if base is None:
         del values['F_C0']  # the level at one speed is not the Coulomb level of the description
-        result.warnings.append('no friction description given: F_C0 is the friction without load at the slowest speed, viscous part included, '
-                               'and stays out of the description')
+        result.warnings.append(
+            'no friction description given: F_C0 is the friction without load at the slowest speed, viscous part'
+            ' included, and stays out of the description'
+        )
     result.document = friction_document(values, range={'load': [float(rows.load.min()), float(rows.load.max())]})
     return result
 
 
-def _fit(rows: SteadyRows, y: NDArray, form: str, known_speed: bool, settings: LoadSettings) -> LinearFit:
+def _fit(rows: SteadyRows, y: FloatArray, form: str, known_speed: bool, settings: LoadSettings) -> LinearFit:
     name, power, _ = FORMS[form]
     sign = np.sign(rows.speed)
     names, columns = ['F_C0', name], [sign, sign * np.abs(rows.load) ** power]
@@ -104,16 +148,22 @@ def _fit(rows: SteadyRows, y: NDArray, form: str, known_speed: bool, settings: L
     return least_squares(np.stack(columns, axis=1), y, names)
 
 
-def _plot(joint: str, rows: SteadyRows, y: NDArray, fit: LinearFit, form: str) -> Plot:
+def _plot(joint: str, rows: SteadyRows, y: FloatArray, fit: LinearFit, form: str) -> Plot:
     name, power, _ = FORMS[form]
     sign = np.sign(rows.speed)
-    shift = sum(fit[key] * column for key, column in (('offset', 1.0), ('gravity_error', rows.load)) if key in fit.names)
+    shift = sum(
+        fit[key] * column for key, column in (('offset', 1.0), ('gravity_error', rows.load)) if key in fit.names
+    )
     labels = group_speeds(np.abs(rows.speed))
     for label in range(1, int(labels.max()) + 1):
         if f'level_{label}' in fit.names:
             shift = shift + fit[f'level_{label}'] * sign * (labels == label)
     corrected = sign * (y - shift)
     load = np.linspace(rows.load.min(), rows.load.max(), 200)
-    series = [Series(f'ω {word} 0', rows.load[part], corrected[part]) for word, part in (('>', sign > 0), ('<', sign < 0)) if part.any()]
+    series = [
+        Series(f'ω {word} 0', rows.load[part], corrected[part])
+        for word, part in (('>', sign > 0), ('<', sign < 0))
+        if part.any()
+    ]
     series.append(Series(f'{form} fit', load, fit['F_C0'] + fit[name] * np.abs(load) ** power, 'line'))
     return Plot(f'{joint}: Coulomb level against load', 'load torque τ_J [N·m]', 'F(τ_J) [N·m]', tuple(series))

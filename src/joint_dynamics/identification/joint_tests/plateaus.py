@@ -1,35 +1,46 @@
 """Stretches of constant speed, found in a recording by themselves [A §5.3, M4 4.2.1]."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
+from joint_dynamics.settings import Settings, setting
 
 
 @dataclass(frozen=True)
-class PlateauSettings:
-    """When a stretch counts as constant speed.
+class PlateauSettings(Settings):
+    """When a stretch counts as constant speed."""
 
-    min_duration s; min_speed rad/s; tolerance: largest relative change of the mean speed from one half of min_duration to the next;
-    settle rad: travel left out at its start, so that the pre-sliding hysteresis after a reversal is over (several times the backlash).
-    """
+    SECTION = 'plateaus'
 
-    min_duration: float = 0.3
-    min_speed: float = 2e-3
-    tolerance: float = 0.05
-    settle: float = 4e-3
+    min_duration: float = setting(0.3, 'shortest stretch', 's', above=0)
+    min_speed: float = setting(2e-3, 'slowest stretch', 'rad/s', lower=0)
+    tolerance: float = setting(
+        0.05, 'largest relative change of the mean speed from one half of min_duration to the next', above=0
+    )
+    settle: float = setting(
+        4e-3,
+        'travel left out at the start of a stretch, so that the presliding after a reversal is over (several times the '
+        'backlash)',
+        'rad',
+        lower=0,
+    )
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """One stretch: rows `part` of the recording, mean speed (rad/s), mean friction torque (N·m) and the standard deviation of that mean.
+    """One stretch of a recording at one speed.
 
-    temperature °C and load N·m are means, None when not measured; trend: change of the torque from end to end by a straight line, N·m.
+    Rows `part` of the recording, mean speed (rad/s), mean friction torque (N·m) and the deviation of that mean.
+
+    temperature °C and load N·m are means, None when not measured; trend: change of the torque from end to end by a
+    straight line, N·m.
     """
 
     part: slice
@@ -42,8 +53,11 @@ class Plateau:
     recording: str
 
 
-def mean_deviation(x: NDArray) -> float:
-    """Deviation of the mean of a correlated signal, by batch means: the largest over 8, 16 and 32 batches and the white-noise figure."""
+def mean_deviation(x: FloatArray) -> float:
+    """Deviation of the mean of a correlated signal, by batch means.
+
+    The largest over 8, 16 and 32 batches and the white-noise figure.
+    """
     candidates = [float(np.std(x, ddof=1) / np.sqrt(x.size))]
     for batches in (8, 16, 32):
         if x.size >= 4 * batches:
@@ -55,15 +69,15 @@ def mean_deviation(x: NDArray) -> float:
 def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice]:
     """Rows of the recording where the motor side turns at constant speed, at least `min_duration` long.
 
-    A sample counts when the mean speeds over half of min_duration before and after it differ by less than `tolerance`; means of the angle itself,
-    which encoder steps and ripple of the speed hardly touch.
+    A sample counts when the mean speeds over half of min_duration before and after it differ by less than `tolerance`;
+    means of the angle itself, which encoder steps and ripple of the speed hardly touch.
     """
     half = max(2, int(0.5 * settings.min_duration * data.rate))
     if data.samples <= 2 * half:
         return []
     theta = data.theta
-    before = (theta[half:-half] - theta[:-2 * half]) * data.rate / half
-    after = (theta[2 * half:] - theta[half:-half]) * data.rate / half
+    before = (theta[half:-half] - theta[: -2 * half]) * data.rate / half
+    after = (theta[2 * half :] - theta[half:-half]) * data.rate / half
     mean = 0.5 * (before + after)
     steady = (np.abs(mean) > settings.min_speed) & (np.abs(after - before) < settings.tolerance * np.abs(mean))
     edges = np.flatnonzero(np.diff(np.concatenate([[False], steady, [False]]).astype(int)))
@@ -74,7 +88,9 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
         travelled = np.abs(theta[first:end] - theta[first])
         first += int(np.searchsorted(np.maximum.accumulate(travelled), settings.settle))
         speed = mean[start:stop]
-        if end - first >= settings.min_duration * data.rate and np.ptp(speed) <= 2 * settings.tolerance * np.abs(np.median(speed)):
+        if end - first >= settings.min_duration * data.rate and np.ptp(speed) <= 2 * settings.tolerance * np.abs(
+            np.median(speed)
+        ):
             found.append(slice(int(first), int(end)))
     return found
 
@@ -82,7 +98,10 @@ def constant_stretches(data: JointData, settings: PlateauSettings) -> list[slice
 def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | None = None) -> list[Plateau]:
     """All plateaus of the recordings with their mean friction torque (motor torque minus load where known).
 
-    Raises NotReliableError when there is none: a friction map cannot be drawn from a motion that never goes at constant speed.
+    Raises
+    ------
+    NotReliableError
+        When there is none: a friction map cannot be drawn from a motion that never goes at constant speed.
     """
     settings = settings or PlateauSettings()
     plateaus = []
@@ -91,19 +110,29 @@ def find_plateaus(recordings: Sequence[JointData], settings: PlateauSettings | N
         for part in constant_stretches(data, settings):
             torque = friction[part]
             slope = np.polyfit(np.linspace(-0.5, 0.5, torque.size), torque, 1)[0]
-            plateaus.append(Plateau(
-                part, float((data.theta[part][-1] - data.theta[part][0]) / (data.time[part][-1] - data.time[part][0])), float(torque.mean()),
-                mean_deviation(torque), float(slope), None if data.temperature is None else float(data.temperature[part].mean()),
-                None if data.tau_J is None else float(data.tau_J[part].mean()), data.name))
+            plateaus.append(
+                Plateau(
+                    part,
+                    float((data.theta[part][-1] - data.theta[part][0]) / (data.time[part][-1] - data.time[part][0])),
+                    float(torque.mean()),
+                    mean_deviation(torque),
+                    float(slope),
+                    None if data.temperature is None else float(data.temperature[part].mean()),
+                    None if data.tau_J is None else float(data.tau_J[part].mean()),
+                    data.name,
+                )
+            )
     if not plateaus:
         names = ', '.join(data.name for data in recordings)
-        raise NotReliableError(f'{names}: {recordings[0].joint} has no stretch of constant speed of at least {settings.min_duration:g} s above '
-                                 f'{settings.min_speed:g} rad/s: no plateau to read friction from; take all of the motion '
-                                 'instead (joint.friction.method: motion)')
+        raise NotReliableError(
+            f'{names}: {recordings[0].joint} has no stretch of constant speed of at least {settings.min_duration:g} s'
+            f' above {settings.min_speed:g} rad/s: no plateau to read friction from; take all of the motion instead'
+            ' (joint.friction.method: motion)'
+        )
     return plateaus
 
 
-def group_speeds(speeds: NDArray, tolerance: float = 0.05) -> NDArray:
+def group_speeds(speeds: FloatArray, tolerance: float = 0.05) -> FloatArray:
     """Label (N,) of each speed: speeds within `tolerance` of each other (relative) count as the same one."""
     order = np.argsort(speeds)
     labels = np.zeros(speeds.size, dtype=int)

@@ -1,21 +1,23 @@
 """Hamon's friction in the motor and generator quadrants beside the usual model, for one joint [H eq 27-43].
 
-With the rigid columns X (the torque per base parameter of the joint's motion, known payload torques included) the usual model is
+With the rigid columns X (the torque per base parameter of the joint's motion, known payload torques included) the usual
+model is
 
     τ = X χ + F_C sgn q̇ + F_V q̇ + τ_off
 
-and the new one has the products P⁺X, P⁺E X, P⁻X, −P⁻E X with P⁺, P⁻ the quadrants and E = exp(−|q̇|/q̇_s), and four dry terms. It is linear
-once q̇_s is fixed; q̇_s is found by a line search on ‖ρ‖.
+and the new one has the products P⁺X, P⁺E X, P⁻X, −P⁻E X with P⁺, P⁻ the quadrants and E = exp(−|q̇|/q̇_s), and four dry
+terms. It is linear once q̇_s is fixed; q̇_s is found by a line search on ‖ρ‖.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 
@@ -26,13 +28,18 @@ DRY = ('c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off')
 class QuadrantFit:
     """Both fits on the same samples.
 
-    usual, new  the two linear fits; dq_s rad/s; used (N,) bool: samples outside the stiction area; relative_residual: ‖ρ‖/‖Y‖ of each.
+    Attributes
+    ----------
+    usual, new
+        the two linear fits; dq_s rad/s; used (N,) bool: samples outside the stiction area.
+    relative_residual
+        ‖ρ‖/‖Y‖ of each.
     """
 
     usual: LinearFit
     new: LinearFit
     dq_s: float
-    used: NDArray
+    used: FloatArray
     relative_residual: dict[str, float]
 
     @property
@@ -40,7 +47,9 @@ class QuadrantFit:
         """How much smaller the new model's ‖ρ‖/‖Y‖ is, in percent of the usual one's."""
         return 100.0 * (1.0 - self.relative_residual['new'] / self.relative_residual['usual'])
 
-    def judge(self, rigid: NDArray, dq: NDArray, tau: NDArray, min_speed: float = 5e-3, guard: int = 8) -> dict[str, float]:
+    def judge(
+        self, rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_speed: float = 5e-3, guard: int = 8
+    ) -> dict[str, float]:
         """‖ρ‖/‖Y‖ of both models on samples that were not used for the fit."""
         used = outside_stiction(rigid, dq, tau, min_speed, guard)
         y, size = tau[used], float(np.linalg.norm(tau[used]))
@@ -49,15 +58,16 @@ class QuadrantFit:
         return {'usual': float(np.linalg.norm(usual)) / size, 'new': float(np.linalg.norm(new)) / size}
 
 
-def usual_columns(rigid: NDArray, dq: NDArray) -> NDArray:
+def usual_columns(rigid: FloatArray, dq: FloatArray) -> FloatArray:
     """Columns [X, sgn q̇, q̇, 1], (N, m + 3) [H eq 38]."""
     return np.column_stack([rigid, np.sign(dq), dq, np.ones_like(dq)])
 
 
-def quadrant_columns(rigid: NDArray, dq: NDArray, tau: NDArray, dq_s: float) -> NDArray:
+def quadrant_columns(rigid: FloatArray, dq: FloatArray, tau: FloatArray, dq_s: float) -> FloatArray:
     """Columns of the new model, (N, 4 m + 6): four per rigid column, then the dry terms `DRY` [H eq 42].
 
-    The quadrant is the sign of the measured torque times the speed, which outside the stiction area is that of τ_out q̇ [H eq 26].
+    The quadrant is the sign of the measured torque times the speed, which outside the stiction area is that of τ_out q̇
+    [H eq 26].
     """
     motor = (tau * dq > 0).astype(float)
     generator, fade, sign = 1.0 - motor, np.exp(-np.abs(dq) / dq_s), np.sign(dq)
@@ -67,15 +77,19 @@ def quadrant_columns(rigid: NDArray, dq: NDArray, tau: NDArray, dq_s: float) -> 
     return np.column_stack([products, *dry])
 
 
-def outside_stiction(rigid: NDArray, dq: NDArray, tau: NDArray, min_speed: float, guard: int) -> NDArray:
+def outside_stiction(rigid: FloatArray, dq: FloatArray, tau: FloatArray, min_speed: float, guard: int) -> FloatArray:
     """Samples whose quadrant is known, (N,) bool.
 
-    |q̇| above `min_speed`, |τ| above all the friction the usual model finds at that speed, and no change of direction or quadrant within `guard`
-    samples: the low-pass that both sides of the fit went through smears the jumps of the friction over that far.
+    |q̇| above `min_speed`, |τ| above all the friction the usual model finds at that speed, and no change of direction
+    or quadrant within `guard` samples: the low-pass that both sides of the fit went through smears the jumps of the
+    friction over that far.
     """
     moving = np.abs(dq) > min_speed
     if moving.sum() <= rigid.shape[1] + 3:
-        raise NotReliableError(f'only {int(moving.sum())} samples move faster than {min_speed:g} rad/s: too few for the load-dependent model')
+        raise NotReliableError(
+            f'only {int(moving.sum())} samples move faster than {min_speed:g} rad/s: too few for the load-dependent'
+            ' model'
+        )
     names = [*(f'X{k}' for k in range(rigid.shape[1])), 'F_C', 'F_V', 'tau_off']
     usual = least_squares(usual_columns(rigid, dq)[moving], tau[moving], names, in_time=False)
     dissipated = abs(usual['F_C']) + abs(usual['F_V']) * np.abs(dq) + abs(usual['tau_off'])
@@ -88,43 +102,71 @@ def outside_stiction(rigid: NDArray, dq: NDArray, tau: NDArray, min_speed: float
     return known & (np.cumsum(near)[:-1] == 0)
 
 
-def fit_quadrants(rigid: NDArray, dq: NDArray, tau: NDArray, names: Sequence[str], *, dq_s: float | None = None, min_speed: float = 5e-3,
-                  guard: int = 8, speed_bounds: tuple[float, float] = (5e-3, 0.5)) -> QuadrantFit:
-    """Fit both models to filtered, decimated samples: rigid (N, m), dq (N,) rad/s, tau (N,) N·m; `names` of the m rigid columns.
+def fit_quadrants(
+    rigid: FloatArray,
+    dq: FloatArray,
+    tau: FloatArray,
+    names: Sequence[str],
+    *,
+    dq_s: float | None = None,
+    min_speed: float = 5e-3,
+    guard: int = 8,
+    speed_bounds: tuple[float, float] = (5e-3, 0.5),
+) -> QuadrantFit:
+    """Fit both models to filtered, decimated samples: rigid (N, m), dq (N,) rad/s, tau (N,) N·m.
 
-    dq_s None: line search of ‖ρ‖ over speed_bounds, not below half the slowest speeds driven; guard: see `outside_stiction`. Raises
-    NotReliableError where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are collinear,
-    and where the samples cannot tell the parameters apart.
+    `names` of the m rigid columns.
+
+    dq_s None: line search of ‖ρ‖ over speed_bounds, not below half the slowest speeds driven; guard: see
+    `outside_stiction`.
+
+    Raises
+    ------
+    NotReliableError
+        Where the motion does not pass the vertical (load of one sign per direction), so that c_m, c_g and τ_off are
+        collinear, and where the samples cannot tell the parameters apart.
     """
     if rigid.ndim != 2 or rigid.shape != (dq.size, len(names)) or tau.shape != dq.shape:
-        raise JointDynamicsError(f'quadrants: expected rigid ({dq.size}, {len(names)}) and tau ({dq.size},), found {rigid.shape} and {tau.shape}')
+        raise JointDynamicsError(
+            f'quadrants: expected rigid ({dq.size}, {len(names)}) and tau ({dq.size},), found {rigid.shape} and'
+            f' {tau.shape}'
+        )
     used = outside_stiction(rigid, dq, tau, min_speed, guard)
     X, v, y = rigid[used], dq[used], tau[used]
     for quadrant, word in ((y * v > 0, 'motor'), (y * v <= 0, 'generator')):
         sides = np.sign(v[quadrant])
         if not (np.any(sides > 0) and np.any(sides < 0)):
-            raise NotReliableError(f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): '
-                                     'c_m, c_g and tau_off cannot be told apart')
+            raise NotReliableError(
+                f'the {word} quadrants are driven in one direction only (the motion does not pass the vertical): '
+                'c_m, c_g and tau_off cannot be told apart'
+            )
     all_names = [*(f'{factor}*{name}' for name in names for factor in ('a_m', 'b_m', 'a_g', 'b_g')), *DRY]
 
     def cost(log_scale: float) -> float:
-        # ‖ρ‖² is the square of the last diagonal entry of the triangular factor of [W, y], here by its scaled Gram matrix.
+        # ‖ρ‖² is the square of the last diagonal entry of the triangular factor of [W, y], here by its scaled Gram
+        # matrix.
         both = np.column_stack([quadrant_columns(X, v, y, float(np.exp(log_scale))), y])
         norms = np.maximum(np.linalg.norm(both, axis=0), 1e-30)
         factor = np.linalg.cholesky(both.T @ both / np.outer(norms, norms) + 1e-12 * np.eye(len(norms)))
         return float((factor[-1, -1] * norms[-1]) ** 2)
 
     if dq_s is None:
-        # E must be told from the samples there are: below half the slowest speeds it is zero but for a few of them, and fits their noise.
+        # E must be told from the samples there are: below half the slowest speeds it is zero but for a few of them, and
+        # fits their noise.
         low = np.log(max(speed_bounds[0], 0.5 * float(np.quantile(np.abs(v), 0.05))))
         high = np.log(max(speed_bounds[1], 2 * np.exp(low)))
         coarse = np.linspace(low, high, 12)
         costs = [cost(s) for s in coarse]
         k = int(np.argmin(costs))
-        found = minimize_scalar(cost, method='bounded', bounds=(coarse[max(k - 1, 0)], coarse[min(k + 1, 11)]), options={'xatol': 1e-3})
+        found = minimize_scalar(
+            cost, method='bounded', bounds=(coarse[max(k - 1, 0)], coarse[min(k + 1, 11)]), options={'xatol': 1e-3}
+        )
         dq_s = float(np.exp(found.x))
     usual = least_squares(usual_columns(X, v), y, [*names, 'F_C', 'F_V', 'tau_off'])
     new = least_squares(quadrant_columns(X, v, y, dq_s), y, all_names)
     size = float(np.linalg.norm(y))
-    residuals = {'usual': float(np.linalg.norm(usual.residual)) / size, 'new': float(np.linalg.norm(new.residual)) / size}
+    residuals = {
+        'usual': float(np.linalg.norm(usual.residual)) / size,
+        'new': float(np.linalg.norm(new.residual)) / size,
+    }
     return QuadrantFit(usual, new, dq_s, used, residuals)

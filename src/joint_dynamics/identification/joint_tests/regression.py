@@ -1,12 +1,14 @@
 """Linear least squares by QR, with deviations that hold although residuals are correlated in time."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
 
@@ -15,16 +17,19 @@ RANK_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class LinearFit:
-    """Solution of W χ ≈ y: values (p,), covariance (p, p), residual y − W χ (N,), condition number of the column-scaled W."""
+    """Solution of W χ ≈ y.
+
+    Values (p,), covariance (p, p), residual y − W χ (N,), condition number of the column-scaled W.
+    """
 
     names: tuple[str, ...]
-    values: NDArray
-    covariance: NDArray
-    residual: NDArray
+    values: FloatArray
+    covariance: FloatArray
+    residual: FloatArray
     condition: float
 
     @property
-    def std(self) -> NDArray:
+    def std(self) -> FloatArray:
         """Standard deviations (p,)."""
         return np.sqrt(np.diag(self.covariance))
 
@@ -36,17 +41,31 @@ class LinearFit:
         return float(self.std[self.names.index(name)])
 
 
-def least_squares(W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: ArrayLike | None = None, in_time: bool = True) -> LinearFit:
+def least_squares(
+    W: ArrayLike, y: ArrayLike, names: Sequence[str], *, weights: ArrayLike | None = None, in_time: bool = True
+) -> LinearFit:
     """Least squares W (N, p) χ = y (N,) by QR.
 
-    weights  (N,), 1/σ per row; in_time: the rows are samples in time order, so deviations are the larger of the
-    classical ones and those of the scatter between blocks of time (`regression.covariance`).
-    Raises JointDynamicsError for too few rows, NotReliableError naming the columns that cannot be told apart.
+    Parameters
+    ----------
+    weights
+        (N,), 1/σ per row.
+    in_time
+        the rows are samples in time order, so deviations are the larger of the classical ones and those of the scatter
+        between blocks of time (`regression.covariance`).
+
+    Raises
+    ------
+    JointDynamicsError
+        For too few rows, NotReliableError naming the columns that cannot be told apart.
     """
     W, y = np.asarray(W, dtype=float), np.asarray(y, dtype=float)
     rows, columns = W.shape
     if rows <= columns:
-        raise JointDynamicsError(f'least squares: expected more than {columns} rows for {columns} parameters ({", ".join(names)}), found {rows}')
+        raise JointDynamicsError(
+            f'least squares: expected more than {columns} rows for {columns} parameters ({", ".join(names)}), found'
+            f' {rows}'
+        )
     scale_rows = np.ones(rows) if weights is None else np.asarray(weights, dtype=float)
     A, b = W * scale_rows[:, None], y * scale_rows
     norms = np.linalg.norm(A, axis=0)

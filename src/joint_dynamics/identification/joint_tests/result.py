@@ -1,14 +1,16 @@
-"""What a test of one joint gives back: values with deviations, how good they are, what to doubt, and what to draw."""
+"""What a test of one joint gives back: values with deviations, how good they are, whether reliable, what to draw."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from joint_dynamics.arrays import FloatArray
 
 
-def nrmse_percent(y: NDArray, prediction: NDArray) -> float:
+def nrmse_percent(y: FloatArray, prediction: FloatArray) -> float:
     """NRMSE = 100 (1 − ‖y − ŷ‖/‖y − ȳ‖) in percent: 100 perfect, 0 no better than the mean [M3 eq 15]."""
     spread = float(np.linalg.norm(y - np.mean(y)))
     return float('-inf') if spread == 0 else 100.0 * (1.0 - float(np.linalg.norm(y - prediction)) / spread)
@@ -33,10 +35,10 @@ class Series:
     """One set of points or one line of a plot; `std` draws error bars of two deviations."""
 
     label: str
-    x: NDArray
-    y: NDArray
+    x: FloatArray
+    y: FloatArray
     kind: str = 'points'
-    std: NDArray | None = None
+    std: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,20 @@ class Plot:
 class TestResult:
     """Result of one test on one joint.
 
-    parameters  by name, with deviations and units; quality: plain numbers (fit in percent, residuals, spans, counts).
-    warnings    what the user should know; reasons: why the result cannot be believed (empty: it can).
-    document    the joint's part of the dynamics description (docs/joint_models.md); plots: each map with data and fit.
+    Attributes
+    ----------
+    parameters
+        by name, with deviations and units.
+    quality
+        plain numbers (fit in percent, residuals, spans, counts).
+    warnings
+        what the user should know.
+    reasons
+        why the result is not reliable (empty: it is).
+    document
+        the joint's part of the dynamics description (docs/joint_models.md).
+    plots
+        each map with data and fit.
     """
 
     __test__ = False  # not a test case of pytest, whatever its name
@@ -74,23 +87,45 @@ class TestResult:
         """Whether nothing speaks against the result."""
         return not self.reasons
 
-    def doubt_zero(self, names: list[str] | tuple[str, ...], why: str, deviations: float = 2.0) -> None:
+    def flag_insignificant(self, names: list[str] | tuple[str, ...], why: str, deviations: float = 2.0) -> None:
         """Note a reason for every named parameter that lies within `deviations` standard deviations of zero."""
         for name in names:
             item = self.parameters[name]
             if item.std is not None and abs(item.value) < deviations * item.std:
-                self.reasons.append(f'{name} = {item.value:.4g} ± {item.std:.2g} {item.unit} cannot be told from zero: {why}')
+                self.reasons.append(
+                    f'{name} = {item.value:.4g} ± {item.std:.2g} {item.unit} cannot be told from zero: {why}'
+                )
 
     def summary(self) -> dict[str, Any]:
         """All numbers under plain keys, for summary.json."""
-        return {'test': self.test, 'joint': self.joint, 'verdict': 'reliable' if self.reliable else 'not reliable',
-                'believable': self.reliable, 'warnings': self.warnings, 'reasons': self.reasons,
-                'parameters': [{'name': name, 'value': item.value, 'std': item.std, 'relative_std_percent': item.relative_std_percent,
-                                'unit': item.unit} for name, item in self.parameters.items()],
-                **self.quality}
+        return {
+            'test': self.test,
+            'joint': self.joint,
+            'verdict': 'reliable' if self.reliable else 'not reliable',
+            'believable': self.reliable,
+            'warnings': self.warnings,
+            'reasons': self.reasons,
+            'parameters': [
+                {
+                    'name': name,
+                    'value': item.value,
+                    'std': item.std,
+                    'relative_std_percent': item.relative_std_percent,
+                    'unit': item.unit,
+                }
+                for name, item in self.parameters.items()
+            ],
+            **self.quality,
+        }
 
 
 def friction_document(values: dict[str, Value], **more: Any) -> dict[str, Any]:
     """Friction part of the description from identified values under the names of FrictionModel."""
     deviations = {name: float(item.std) for name, item in values.items() if item.std is not None}
-    return {'friction': {'parameters': {name: float(item.value) for name, item in values.items()}, 'standard_deviations': deviations, **more}}
+    return {
+        'friction': {
+            'parameters': {name: float(item.value) for name, item in values.items()},
+            'standard_deviations': deviations,
+            **more,
+        }
+    }

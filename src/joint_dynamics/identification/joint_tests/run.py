@@ -1,11 +1,13 @@
 """One test by name: its settings, what it takes from a description, and its result merged into that description."""
+
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from joint_dynamics.arm import Arm, apply_friction_scale
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.damping import DampingSettings, identify_damping
@@ -16,41 +18,90 @@ from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, i
 from joint_dynamics.identification.joint_tests.load import LoadSettings, identify_load
 from joint_dynamics.identification.joint_tests.load_quadrants import identify_quadrants
 from joint_dynamics.identification.joint_tests.result import TestResult
-from joint_dynamics.identification.joint_tests.settings import settings_from
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings, identify_temperature
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+from joint_dynamics.settings import Settings, declarations, refusal, setting
 
-SETTINGS: dict[str, type] = {
-    'stiffness': StiffnessSettings, 'friction': FrictionSettings, 'load': LoadSettings, 'temperature': TemperatureSettings,
-    'hysteresis': HysteresisSettings, 'damping': DampingSettings, 'inertia': InertiaSettings}
-TESTS = tuple(SETTINGS)
-GENERAL = ('cutoff', 'drive_gains')
+
+@dataclass(frozen=True)
+class JointSettings(Settings):
+    """The section `joint` of a configuration: what all tests need, and a section for each test."""
+
+    SECTION = 'joint'
+
+    cutoff: float = setting(10.0, 'low-pass of position and torque', 'Hz', above=0)
+    drive_gains: Mapping[str, float] = setting({}, 'joint torque per current, by joint', 'N·m/A')
+    stiffness: StiffnessSettings = setting(StiffnessSettings(), 'stiffness of the transmission')
+    friction: FrictionSettings = setting(FrictionSettings(), 'friction over speed')
+    load: LoadSettings = setting(LoadSettings(), 'friction over load')
+    temperature: TemperatureSettings = setting(TemperatureSettings(), 'friction over temperature')
+    hysteresis: HysteresisSettings = setting(HysteresisSettings(), 'backlash, kinematic error, presliding')
+    damping: DampingSettings = setting(DampingSettings(), 'damping of the transmission')
+    inertia: InertiaSettings = setting(InertiaSettings(), 'inertia by a virtual spring')
+
+
+TESTS = tuple(name for name in declarations(JointSettings) if name not in ('cutoff', 'drive_gains'))
 
 
 def test_settings(test: str, config: Mapping[str, Any]) -> Any:
-    """Settings of one test from the section `joint` of a configuration; the other tests' parts are checked too. Raises JointDynamicsError."""
-    if test not in SETTINGS:
-        raise JointDynamicsError(f'expected a test of {", ".join(TESTS)}, found {test!r}')
-    for name in config:
-        if name not in SETTINGS and name not in GENERAL:
-            raise JointDynamicsError(f'joint.{name}: expected one of {", ".join((*GENERAL, *TESTS))}')
-    built: dict[str, Any] = {name: settings_from(cls, config.get(name, {}), f'joint.{name}') for name, cls in SETTINGS.items()}
-    return built[test]
+    """Settings of one test from the section `joint` of a configuration.
+
+    The other tests' parts are checked too. Raises JointDynamicsError.
+    """
+    if test not in TESTS:
+        raise refusal('test', f'one of {", ".join(TESTS)}', test)
+    return getattr(JointSettings.from_mapping(config), test)
 
 
-def run_test(test: str, recordings: Sequence[JointData], settings: Any, part: Mapping[str, Any] | None = None) -> TestResult:
+def run_test(
+    test: str, recordings: Sequence[JointData], settings: Any, part: Mapping[str, Any] | None = None
+) -> TestResult:
     """Run one test on the recordings of one joint.
 
-    part  this joint's part of a dynamics description, where there is one: friction, maps and stiffness known already are taken off first.
+    part  this joint's part of a dynamics description, where there is one: friction, maps and stiffness known already
+    are taken off first.
     """
     if not recordings:
         raise JointDynamicsError(f'{test}: expected at least one recording')
-    part = part or {}
-    base = _friction(part)
-    error = None if 'kinematic_error' not in part else PeriodicMap.from_dict(part['kinematic_error'])
-    stiffness = None if 'stiffness' not in part else TorsionalStiffness.from_dict(part['stiffness'])
-    rotor = part.get('rotor_inertia', {}).get('value')
+    known = Known.of(recordings[0].joint, part or {})
+    result = _run(test, recordings, settings, known)
+    result.warnings.extend(known.remarks)
+    return result
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a description says of one joint, as its arm has it; None what it does not say."""
+
+    friction: FrictionModel | None
+    kinematic_error: PeriodicMap | None
+    backlash: PeriodicMap | None
+    stiffness: TorsionalStiffness | None
+    rotor_inertia: float | None
+    remarks: tuple[str, ...]
+
+    @classmethod
+    def of(cls, joint: str, part: Mapping[str, Any]) -> Known:
+        """Return what the description of the joint `name` says."""
+        document = {'robot': {'joint_names': [joint]}, 'joints': {joint: apply_friction_scale(part)}}
+        arm = Arm.of_joints(DynamicsDescription(document))
+        # A test takes off what it needs of the friction model; these have no part in it.
+        remarks = [f'{name}: not taken off' for name in arm.terms.names([joint])]
+        if arm.validity is not None:
+            remarks.append(f'joints.{joint}.validity: stays as it is; the test may have gone further')
+        return cls(
+            arm.friction,
+            None if arm.kinematic_error is None else arm.kinematic_error.for_joint(0),
+            None if arm.backlash is None else arm.backlash.for_joint(0),
+            None if arm.stiffness is None else TorsionalStiffness(arm.stiffness.coefficients[0]),
+            float(arm.rotor_inertia[0]) if 'rotor_inertia' in part else None,
+            tuple(remarks),
+        )
+
+
+def _run(test: str, recordings: Sequence[JointData], settings: Any, known: Known) -> TestResult:
+    base, rotor = known.friction, known.rotor_inertia
     if test == 'friction':
         return identify_friction(recordings, settings, base)
     if test == 'load' and settings.form == 'quadrants':
@@ -60,12 +111,11 @@ def run_test(test: str, recordings: Sequence[JointData], settings: Any, part: Ma
     if test == 'temperature':
         return identify_temperature(recordings, settings, base)
     if test == 'hysteresis':
-        return identify_hysteresis(recordings, settings, base, stiffness)
+        return identify_hysteresis(recordings, settings, base, known.stiffness)
     if test == 'stiffness':
         if settings.rotor_inertia is None and rotor is not None:
             settings = replace(settings, rotor_inertia=rotor)
-        backlash = None if 'backlash' not in part else PeriodicMap.from_dict(part['backlash'])
-        return identify_stiffness(recordings, settings, base, error, backlash)
+        return identify_stiffness(recordings, settings, base, known.kinematic_error, known.backlash)
     if test == 'damping':
         if settings.inertia is None and rotor is not None:
             settings = replace(settings, inertia=rotor)
@@ -78,35 +128,43 @@ def run_test(test: str, recordings: Sequence[JointData], settings: Any, part: Ma
 test_settings.__test__ = False  # type: ignore[attr-defined]  # not a test case of pytest, whatever its name
 
 
-def _friction(part: Mapping[str, Any]) -> FrictionModel | None:
-    if 'friction' not in part:
-        return None
-    return FrictionModel.from_dict(part['friction'], part.get('kinematic_error'))
-
-
-def merged_description(joint_names: Sequence[str], result: TestResult, description: DynamicsDescription | None) -> DynamicsDescription:
+def merged_description(
+    joint_names: Sequence[str], result: TestResult, description: DynamicsDescription | None
+) -> DynamicsDescription:
     """Put a test's result into a description, or into a new one that holds nothing else.
 
-    A friction part that lacks the Coulomb level (a load or temperature test without a friction test before) cannot stand alone: it is left out,
-    with a warning on the result.
+    A friction part that lacks the Coulomb level (a load or temperature test without a friction test before) cannot
+    stand alone: it is left out, with a warning on the result. What was measured is the friction as it is now: the
+    present α of the description goes into its parameters, and is nominal afterwards (`arm.apply_friction_scale`).
     """
     if description is None:
-        document: dict[str, Any] = {'robot': {'joint_names': list(joint_names)}, 'joints': {name: {} for name in joint_names}}
+        document: dict[str, Any] = {
+            'robot': {'joint_names': list(joint_names)},
+            'joints': {name: {} for name in joint_names},
+        }
     else:
         document = copy.deepcopy(description.document)
     if result.joint not in document['joints']:
-        raise JointDynamicsError(f'dynamics description: expected the joint {result.joint}, found {", ".join(document["joints"])}')
+        raise JointDynamicsError(
+            f'dynamics description: expected the joint {result.joint}, found {", ".join(document["joints"])}'
+        )
     part = document['joints'][result.joint]
     for key, value in result.document.items():
         if key != 'friction':
             part[key] = value
             continue
-        friction = merge(part.get('friction', {}), value)
+        friction = merge(apply_friction_scale(part).get('friction', {}), value)
+        if 'quadrants' in friction and 'quadrants' not in value:
+            result.warnings.append(
+                f'joints.{result.joint}.friction.quadrants: still stand in the place of Coulomb and viscous friction'
+            )
         if 'F_C0' in friction.get('parameters', {}):
             part['friction'] = friction
         else:
-            result.warnings.append('the friction found is not in dynamics.yaml: it needs a Coulomb level; run the friction test first and give its '
-                                   'dynamics.yaml with --description')
+            result.warnings.append(
+                'the friction found is not in dynamics.yaml: it needs a Coulomb level; run the friction test first and'
+                ' give its dynamics.yaml with --description'
+            )
     return DynamicsDescription(document)
 
 
@@ -114,5 +172,9 @@ def merge(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Mappings merged field by field; the new value wins."""
     merged = dict(old)
     for key, value in new.items():
-        merged[key] = merge(old[key], value) if isinstance(value, Mapping) and isinstance(old.get(key), Mapping) and key != 'maxwell_slip' else value
+        merged[key] = (
+            merge(old[key], value)
+            if isinstance(value, Mapping) and isinstance(old.get(key), Mapping) and key != 'maxwell_slip'
+            else value
+        )
     return merged

@@ -1,24 +1,27 @@
 """Four ways to identify Maxwell-slip, and the static map they have to beat [M4 4.4.3-4.4.5].
 
-Each predicts y = F_C H + (F_V1 ω + J ω̇ + offset) with H = Σ w_i δ_i/(𝓑Δ_i), Σ w_i = 1; w_i F_C is the slip torque of operator i.
+Each predicts y = F_C H + (F_V1 ω + J ω̇ + offset) with H = Σ w_i δ_i/(𝓑Δ_i), Σ w_i = 1; w_i F_C is the slip torque of
+operator i.
 
     static         H = sgn ω
     law            Δ and k by the polynomial laws; only F_C fitted
     lr_linear      Δ equally spaced, k by least squares, k ≥ 0 [Rizos and Fassois]
     lr_polynomial  Δ by the polynomial law, k by least squares, k ≥ 0
-    nlr            Δ by global search (differential evolution), then simplex, 0 < Δ_1 < … < Δ_M; k by least squares inside
+    nlr            Δ by global search (differential evolution), then simplex, 0 < Δ_1 < … < Δ_M; k by least squares
+                   inside
 
 All with the same data, the same viscous, inertia and offset columns, and starting where every operator slips.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import differential_evolution, lsq_linear, minimize
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import nrmse_percent
@@ -34,15 +37,18 @@ SEARCH_ROWS = (6000, 30000)
 
 @dataclass(frozen=True)
 class SlipData:
-    """One run: motor angle corrected by θ̃, speed and acceleration, (N,) rad, rad/s, rad/s², the torque y (N,) N·m to explain.
+    """One run: motor angle corrected by θ̃, speed, acceleration, (N,) rad, rad/s, rad/s²; the torque y (N,) N·m.
 
-    start  first row at which every operator slips, in the direction `direction` (±1).
+    Attributes
+    ----------
+    start
+        first row at which every operator slips, in the direction `direction` (±1).
     """
 
-    theta: NDArray
-    omega: NDArray
-    alpha: NDArray
-    y: NDArray
+    theta: FloatArray
+    omega: FloatArray
+    alpha: FloatArray
+    y: FloatArray
     start: int
     direction: float
 
@@ -54,7 +60,10 @@ class SlipData:
 
 @dataclass(frozen=True)
 class SlipFit:
-    """One method's answer: Coulomb level F_C N·m and its deviation, F_V1, inertia, offset, operators; NRMSE in percent on both parts."""
+    """One method's answer: Coulomb level F_C N·m and its deviation, F_V1, inertia, offset, operators.
+
+    NRMSE in percent on both parts.
+    """
 
     method: str
     F_C: float
@@ -62,17 +71,17 @@ class SlipFit:
     F_V1: float
     inertia: float
     offset: float
-    limits: NDArray | None
-    stiffness: NDArray | None
+    limits: FloatArray | None
+    stiffness: FloatArray | None
     estimation_percent: float
     validation_percent: float
 
-    def smooth(self, run: SlipData) -> NDArray:
+    def smooth(self, run: SlipData) -> FloatArray:
         """Return what is beside the hysteresis, F_V1 ω + J ω̇ + offset, (N,) N·m."""
         return self.F_V1 * run.omega + self.inertia * run.alpha + self.offset
 
 
-def _columns(runs: Sequence[SlipData], backlash: PeriodicMap, limits: NDArray | None) -> NDArray:
+def _columns(runs: Sequence[SlipData], backlash: PeriodicMap, limits: FloatArray | None) -> FloatArray:
     """Columns [δ_i/(𝓑Δ_i) …, ω, ω̇, 1] of the rows of all runs, from their starts on; sgn ω instead for limits None."""
     blocks = []
     for run in runs:
@@ -87,10 +96,13 @@ def _columns(runs: Sequence[SlipData], backlash: PeriodicMap, limits: NDArray | 
     return np.concatenate(blocks)
 
 
-def _solve(columns: NDArray, y: NDArray) -> NDArray:
-    """Least squares with the slip torques >= 0 (the last three columns are free), by the Cholesky factor of the scaled normal equations.
+def _solve(columns: FloatArray, y: FloatArray) -> FloatArray:
+    """Least squares with the slip torques >= 0 (the last three columns are free).
 
-    The columns are bounded deformations and slow signals, so that squaring their condition number costs nothing that matters here.
+    By the Cholesky factor of the scaled normal equations.
+
+    The columns are bounded deformations and slow signals, so that squaring their condition number costs nothing that
+    matters here.
     """
     p = columns.shape[1]
     norms = np.maximum(np.linalg.norm(columns, axis=0), 1e-30)
@@ -100,46 +112,85 @@ def _solve(columns: NDArray, y: NDArray) -> NDArray:
     return lsq_linear(L.T, np.linalg.solve(L, columns.T @ y / norms), bounds=(low, np.inf), method='bvls').x / norms
 
 
-def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int, seed: int) -> NDArray:
+def _search(runs: Sequence[SlipData], backlash: PeriodicMap, operators: int, seed: int) -> FloatArray:
     """Δ by differential evolution on thinned data, then by Nelder and Mead's simplex on more of it; log Δ, sorted."""
     low, high = np.log(LIMIT_RANGE)
 
-    def ordered(x: NDArray) -> NDArray:
+    def ordered(x: FloatArray) -> FloatArray:
         limits = np.exp(np.sort(np.clip(x, low, high)))
         return np.maximum.accumulate(limits * (1.0 + 1e-9 * np.arange(operators)))
 
-    def cost(x: NDArray, data: Sequence[SlipData], y: NDArray) -> float:
+    def cost(x: FloatArray, data: Sequence[SlipData], y: FloatArray) -> float:
         columns = _columns(data, backlash, ordered(x))
         return float(np.mean((y - columns @ _solve(columns, y)) ** 2))
 
     rows = sum(run.y.size - run.start for run in runs)
     sparse, dense = ([run.thinned(max(1, rows // limit)) for run in runs] for limit in SEARCH_ROWS)
     y_sparse, y = _target(sparse), _target(dense)
-    first = differential_evolution(cost, [(low, high)] * operators, args=(sparse, y_sparse), popsize=6, maxiter=25, tol=1e-3, polish=False,
-                                   seed=seed, x0=np.log(polynomial_limits(operators)).clip(low, high))
-    last = minimize(cost, first.x, args=(dense, y), method='Nelder-Mead', options={'maxiter': 60 * operators, 'xatol': 1e-2, 'fatol': 1e-9})
+    first = differential_evolution(
+        cost,
+        [(low, high)] * operators,
+        args=(sparse, y_sparse),
+        popsize=6,
+        maxiter=25,
+        tol=1e-3,
+        polish=False,
+        seed=seed,
+        x0=np.log(polynomial_limits(operators)).clip(low, high),
+    )
+    last = minimize(
+        cost,
+        first.x,
+        args=(dense, y),
+        method='Nelder-Mead',
+        options={'maxiter': 60 * operators, 'xatol': 1e-2, 'fatol': 1e-9},
+    )
     return ordered(last.x)
 
 
-def _target(runs: Sequence[SlipData]) -> NDArray:
-    return np.concatenate([run.y[run.start:] for run in runs])
+def _target(runs: Sequence[SlipData]) -> FloatArray:
+    return np.concatenate([run.y[run.start :] for run in runs])
 
 
-def fit_maxwell_slip(estimation: Sequence[SlipData], validation: Sequence[SlipData], backlash: PeriodicMap, *, operators: int = 4,
-                     r_Delta: float = 4.0, r_k: float = 2.0, methods: Sequence[str] = METHODS, seed: int = 0) -> dict[str, SlipFit]:
-    """Fit by every method of `methods` to the estimation runs and judge all on the validation runs, which no fit has seen.
+def fit_maxwell_slip(
+    estimation: Sequence[SlipData],
+    validation: Sequence[SlipData],
+    backlash: PeriodicMap,
+    *,
+    operators: int = 4,
+    r_Delta: float = 4.0,
+    r_k: float = 2.0,
+    methods: Sequence[str] = METHODS,
+    seed: int = 0,
+) -> dict[str, SlipFit]:
+    """Fit by every method of `methods` to the estimation runs and judge all on the validation runs.
 
-    backlash  𝓑(θ) > 0, half the backlash, rad. Raises for an unknown method; NotReliableError when the torque has no friction in it.
+    No fit has seen these.
+
+    Parameters
+    ----------
+    backlash
+        𝓑(θ) > 0, half the backlash, rad. Raises for an unknown method; NotReliableError when the torque has no friction
+        in it.
     """
     unknown = sorted(set(methods) - set(METHODS))
     if unknown:
         raise JointDynamicsError(f'hysteresis: expected methods among {", ".join(METHODS)}, found {unknown[0]!r}')
-    spacing = {'law': polynomial_limits(operators, r_Delta), 'lr_linear': polynomial_limits(operators, 1.0),
-               'lr_polynomial': polynomial_limits(operators, r_Delta)}
+    spacing = {
+        'law': polynomial_limits(operators, r_Delta),
+        'lr_linear': polynomial_limits(operators, 1.0),
+        'lr_polynomial': polynomial_limits(operators, r_Delta),
+    }
     y, y_new = _target(estimation), _target(validation)
     fits = {}
     for method in methods:
-        limits = None if method == 'static' else spacing[method] if method in spacing else _search(estimation, backlash, operators, seed)
+        limits = (
+            None
+            if method == 'static'
+            else spacing[method]
+            if method in spacing
+            else _search(estimation, backlash, operators, seed)
+        )
         columns, new = _columns(estimation, backlash, limits), _columns(validation, backlash, limits)
         if method == 'law':
             assert limits is not None
@@ -156,6 +207,16 @@ def fit_maxwell_slip(estimation: Sequence[SlipData], validation: Sequence[SlipDa
         slip = columns[:, :-FREE] @ solution[:-FREE] / F_C
         level = least_squares(np.column_stack([slip, columns[:, -FREE:]]), y, ('F_C', 'F_V1', 'inertia', 'offset'))
         F_V1, inertia, offset = (float(x) for x in solution[-FREE:])
-        fits[method] = SlipFit(method, F_C, level.deviation('F_C'), F_V1, inertia, offset, limits, stiffness,
-                               nrmse_percent(y, columns @ solution), nrmse_percent(y_new, new @ solution))
+        fits[method] = SlipFit(
+            method,
+            F_C,
+            level.deviation('F_C'),
+            F_V1,
+            inertia,
+            offset,
+            limits,
+            stiffness,
+            nrmse_percent(y, columns @ solution),
+            nrmse_percent(y_new, new @ solution),
+        )
     return fits

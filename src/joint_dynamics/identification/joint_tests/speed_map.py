@@ -1,16 +1,20 @@
-"""Fit of friction against speed to plateau means: nested models, BFGS from several starts, bounds, covariance [M3 eq 14, M4 4.2.1].
+"""Fit of friction against speed to plateau means.
 
-The model is linear in F_C, F_S − F_C, F_V1…3 and an offset, nonlinear in V_S and μ only: BFGS searches those two inside their bounds, from several
-starts, and the rest is solved exactly at each step (bounded linear least squares), so that no start can miss a linear parameter.
+Nested models, BFGS from several starts, bounds, covariance [M3 eq 14, M4 4.2.1].
+
+The model is linear in F_C, F_S − F_C, F_V1…3 and an offset, nonlinear in V_S and μ only: BFGS searches those two inside
+their bounds, from several starts, and the rest is solved exactly at each step (bounded linear least squares), so that
+no start can miss a linear parameter.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear, minimize
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
 from joint_dynamics.identification.joint_tests.regression import least_squares
 from joint_dynamics.identification.joint_tests.result import Value, nrmse_percent
@@ -18,34 +22,51 @@ from joint_dynamics.joint import StaticFriction
 
 # From the plainest to the seven parameters of the sheet; each with the terms it takes.
 MODELS: dict[str, tuple[str, ...]] = {
-    'coulomb': ('F_C',), 'viscous': ('F_C', 'F_V1'), 'cubic': ('F_C', 'F_V1', 'F_V2', 'F_V3'),
-    'stribeck_viscous': ('F_C', 'F_S', 'V_S', 'mu', 'F_V1'), 'stribeck': ('F_C', 'F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3')}
-UNITS = {'F_C': 'N·m', 'F_S': 'N·m', 'V_S': 'rad/s', 'mu': '', 'F_V1': 'N·m·s/rad', 'F_V2': 'N·m·s²/rad²', 'F_V3': 'N·m·s³/rad³',
-         'offset': 'N·m'}
+    'coulomb': ('F_C',),
+    'viscous': ('F_C', 'F_V1'),
+    'cubic': ('F_C', 'F_V1', 'F_V2', 'F_V3'),
+    'stribeck_viscous': ('F_C', 'F_S', 'V_S', 'mu', 'F_V1'),
+    'stribeck': ('F_C', 'F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3'),
+}
+UNITS = {
+    'F_C': 'N·m',
+    'F_S': 'N·m',
+    'V_S': 'rad/s',
+    'mu': '',
+    'F_V1': 'N·m·s/rad',
+    'F_V2': 'N·m·s²/rad²',
+    'F_V3': 'N·m·s³/rad³',
+    'offset': 'N·m',
+}
 MU_BOUNDS = (0.3, 3.0)
 POWERS = {'F_V1': 1, 'F_V2': 2, 'F_V3': 3}
 
 
 @dataclass(frozen=True)
 class SpeedMap:
-    """One fitted model: parameters with deviations, its static friction, goodness and which parameters stand at a bound."""
+    """One fitted model: parameters with deviations, its static friction.
+
+    Goodness and which parameters stand at a bound.
+    """
 
     model: str
     values: dict[str, Value]
     friction: StaticFriction
     nrmse_percent: float
     bic: float
-    residual: NDArray
+    residual: FloatArray
     at_bound: tuple[str, ...]
 
 
-def linear_columns(omega: NDArray, terms: tuple[str, ...], V_S: float, mu: float, offset: bool) -> tuple[list[str], NDArray]:
+def linear_columns(
+    omega: FloatArray, terms: tuple[str, ...], V_S: float, mu: float, offset: bool
+) -> tuple[list[str], FloatArray]:
     """Return names and columns (N, p) of the linear parameters; the Stribeck one, `rise`, multiplies F_S − F_C."""
     sign, speed = np.sign(omega), np.abs(omega)
     names, columns = ['F_C'], [sign]
     if 'F_S' in terms:
         names.append('rise')
-        columns.append(sign * np.exp(-(speed / V_S) ** mu))
+        columns.append(sign * np.exp(-((speed / V_S) ** mu)))
     for name, power in POWERS.items():
         if name in terms:
             names.append(name)
@@ -56,8 +77,15 @@ def linear_columns(omega: NDArray, terms: tuple[str, ...], V_S: float, mu: float
     return names, np.stack(columns, axis=1)
 
 
-def _solve(omega: NDArray, torque: NDArray, weights: NDArray, terms: tuple[str, ...], V_S: float, mu: float,
-           offset: bool) -> tuple[dict[str, float], NDArray]:
+def _solve(
+    omega: FloatArray,
+    torque: FloatArray,
+    weights: FloatArray,
+    terms: tuple[str, ...],
+    V_S: float,
+    mu: float,
+    offset: bool,
+) -> tuple[dict[str, float], FloatArray]:
     names, columns = linear_columns(omega, terms, V_S, mu, offset)
     A, norms = columns * weights[:, None], np.linalg.norm(columns * weights[:, None], axis=0)
     low = np.where(np.isin(names, ['F_C', 'rise']), 0.0, -np.inf)
@@ -67,13 +95,16 @@ def _solve(omega: NDArray, torque: NDArray, weights: NDArray, terms: tuple[str, 
     return dict(zip(names, answer.x / norms, strict=True)), torque - columns @ (answer.x / norms)
 
 
-def _search_shape(omega: NDArray, torque: NDArray, weights: NDArray, terms: tuple[str, ...], offset: bool) -> tuple[float, float, list[str]]:
+def _search_shape(
+    omega: FloatArray, torque: FloatArray, weights: FloatArray, terms: tuple[str, ...], offset: bool
+) -> tuple[float, float, list[str]]:
     """V_S and μ by bounded BFGS (L-BFGS-B on log V_S and μ) from twelve starts; the best end wins."""
     speed = np.abs(omega)
-    # With V_S below the slowest plateau, next to nothing of F_S − F_C would be left to see there, and any F_S would fit.
+    # With V_S below the slowest plateau, next to nothing of F_S − F_C would be left to see there, and any F_S would
+    # fit.
     bounds = [(np.log(speed.min()), np.log(speed.max())), MU_BOUNDS]
 
-    def cost(x: NDArray) -> float:
+    def cost(x: FloatArray) -> float:
         _, residual = _solve(omega, torque, weights, terms, float(np.exp(x[0])), float(x[1]), offset)
         return float(np.sum((residual * weights) ** 2))
 
@@ -84,23 +115,31 @@ def _search_shape(omega: NDArray, torque: NDArray, weights: NDArray, terms: tupl
             if best is None or found.fun < best.fun:
                 best = found
     assert best is not None
-    stuck = [name for name, value, (low, high) in zip(('V_S', 'mu'), best.x, bounds, strict=True)
-             if min(value - low, high - value) < 1e-3 * (high - low)]
+    stuck = [
+        name
+        for name, value, (low, high) in zip(('V_S', 'mu'), best.x, bounds, strict=True)
+        if min(value - low, high - value) < 1e-3 * (high - low)
+    ]
     return float(np.exp(best.x[0])), float(best.x[1]), stuck
 
 
-def fit_speed_map(omega: NDArray, torque: NDArray, std: NDArray, model: str, offset: bool) -> SpeedMap:
+def fit_speed_map(omega: FloatArray, torque: FloatArray, std: FloatArray, model: str, offset: bool) -> SpeedMap:
     """Fit one of `MODELS` to plateau speeds (N,) rad/s and torques (N,) N·m with deviations std (N,).
 
-    offset: also a constant torque, which needs both directions. Deviations are those of the linearised fit, scaled by its own residual; a
-    parameter at a bound has none. Raises for fewer plateaus or speeds than parameters.
+    Parameters
+    ----------
+    offset
+        also a constant torque, which needs both directions. Deviations are those of the linearised fit, scaled by its
+        own residual; a parameter at a bound has none. Raises for fewer plateaus or speeds than parameters.
     """
     if model not in MODELS:
         raise JointDynamicsError(f'friction: expected model one of {", ".join(MODELS)}, found {model!r}')
     terms = MODELS[model]
     free = len(terms) + offset
     if omega.size <= free or np.unique(np.round(np.abs(omega), 6)).size < len(terms):
-        raise JointDynamicsError(f'friction: model {model} has {free} parameters: expected more plateaus than that, found {omega.size}')
+        raise JointDynamicsError(
+            f'friction: model {model} has {free} parameters: expected more plateaus than that, found {omega.size}'
+        )
     weights = 1.0 / np.maximum(std, np.median(std))
     V_S, mu = 0.1, 1.0
     stuck: list[str] = []
@@ -108,8 +147,13 @@ def fit_speed_map(omega: NDArray, torque: NDArray, std: NDArray, model: str, off
         V_S, mu, stuck = _search_shape(omega, torque, weights, terms, offset)
     linear, residual = _solve(omega, torque, weights, terms, V_S, mu, offset)
     rise = linear.get('rise', 0.0)
-    friction = StaticFriction(F_C=linear['F_C'], F_S=linear['F_C'] + rise, V_S=V_S, mu=mu,
-                              **{name: linear.get(name, 0.0) for name in (*POWERS, 'offset')})
+    friction = StaticFriction(
+        F_C=linear['F_C'],
+        F_S=linear['F_C'] + rise,
+        V_S=V_S,
+        mu=mu,
+        **{name: linear.get(name, 0.0) for name in (*POWERS, 'offset')},
+    )
     if 'F_S' in terms and rise <= 1e-9 * max(linear['F_C'], 1e-12):
         stuck = ['F_S', 'V_S', 'mu']
     deviations = _deviations(omega, residual, weights, terms, friction, rise, offset, stuck)
@@ -117,12 +161,25 @@ def fit_speed_map(omega: NDArray, torque: NDArray, std: NDArray, model: str, off
     values = {name: Value(float(getattr(friction, name)), deviations.get(name), UNITS[name]) for name in order}
     size, squares = omega.size, float(np.sum((residual * weights) ** 2)) / float(np.mean(weights**2))
     bic = size * np.log(max(squares / size, 1e-300)) + free * np.log(size)
-    return SpeedMap(model, values, friction, nrmse_percent(torque, torque - residual), float(bic), residual, tuple(stuck))
+    return SpeedMap(
+        model, values, friction, nrmse_percent(torque, torque - residual), float(bic), residual, tuple(stuck)
+    )
 
 
-def _deviations(omega: NDArray, residual: NDArray, weights: NDArray, terms: tuple[str, ...], friction: StaticFriction, rise: float, offset: bool,
-                stuck: list[str]) -> dict[str, float]:
-    """Standard deviations from the Jacobian of the model at the solution, without the parameters that stand at a bound."""
+def _deviations(
+    omega: FloatArray,
+    residual: FloatArray,
+    weights: FloatArray,
+    terms: tuple[str, ...],
+    friction: StaticFriction,
+    rise: float,
+    offset: bool,
+    stuck: list[str],
+) -> dict[str, float]:
+    """Standard deviations from the Jacobian of the model at the solution.
+
+    Without the parameters that stand at a bound.
+    """
     names, columns = linear_columns(omega, terms, float(friction.V_S), float(friction.mu), offset)
     jacobian = dict(zip(names, columns.T, strict=True))
     if 'rise' in jacobian:
@@ -130,13 +187,15 @@ def _deviations(omega: NDArray, residual: NDArray, weights: NDArray, terms: tupl
         fade = jacobian.pop('rise')
         ratio = np.abs(omega) / float(friction.V_S)
         jacobian['F_C'], jacobian['F_S'] = jacobian['F_C'] - fade, fade
-        jacobian['V_S'] = rise * fade * float(friction.mu) * ratio**float(friction.mu) / float(friction.V_S)
-        jacobian['mu'] = -rise * fade * ratio**float(friction.mu) * np.log(ratio)
+        jacobian['V_S'] = rise * fade * float(friction.mu) * ratio ** float(friction.mu) / float(friction.V_S)
+        jacobian['mu'] = -rise * fade * ratio ** float(friction.mu) * np.log(ratio)
         if 'F_S' in stuck:
             jacobian['F_C'] = jacobian['F_C'] + fade
     free = [name for name in jacobian if name not in stuck]
     try:
-        fit = least_squares(np.stack([jacobian[name] for name in free], axis=1), residual, free, weights=weights, in_time=False)
+        fit = least_squares(
+            np.stack([jacobian[name] for name in free], axis=1), residual, free, weights=weights, in_time=False
+        )
     except NotReliableError:
         return {}
     return dict(zip(free, (float(value) for value in fit.std), strict=True))

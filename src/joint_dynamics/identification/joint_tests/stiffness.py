@@ -1,71 +1,87 @@
 """Torsional stiffness from static loads or from motion [M4 4.1, M3 eq 16-17]."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
+from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import central_difference, zero_phase_lowpass
 
 SOURCES = ('auto', 'load', 'current', 'link', 'motor')
 
 
 @dataclass(frozen=True)
-class StiffnessSettings:
-    """order P of the polynomial; source of the torque; f_dyn Hz: bandwidth of the motion (signals are low-passed at 5 f_dyn, rows at 2 f_dyn).
+class StiffnessSettings(Settings):
+    """Which torque deforms the joint, and how the deformation is described.
 
-    Source, standing joint: load (force gauge, column `load`) or current (locked rotor, friction neglected). Moving joint: link (column `load`
-    or the robot model) or motor (K_τ i − B θ̈ − f, needs a friction description and rotor_inertia kg·m²). auto: load or link where a load is
-    known, else current. still rad: largest motion of a standing joint. offset: also fit the deformation at which the torque is zero.
+    source, standing joint: load (force gauge, column `load`) or current (locked rotor, friction neglected). Moving
+    joint: link (column `load` or the robot model) or motor (K_τ i − B θ̈ − f, needs a friction description and
+    rotor_inertia). auto: load or link where a load is known, else current.
     """
 
-    order: int = 2
-    source: str = 'auto'
-    f_dyn: float = 10.0
-    rotor_inertia: float | None = None
-    still: float = 0.02
-    offset: bool = True
+    SECTION = 'joint.stiffness'
+
+    order: int = setting(2, 'number P of odd terms of the polynomial', lower=1)
+    source: str = setting('auto', 'where the torque comes from', choices=SOURCES)
+    f_dyn: float = setting(
+        10.0, 'bandwidth of the motion: angles are low-passed at 5 f_dyn, rows at 2 f_dyn', 'Hz', above=0
+    )
+    rotor_inertia: float | None = setting(
+        None, 'on the joint side, for the source motor', 'kg·m²', above=0, none='that of the description'
+    )
+    still: float = setting(0.02, 'largest motion of a standing joint', 'rad', above=0)
+    offset: bool = setting(True, 'also fit the deformation at which the torque is zero')
 
 
 @dataclass(frozen=True)
-class _Rows:
-    phi: NDArray
-    dphi: NDArray
-    tau: NDArray
-    lash: NDArray
+class _FitRows:
+    phi: FloatArray
+    dphi: FloatArray
+    tau: FloatArray
+    lash: FloatArray
 
 
-def identify_stiffness(recordings: Sequence[JointData], settings: StiffnessSettings | None = None, base: FrictionModel | None = None,
-                       kinematic_error: PeriodicMap | None = None, backlash: PeriodicMap | None = None) -> TestResult:
+def identify_stiffness(
+    recordings: Sequence[JointData],
+    settings: StiffnessSettings | None = None,
+    base: FrictionModel | None = None,
+    kinematic_error: PeriodicMap | None = None,
+    backlash: PeriodicMap | None = None,
+) -> TestResult:
     """Fit τ_E = Σ α_p φ^{2p−1} (+ D φ̇ when moving) to deformation and torque; φ = θ − q − θ̃(θ).
 
-    Where the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is taken off the deformation, with its share c fitted too
-    (1: all of it, 0: none): without it the backlash shows as an offset that changes sign with the direction. 𝓑: `backlash`, where none was
-    measured the presliding length of `base`, which then is but the unit of c.
-    Flagged, not believed: a coefficient within two deviations of zero, a negative stiffness within the range, load in one direction only.
+    Where the joint moves and `base` has a Maxwell-slip part, the lost motion c 𝓑(θ) H is taken off the deformation,
+    with its share c fitted too (1: all of it, 0: none): without it the backlash shows as an offset that changes sign
+    with the direction. 𝓑: `backlash`, where none was measured the presliding length of `base`, which then is but the
+    unit of c.
+    Not reliable: a coefficient within two deviations of zero, a negative stiffness within the range, load in
+    one direction only.
     """
     settings = settings or StiffnessSettings()
-    if settings.source not in SOURCES or settings.order < 1:
-        raise JointDynamicsError(f'stiffness: expected order >= 1 and source one of {", ".join(SOURCES)}, '
-                                 f'found {settings.order} and {settings.source!r}')
     for data in recordings:
         data.need('theta')
     moving = any(np.ptp(data.q) > settings.still for data in recordings)
     source = _source(recordings, settings, moving)
     parts = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
-    rows = _Rows(*(np.concatenate([getattr(item, name) for item in parts]) for name in ('phi', 'dphi', 'tau', 'lash')))
+    rows = _FitRows(
+        *(np.concatenate([getattr(item, name) for item in parts]) for name in ('phi', 'dphi', 'tau', 'lash'))
+    )
     dphi, tau = rows.dphi, rows.tau
     fit, shift, reach = _fit(rows, settings, moving)
     result = TestResult('stiffness', recordings[0].joint)
     for p in range(settings.order):
-        result.parameters[f'alpha_{p + 1}'] = Value(fit[f'alpha_{p + 1}'], fit.deviation(f'alpha_{p + 1}'), f'N·m/rad^{2 * p + 1}'.replace('^1', ''))
+        result.parameters[f'alpha_{p + 1}'] = Value(
+            fit[f'alpha_{p + 1}'], fit.deviation(f'alpha_{p + 1}'), f'N·m/rad^{2 * p + 1}'.replace('^1', '')
+        )
     if 'D' in fit.names:
         result.parameters['D'] = Value(fit['D'], fit.deviation('D'), 'N·m·s/rad')
     if settings.offset:
@@ -74,11 +90,22 @@ def identify_stiffness(recordings: Sequence[JointData], settings: StiffnessSetti
         result.parameters['lost_motion'] = Value(shift['lost_motion'], fit.deviation('lost_motion'), '')
     polynomial = TorsionalStiffness([fit[f'alpha_{p + 1}'] for p in range(settings.order)])
     predicted = tau - fit.residual
-    result.quality.update({'source': source, 'moving': moving, 'rows': int(tau.size), 'fit_percent': nrmse_percent(tau, predicted),
-                           'residual_rms': float(np.sqrt(np.mean(fit.residual**2))), 'condition': fit.condition,
-                           'deformation_range': [float(reach.min()), float(reach.max())], 'torque_range': [float(tau.min()), float(tau.max())]})
-    result.doubt_zero([f'alpha_{p + 1}' for p in range(settings.order)],
-                      f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; a lower order may do')
+    result.quality.update(
+        {
+            'source': source,
+            'moving': moving,
+            'rows': int(tau.size),
+            'fit_percent': nrmse_percent(tau, predicted),
+            'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
+            'condition': fit.condition,
+            'deformation_range': [float(reach.min()), float(reach.max())],
+            'torque_range': [float(tau.min()), float(tau.max())],
+        }
+    )
+    result.flag_insignificant(
+        [f'alpha_{p + 1}' for p in range(settings.order)],
+        f'the load reaches only {np.abs(reach).max():.2g} rad of deformation; a lower order may do',
+    )
     if reach.min() > -0.1 * reach.max() or reach.max() < -0.1 * reach.min():
         result.reasons.append('loaded in one direction only: an offset of the encoders cannot be told from stiffness')
     if polynomial.stiffness(np.linspace(reach.min(), reach.max(), 200)).min() <= 0:
@@ -88,14 +115,29 @@ def identify_stiffness(recordings: Sequence[JointData], settings: StiffnessSetti
     grid = np.linspace(reach.min(), reach.max(), 200)
     thin = max(1, tau.size // 4000)
     elastic = tau - (fit['D'] * dphi if 'D' in fit.names else 0.0)
-    result.plots.append(Plot(f'{recordings[0].joint}: torsional stiffness', 'deformation φ [rad]', 'torque [N·m]',
-                             (Series(f'measured ({source})', reach[::thin], elastic[::thin]), Series('fit', grid, polynomial.torque(grid), 'line'))))
+    result.plots.append(
+        Plot(
+            f'{recordings[0].joint}: torsional stiffness',
+            'deformation φ [rad]',
+            'torque [N·m]',
+            (
+                Series(f'measured ({source})', reach[::thin], elastic[::thin]),
+                Series('fit', grid, polynomial.torque(grid), 'line'),
+            ),
+        )
+    )
     document = polynomial.to_dict() | {
         'standard_deviations': [fit.deviation(f'alpha_{p + 1}') for p in range(settings.order)],
-        'range': [float(reach.min()), float(reach.max())]}
+        'range': [float(reach.min()), float(reach.max())],
+    }
     if 'D' in fit.names and 'lost_motion' not in fit.names:
         # Beside hysteresis D collects what the hysteresis model misses; the damping test is the place for it.
-        result.document['damping'] = {'value': fit['D'], 'std': fit.deviation('D'), 'unit': 'N·m·s/rad', 'method': 'stiffness from motion'}
+        result.document['damping'] = {
+            'value': fit['D'],
+            'std': fit.deviation('D'),
+            'unit': 'N·m·s/rad',
+            'method': 'stiffness from motion',
+        }
     result.document['stiffness'] = document
     return result
 
@@ -106,13 +148,23 @@ def _source(recordings: Sequence[JointData], settings: StiffnessSettings, moving
     if all(data.tau_J is not None for data in recordings):
         return 'link' if moving else 'load'
     if moving:
-        raise JointDynamicsError('stiffness: the joint moves and no load torque is known: give --robot, a column load, or source: motor with a '
-                                 'friction description')
+        raise JointDynamicsError(
+            'stiffness: expected a load torque, found none for a joint that moves: give --robot, a column load, or '
+            'source: motor with'
+            ' a friction description'
+        )
     return 'current'
 
 
-def _rows(data: JointData, settings: StiffnessSettings, source: str, base: FrictionModel | None, kinematic_error: PeriodicMap | None,
-          backlash: PeriodicMap | None, moving: bool) -> _Rows:
+def _rows(
+    data: JointData,
+    settings: StiffnessSettings,
+    source: str,
+    base: FrictionModel | None,
+    kinematic_error: PeriodicMap | None,
+    backlash: PeriodicMap | None,
+    moving: bool,
+) -> _FitRows:
     """Deformation, its rate and the elastic torque, filtered alike and thinned to what the bandwidth needs."""
     rate = data.rate
     theta, q = (zero_phase_lowpass(x, 5 * settings.f_dyn, rate) for x in (data.theta, data.q))
@@ -135,13 +187,17 @@ def _rows(data: JointData, settings: StiffnessSettings, source: str, base: Frict
     step = max(1, int(0.8 * rate / (4 * settings.f_dyn)))
     edge = min(int(0.5 * rate / settings.f_dyn) + 1, data.samples // 10)
     keep = slice(edge, data.samples - edge, step)
-    return _Rows(*(x[keep] for x in signals))
+    return _FitRows(*(x[keep] for x in signals))
 
 
-def _motor_side(data: JointData, theta: NDArray, settings: StiffnessSettings, base: FrictionModel | None) -> NDArray:
+def _motor_side(
+    data: JointData, theta: FloatArray, settings: StiffnessSettings, base: FrictionModel | None
+) -> FloatArray:
     """Return τ_E + D φ̇ = K_τ i − B θ̈ − f from the motor side, N·m [M3 eq 16]."""
     if base is None or settings.rotor_inertia is None:
-        raise JointDynamicsError('stiffness: source motor needs a friction description (--description) and rotor_inertia in kg·m² (--config)')
+        raise JointDynamicsError(
+            'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config)'
+        )
     assert data.tau is not None
     omega = central_difference(theta, data.rate)
     driven = data.tau - settings.rotor_inertia * central_difference(omega, data.rate)
@@ -158,18 +214,24 @@ def _motor_side(data: JointData, theta: NDArray, settings: StiffnessSettings, ba
     return driven - friction
 
 
-def _fit(rows: _Rows, settings: StiffnessSettings, moving: bool) -> tuple[LinearFit, dict[str, float], NDArray]:
-    """Least squares, Gauss-Newton in the shifts of the deformation: the column of a shift by c x is −k(φ) x. Last: the deformation left, rad."""
+def _fit(rows: _FitRows, settings: StiffnessSettings, moving: bool) -> tuple[LinearFit, dict[str, float], FloatArray]:
+    """Least squares, Gauss-Newton in the shifts of the deformation: the column of a shift by c x is −k(φ) x.
+
+    Last: the deformation left, rad.
+    """
     names = [f'alpha_{p + 1}' for p in range(settings.order)]
-    shifts: dict[str, NDArray] = {'phi_0': np.ones_like(rows.phi)} if settings.offset else {}
+    shifts: dict[str, FloatArray] = {'phi_0': np.ones_like(rows.phi)} if settings.offset else {}
     if np.any(rows.lash != 0):
         shifts['lost_motion'] = rows.lash
     values = dict.fromkeys(shifts, 0.0)
     phi = rows.phi
     slope = np.full(phi.size, float(phi @ rows.tau / (phi @ phi)))
     for _ in range(30 if shifts else 1):
-        columns = [TorsionalStiffness.basis(phi, settings.order), *([rows.dphi[:, None]] if moving else []),
-                   *(-(slope * x)[:, None] for x in shifts.values())]
+        columns = [
+            TorsionalStiffness.basis(phi, settings.order),
+            *([rows.dphi[:, None]] if moving else []),
+            *(-(slope * x)[:, None] for x in shifts.values()),
+        ]
         fit = least_squares(np.concatenate(columns, axis=1), rows.tau, [*names, *(['D'] if moving else []), *shifts])
         for name in shifts:
             values[name] += fit[name]

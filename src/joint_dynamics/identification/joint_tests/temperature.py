@@ -1,59 +1,82 @@
 """Friction against temperature, at constant speeds while the joint warms up [M4 eq 28, M6 eq 11 corrected]."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings, group_speeds
 from joint_dynamics.identification.joint_tests.regression import LinearFit, least_squares
-from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, friction_document, nrmse_percent
+from joint_dynamics.identification.joint_tests.result import (
+    Plot,
+    Series,
+    TestResult,
+    Value,
+    friction_document,
+    nrmse_percent,
+)
 from joint_dynamics.identification.joint_tests.steady import SteadyRows, steady_rows
 from joint_dynamics.joint import AbsoluteTemperatureFriction, FrictionModel
 from joint_dynamics.joint.temperature import T_MAX, T_MIN, root_speed
+from joint_dynamics.settings import Settings, refusal, setting
 
 UNITS = {'F_T1': 'N·m·√(s/rad)/°C', 'F_T2': 'N·m·√(s/rad)·°C³'}
 
 
 @dataclass(frozen=True)
-class TemperatureSettings:
-    """T_0 °C: temperature at which the term vanishes (None: that of the description, or the mean); T_min, T_max °C bound T.
+class TemperatureSettings(Settings):
+    """How the temperature term of friction is found."""
 
-    cubic: fit the term T⁻³ too; it is dropped, with a warning, where it cannot be told from zero.
-    """
+    SECTION = 'joint.temperature'
 
-    T_0: float | None = None
-    T_min: float = T_MIN
-    T_max: float = T_MAX
-    cubic: bool = True
-    plateaus: PlateauSettings = field(default_factory=PlateauSettings)
+    T_0: float | None = setting(
+        None, 'temperature at which the term vanishes', '°C', none='that of the description, or the mean'
+    )
+    T_min: float = setting(T_MIN, 'lower bound of T in the term', '°C', above=0)
+    T_max: float = setting(T_MAX, 'upper bound of T in the term', '°C', above=0)
+    cubic: bool = setting(
+        True, 'fit the term T⁻³ too; it is dropped, with a warning, where it cannot be told from zero'
+    )
+    plateaus: PlateauSettings = setting(PlateauSettings(), 'what counts as constant speed, see below')
+
+    def check(self) -> None:
+        """Check that the bounds leave room."""
+        if self.T_min >= self.T_max:
+            raise refusal(f'{self.SECTION}.T_min', f'less than T_max, {self.T_max:g} °C', self.T_min)
 
 
-def identify_temperature(recordings: Sequence[JointData], settings: TemperatureSettings | None = None,
-                         base: FrictionModel | None = None) -> TestResult:
+def identify_temperature(
+    recordings: Sequence[JointData], settings: TemperatureSettings | None = None, base: FrictionModel | None = None
+) -> TestResult:
     """Fit sgn(ω)√|ω| (F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³)) to plateaus at different temperatures.
 
-    base  friction against speed at its T_0: only the temperature coefficients are fitted, and a root-speed term F_T0. Without it the friction
-    of every speed at T0 is fitted beside them, so that no error in a speed map can pass for temperature.
-    Flagged, not believed: a coefficient of the temperature within two deviations of zero (its span is too small).
+    Parameters
+    ----------
+    base
+        friction against speed at its T_0: only the temperature coefficients are fitted, and a root-speed term F_T0.
+        Without it the friction of every speed at T0 is fitted beside them, so that no error in a speed map can pass for
+        temperature. Not reliable: a coefficient of the temperature within two deviations of zero (its span is
+        too small).
     """
     settings = settings or TemperatureSettings()
     for data in recordings:
         data.need('tau', 'temperature')
     rows = steady_rows(recordings, settings.plateaus)
-    if not 0 < settings.T_min < settings.T_max:
-        raise JointDynamicsError(f'temperature: expected 0 < T_min < T_max, found {settings.T_min} and {settings.T_max}')
     T = np.clip(rows.temperature, settings.T_min, settings.T_max)
     T_0 = settings.T_0
     if T_0 is None:
         T_0 = float(base.parameters['T_0'][0]) if base is not None else float(np.mean(T))
     T_0 = float(np.clip(T_0, settings.T_min, settings.T_max))
     if base is not None and abs(T_0 - float(base.parameters['T_0'][0])) > 1e-9:
-        raise JointDynamicsError(f'temperature: expected the T_0 of the friction description, {float(base.parameters["T_0"][0]):g} °C, found {T_0:g}')
+        raise JointDynamicsError(
+            f'temperature: expected the T_0 of the friction description, {float(base.parameters["T_0"][0]):g} °C, found'
+            f' {T_0:g}'
+        )
     y = rows.friction.copy()
     if base is not None:
         load = np.where(np.isnan(rows.load), 0.0, rows.load)[:, None]
@@ -61,22 +84,31 @@ def identify_temperature(recordings: Sequence[JointData], settings: TemperatureS
     result = TestResult('temperature', recordings[0].joint)
     fit = _fit(rows, T, y, T_0, settings.cubic, base is not None)
     if 'F_T2' in fit.names and abs(fit['F_T2']) < 2 * fit.deviation('F_T2'):
-        result.warnings.append(f'the T⁻³ term, {fit["F_T2"]:.3g} ± {fit.deviation("F_T2"):.2g}, cannot be told from zero over '
-                               f'{T.min():.1f} to {T.max():.1f} °C; dropped')
+        result.warnings.append(
+            f'the T⁻³ term, {fit["F_T2"]:.3g} ± {fit.deviation("F_T2"):.2g}, cannot be told from zero over '
+            f'{T.min():.1f} to {T.max():.1f} °C; dropped'
+        )
         fit = _fit(rows, T, y, T_0, False, base is not None)
     names = [name for name in UNITS if name in fit.names]
     for name in names:
         result.parameters[name] = Value(fit[name], fit.deviation(name), UNITS[name])
     result.parameters['T_0'] = Value(T_0, None, '°C')
-    result.quality.update({
-        'rows': int(y.size), 'temperature_range': [float(rows.temperature.min()), float(rows.temperature.max())],
-        'fit_percent': nrmse_percent(rows.friction, rows.friction - fit.residual), 'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
-        'absolute_form': _absolute(fit, T_0)})
+    result.quality.update(
+        {
+            'rows': int(y.size),
+            'temperature_range': [float(rows.temperature.min()), float(rows.temperature.max())],
+            'fit_percent': nrmse_percent(rows.friction, rows.friction - fit.residual),
+            'residual_rms': float(np.sqrt(np.mean(fit.residual**2))),
+            'absolute_form': _absolute(fit, T_0),
+        }
+    )
     span = float(np.ptp(rows.temperature))
-    result.doubt_zero(names, f'the temperature spans only {span:.2g} °C, or friction does not depend on it')
+    result.flag_insignificant(names, f'the temperature spans only {span:.2g} °C, or friction does not depend on it')
     slope = fit['F_T1'] - 3 * (fit['F_T2'] if 'F_T2' in names else 0.0) * T_0**-4
     if slope > 0:
-        result.warnings.append('friction grows with temperature here; lubricants thin out: look for a drift of the torque, or of the load')
+        result.warnings.append(
+            'friction grows with temperature here; lubricants thin out: look for a drift of the torque, or of the load'
+        )
     if rows.temperature.min() < settings.T_min or rows.temperature.max() > settings.T_max:
         result.warnings.append(f'temperatures outside [{settings.T_min:g}, {settings.T_max:g}] °C were bounded')
     result.plots.append(_plot(recordings[0].joint, rows, T, y, fit, T_0))
@@ -88,7 +120,7 @@ def identify_temperature(recordings: Sequence[JointData], settings: TemperatureS
     return result
 
 
-def _fit(rows: SteadyRows, T: NDArray, y: NDArray, T_0: float, cubic: bool, known_speed: bool) -> LinearFit:
+def _fit(rows: SteadyRows, T: FloatArray, y: FloatArray, T_0: float, cubic: bool, known_speed: bool) -> LinearFit:
     root = root_speed(rows.speed)
     names, columns = ['F_T1'], [root * (T - T_0)]
     if cubic:
@@ -104,7 +136,7 @@ def _fit(rows: SteadyRows, T: NDArray, y: NDArray, T_0: float, cubic: bool, know
     return least_squares(np.stack(columns, axis=1), y, names)
 
 
-def _levels(speed: NDArray) -> list[tuple[float, NDArray]]:
+def _levels(speed: FloatArray) -> list[tuple[float, FloatArray]]:
     """Each speed driven, with its sign, and the rows at it."""
     levels = []
     for side in (-1.0, 1.0):
@@ -119,21 +151,28 @@ def _levels(speed: NDArray) -> list[tuple[float, NDArray]]:
 
 
 def _absolute(fit: LinearFit, T_0: float) -> dict[str, float]:
-    """Coefficients of F_T1 + F_T2 T + F_T3 T⁻³ [M4 eq 28]; the constant makes the term zero at T0, plus F_T0 where that was fitted."""
+    """Coefficients of F_T1 + F_T2 T + F_T3 T⁻³ [M4 eq 28].
+
+    The constant makes the term zero at T0, plus F_T0 where that was fitted.
+    """
     cubic = fit['F_T2'] if 'F_T2' in fit.names else 0.0
     form = AbsoluteTemperatureFriction(-fit['F_T1'] * T_0 - cubic * T_0**-3.0, fit['F_T1'], cubic)
     constant = float(form.F_T1) + (fit['F_T0'] if 'F_T0' in fit.names else 0.0)
     return {'F_T1': constant, 'F_T2': float(form.F_T2), 'F_T3': float(form.F_T3)}
 
 
-def _plot(joint: str, rows: SteadyRows, T: NDArray, y: NDArray, fit: LinearFit, T_0: float) -> Plot:
+def _plot(joint: str, rows: SteadyRows, T: FloatArray, y: FloatArray, fit: LinearFit, T_0: float) -> Plot:
     """Friction per √|ω| against temperature, each speed's own level taken off."""
     root = root_speed(rows.speed)
     cubic = fit['F_T2'] if 'F_T2' in fit.names else 0.0
 
-    def factor(t: NDArray) -> NDArray:
+    def factor(t: FloatArray) -> FloatArray:
         return fit['F_T1'] * (t - T_0) + cubic * (t**-3.0 - T_0**-3.0)
 
     grid = np.linspace(T.min(), T.max(), 200)
-    return Plot(f'{joint}: friction against temperature', 'temperature T [°C]', 'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]',
-                (Series('constant speeds', T, factor(T) + fit.residual / root), Series('fit', grid, factor(grid), 'line')))
+    return Plot(
+        f'{joint}: friction against temperature',
+        'temperature T [°C]',
+        'f_T / (sgn(ω)√|ω|) [N·m·√(s/rad)]',
+        (Series('constant speeds', T, factor(T) + fit.residual / root), Series('fit', grid, factor(grid), 'line')),
+    )

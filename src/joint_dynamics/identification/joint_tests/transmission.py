@@ -1,113 +1,178 @@
-"""Stiffness and kinematic error of one joint together, from any motion under load, with no test made for it.
+"""Stiffness, kinematic error and backlash of one joint together, from any motion under load, with no test made for it.
 
-The deformation of a transmission that carries a torque is its elastic part and the kinematic error [M4 eq 29-30],
+The deformation of a transmission is its elastic part, the kinematic error and the lost motion [M4 eq 29-32],
 
-    φ = θ − q = s(τ_J) + θ̃(θ),    s(τ) = c₁ τ − c₃ τ³,    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ
+    φ = θ − q = s(τ_J) + θ̃(θ) + Σ_i b_i x/(1 + (τ_J/τ_i)²),
+    s(τ) = c₁ τ − c₃ τ³,    θ̃(θ) = m + Σ_{h=1..H} a_h cos hθ + b_h sin hθ,    x ← clip(x + Δθ/𝓑, ±1),  𝓑 = Σ_i b_i
 
-linear in all coefficients. Fitted one after the other each takes up a part of the other: gravity is periodic in θ as well. Fitted together, what
-tells them apart is that τ_J also changes with acceleration and posture. Only samples count whose load presses the teeth together, away from
-τ_J = 0 where backlash lets the link float. Without a whole turn the harmonics are not independent; each is held towards zero by what is
-plausible for it, 1.5e-4/h rad (a strain-wave gear's error of an arc minute peak to peak), so that the map stays small where nobody went.
-c₁, c₃ ≥ 0: a spring that hardens; its polynomial τ_E(φ) of the description is the least-squares inverse of s over the range of the data.
+linear in all coefficients once the width 𝓑 of the play is known, which is found in turn. Fitted one after the other
+each takes up a part of the other: gravity is periodic in θ as well, and lost motion that is not looked for makes the
+joint look soft. Fitted together, what tells them apart is that τ_J also changes with acceleration and posture, and that
+the lost motion goes with the direction of the motion. Without a whole turn the harmonics are not independent; each is
+held towards zero by what is plausible for it, 1.5e-4/h rad (a strain-wave gear's error of an arc minute peak to peak),
+so that the map stays small where nobody went.
+c₁, c₃ ≥ 0: a spring that hardens; its polynomial τ_E(φ) of the description is the least-squares inverse of s over the
+range of the data. b_i ≥ 0; the loads τ_i are those of `joint.lost_motion`.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from joint_dynamics.errors import JointDynamicsError, NotReliableError
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.joint_tests.result import Plot, Series, TestResult, Value, nrmse_percent
 from joint_dynamics.identification.regression.covariance import correlation_length
-from joint_dynamics.joint import FourierSeries, TorsionalStiffness
+from joint_dynamics.joint import FourierSeries, PeriodicMap, TorsionalStiffness
+from joint_dynamics.joint.lost_motion import LOADS, loads_of, lost_motion_share, place_in_play
+from joint_dynamics.settings import Settings, setting
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 # Rows below which the coefficients cannot be told apart, per coefficient.
 ROWS = 10
+# How often the width of the play is found anew, and the narrowest that is looked for, in plausible amplitudes.
+ROUNDS, NARROWEST = 3, 0.3
+# Columns before the kinematic error: c₁, c₃, b_i.
+SPRING = 2
 
 
 @dataclass(frozen=True)
-class TransmissionSettings:
-    """harmonics H of the kinematic error; loaded: smallest |τ_J| that counts, as a share of the largest; f_dyn Hz: signals are low-passed at 2 f_dyn.
+class TransmissionSettings(Settings):
+    """How stiffness, kinematic error and backlash are found together."""
 
-    amplitude rad: plausible size of the first harmonic, the others 1/h of it; min_speed rad/s: slower samples are left out.
-    """
+    SECTION = 'transmission'
 
-    harmonics: int = 6
-    loaded: float = 0.15
-    f_dyn: float = 10.0
-    amplitude: float = 1.5e-4
-    min_speed: float = 0.01
+    harmonics: int = setting(6, 'harmonics of the kinematic error', lower=1, upper=12)
+    loaded: float = setting(0.15, 'load that counts as one, as a share of the largest', lower=0, below=1)
+    f_dyn: float = setting(10.0, 'bandwidth of the motion; signals are low-passed at 2 f_dyn', 'Hz', above=0)
+    amplitude: float = setting(1.5e-4, 'plausible size of the first harmonic, the others 1/h of it', 'rad', above=0)
+    min_speed: float = setting(0.01, 'slower samples are left out', 'rad/s', lower=0)
 
 
-def identify_transmission(recordings: Sequence[JointData], settings: TransmissionSettings | None = None) -> TestResult:
-    """Fit s(τ_J) and θ̃(θ) to the deformation; the description gets `stiffness` and `kinematic_error`.
+def identify_transmission(
+    recordings: Sequence[JointData], settings: TransmissionSettings | None = None, limit: float | None = None
+) -> TestResult:
+    """Fit s(τ_J), θ̃(θ) and the lost motion to the deformation.
 
-    Flagged, not believed: a stiffness within two deviations of zero. Raises NotReliableError where the joint is hardly ever loaded, and
-    JointDynamicsError without θ or a load torque.
+    The description gets `stiffness`, `kinematic_error` and, where it is beyond two deviations, `backlash` (a constant).
+
+    limit: torque limit of the joint [N·m], None: the largest load that was there.
+
+    Not reliable: a stiffness within two deviations of zero. Raises NotReliableError where the joint is hardly
+    ever loaded, and JointDynamicsError without θ or a load torque.
     """
     settings = settings or TransmissionSettings()
-    if not (1 <= settings.harmonics <= 12 and 0 <= settings.loaded < 1 and settings.amplitude > 0):
-        raise JointDynamicsError(f'transmission: expected 1 to 12 harmonics, loaded within [0, 1) and amplitude > 0, found {settings}')
     parts = [_rows(data, settings) for data in recordings]
     theta, phi, tau = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    largest = float(np.abs(tau).max())
-    loaded = np.abs(tau) > settings.loaded * largest
-    theta, phi, tau = theta[loaded], phi[loaded], tau[loaded]
-    columns = 3 + 2 * settings.harmonics
-    if tau.size < ROWS * columns or largest == 0.0:
-        raise NotReliableError(f'transmission: {recordings[0].joint}: expected {ROWS * columns} samples under load, found {tau.size}')
+    largest = float(np.abs(tau).max(initial=0.0))
+    loaded = int(np.sum(np.abs(tau) > settings.loaded * largest))
+    columns = SPRING + len(LOADS) + 1 + 2 * settings.harmonics
+    if loaded < ROWS * columns or largest == 0.0:
+        raise NotReliableError(
+            f'transmission: {recordings[0].joint}: expected {ROWS * columns} samples under load, found {loaded}'
+        )
     u = tau / largest
-    W = np.column_stack([u, -u**3, FourierSeries.basis(theta, settings.harmonics)])
-    solution, covariance, residual = _solve(W, phi, settings)
-    c1, c3 = solution[:2]
+    left = lost_motion_share(tau[:, None] / loads_of(limit or largest))
+    basis = FourierSeries.basis(theta, settings.harmonics)
+    narrowest = NARROWEST * settings.amplitude
+    width = 2.0 * settings.amplitude
+    for _ in range(ROUNDS):
+        place = np.concatenate([_filtered_place(data, width, settings) for data in recordings])
+        W = np.column_stack([u, -(u**3), place[:, None] * left, basis])
+        solution, covariance, residual = _solve(W, phi, settings)
+        play = slice(SPRING, SPRING + len(LOADS))
+        backlash = float(solution[play].sum())
+        if abs(backlash - width) < 0.02 * width:
+            break
+        width = max(backlash, narrowest)
+    backlash_deviation = float(np.sqrt(covariance[play, play].sum()))
+    c1, c3 = solution[:SPRING]
     result = TestResult('transmission', recordings[0].joint)
     if c1 <= 2.0 * np.sqrt(covariance[0, 0]):
-        result.reasons.append(f'the deformation does not follow the load ({c1 / largest:.2g} rad/(N·m)): is the sign of theta or q right?')
+        result.reasons.append(
+            f'the deformation does not follow the load ({c1 / largest:.2g} rad/(N·m)): is the sign of theta or q right?'
+        )
         return result
     stiffness, deviation, reach = _invert(c1, c3, np.sqrt(covariance[0, 0]), largest)
     H = settings.harmonics
-    error = FourierSeries(solution[2], solution[3:3 + H], solution[3 + H:])
+    mean, waves = solution[play.stop], solution[play.stop + 1 :]
+    error = FourierSeries(mean, waves[:H], waves[H:])
     result.parameters['alpha_1'] = Value(stiffness.coefficients[0], deviation, 'N·m/rad')
     result.parameters['alpha_2'] = Value(stiffness.coefficients[1], None, 'N·m/rad^3')
     result.parameters['kinematic_error_rms'] = Value(float(np.std(error(theta))), None, 'rad')
-    result.quality.update({'rows': int(tau.size), 'fit_percent': nrmse_percent(phi, phi - residual), 'residual_rms': float(np.std(residual)),
-                           'torque_range': [float(tau.min()), float(tau.max())], 'deformation_range': [-reach, reach],
-                           'angle_range': [float(theta.min()), float(theta.max())]})
-    result.document = {'stiffness': stiffness.to_dict() | {'range': [-reach, reach], 'method': 'from motion, with the kinematic error'},
-                       'kinematic_error': error.to_dict()}
-    _plots(result, theta, phi, tau, error, stiffness, reach)
+    result.parameters['backlash'] = Value(backlash, backlash_deviation, 'rad')
+    result.quality.update(
+        {
+            'rows': int(tau.size),
+            'fit_percent': nrmse_percent(phi, phi - residual),
+            'residual_rms': float(np.std(residual)),
+            'torque_range': [float(tau.min()), float(tau.max())],
+            'deformation_range': [-reach, reach],
+            'angle_range': [float(theta.min()), float(theta.max())],
+        }
+    )
+    result.document = {
+        'stiffness': (
+            stiffness.to_dict()
+            | {
+                'standard_deviations': [deviation],
+                'range': [-reach, reach],
+                'method': 'from motion, with kinematic error and backlash',
+            }
+        ),
+        'kinematic_error': error.to_dict(),
+    }
+    if backlash > 2.0 * backlash_deviation:
+        result.document['backlash'] = PeriodicMap.constant(backlash).to_dict() | {
+            'standard_deviations': [backlash_deviation]
+        }
+    _plots(result, theta, phi - W[:, play] @ solution[play], tau, error, stiffness, reach)
     return result
 
 
-def _rows(data: JointData, settings: TransmissionSettings) -> tuple[NDArray, NDArray, NDArray]:
+def _rows(data: JointData, settings: TransmissionSettings) -> tuple[FloatArray, FloatArray, FloatArray]:
     """θ, φ and τ_J of the moving samples, filtered alike and thinned to what the bandwidth needs."""
     data.need('theta', 'tau_J')
     assert data.tau_J is not None
-    cutoff = min(2.0 * settings.f_dyn, 0.4 * data.rate)
+    cutoff, rows = _kept(data, settings)
     theta, phi, tau = (zero_phase_lowpass(x, cutoff, data.rate) for x in (data.theta, data.theta - data.q, data.tau_J))
-    edge = min(int(data.rate / cutoff) + 1, data.samples // 10)
-    rows = np.arange(edge, data.samples - edge, max(1, int(0.2 * data.rate / cutoff)))
-    rows = rows[np.abs(data.omega[rows]) > settings.min_speed]
     return theta[rows], phi[rows], tau[rows]
 
 
-def _solve(W: NDArray, phi: NDArray, settings: TransmissionSettings) -> tuple[NDArray, NDArray, NDArray]:
+def _filtered_place(data: JointData, width: float, settings: TransmissionSettings) -> FloatArray:
+    """Return the place x within a play of 𝓑 = `width` rad at the samples of `_rows`, filtered as they are."""
+    cutoff, rows = _kept(data, settings)
+    return zero_phase_lowpass(place_in_play(data.theta, width), cutoff, data.rate)[rows]
+
+
+def _kept(data: JointData, settings: TransmissionSettings) -> tuple[float, IntArray]:
+    cutoff = min(2.0 * settings.f_dyn, 0.4 * data.rate)
+    edge = min(int(data.rate / cutoff) + 1, data.samples // 10)
+    rows = np.arange(edge, data.samples - edge, max(1, int(0.2 * data.rate / cutoff)))
+    return cutoff, rows[np.abs(data.omega[rows]) > settings.min_speed]
+
+
+def _solve(W: FloatArray, phi: FloatArray, settings: TransmissionSettings) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Least squares with the harmonics held towards zero; (solution, its covariance, residual).
 
-    The residual is correlated over many samples: the weight of the prior counts independent samples only, of which there are N/(2 L + 1).
+    The residual is correlated over many samples: the weight of the prior counts independent samples only, of which
+    there are N/(2 L + 1).
     """
     H = settings.harmonics
-    plausible = np.concatenate([[np.inf, np.inf, np.inf], np.tile(settings.amplitude / np.arange(1, H + 1), 2)])
-    lower = np.concatenate([[0.0, 0.0], np.full(W.shape[1] - 2, -np.inf)])
+    free = W.shape[1] - 2 * H
+    plausible = np.concatenate([np.full(free, np.inf), np.tile(settings.amplitude / np.arange(1, H + 1), 2)])
+    lower = np.concatenate([np.zeros(free - 1), np.full(1 + 2 * H, -np.inf)])
     noise, repeated = settings.amplitude, 1.0
     for _ in range(3):
         prior = np.diag(noise * np.sqrt(repeated) / plausible)
-        solution = lsq_linear(np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), bounds=(lower, np.inf)).x
+        solution = lsq_linear(
+            np.vstack([W, prior]), np.concatenate([phi, np.zeros(W.shape[1])]), bounds=(lower, np.inf)
+        ).x
         residual = phi - W @ solution
         noise, repeated = float(np.std(residual)), 1.0 + 2.0 * correlation_length(residual)
     covariance = noise**2 * repeated * np.linalg.inv(W.T @ W + prior.T @ prior)
@@ -115,7 +180,10 @@ def _solve(W: NDArray, phi: NDArray, settings: TransmissionSettings) -> tuple[ND
 
 
 def _invert(c1: float, c3: float, deviation: float, largest: float) -> tuple[TorsionalStiffness, float, float]:
-    """τ_E(φ) = α₁ φ + α₂ φ³, α ≥ 0, nearest to the inverse of s over the loads that were there; deviation of α₁ and the range of φ."""
+    """τ_E(φ) = α₁ φ + α₂ φ³, α ≥ 0, nearest to the inverse of s over the loads that were there.
+
+    Deviation of α₁ and the range of φ.
+    """
     # s rises up to u = √(c₁ / 3 c₃); beyond it the cubic is no spring.
     top = 1.0 if c3 == 0.0 else min(1.0, np.sqrt(c1 / (3.0 * c3)))
     u = np.linspace(0.0, top, 101)
@@ -126,10 +194,31 @@ def _invert(c1: float, c3: float, deviation: float, largest: float) -> tuple[Tor
     return TorsionalStiffness(alpha), float(alpha[0] * deviation / c1), float(phi[-1])
 
 
-def _plots(result: TestResult, theta: NDArray, phi: NDArray, tau: NDArray, error: FourierSeries, stiffness: TorsionalStiffness, reach: float) -> None:
+def _plots(
+    result: TestResult,
+    theta: FloatArray,
+    phi: FloatArray,
+    tau: FloatArray,
+    error: FourierSeries,
+    stiffness: TorsionalStiffness,
+    reach: float,
+) -> None:
     thin = max(1, tau.size // 3000)
     grid, turn = np.linspace(-reach, reach, 101), np.linspace(theta.min(), theta.max(), 200)
     elastic = phi - error(theta)
-    result.plots.append(Plot(f'{result.joint}: stiffness', 'deformation φ [rad]', 'torque [N·m]',
-                             (Series('measured', elastic[::thin], tau[::thin]), Series('fit', grid, stiffness.torque(grid), 'line'))))
-    result.plots.append(Plot(f'{result.joint}: kinematic error', 'motor angle θ [rad]', '[rad]', (Series('fit', turn, error(turn), 'line'),)))
+    result.plots.append(
+        Plot(
+            f'{result.joint}: stiffness',
+            'deformation φ [rad]',
+            'torque [N·m]',
+            (Series('measured', elastic[::thin], tau[::thin]), Series('fit', grid, stiffness.torque(grid), 'line')),
+        )
+    )
+    result.plots.append(
+        Plot(
+            f'{result.joint}: kinematic error',
+            'motor angle θ [rad]',
+            '[rad]',
+            (Series('fit', turn, error(turn), 'line'),),
+        )
+    )

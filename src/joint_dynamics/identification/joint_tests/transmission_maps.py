@@ -1,17 +1,18 @@
 """Kinematic error and backlash maps from slow reciprocating motion without load [M4 eq 29-32].
 
-Past a reversal the deformation settles at φ₊(θ) in one direction and φ₋(θ) in the other: θ̃ = (φ₊ + φ₋)/2, and φ₊ − φ₋ is the backlash 2𝓑.
-Both maps are look-up tables with linear interpolation, and the tables are fitted as such: least squares on hat functions over all settled
-samples, φ = θ̃(θ) + sgn(ω) 𝓑(θ), rather than read off at the reversals.
+Past a reversal the deformation settles at φ₊(θ) in one direction and φ₋(θ) in the other: θ̃ = (φ₊ + φ₋)/2, and φ₊ − φ₋
+is the backlash 2𝓑. Both maps are look-up tables with linear interpolation, and the tables are fitted as such: least
+squares on hat functions over all settled samples, φ = θ̃(θ) + sgn(ω) 𝓑(θ), rather than read off at the reversals.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification.joint_tests.data import JointData
 from joint_dynamics.identification.regression.covariance import correlation_length
@@ -22,21 +23,26 @@ TURN = 2 * np.pi
 
 @dataclass(frozen=True)
 class TransmissionMaps:
-    """Both maps with the deviations of their points (K,), the share of the points that data covers in both directions, and the settled samples.
+    """Both maps with the deviations of their points (K,), the share of the points that data covers in both directions.
 
-    settled  per recording, (N,) bool: samples far enough past a reversal; residual rad rms; covered (K,) bool.
+    The settled samples.
+
+    Attributes
+    ----------
+    settled
+        per recording, (N,) bool: samples far enough past a reversal; residual rad rms; covered (K,) bool.
     """
 
     kinematic_error: PeriodicMap
     backlash: PeriodicMap
-    kinematic_error_std: NDArray
-    backlash_std: NDArray
-    covered: NDArray
-    settled: tuple[NDArray, ...]
+    kinematic_error_std: FloatArray
+    backlash_std: FloatArray
+    covered: BoolArray
+    settled: tuple[IntArray, ...]
     residual_rms: float
 
 
-def travel_since_reversal(data: JointData, min_speed: float = 1e-4) -> tuple[NDArray, NDArray]:
+def travel_since_reversal(data: JointData, min_speed: float = 1e-4) -> tuple[FloatArray, FloatArray]:
     """Direction of motion (N,) in {−1, 0, 1} and the travel since its last change, rad (N,)."""
     direction = np.where(np.abs(data.omega) > min_speed, np.sign(data.omega), 0.0)
     changes = np.flatnonzero(np.diff(direction)) + 1
@@ -46,13 +52,24 @@ def travel_since_reversal(data: JointData, min_speed: float = 1e-4) -> tuple[NDA
     return direction, np.abs(data.theta - data.theta[start])
 
 
-def fit_transmission_maps(recordings: Sequence[JointData], points: int = 240, settle: float = 4e-3,
-                          stiffness: TorsionalStiffness | None = None) -> TransmissionMaps:
+def fit_transmission_maps(
+    recordings: Sequence[JointData],
+    points: int = 240,
+    settle: float = 4e-3,
+    stiffness: TorsionalStiffness | None = None,
+) -> TransmissionMaps:
     """Fit θ̃ and 𝓑 as tables of `points` over one turn, from all samples more than `settle` rad past a reversal.
 
-    stiffness  with a known load, its deformation is taken off first. Where no sample falls, the tables go on smoothly and are not `covered`.
-    When the backlash found is wider than `settle` allows (2.2 𝓑), the fit is repeated with more. Raises NotReliableError when one direction is
-    missing.
+    Parameters
+    ----------
+    stiffness
+        with a known load, its deformation is taken off first. Where no sample falls, the tables go on smoothly and are
+        not `covered`. When the backlash found is wider than `settle` allows (2.2 𝓑), the fit is repeated with more.
+
+    Raises
+    ------
+    NotReliableError
+        When one direction is missing.
     """
     phi = []
     for data in recordings:
@@ -66,8 +83,10 @@ def fit_transmission_maps(recordings: Sequence[JointData], points: int = 240, se
         side = np.concatenate([direction[rows] for (direction, _), rows in zip(travels, settled, strict=True)])
         value = np.concatenate([deformation[rows] for deformation, rows in zip(phi, settled, strict=True)])
         if not (np.any(side > 0) and np.any(side < 0)):
-            raise NotReliableError(f'{recordings[0].joint}: the motion never settles in both directions ({settle:g} rad past a reversal): '
-                                     'kinematic error and backlash cannot be told apart')
+            raise NotReliableError(
+                f'{recordings[0].joint}: the motion never settles in both directions ({settle:g} rad past a reversal): '
+                'kinematic error and backlash cannot be told apart'
+            )
         maps = _fit_tables(theta, side, value, points, settled)
         widest = float(np.max(np.abs(maps.backlash.tables[0])[maps.covered], initial=0.0))
         if settle >= 2.2 * widest:
@@ -76,15 +95,20 @@ def fit_transmission_maps(recordings: Sequence[JointData], points: int = 240, se
     return maps
 
 
-def _hats(theta: NDArray, points: int) -> tuple[NDArray, NDArray, NDArray]:
+def _hats(theta: FloatArray, points: int) -> tuple[IntArray, IntArray, FloatArray]:
     """Cell, its right neighbour, and the weight of the neighbour, of each angle."""
     u = np.mod(theta, TURN) * points / TURN
     cell = np.minimum(u.astype(int), points - 1)
     return cell, (cell + 1) % points, u - cell
 
 
-def _fit_tables(theta: NDArray, side: NDArray, value: NDArray, points: int, settled: tuple[NDArray, ...]) -> TransmissionMaps:
-    """Solve φ = θ̃ + sgn·𝓑 on hat functions; a very small curvature penalty closes the gaps without bending what is measured."""
+def _fit_tables(
+    theta: FloatArray, side: FloatArray, value: FloatArray, points: int, settled: tuple[IntArray, ...]
+) -> TransmissionMaps:
+    """Solve φ = θ̃ + sgn·𝓑 on hat functions.
+
+    A very small curvature penalty closes the gaps without bending what is measured.
+    """
     left, right, fraction = _hats(theta, points)
     weight = (1.0 - fraction, fraction)
     normal = np.zeros((2 * points, 2 * points))
@@ -104,7 +128,7 @@ def _fit_tables(theta: NDArray, side: NDArray, value: NDArray, points: int, sett
     solution = np.linalg.solve(penalised, target)
     error, width = solution[:points], solution[points:]
 
-    def interpolate(table: NDArray) -> NDArray:
+    def interpolate(table: FloatArray) -> FloatArray:
         return table[left] + fraction * (table[right] - table[left])
 
     residual = value - interpolate(error) - side * interpolate(width)
@@ -113,8 +137,19 @@ def _fit_tables(theta: NDArray, side: NDArray, value: NDArray, points: int, sett
     growth = 1.0 + 2.0 * correlation_length(residual, longest=2000)
     covariance = np.sum((inverse @ normal) * inverse, axis=1) * float(np.mean(residual**2)) * growth
     std = np.sqrt(covariance)
-    counts = [np.bincount(np.mod(np.round(np.mod(theta[side == s], TURN) * points / TURN).astype(int), points), minlength=points)
-              for s in (-1.0, 1.0)]
+    counts = [
+        np.bincount(
+            np.mod(np.round(np.mod(theta[side == s], TURN) * points / TURN).astype(int), points), minlength=points
+        )
+        for s in (-1.0, 1.0)
+    ]
     covered = (counts[0] > 0) & (counts[1] > 0)
-    return TransmissionMaps(PeriodicMap(error), PeriodicMap(width), std[:points], std[points:], covered, settled,
-                            float(np.sqrt(np.mean(residual**2))))
+    return TransmissionMaps(
+        PeriodicMap(error),
+        PeriodicMap(width),
+        std[:points],
+        std[points:],
+        covered,
+        settled,
+        float(np.sqrt(np.mean(residual**2))),
+    )

@@ -1,1 +1,4 @@
-"""Parameters that a robot can have: bodies with mass, friction that dissipates, and only the parameters that the data show."""
+"""Parameters that a robot can have.
+
+Bodies with mass, friction that dissipates, and only the parameters that the data show.
+"""

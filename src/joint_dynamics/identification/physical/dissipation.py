@@ -4,14 +4,15 @@ At every load and temperature that the recordings have seen, and every speed up 
 the fastest seen where that is less or there is none: beyond, readers of a description hold friction at the limit
 (`joints.<name>.validity`).
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Motion, Term
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.torque import standard_set
@@ -21,7 +22,7 @@ SPEEDS = 16
 REACH = 2.0
 UNLIMITED = 1e3
 """Speed limits above it [rad/s] are none."""
-LEAST = 0.05
+ZERO_FRICTION_SHARE = 0.05
 """Friction below this share of its mean over the range counts as fallen to zero."""
 GROWING = ('F_Cl', 'F_C1')
 """Terms that only physics with a positive parameter knows: friction grows with load."""
@@ -33,12 +34,15 @@ class Dissipation:
 
     joint: str
     standard: tuple[int, ...]
-    rows_standard: NDArray
-    rows_extra: NDArray
+    rows_standard: FloatArray
+    rows_extra: FloatArray
 
 
 def dissipation_rows(problem: Problem) -> list[Dissipation]:
-    """Return the inequalities of every joint with further friction terms, on a grid over the speeds, loads and temperatures seen."""
+    """Return the inequalities of every joint with further friction terms, on a grid over the speeds.
+
+    Loads and temperatures seen.
+    """
     model, found = problem.model, []
     columns = problem.columns - problem.base.count
     for j, name in enumerate(model.joint_names):
@@ -53,7 +57,7 @@ def dissipation_rows(problem: Problem) -> list[Dissipation]:
         rows = np.zeros((len(speed), columns))
         motion = Motion(np.zeros_like(speed), speed, load=load, temperature=temperature)
         for start, term in chosen:
-            rows[:, start:start + len(term.names)] = term.of(motion).T
+            rows[:, start : start + len(term.names)] = term.of(motion).T
         viscous = column('Fv', j)
         found.append(Dissipation(name, (viscous, column('Fc', j)), np.column_stack([speed, np.ones_like(speed)]), rows))
     return found
@@ -65,37 +69,46 @@ def impossible_terms(problem: Problem, solution: Solution) -> list[Term]:
     These are load terms below zero, and of each joint whose friction somewhere drives or vanishes, the term that
     takes most from it there.
     """
-    extra = solution.chi[problem.base.count:]
+    extra = solution.chi[problem.base.count :]
     values = dict(zip(problem.names, solution.chi, strict=True))
     chosen = [term for term in problem.terms if term.selected]
     found = [term for term in chosen if term.document.get('friction') in GROWING and values[term.names[0]] < 0]
-    standard = standard_set(problem.base, solution.chi[:problem.base.count], None)
+    standard = standard_set(problem.base, solution.chi[: problem.base.count], None)
     for dissipation in dissipation_rows(problem):
         plain = dissipation.rows_standard @ standard[list(dissipation.standard)]
         friction = plain + dissipation.rows_extra @ extra
         worst = int(np.argmin(friction))
         own = [term for term in chosen if term.joint == dissipation.joint and term.opposes_motion and term not in found]
-        if not own or plain.min() <= 0 or friction[worst] > LEAST * friction.mean():
+        if not own or plain.min() <= 0 or friction[worst] > ZERO_FRICTION_SHARE * friction.mean():
             continue
         first = problem.base.count
-        share = [dissipation.rows_extra[worst, problem.names.index(term.names[0]) - first] * values[term.names[0]]
-                 for term in own]
+        share = [
+            dissipation.rows_extra[worst, problem.names.index(term.names[0]) - first] * values[term.names[0]]
+            for term in own
+        ]
         found.append(own[int(np.argmin(share))])
     return found
 
 
 def checked_speed(problem: Problem, j: int) -> float:
-    """Return the speed of joint j [rad/s] up to which friction is made to dissipate, and beyond which readers hold it."""
+    """Return the speed of joint j [rad/s] up to which friction is made to dissipate.
+
+    Beyond which readers hold it.
+    """
     fastest = max(1e-3, *(float(np.abs(part.dtheta[:, j]).max()) for part in problem.observations))
     allowed = float(problem.model.pinocchio.velocityLimit[j])
     return max(fastest, min(allowed, REACH * fastest) if 0 < allowed < UNLIMITED else REACH * fastest)
 
 
-def _ranges(problem: Problem, j: int) -> tuple[NDArray, NDArray, NDArray]:
+def _ranges(problem: Problem, j: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     top = checked_speed(problem, j)
-    speeds = top * (np.arange(1, SPEEDS + 1) / SPEEDS)**2
+    speeds = top * (np.arange(1, SPEEDS + 1) / SPEEDS) ** 2
     limit = problem.state.load_limit
     loads = np.linspace(0.0, 1.0 if limit is None else float(limit[j]), 3)
     measured = [part.temperature[:, j] for part in problem.observations if part.temperature is not None]
-    temperatures = np.array([min(part.min() for part in measured), max(part.max() for part in measured)]) if measured else np.array([25.0])
+    temperatures = (
+        np.array([min(part.min() for part in measured), max(part.max() for part in measured)])
+        if measured
+        else np.array([25.0])
+    )
     return speeds, loads, temperatures

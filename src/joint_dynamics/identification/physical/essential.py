@@ -1,9 +1,10 @@
-"""Essential parameters: the base parameters left when those that say nothing are dropped one after the other [G IV.B, L].
+"""Essential parameters: base parameters left when those that say nothing are dropped, one by one [G IV.B, L].
 
-Each step drops the parameter with the largest relative deviation %σ = 100 σ/|χ|, the one whose F-statistic (χ/σ)² is the smallest, and solves
-again. It stops by one of two rules: the largest %σ is less than `ratio` (10 … 30) times the smallest, or the smallest F is above the
-5 % level of F(1, ∞), 3.84.
+Each step drops the parameter with the largest relative deviation %σ = 100 σ/|χ|, the one whose F-statistic (χ/σ)² is
+the smallest, and solves again. It stops by one of two rules: the largest %σ is less than `ratio` (10 … 30) times the
+smallest, or the smallest F is above the 5 % level of F(1, ∞), 3.84.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve
 
@@ -22,11 +23,11 @@ RULES = ('ratio', 'f')
 
 
 @dataclass(frozen=True)
-class Step:
+class EliminationStep:
     """One parameter dropped.
 
-    Its name, %σ and F before; the ratio max %σ / min %σ before; residual_percent: 100 ‖ρ‖/‖Y‖ of the weighted system after; price_percent: by
-    how many percent of itself ‖ρ‖ has grown since no parameter was dropped.
+    Its name, %σ and F before; the ratio max %σ / min %σ before; residual_percent: 100 ‖ρ‖/‖Y‖ of the weighted system
+    after; price_percent: by how many percent of itself ‖ρ‖ has grown since no parameter was dropped.
     """
 
     dropped: str
@@ -39,28 +40,39 @@ class Step:
 
 @dataclass(frozen=True)
 class Essential:
-    """kept (b,) bool; solution: χ with zeros where dropped; steps; ratio and smallest F of what is left; residual_percent before the first step."""
+    """kept (b,) bool; solution: χ with zeros where dropped; steps; ratio and smallest F of what is left.
+
+    residual_percent before the first step.
+    """
 
     names: tuple[str, ...]
-    kept: NDArray
+    kept: FloatArray
     solution: Solution
-    steps: tuple[Step, ...]
+    steps: tuple[EliminationStep, ...]
     ratio: float
     smallest_f: float
     residual_percent: float
 
     def summary(self) -> dict[str, Any]:
         """Return the entry of summary.json."""
-        return {'parameters': [name for name, kept in zip(self.names, self.kept, strict=True) if kept], 'count': int(self.kept.sum()),
-                'ratio': _finite(self.ratio), 'smallest_f': _finite(self.smallest_f), 'residual_percent_before': _finite(self.residual_percent),
-                'steps': [{name: value if isinstance(value, str) else _finite(value) for name, value in vars(step).items()} for step in self.steps]}
+        return {
+            'parameters': [name for name, kept in zip(self.names, self.kept, strict=True) if kept],
+            'count': int(self.kept.sum()),
+            'ratio': _finite(self.ratio),
+            'smallest_f': _finite(self.smallest_f),
+            'residual_percent_before': _finite(self.residual_percent),
+            'steps': [
+                {name: value if isinstance(value, str) else _finite(value) for name, value in vars(step).items()}
+                for step in self.steps
+            ],
+        }
 
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _only(triangles: Triangles, kept: NDArray) -> Triangles:
+def _only(triangles: Triangles, kept: FloatArray) -> Triangles:
     """Return the triangles without the columns that are not kept, which need not be triangular."""
     columns = np.append(np.flatnonzero(kept), triangles.own.shape[1])
     resting = None if triangles.resting is None else _only(triangles.resting, kept)
@@ -69,37 +81,59 @@ def _only(triangles: Triangles, kept: NDArray) -> Triangles:
 
 def _residual(triangles: Triangles, solution: Solution) -> tuple[float, float]:
     """Return ‖ρ‖ and ‖Y‖ of the weighted system."""
-    square = ((triangles.residual_norms(solution.chi) / solution.sigma)**2).sum()
-    size = ((np.linalg.norm(triangles.factors[:, :, -1], axis=1) / solution.sigma)**2).sum()
+    square = ((triangles.residual_norms(solution.chi) / solution.sigma) ** 2).sum()
+    size = ((np.linalg.norm(triangles.factors[:, :, -1], axis=1) / solution.sigma) ** 2).sum()
     if triangles.resting is not None and solution.rest_sigma is not None:
-        square += ((triangles.resting.residual_norms(solution.chi) / solution.rest_sigma)**2).sum()
-        size += ((np.linalg.norm(triangles.resting.factors[:, :, -1], axis=1) / solution.rest_sigma)**2).sum()
+        square += ((triangles.resting.residual_norms(solution.chi) / solution.rest_sigma) ** 2).sum()
+        size += ((np.linalg.norm(triangles.resting.factors[:, :, -1], axis=1) / solution.rest_sigma) ** 2).sum()
     return float(np.sqrt(square)), float(np.sqrt(size))
 
 
-def essential_parameters(triangles: Triangles, solution: Solution, names: Sequence[str], *, rule: str = 'ratio', ratio: float = RATIO,
-                         f_level: float = F_LEVEL, optional: NDArray | None = None, growth: NDArray | float = 1.0) -> Essential:
+def essential_parameters(
+    triangles: Triangles,
+    solution: Solution,
+    names: Sequence[str],
+    *,
+    rule: str = 'ratio',
+    ratio: float = RATIO,
+    f_level: float = F_LEVEL,
+    optional: FloatArray | None = None,
+    growth: FloatArray | float = 1.0,
+) -> Essential:
     """Drop parameters until the rule holds, rows weighted throughout as in `solution`.
 
-    triangles, solution: of the full system, with b columns `names`. growth: what deviations of independent rows are multiplied by, a number
-    or (b,), such as √ of the sandwich's variances over those of (WᵀW)⁻¹. Raises JointDynamicsError for an unknown rule or a limit
-    that nothing can meet (ratio ≤ 1).
+    Parameters
+    ----------
+    triangles, solution
+        of the full system, with b columns `names`.
+    growth
+        what deviations of independent rows are multiplied by, a number or (b,), such as √ of the sandwich's variances
+        over those of (WᵀW)⁻¹.
+
+    Raises
+    ------
+    JointDynamicsError
+        For an unknown rule or a limit that nothing can meet (ratio ≤ 1).
     """
     if rule not in RULES:
         raise JointDynamicsError(f'essential: expected one of {", ".join(RULES)}, found {rule!r}')
     if not ratio > 1 or not f_level > 0:
-        raise JointDynamicsError(f'essential: expected a ratio above 1 and an F level above 0, found {ratio:g} and {f_level:g}')
+        raise JointDynamicsError(
+            f'essential: expected a ratio above 1 and an F level above 0, found {ratio:g} and {f_level:g}'
+        )
     b = len(names)
     growth = np.broadcast_to(np.asarray(growth, dtype=float), (b,))
     kept = np.ones(b, dtype=bool)
     found = solution
     first, size = _residual(triangles, solution)
     before = (100 * first / size) if size > 0 else float('nan')
-    steps: list[Step] = []
+    steps: list[EliminationStep] = []
     while True:
         with np.errstate(divide='ignore', invalid='ignore'):
             seen = np.isfinite(found.inflation)
-            f = np.where(seen & (found.chi != 0), (found.chi / (growth[kept] * np.sqrt(np.diag(found.inverse))))**2, 0.0)
+            f = np.where(
+                seen & (found.chi != 0), (found.chi / (growth[kept] * np.sqrt(np.diag(found.inverse)))) ** 2, 0.0
+            )
             relative = 100 / np.sqrt(f)
         spread = float(relative.max() / relative.min()) if len(f) else 1.0
         smallest = float(f.min()) if len(f) else float('inf')
@@ -111,8 +145,16 @@ def essential_parameters(triangles: Triangles, solution: Solution, names: Sequen
         smaller = _only(triangles, kept)
         found = solve(smaller, solution.sigma, None if optional is None else optional[kept], solution.rest_sigma)
         norm = _residual(smaller, found)[0]
-        steps.append(Step(name, float(relative[worst]), float(f[worst]), spread, 100 * norm / size if size > 0 else float('nan'),
-                          100 * (norm / first - 1) if first > 0 else float('inf')))
+        steps.append(
+            EliminationStep(
+                name,
+                float(relative[worst]),
+                float(f[worst]),
+                spread,
+                100 * norm / size if size > 0 else float('nan'),
+                100 * (norm / first - 1) if first > 0 else float('inf'),
+            )
+        )
     chi = np.zeros(b)
     chi[kept] = found.chi
     inverse, inflation = np.zeros((b, b)), np.full(b, np.inf)

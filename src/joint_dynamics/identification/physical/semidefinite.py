@@ -1,28 +1,34 @@
-r"""Parameters that a robot can have: the set nearest to an estimate in which every link is a body and all friction dissipates.
+r"""Parameters that a robot can have.
 
-A link with mass m, first moment h and second moments Σ = ∫ r rᵀ dm is a body of positive density exactly when its pseudo-inertia
+The set nearest to an estimate in which every link is a body and all friction dissipates.
+
+A link with mass m, first moment h and second moments Σ = ∫ r rᵀ dm is a body of positive density exactly when its
+pseudo-inertia
 
     P = [ Σ  h ; hᵀ  m ],   Σ = ½ tr(I) 1 − I,
 
-is positive definite (Wensing et al. 2018, [L §2.3]). With the estimate χ̂ and its information AᵀA (from the triangles: no sample is looked
-at again) the standard parameters x solve the semidefinite programme
+is positive definite (Wensing et al. 2018, [L §2.3]). With the estimate χ̂ and its information AᵀA (from the triangles:
+no sample is looked at again) the standard parameters x solve the semidefinite programme
 
-    min ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k),   P_k ⪰ ε,  Ia, Fv, Fc ≥ 0,  f(ω, τ_J, T) sgn ω ≥ 0,  m_min ≤ Σ m_k ≤ m_max,
+    min ‖A (χ(x) − χ̂)‖² + w Σ_k d(P_k ‖ P0_k),   P_k ⪰ ε,  Ia, Fv, Fc ≥ 0,  f(ω, τ_J, T) sgn ω ≥ 0,  m_min ≤ Σ m_k ≤
+        m_max,
 
-d(P‖P0) = tr(P0⁻¹P) − log det(P0⁻¹P) − 4: the entropic divergence, whose second order is the metric of the manifold of bodies (Lee et al. 2020).
-It decides what no torque shows, and pulls the rest towards the prior by w (worth w squared deviations).
+d(P‖P0) = tr(P0⁻¹P) − log det(P0⁻¹P) − 4: the entropic divergence, whose second order is the metric of the manifold of
+bodies (Lee et al. 2020). It decides what no torque shows, and pulls the rest towards the prior by w (worth w squared
+deviations).
 """
+
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
+from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
@@ -32,8 +38,6 @@ LENGTH = 0.1
 """Lengths [m] in which the pseudo-inertias are scaled, so that their eigenvalues are all masses."""
 MARGIN = 1e-4
 """Smallest eigenvalue of a scaled pseudo-inertia [kg]."""
-PULL = 0.1
-"""Default weight w of the prior."""
 FLOOR = 1e-3
 """A prior link is taken to have at least this share of its mass as second moment over LENGTH², where it states less."""
 _SIGMA = {'XX': ((1, 1), (2, 2)), 'YY': ((0, 0), (2, 2)), 'ZZ': ((0, 0), (1, 1))}
@@ -42,50 +46,26 @@ _FIRST = {'MX': 0, 'MY': 1, 'MZ': 2}
 
 
 @dataclass(frozen=True)
-class PhysicalOptions:
-    """pull: weight w of the prior, above 0; mass: bounds of the total mass of the moving links [kg], None where unknown."""
-
-    pull: float = PULL
-    mass: tuple[float, float] | None = None
-
-    @classmethod
-    def from_config(cls, config: Any) -> PhysicalOptions:
-        """Read `identification.physical`: true, or a mapping with pull and mass; raise JointDynamicsError naming the entry."""
-        if config is True:
-            return cls()
-        where = 'identification.physical'
-        if not isinstance(config, Mapping) or set(config) - {'pull', 'mass'}:
-            raise JointDynamicsError(f'{where}: expected true, or pull and mass, found {config!r}')
-        pull = config.get('pull', PULL)
-        if isinstance(pull, bool) or not isinstance(pull, (int, float)) or not np.isfinite(pull) or pull <= 0:
-            raise JointDynamicsError(f'{where}.pull: expected a number above 0, found {pull!r}')
-        mass = config.get('mass')
-        if mass is None:
-            return cls(float(pull))
-        try:
-            low, high = (float(value) for value in mass)
-        except (TypeError, ValueError):
-            raise JointDynamicsError(f'{where}.mass: expected [smallest, largest] total mass [kg], found {mass!r}') from None
-        if not 0 <= low <= high or high <= 0 or not np.isfinite(high):
-            raise JointDynamicsError(f'{where}.mass: expected 0 <= smallest <= largest, found {mass!r}')
-        return cls(float(pull), (low, high))
-
-
-@dataclass(frozen=True)
 class PhysicalEstimate:
-    """solution: the estimate with chi moved into the physical set; standard: (p,) full set; price: ‖A (χ − χ̂)‖² in squared deviations."""
+    """solution: the estimate with chi moved into the physical set; standard: (p,) full set.
+
+    Attributes
+    ----------
+    price
+        ‖A (χ − χ̂)‖² in squared deviations.
+    """
 
     solution: Solution
-    standard: NDArray
+    standard: FloatArray
     price: float
 
 
-def pseudo_inertias(standard: NDArray, n: int) -> NDArray:
+def pseudo_inertias(standard: FloatArray, n: int) -> FloatArray:
     """Return the pseudo-inertias (n, 4, 4) of a standard set (14 n + …,)."""
     return np.einsum('kp,prc->krc', StandardParameters(standard, n).links, _BASIS)
 
 
-def _basis() -> NDArray:
+def _basis() -> FloatArray:
     basis = np.zeros((len(INERTIAL), 4, 4))
     for p, name in enumerate(INERTIAL):
         if name in _SIGMA:
@@ -106,10 +86,13 @@ _BASIS = _basis()
 _SCALE = np.diag([1 / LENGTH, 1 / LENGTH, 1 / LENGTH, 1.0])
 
 
-def prior_bodies(model: RobotModel, solution_base: NDArray, prior: NDArray | None) -> NDArray:
-    """Return the scaled pseudo-inertias (n, 4, 4) [kg] to pull towards: the prior's, made bodies; without one, balls that suit the robot's size.
+def prior_bodies(model: RobotModel, solution_base: FloatArray, prior: FloatArray | None) -> FloatArray:
+    """Return the scaled pseudo-inertias (n, 4, 4) [kg] to pull towards: the prior's, made bodies.
 
-    Without a prior the mass of all links together is that whose weight at a quarter of the reach gives the largest first moment found.
+    Without one, balls that suit the robot's size.
+
+    Without a prior the mass of all links together is that whose weight at a quarter of the reach gives the largest
+    first moment found.
     """
     n = model.n
     if prior is not None and np.any(StandardParameters(prior, n).links != 0):
@@ -121,16 +104,24 @@ def prior_bodies(model: RobotModel, solution_base: NDArray, prior: NDArray | Non
             found.append((vectors * np.maximum(values, max(FLOOR * mass, 10 * MARGIN))) @ vectors.T)
         return np.array(found)
     base = model.base_parameters()
-    reach = sum(float(np.linalg.norm(placement.translation)) for placement in model.pinocchio.jointPlacements[1:]) or 1.0
-    moments = [abs(value) for value, column in zip(solution_base, base.independent, strict=True)
-               if base.standard_names[column].partition('_')[0] in _FIRST]
+    reach = (
+        sum(float(np.linalg.norm(placement.translation)) for placement in model.pinocchio.jointPlacements[1:]) or 1.0
+    )
+    moments = [
+        abs(value)
+        for value, column in zip(solution_base, base.independent, strict=True)
+        if base.standard_names[column].partition('_')[0] in _FIRST
+    ]
     mass = max(max(moments, default=1.0) / (0.25 * reach), 0.1) / n
     radius = max(0.25 * reach / n, 0.02)
-    return np.repeat(np.diag([mass * (radius / LENGTH)**2] * 3 + [mass])[None], n, axis=0)
+    return np.repeat(np.diag([mass * (radius / LENGTH) ** 2] * 3 + [mass])[None], n, axis=0)
 
 
-def information_root(solution: Solution) -> NDArray:
-    """Return A (r, b), r the rank, with AᵀA the information of the solution's columns; directions that no sample shows have none."""
+def information_root(solution: Solution) -> FloatArray:
+    """Return A (r, b), r the rank, with AᵀA the information of the solution's columns.
+
+    Directions that no sample shows have none.
+    """
     diagonal = np.sqrt(np.maximum(np.diag(solution.inverse), 0.0))
     shown = diagonal > 0
     scale = np.where(shown, diagonal, 1.0)
@@ -139,17 +130,26 @@ def information_root(solution: Solution) -> NDArray:
     return (vectors[:, good] / np.sqrt(values[good])).T / scale
 
 
-def physical(problem: Problem, solution: Solution, options: PhysicalOptions | None = None, prior: NDArray | None = None) -> PhysicalEstimate:
+def physical(
+    problem: Problem, solution: Solution, options: PhysicalOptions | None = None, prior: FloatArray | None = None
+) -> PhysicalEstimate:
     """Move an estimate into the set of physical parameters, as little as its information allows.
 
-    prior: (p,) standard set to pull towards, default the URDF's. Raises JointDynamicsError where cvxpy or its solver is missing, or no robot
-    meets the mass bounds.
+    Parameters
+    ----------
+    prior
+        (p,) standard set to pull towards, default the URDF's.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where cvxpy or its solver is missing, or no robot meets the mass bounds.
     """
     cp = _cvxpy()
     options = options or PhysicalOptions()
     model, base = problem.model, problem.base
     n, p = model.n, len(base.standard_names)
-    bodies = prior_bodies(model, solution.chi[:base.count], model.parameters if prior is None else prior)
+    bodies = prior_bodies(model, solution.chi[: base.count], model.parameters if prior is None else prior)
     # each body in the coordinates of its prior, in which that is the identity: P = F Z Fᵀ
     factors = np.linalg.inv(_SCALE) @ np.linalg.cholesky(bodies)
     Z = [cp.Variable((4, 4), symmetric=True) for _ in range(n)]
@@ -168,17 +168,27 @@ def physical(problem: Problem, solution: Solution, options: PhysicalOptions | No
     for body, factor in zip(Z, factors, strict=True):
         inverse = np.linalg.inv(_SCALE @ factor)
         constraints.append(body >> MARGIN * inverse @ inverse.T)
-    positive = _positive(problem, others)
+    positive = nonnegative_columns(problem, others)
     constraints.append(drive[positive] >= 0)
-    constraints += [part.rows_standard @ drive[[others.index(k) for k in part.standard]] + part.rows_extra @ extra >= 0
-                    for part in dissipation_rows(problem)]
+    if extra is not None:  # the rows of dissipation are those of further friction terms
+        constraints += [
+            part.rows_standard @ drive[[others.index(k) for k in part.standard]] + part.rows_extra @ extra >= 0
+            for part in dissipation_rows(problem)
+        ]
     constraints += _kept(problem, solution, others, drive, extra)
     if options.mass is not None:
         total = sum(factor[3] @ body @ factor[3] for factor, body in zip(factors, Z, strict=True))
         constraints += [total >= options.mass[0], total <= options.mass[1]]
     divergence = sum(cp.trace(body) - cp.log_det(body) for body in Z)
-    programme = cp.Problem(cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints)
-    _solve(cp, programme, 'a physical robot' + ('' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'))
+    programme = cp.Problem(
+        cp.Minimize(cp.sum_squares(A @ chi - A @ solution.chi) + options.pull / rows * divergence), constraints
+    )
+    _solve(
+        cp,
+        programme,
+        'a physical robot'
+        + ('' if options.mass is None else f' (total mass {options.mass[0]:g} to {options.mass[1]:g} kg)'),
+    )
     standard = np.zeros(p)
     for k in range(n):
         standard[link_columns(k)] = read @ (factors[k] @ Z[k].value @ factors[k].T).ravel()
@@ -187,26 +197,42 @@ def physical(problem: Problem, solution: Solution, options: PhysicalOptions | No
     standard[others] = values
     smallest = np.linalg.eigvalsh(_SCALE @ pseudo_inertias(standard, n) @ _SCALE)[:, 0]
     if np.any(smallest <= 0):
-        raise JointDynamicsError(f'physical: expected every pseudo-inertia positive definite, found the smallest eigenvalue {smallest.min():.3g} kg')
+        raise JointDynamicsError(
+            'physical: expected every pseudo-inertia positive definite, found the smallest eigenvalue'
+            f' {smallest.min():.3g} kg'
+        )
     moved = np.concatenate([base.regroup(standard), np.zeros(0) if extra is None else extra.value])
-    return PhysicalEstimate(replace(solution, chi=moved), standard, float(rows * np.sum((A @ (moved - solution.chi))**2)))
+    return PhysicalEstimate(
+        replace(solution, chi=moved), standard, float(rows * np.sum((A @ (moved - solution.chi)) ** 2))
+    )
 
 
-def _positive(problem: Problem, others: list[int]) -> NDArray:
-    """Return which drive parameters have to be 0 or more: all but offsets, and the viscous ones that further terms complement."""
+def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
+    """Return which drive parameters have to be 0 or more.
+
+    All but offsets, and the viscous ones that further terms complement.
+    """
     names = problem.base.standard_names
     complemented = {k for part in dissipation_rows(problem) for k in part.standard if names[k].startswith('Fv_')}
-    return np.array([i for i, k in enumerate(others) if not names[k].startswith('off_') and k not in complemented], dtype=int)
+    return np.array(
+        [i for i, k in enumerate(others) if not names[k].startswith('off_') and k not in complemented], dtype=int
+    )
 
 
 def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, extra: Any) -> list[Any]:
-    """Return the constraints that keep what no row speaks of: a column that another one stands for, such as Fv beside a fitted power of speed."""
+    """Return the constraints that keep what no row speaks of.
+
+    A column that another one stands for, such as Fv beside a fitted power of speed.
+    """
     base = problem.base
     blind = np.diag(solution.inverse) <= 0
-    found = [drive[others.index(base.independent[k])] == solution.chi[k] for k in np.flatnonzero(blind[:base.count])
-             if base.independent[k] in others and np.count_nonzero(base.matrix[k]) == 1]
-    hidden = np.flatnonzero(blind[base.count:])
-    return found if extra is None or not len(hidden) else [*found, extra[hidden] == solution.chi[base.count:][hidden]]
+    found = [
+        drive[others.index(base.independent[k])] == solution.chi[k]
+        for k in np.flatnonzero(blind[: base.count])
+        if base.independent[k] in others and np.count_nonzero(base.matrix[k]) == 1
+    ]
+    hidden = np.flatnonzero(blind[base.count :])
+    return found if extra is None or not len(hidden) else [*found, extra[hidden] == solution.chi[base.count :][hidden]]
 
 
 def _solve(cp: Any, programme: Any, what: str) -> None:
@@ -214,7 +240,9 @@ def _solve(cp: Any, programme: Any, what: str) -> None:
     try:
         programme.solve(solver=cp.CLARABEL)
     except cp.error.SolverError as error:
-        raise JointDynamicsError(f'physical: expected the semidefinite programme to be solved, found: {error}') from None
+        raise JointDynamicsError(
+            f'physical: expected the semidefinite programme to be solved, found: {error}'
+        ) from None
     if programme.status not in ('optimal', 'optimal_inaccurate'):
         raise JointDynamicsError(f'physical: expected {what} near the estimate, found the programme {programme.status}')
 
@@ -223,7 +251,11 @@ def _cvxpy() -> Any:
     try:
         import cvxpy
     except ImportError:
-        raise JointDynamicsError("physical: expected cvxpy with the solver Clarabel, found none: install joint_dynamics[sdp]") from None
+        raise JointDynamicsError(
+            'physical: expected cvxpy with the solver Clarabel, found none: install joint_dynamics[sdp]'
+        ) from None
     if 'CLARABEL' not in cvxpy.installed_solvers():
-        raise JointDynamicsError('physical: expected the solver Clarabel beside cvxpy, found none: install joint_dynamics[sdp]')
+        raise JointDynamicsError(
+            'physical: expected the solver Clarabel beside cvxpy, found none: install joint_dynamics[sdp]'
+        )
     return cvxpy

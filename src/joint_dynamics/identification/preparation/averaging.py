@@ -1,8 +1,10 @@
 """Recordings that hold several periods of one motion are averaged over them before they are used.
 
-What a model misses repeats with the motion. M periods taken as M independent ones would let the deviations of the parameters fall with √M, which
-those errors do not; the mean period counts once, with the noise of its signals M times less in variance.
+What a model misses repeats with the motion. M periods taken as M independent ones would let the deviations of the
+parameters fall with √M, which those errors do not; the mean period counts once, with the noise of its signals M times
+less in variance.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,25 +17,44 @@ from joint_dynamics.recording import Recording, Repetition, average_periods, fin
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 TORQUE, WARMTH = 0.1, 2.0
-"""Largest difference between periods: of torque, as a share of its deviation from its mean (rms, per moving joint); of temperature, °C."""
+"""Largest difference between periods: of torque, as a share of its deviation from its mean (rms, per moving joint).
+
+Of temperature, °C.
+"""
 
 
-def with_mean_periods(recordings: Sequence[Recording], period: float | None, cutoff: float, shortest: float) -> list[Recording]:
+def with_mean_periods(
+    recordings: Sequence[Recording], period: float | None, cutoff: float, shortest: float
+) -> list[Recording]:
     """Return the recordings, each that holds several periods as up to three: before them, their mean, after them.
 
-    period: s; None: found where the motion repeats; 0: nothing is averaged. cutoff: Hz below which torques are compared between periods.
-    shortest: s; pieces below it are left out. A recording whose torque or temperature differs between periods stays as it is, with a note: that
-    difference can be worth identifying.
+    Parameters
+    ----------
+    period
+        s; None: found where the motion repeats; 0: nothing is averaged.
+    cutoff
+        Hz below which torques are compared between periods.
+    shortest
+        s; pieces below it are left out. A recording whose torque or temperature differs between periods stays as it is,
+        with a note: that difference can be worth identifying.
 
-    Raises JointDynamicsError for a `period` with which no recording repeats.
+    Raises
+    ------
+    JointDynamicsError
+        For a `period` with which no recording repeats.
     """
     if period == 0:
         return list(recordings)
     found = [find_repetition(recording, period) for recording in recordings]
     if period is not None and recordings and not any(found):
-        raise JointDynamicsError(f'period: expected a recording in which the motion repeats every {period:g} s, found none')
-    return [piece for recording, repetition in zip(recordings, found, strict=True)
-            for piece in ([recording] if repetition is None else _pieces(recording, repetition, cutoff, shortest))]
+        raise JointDynamicsError(
+            f'period: expected a recording in which the motion repeats every {period:g} s, found none'
+        )
+    return [
+        piece
+        for recording, repetition in zip(recordings, found, strict=True)
+        for piece in ([recording] if repetition is None else _pieces(recording, repetition, cutoff, shortest))
+    ]
 
 
 def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortest: float) -> list[Recording]:
@@ -50,16 +71,24 @@ def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortes
     pieces = [replace(mean, name=f'{recording.name} (mean of {repetition.count} periods)')]
     start, end = float(recording.time[0]), float(recording.time[-1])
     if repetition.start - start >= shortest:
-        pieces.insert(0, replace(recording.window(start, repetition.start), name=f'{recording.name} (before)', notes=()))
+        pieces.insert(
+            0, replace(recording.window(start, repetition.start), name=f'{recording.name} (before)', notes=())
+        )
     if end - repetition.end >= shortest:
-        pieces.append(replace(recording.window(repetition.end, end + recording.period), name=f'{recording.name} (after)', notes=()))
+        pieces.append(
+            replace(
+                recording.window(repetition.end, end + recording.period), name=f'{recording.name} (after)', notes=()
+            )
+        )
     return pieces
 
 
 def _difference(periodic: Recording, repetition: Repetition, cutoff: float) -> str | None:
     """Say in what the periods differ, None where they do not."""
     length = round(repetition.period * periodic.rate)
-    parts = [slice(k * length, (k + 1) * length) for k in range(repetition.count) if (k + 1) * length <= periodic.samples]
+    parts = [
+        slice(k * length, (k + 1) * length) for k in range(repetition.count) if (k + 1) * length <= periodic.samples
+    ]
     if periodic.temperature is not None:
         means = np.array([periodic.temperature[part].mean(axis=0) for part in parts])
         change = np.ptp(means, axis=0)

@@ -1,14 +1,15 @@
 """Recordings made ready for regression: filtered motion, torque, and how to decimate both sides alike [M5 §4]."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.identification.settings import IdentificationSettings
+from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.recording import Recording
 from joint_dynamics.signals.bandwidth import dynamics_bandwidth
 from joint_dynamics.signals.filtering import (
@@ -19,7 +20,7 @@ from joint_dynamics.signals.filtering import (
     zero_phase_lowpass,
 )
 
-SHORTEST = 10
+MIN_SAMPLES = 10
 """Kept samples below which nothing can be identified from a recording."""
 
 
@@ -38,34 +39,49 @@ class FilterPlan:
 class Observation:
     """One recording ready for regression, at its full rate: arrays (samples, joints).
 
-    q, dq, ddq: link side; theta, dtheta, ddtheta: motor side reflected, equal to the link side where it was not measured; tau: torque,
-    unfiltered; temperature [°C] or None; time [s]; decimator: the parallel filter, None when the samples are taken as they are.
+    Attributes
+    ----------
+    q, dq, ddq
+        link side.
+    theta, dtheta, ddtheta
+        motor side reflected, equal to the link side where it was not measured.
+    tau
+        torque, unfiltered; temperature [°C] or None; time [s].
+    decimator
+        the parallel filter, None when the samples are taken as they are.
     """
 
     name: str
-    time: NDArray
-    q: NDArray
-    dq: NDArray
-    ddq: NDArray
-    theta: NDArray
-    dtheta: NDArray
-    ddtheta: NDArray
-    tau: NDArray
-    temperature: NDArray | None
+    time: FloatArray
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
+    theta: FloatArray
+    dtheta: FloatArray
+    ddtheta: FloatArray
+    tau: FloatArray
+    temperature: FloatArray | None
     decimator: ParallelDecimator | None
 
     @property
-    def kept(self) -> NDArray:
+    def kept(self) -> IntArray:
         """Indices of the samples that count."""
         return np.arange(len(self.time)) if self.decimator is None else self.decimator.kept
 
 
 def filter_plan(recordings: Sequence[Recording], settings: IdentificationSettings) -> FilterPlan:
     """Return the cut-offs: the settings' own, the rest from the bandwidth of the training recordings' motion."""
-    f_dyn = settings.f_dyn or dynamics_bandwidth([recording.q for recording in recordings], [recording.rate for recording in recordings])
+    f_dyn = settings.f_dyn or dynamics_bandwidth(
+        [recording.q for recording in recordings], [recording.rate for recording in recordings]
+    )
     position = settings.position_cutoff or 5.0 * f_dyn
-    return FilterPlan(f_dyn, position, settings.parallel_cutoff or 2.0 * f_dyn, settings.decimation,
-                      1.0 / position if settings.trim is None else settings.trim)
+    return FilterPlan(
+        f_dyn,
+        position,
+        settings.parallel_cutoff or 2.0 * f_dyn,
+        settings.decimation,
+        1.0 / position if settings.trim is None else settings.trim,
+    )
 
 
 def shortest(plan: FilterPlan, recordings: Sequence[Recording]) -> float:
@@ -76,11 +92,14 @@ def shortest(plan: FilterPlan, recordings: Sequence[Recording]) -> float:
 
 def _least_samples(plan: FilterPlan, rate: float) -> int:
     factor = int(plan.decimation or decimation_factor(rate, plan.f_dyn))
-    return SHORTEST * factor + 2 * int(round(plan.trim * rate))
+    return MIN_SAMPLES * factor + 2 * int(round(plan.trim * rate))
 
 
-def _derivatives(position: NDArray, plan: FilterPlan, rate: float, keep: slice) -> tuple[NDArray, NDArray, NDArray]:
-    # From where it began: a joint that rests has then no speed at all, instead of one made of rounding, which would pass for excitation.
+def _derivatives(
+    position: FloatArray, plan: FilterPlan, rate: float, keep: slice
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    # From where it began: a joint that rests has then no speed at all, instead of one made of rounding, which would
+    # pass for excitation.
     moved = zero_phase_lowpass(position - position[0], plan.position_cutoff, rate)
     return (position[0] + moved)[keep], central_difference(moved, rate)[keep], second_difference(moved, rate)[keep]
 
@@ -92,8 +111,10 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
     factor = int(plan.decimation or decimation_factor(recording.rate, plan.f_dyn))
     least = _least_samples(plan, recording.rate)
     if recording.samples < least:
-        raise JointDynamicsError(f'{recording.name}: expected at least {least * recording.period:.2f} s at these filter settings '
-                                 f'(f_dyn {plan.f_dyn:.3g} Hz), found {recording.duration:.2f} s')
+        raise JointDynamicsError(
+            f'{recording.name}: expected at least {least * recording.period:.2f} s at these filter settings '
+            f'(f_dyn {plan.f_dyn:.3g} Hz), found {recording.duration:.2f} s'
+        )
     keep = slice(trim, recording.samples - trim)
     q, dq, ddq = _derivatives(recording.q, plan, recording.rate, keep)
     if recording.theta is None:
@@ -101,6 +122,15 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
     else:
         theta, dtheta, ddtheta = _derivatives(recording.theta, plan, recording.rate, keep)
     return Observation(
-        recording.name, recording.time[keep], q, dq, ddq, theta, dtheta, ddtheta, tau[keep],
+        recording.name,
+        recording.time[keep],
+        q,
+        dq,
+        ddq,
+        theta,
+        dtheta,
+        ddtheta,
+        tau[keep],
         None if recording.temperature is None else recording.temperature[keep],
-        ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, factor))
+        ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, factor),
+    )

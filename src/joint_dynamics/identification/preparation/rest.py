@@ -1,16 +1,19 @@
-"""Samples at rest: friction of a joint that does not move is unknown within its Coulomb level, and one value for as long as it rests.
+"""Samples at rest: friction of a joint that does not move is unknown within its Coulomb level.
 
-Taken like the others, such samples are many times the same error: they pull friction and gravity parameters towards whatever torque
-the drive happened to stop with. So each joint's rows at rest have a deviation of their own, estimated from the data, and a stay counts as
-one observation however long it lasts: its m rows are divided by √m.
+One value for as long as it rests.
+
+Taken like the others, such samples are many times the same error: they pull friction and gravity parameters towards
+whatever torque the drive happened to stop with. So each joint's rows at rest have a deviation of their own, estimated
+from the data, and a stay counts as one observation however long it lasts: its m rows are divided by √m.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 
 REST_SPEED = 0.01
@@ -21,10 +24,10 @@ SHARE = 0.5
 
 @dataclass(frozen=True)
 class Rest:
-    """resting (n, K) bool and scale (n, K), 1/√m in a stay of m rows, else 1, of the kept samples of one observation."""
+    """resting (n, K) bool and scale (n, K) of kept samples of one observation: 1/√m in a stay of m rows, else 1."""
 
-    resting: NDArray
-    scale: NDArray
+    resting: BoolArray
+    scale: FloatArray
 
 
 def find_rest(observation: Observation, speed: float = REST_SPEED) -> Rest:

@@ -1,1 +1,4 @@
-"""The linear system Y = W χ + ρ and its solutions: least squares, robust, with loops for what is not linear; covariance and residuals."""
+"""The linear system Y = W χ + ρ and its solutions: least squares, robust, with loops for what is not linear.
+
+Covariance and residuals.
+"""

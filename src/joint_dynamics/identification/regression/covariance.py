@@ -25,9 +25,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 from scipy.stats import norm, t
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Block
 
@@ -41,7 +41,7 @@ ALONE = 1e-6
 LEVEL = 0.975
 
 
-def correlation_length(residual: NDArray, longest: int | None = None) -> int:
+def correlation_length(residual: FloatArray, longest: int | None = None) -> int:
     """Samples until the autocorrelation of a residual (N,) first falls below 0.05, at most N/5 or `longest`."""
     centred = residual - residual.mean()
     size = centred.size
@@ -54,10 +54,11 @@ def correlation_length(residual: NDArray, longest: int | None = None) -> int:
     return int(below[0]) if below.size else bound
 
 
-def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST) -> list[NDArray]:
+def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST) -> list[IntArray]:
     """Return per recording of so many samples the block each is in, (samples,): about `count` blocks alike."""
     total = max(sum(samples), 1)
-    labels, first = [], 0
+    labels: list[IntArray] = []
+    first = 0
     for length in samples:
         here = max(1, round(length * count / total))
         labels.append(first + np.arange(length) * here // max(length, 1))
@@ -65,11 +66,16 @@ def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST
     return labels if first <= most else [label * most // first for label in labels]
 
 
-def covariance(blocks: Iterable[Block], solution: Solution, samples: Sequence[int]) -> NDArray:
+def covariance(blocks: Iterable[Block], solution: Solution, samples: Sequence[int]) -> FloatArray:
     """Return the covariance (b, b) of `solution.chi`, symmetric and positive semidefinite.
 
-    blocks: those it was computed from; samples: kept samples of each observation they come from. Memory grows with b²
-    and the number of blocks of time, not with the samples.
+    Parameters
+    ----------
+    blocks
+        those it was computed from.
+    samples
+        kept samples of each observation they come from. Memory grows with b² and the number of blocks of time, not with
+        the samples.
     """
     labels = blocks_of_time(samples)
     count = max((int(label[-1]) + 1 for label in labels if len(label)), default=1)
@@ -85,7 +91,7 @@ def covariance(blocks: Iterable[Block], solution: Solution, samples: Sequence[in
     return scatter(factors, solution.inverse)
 
 
-def scatter(factors: Sequence[NDArray], inverse: NDArray) -> NDArray:
+def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
     """Return the covariance (b, b) from a triangle (≤ b + 1, b + 1) of [A_g ρ_g] per block; inverse: M (b, b)."""
     b = len(inverse)
     used = [factor for factor in factors if len(factor)]
@@ -111,7 +117,7 @@ def scatter(factors: Sequence[NDArray], inverse: NDArray) -> NDArray:
     return 0.5 * (found + found.T)
 
 
-def _moments(own: NDArray, projected: NDArray, inverse: NDArray) -> tuple[NDArray, NDArray]:
+def _moments(own: FloatArray, projected: FloatArray, inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean (b,) of each variance under independent rows of deviation 1, and its degrees of freedom."""
     mean, freedom = np.zeros(len(inverse)), np.ones(len(inverse))
     for c in range(len(inverse)):
@@ -122,6 +128,6 @@ def _moments(own: NDArray, projected: NDArray, inverse: NDArray) -> tuple[NDArra
     return mean, freedom
 
 
-def _triangle(rows: NDArray) -> NDArray:
+def _triangle(rows: FloatArray) -> FloatArray:
     """Return the upper triangle of the QR decomposition of rows (N, c), at most (c, c)."""
     return np.asarray(scipy.linalg.qr(rows, mode='r', check_finite=False, overwrite_a=True)[0][: rows.shape[1]])

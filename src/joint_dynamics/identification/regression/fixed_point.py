@@ -1,16 +1,20 @@
-"""Solving where some columns depend on the solution: load torque and share of hysteresis are taken from the last one until it stands.
+"""Solving where some columns depend on the solution.
 
-Friction that depends on load is a product of parameters; with the load torque fixed it is linear. Both are found in turn [L, loop 4].
+Load torque and share of hysteresis are taken from the last one until it stands.
+
+Friction that depends on load is a product of parameters; with the load torque fixed it is linear. Both are found in
+turn [L, loop 4].
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Term
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.physical.dissipation import impossible_terms
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -24,10 +28,16 @@ TOLERANCE = 1e-3
 """Change of the load torque, relative to its largest, that counts as none."""
 
 
-def state_from(problem: Problem, solution: Solution, prior: NDArray | None) -> FrictionState:
-    """Return load parameters, load limits and hysteresis shares as a solution has them; prior: standard set to lift to (the URDF's)."""
+def state_from(problem: Problem, solution: Solution, prior: FloatArray | None) -> FrictionState:
+    """Return load parameters, load limits and hysteresis shares as a solution has them.
+
+    Parameters
+    ----------
+    prior
+        standard set to lift to (the URDF's).
+    """
     model, chi = problem.model, solution.chi
-    links = StandardParameters(standard_set(problem.base, chi[:problem.base.count], prior), model.n).links
+    links = StandardParameters(standard_set(problem.base, chi[: problem.base.count], prior), model.n).links
     limit = np.max([np.abs(load_torque(model, part, links)).max(axis=1) for part in problem.observations], axis=0)
     known = dict(zip(problem.names, chi, strict=True))
     width, share = np.zeros(model.n), np.zeros(model.n)
@@ -46,7 +56,10 @@ def _stands(before: FrictionState, after: FrictionState) -> bool:
     if before.share is None or after.share is None or not np.allclose(before.share, after.share, atol=TOLERANCE):
         return False
     scale = np.abs(after.links).max() * TOLERANCE
-    return bool(np.allclose(before.links, after.links, atol=scale) and np.allclose(before.load_limit, after.load_limit, rtol=TOLERANCE))
+    return bool(
+        np.allclose(before.links, after.links, atol=scale)
+        and np.allclose(before.load_limit, after.load_limit, rtol=TOLERANCE)
+    )
 
 
 def _within_coulomb(problem: Problem, solution: Solution) -> list[Term]:
@@ -73,11 +86,20 @@ def _possible(problem: Problem, terms: list[Term], solution: Solution) -> list[T
     return [term for term in terms if term.names not in names]
 
 
-def settled(problem: Problem, terms: Sequence[Term], solver: Solver, first: Solution, prior: NDArray | None,
-            start: Problem | None = None) -> tuple[Problem, Solution]:
+def iterate_to_fixed_point(
+    problem: Problem,
+    terms: Sequence[Term],
+    solver: Solver,
+    first: Solution,
+    prior: FloatArray | None,
+    start: Problem | None = None,
+) -> tuple[Problem, Solution]:
     """Return the problem with `terms` added, in the state that its solution has, and that solution.
 
-    first: a solution of `start`, a problem with fewer terms (default: `problem`).
+    Parameters
+    ----------
+    first
+        a solution of `start`, a problem with fewer terms (default: `problem`).
     """
     terms = [*problem.terms, *terms]
     if not any(term.selected or 'load' in term.needs or term.width is not None for term in terms):

@@ -2,18 +2,20 @@ r"""Loop 3 of I-IRLS: the friction of each joint, nonlinear in its speed, within
 
     f(ω, τ_l, T) = (f_c + f_v |ω|^α + f_L τ_l²) sgn ω + f_o + f_T(ω, T)   fitted to   τ − W_D θ_D
 
-Given α this is linear, so the best other parameters are found exactly and only α is searched for: from many starts over its whole range, then
-around the best one (variable projection). Both sides are filtered alike; rows left out and joints at rest do not count.
+Given α this is linear, so the best other parameters are found exactly and only α is searched for: from many starts over
+its whole range, then around the best one (variable projection). Both sides are filtered alike; rows left out and joints
+at rest do not count.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from joint_dynamics.arm import Term, function_term
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.problem import Problem
 
 EXPONENTS = (0.2, 2.0)
@@ -28,18 +30,21 @@ SIGNED = ('F_T1', 'F_T2')
 
 @dataclass(frozen=True)
 class JointRows:
-    """Rows of one joint: columns (c, K) of its friction other than the power of speed, target (K,) τ − W_D θ_D; those left out are not in it."""
+    """Rows of one joint: columns (c, K) of its friction other than the power of speed, target (K,) τ − W_D θ_D.
 
-    columns: NDArray
-    target: NDArray
-    keep: NDArray
+    Those left out are not in it.
+    """
+
+    columns: FloatArray
+    target: FloatArray
+    keep: FloatArray
 
 
 @dataclass(frozen=True)
 class JointFriction:
     """Friction of one joint: linear (c,) the parameters of the columns given, power f_v, exponent α."""
 
-    linear: NDArray
+    linear: FloatArray
     power: float
     exponent: float
 
@@ -53,21 +58,32 @@ def power_term(joint: str, exponent: float) -> Term:
 class PowerColumns:
     """sgn(ω)|ω|^α of all joints on the kept samples, for any α within `EXPONENTS`.
 
-    |ω|^α is smooth in α, so filtered columns at Chebyshev nodes say it for all α between (to 1e-6 at 16 nodes): no filter within the search.
+    |ω|^α is smooth in α, so filtered columns at Chebyshev nodes say it for all α between (to 1e-6 at 16 nodes): no
+    filter within the search.
     """
 
     def __init__(self, problem: Problem):
         low, high = EXPONENTS
         self.nodes = 0.5 * (low + high) + 0.5 * (high - low) * np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
-        self._weights = (-1.0)**np.arange(NODES) * np.sin(np.pi * (np.arange(NODES) + 0.5) / NODES)
+        self._weights = (-1.0) ** np.arange(NODES) * np.sin(np.pi * (np.arange(NODES) + 0.5) / NODES)
         parts = []
         for observation in problem.observations:
             sign, size = np.sign(observation.dtheta), np.abs(observation.dtheta)
-            parts.append(np.array([sign * size**node if observation.decimator is None else observation.decimator.apply(sign * size**node)
-                                   for node in self.nodes]))
+            parts.append(
+                np.array(
+                    [
+                        (
+                            sign * size**node
+                            if observation.decimator is None
+                            else observation.decimator.apply(sign * size**node)
+                        )
+                        for node in self.nodes
+                    ]
+                )
+            )
         self._table = np.concatenate(parts, axis=1)
 
-    def at(self, exponents: NDArray) -> NDArray:
+    def at(self, exponents: FloatArray) -> FloatArray:
         """Return the columns (n, K) at exponents (n,) (barycentric interpolation)."""
         out = np.empty(self._table.shape[:0:-1])
         for j, exponent in enumerate(exponents):
@@ -81,16 +97,23 @@ class PowerColumns:
         return out
 
 
-def gather(problem: Problem, chi: NDArray, friction: list[list[int]], power: list[int], weights: list[NDArray]) -> list[JointRows]:
-    """Return the rows of every joint; friction, power: column indices. The target is what the columns other than these leave of the torque."""
+def gather(
+    problem: Problem, chi: FloatArray, friction: list[list[int]], power: list[int], weights: list[FloatArray]
+) -> list[JointRows]:
+    """Return the rows of every joint; friction, power: column indices.
+
+    The target is what the columns other than these leave of the torque.
+    """
     n = problem.model.n
-    parts: list[list[tuple[NDArray, NDArray, NDArray]]] = [[] for _ in range(n)]
+    parts: list[list[tuple[FloatArray, FloatArray, FloatArray]]] = [[] for _ in range(n)]
     for block, weight in zip(problem.blocks(), weights, strict=True):
         for j in range(n):
             others = chi.copy()
-            others[friction[j] + power[j:j + 1]] = 0.0
+            others[friction[j] + power[j : j + 1]] = 0.0
             moving = np.ones(block.tau.shape[1], dtype=bool) if block.resting is None else ~block.resting[j]
-            parts[j].append((block.rows[j, friction[j]], block.tau[j] - others @ block.rows[j], (weight[j] > 0) & moving))
+            parts[j].append(
+                (block.rows[j, friction[j]], block.tau[j] - others @ block.rows[j], (weight[j] > 0) & moving)
+            )
     found = []
     for part in parts:
         columns, target, keep = (np.concatenate([entry[k] for entry in part], axis=-1) for k in range(3))
@@ -98,7 +121,7 @@ def gather(problem: Problem, chi: NDArray, friction: list[list[int]], power: lis
     return found
 
 
-def bounded_fit(columns: NDArray, target: NDArray, lower: NDArray) -> tuple[NDArray, float]:
+def bounded_fit(columns: FloatArray, target: FloatArray, lower: FloatArray) -> tuple[FloatArray, float]:
     """Return the parameters (c,) at or above `lower` with the least squares, and their sum of squared residuals."""
     both = np.concatenate([columns, target[None]]).T
     R = np.asarray(np.linalg.qr(both, mode='r'))
@@ -111,24 +134,42 @@ def bounded_fit(columns: NDArray, target: NDArray, lower: NDArray) -> tuple[NDAr
     return found.x / scale, 2 * float(found.cost)
 
 
-def fit_friction(powers: PowerColumns | None, rows: list[JointRows], lower: list[NDArray], exponents: NDArray | None,
-                 search: str) -> list[JointFriction]:
+def fit_friction(
+    powers: PowerColumns | None,
+    rows: list[JointRows],
+    lower: list[FloatArray],
+    exponents: FloatArray | None,
+    search: str,
+) -> list[JointFriction]:
     """Fit the friction of all joints.
 
-    powers: of the same samples as `rows`. lower: per joint the bounds of their columns. exponents: (n,) the last α, None where these columns
-    hold the speed. search: for better ones `everywhere`, `near` the last ones, or `nowhere`.
+    Parameters
+    ----------
+    powers
+        of the same samples as `rows`.
+    lower
+        per joint the bounds of their columns.
+    exponents
+        (n,) the last α, None where these columns hold the speed.
+    search
+        for better ones `everywhere`, `near` the last ones, or `nowhere`.
     """
     n = len(rows)
     if exponents is None or powers is None:
-        return [JointFriction(bounded_fit(part.columns, part.target, bound)[0], 0.0, 1.0) for part, bound in zip(rows, lower, strict=True)]
+        return [
+            JointFriction(bounded_fit(part.columns, part.target, bound)[0], 0.0, 1.0)
+            for part, bound in zip(rows, lower, strict=True)
+        ]
     cost = np.full(n, np.inf)
     best = [JointFriction(np.zeros(0), 0.0, 1.0)] * n
 
-    def attempt(trial: NDArray) -> NDArray:
+    def attempt(trial: FloatArray) -> FloatArray:
         power = powers.at(trial)
         costs = np.empty(n)
         for j, part in enumerate(rows):
-            values, costs[j] = bounded_fit(np.concatenate([part.columns, power[j, part.keep][None]]), part.target, np.append(lower[j], 0.0))
+            values, costs[j] = bounded_fit(
+                np.concatenate([part.columns, power[j, part.keep][None]]), part.target, np.append(lower[j], 0.0)
+            )
             if costs[j] < cost[j]:
                 cost[j] = costs[j]
                 best[j] = JointFriction(values[:-1], float(values[-1]), float(trial[j]))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 BAND = 10.0
 """The band residuals are compared in [Hz], whatever the motion's own bandwidth: arms are controlled below it, and
 most published residuals are too."""
-HIGHEST = 0.4
+MAX_RATE_SHARE = 0.4
 """Share of the sampling rate above which there is no filter left: a slower recording is compared up to here."""
 
 
@@ -20,10 +20,10 @@ HIGHEST = 0.4
 class FullRate:
     """Torque before any filter, (samples, joints): tau measured, predicted [N·m], dq [rad/s]; time (samples,) [s]."""
 
-    time: NDArray
-    tau: NDArray
-    predicted: NDArray
-    dq: NDArray
+    time: FloatArray
+    tau: FloatArray
+    predicted: FloatArray
+    dq: FloatArray
 
     @property
     def rate(self) -> float:
@@ -33,9 +33,9 @@ class FullRate:
     @property
     def band(self) -> float:
         """Band of `in_band` [Hz]: `BAND`, less where the sampling forbids."""
-        return min(BAND, HIGHEST * self.rate)
+        return min(BAND, MAX_RATE_SHARE * self.rate)
 
-    def in_band(self) -> tuple[NDArray, NDArray]:
-        """Return residual and measured torque (samples, joints) [N·m], both without phase low-pass filtered at `band`."""
+    def in_band(self) -> tuple[FloatArray, FloatArray]:
+        """Return residual and measured torque (samples, joints) [N·m], both zero-phase low-passed at `band`."""
         both = zero_phase_lowpass(np.concatenate([self.tau - self.predicted, self.tau], axis=1), self.band, self.rate)
         return both[:, : self.tau.shape[1]], both[:, self.tau.shape[1] :]

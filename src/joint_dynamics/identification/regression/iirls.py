@@ -1,32 +1,55 @@
-r"""I-IRLS: robust identification with friction that depends on speed, load and temperature, in four nested loops [L §2.3-2.6].
+r"""I-IRLS: robust identification with friction that depends on speed, load and temperature.
 
-    1  θ = (θ_D, f_c, f_v, f_o) by least squares on rows whitened with Ω^{-1/2}, from τ' = τ − f_T − f_τ, α known   [L eq 7-12]
-    2  hard weights from the normalised residuals, Ω from the rows kept                                           [L eq 13-14]
-    3  friction (f_c, f_v, α, f_o, f_L, f_T) of each joint, within bounds, fitted to τ − W_D θ_D                    [L eq 15-17]
-    4  the load torque τ_l of the new θ_D                                                                         [L eq 18]
+In four nested loops [L §2.3-2.6].
 
-The load is the torque of the links through the transmission; at low accelerations that is [L]'s gravity. f_T is fitted where recordings come with
-temperatures that change, else left out. Decoupled (ID-IRLS, [L eq 19]) loop 1 leaves all friction to loop 3. With the speed term only,
-at the exponent of the plain regressor, loops 3 and 4 give loop 1 nothing new: that is IRLS.
+    1  θ = (θ_D, f_c, f_v, f_o) by least squares on rows whitened with Ω^{-1/2}, from τ' = τ − f_T − f_τ, α known   [L
+       eq 7-12]
+    2  hard weights from the normalised residuals, Ω from the rows kept
+        [L eq 13-14]
+    3  friction (f_c, f_v, α, f_o, f_L, f_T) of each joint, within bounds, fitted to τ − W_D θ_D
+        [L eq 15-17]
+    4  the load torque τ_l of the new θ_D
+        [L eq 18]
+
+The load is the torque of the links through the transmission; at low accelerations that is [L]'s gravity. f_T is fitted
+where recordings come with temperatures that change, else left out. Decoupled (ID-IRLS, [L eq 19]) loop 1 leaves all
+friction to loop 3. With the speed term only, at the exponent of the plain regressor, loops 3 and 4 give loop 1 nothing
+new: that is IRLS.
 """
+
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Term, friction_term
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.fixed_point import state_from
-from joint_dynamics.identification.regression.friction_loop import EXPONENTS, SIGNED, PowerColumns, fit_friction, gather, power_term
-from joint_dynamics.identification.regression.irls import THRESHOLD, Weighted, change_in_deviations, compensated, irls, reweight, whitened
+from joint_dynamics.identification.regression.friction_loop import (
+    EXPONENTS,
+    SIGNED,
+    PowerColumns,
+    fit_friction,
+    gather,
+    power_term,
+)
+from joint_dynamics.identification.regression.irls import (
+    THRESHOLD,
+    WeightedEstimate,
+    change_in_deviations,
+    compensated,
+    irls,
+    reweight,
+    whitened,
+)
 from joint_dynamics.identification.regression.least_squares import Solution, solve, triangulate
 from joint_dynamics.identification.regression.outliers import cleaned
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.candidate_terms import WARMING, temperature_range
+from joint_dynamics.settings import Settings, setting
 
 OUTER, INNER = 15, 15
 """Most turns of loops 4 and 3."""
@@ -35,38 +58,24 @@ TOLERANCE = 0.05
 
 
 @dataclass(frozen=True)
-class FrictionOptions:
-    """What I-IRLS takes friction to depend on.
+class FrictionOptions(Settings):
+    """What I-IRLS takes friction to depend on; the threshold is that of IRLS too."""
 
-    load: f_L; temperature: f_T, None: where the recordings warm up; exponent: α, None: searched for, 1: that of the plain regressor;
-    decoupled: ID-IRLS; threshold: T.
-    """
+    SECTION = 'identification.options'
 
-    load: bool = True
-    temperature: bool | None = None
-    exponent: float | None = None
-    decoupled: bool = False
-    threshold: float = THRESHOLD
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> FrictionOptions:
-        """Read `identification.options`; raise JointDynamicsError naming the entry."""
-        where = 'identification.options'
-        known = ('load', 'temperature', 'exponent', 'decoupled', 'threshold')
-        values = {}
-        for key, value in config.items():
-            if key not in known:
-                raise JointDynamicsError(f'{where}.{key}: expected one of {", ".join(known)}')
-            if key in ('exponent', 'threshold'):
-                if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value) or value <= 0:
-                    raise JointDynamicsError(f'{where}.{key}: expected a number above 0, found {value!r}')
-                value = float(value)
-                if key == 'exponent' and not EXPONENTS[0] <= value <= EXPONENTS[1]:
-                    raise JointDynamicsError(f'{where}.exponent: expected {EXPONENTS[0]:g} to {EXPONENTS[1]:g}, found {value:g}')
-            elif not isinstance(value, bool):
-                raise JointDynamicsError(f'{where}.{key}: expected true or false, found {value!r}')
-            values[key] = value
-        return cls(**values)
+    load: bool = setting(True, 'friction rises with the load, f_L')
+    temperature: bool | None = setting(
+        None, 'friction falls with the temperature, f_T', none=f'where the recordings warm by more than {WARMING:g} °C'
+    )
+    exponent: float | None = setting(
+        None,
+        'α, power of the speed; 1 is the viscous friction of the other methods',
+        lower=EXPONENTS[0],
+        upper=EXPONENTS[1],
+        none='searched for',
+    )
+    decoupled: bool = setting(False, 'ID-IRLS: all friction in loop 3 only (slower, same result)')
+    threshold: float = setting(THRESHOLD, 'T, normalised residual beyond which a row is left out', above=0)
 
 
 def friction_terms(problem: Problem, options: FrictionOptions) -> list[Term]:
@@ -74,26 +83,43 @@ def friction_terms(problem: Problem, options: FrictionOptions) -> list[Term]:
     joints = problem.model.joint_names
     terms = [replace(friction_term(joint, 'F_C1'), ridge=0.0) for joint in joints] if options.load else []
     seen = temperature_range(problem.observations)
-    warm = seen is not None and bool((seen[:, 1] - seen[:, 0]).max() > WARMING) if options.temperature is None else options.temperature
+    warm = (
+        seen is not None and bool((seen[:, 1] - seen[:, 0]).max() > WARMING)
+        if options.temperature is None
+        else options.temperature
+    )
     if warm:
         if seen is None:
-            raise JointDynamicsError('identification.options.temperature: expected recordings with temperatures, found none')
+            raise JointDynamicsError(
+                'identification.options.temperature: expected recordings with temperatures, found none'
+            )
         middle = np.round(np.clip(seen.mean(axis=1), 10.0, 70.0), 1)
-        terms += [friction_term(joint, name, T_0=float(middle[j]), ridge=0.01) for name in SIGNED for j, joint in enumerate(joints)]
+        terms += [
+            friction_term(joint, name, T_0=float(middle[j]), ridge=0.01)
+            for name in SIGNED
+            for j, joint in enumerate(joints)
+        ]
     return terms
 
 
 class _Columns:
-    """Which columns of a problem are friction: per joint those of loop 3, the power of speed, and what loop 1 takes as known."""
+    """Which columns of a problem are friction.
+
+    Per joint those of loop 3, the power of speed, and what loop 1 takes as known.
+    """
 
     def __init__(self, problem: Problem, own: list[Term], powered: bool, decoupled: bool):
         names, n = problem.names, problem.model.n
-        base = {name: k for k, name in enumerate(names[:problem.base.count])}
+        base = {name: k for k, name in enumerate(names[: problem.base.count])}
         kinds = ('Fc', 'off') if powered else ('Fc', 'Fv', 'off')
         self.friction = [[base[f'{kind}_{j + 1}'] for kind in kinds if f'{kind}_{j + 1}' in base] for j in range(n)]
         linear = [k for part in self.friction for k in part]
         self.power = [names.index(f'f_v_{joint}') for joint in problem.model.joint_names] if powered else []
-        further = {name: (problem.model.joint_names.index(term.joint), term.document['friction'] in SIGNED) for term in own for name in term.names}
+        further = {
+            name: (problem.model.joint_names.index(term.joint), term.document['friction'] in SIGNED)
+            for term in own
+            for name in term.names
+        }
         free = {k for k in linear if names[k].startswith('off_')}
         self.fixed = np.zeros(problem.columns, dtype=bool)
         for k, name in enumerate(names):
@@ -111,10 +137,13 @@ class _Columns:
             self.fixed[[*linear, *self.power]] = True
 
 
-def iirls(problem: Problem, first: Solution, options: FrictionOptions | None = None) -> tuple[Weighted, dict[str, Any]]:
+def iirls(
+    problem: Problem, first: Solution, options: FrictionOptions | None = None
+) -> tuple[WeightedEstimate, dict[str, Any]]:
     """Identify with friction of speed, load and temperature, from a first solution of `problem`.
 
-    Returns the estimate, whose problem has the friction as terms, and the summary: exponents, whether the loops converged and their course.
+    Returns the estimate, whose problem has the friction as terms, and the summary: exponents, whether the loops
+    converged and their course.
     """
     options = options or FrictionOptions()
     model, n = problem.model, problem.model.n
@@ -147,18 +176,30 @@ def iirls(problem: Problem, first: Solution, options: FrictionOptions | None = N
             where = 'nowhere' if not search else 'everywhere' if inner == 0 else 'near'
             rows = gather(trial, chi, columns.friction, columns.power, found.weights)
             chi = chi.copy()
-            for j, values in enumerate(fit := fit_friction(table, rows, columns.lower, exponents if powered else None, where)):
+            for j, values in enumerate(
+                fit := fit_friction(table, rows, columns.lower, exponents if powered else None, where)
+            ):
                 chi[columns.friction[j]] = values.linear
                 if powered:
                     chi[columns.power[j]] = values.power
             exponents = np.array([values.exponent for values in fit])
             if search and table is not None:
-                trial = trial.with_columns(terms(), {trial.names[k]: column for k, column in zip(columns.power, table.at(exponents), strict=True)})
+                trial = trial.with_columns(
+                    terms(),
+                    {trial.names[k]: column for k, column in zip(columns.power, table.at(exponents), strict=True)},
+                )
             found = reweight(trial, replace(first, chi=chi), options.threshold, columns.fixed, found)
             chi = found.solution.chi
             change = _change(found.solution, before, columns.fixed)
-            trace.append({'loop4': outer + 1, 'change': change, 'loop2_sweeps': len(found.trace), 'rejected_rows_percent': found.rejected_percent,
-                          'exponents': [round(float(value), 4) for value in exponents]})
+            trace.append(
+                {
+                    'loop4': outer + 1,
+                    'change': change,
+                    'loop2_sweeps': len(found.trace),
+                    'rejected_rows_percent': found.rejected_percent,
+                    'exponents': [round(float(value), 4) for value in exponents],
+                }
+            )
             if change < TOLERANCE:
                 break
         if outer and _change(found.solution, before_outer, columns.fixed) < TOLERANCE:
@@ -167,11 +208,15 @@ def iirls(problem: Problem, first: Solution, options: FrictionOptions | None = N
         if options.load:
             state = state_from(trial, found.solution, model.parameters)
         trial = cleaned(trial.with_terms(terms(), state), chi)[0]
-    summary = {'exponents': dict(zip(model.joint_names, map(float, exponents), strict=True)), 'converged': converged, 'loops': trace}
+    summary = {
+        'exponents': dict(zip(model.joint_names, map(float, exponents), strict=True)),
+        'converged': converged,
+        'loops': trace,
+    }
     return _all_columns(found, columns.absent), summary
 
 
-def _change(solution: Solution, chi: NDArray, fixed: NDArray) -> float:
+def _change(solution: Solution, chi: FloatArray, fixed: BoolArray) -> float:
     """Return the largest change from `chi` in deviations; of what loop 3 finds, in hundredths of its value."""
     before, after = chi[fixed], solution.chi[fixed]
     size = np.maximum(np.abs(before), np.abs(after))
@@ -179,11 +224,20 @@ def _change(solution: Solution, chi: NDArray, fixed: NDArray) -> float:
     return max(change_in_deviations(solution, chi), 100 * float(np.max(relative, initial=0.0)) * TOLERANCE)
 
 
-def _all_columns(found: Weighted, absent: NDArray) -> Weighted:
+def _all_columns(found: WeightedEstimate, absent: BoolArray) -> WeightedEstimate:
     """Return the estimate with the information of all columns together, those the loops found in turn included."""
     problem, chi = found.problem, found.solution.chi
     triangles = compensated(triangulate(whitened(problem.blocks(), found.noise), found.weights), absent, chi)
     full = solve(triangles, np.ones(problem.model.n), problem.optional, None, problem.selected | absent)
-    return replace(found, solution=replace(
-        full, chi=chi, inflation=np.where(absent, 1.0, full.inflation), inverse=np.where(absent | absent[:, None], 0.0, full.inverse),
-        sigma=found.noise.sigma, rest_sigma=found.noise.rest_sigma, rows=triangles.rows))
+    return replace(
+        found,
+        solution=replace(
+            full,
+            chi=chi,
+            inflation=np.where(absent, 1.0, full.inflation),
+            inverse=np.where(absent | absent[:, None], 0.0, full.inverse),
+            sigma=found.noise.sigma,
+            rest_sigma=found.noise.rest_sigma,
+            rows=triangles.rows,
+        ),
+    )

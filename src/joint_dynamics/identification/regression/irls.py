@@ -1,10 +1,14 @@
-r"""Iteratively reweighted least squares: rows that do not belong are left out, and the noise of joints that goes together is whitened [L §2.3].
+r"""Iteratively reweighted least squares.
 
-With the residuals E (n, m) of the rows kept, the joint covariance is Ω = E Eᵀ/(m − p) [L eq 14]. Rows of one sample are multiplied by Ω^{-1/2},
-here C^{-1/2} D^{-1} with D the deviations and C the correlation, and by hard weights [L eq 12]: 1 where the normalised residual is at most T, else 0.
-A joint at rest (see `rest`) keeps its own deviation and stands alone. Estimate, covariance and weights follow from each other until they
-stand. Before the filters, gross outliers of the torque are replaced (see `outliers`): no row would be free of them otherwise.
+Rows that do not belong are left out, and the noise of joints that goes together is whitened [L §2.3].
+
+With the residuals E (n, m) of the rows kept, the joint covariance is Ω = E Eᵀ/(m − p) [L eq 14]. Rows of one sample are
+multiplied by Ω^{-1/2}, here C^{-1/2} D^{-1} with D the deviations and C the correlation, and by hard weights [L eq 12]:
+1 where the normalised residual is at most T, else 0. A joint at rest (see `rest`) keeps its own deviation and stands
+alone. Estimate, covariance and weights follow from each other until they stand. Before the filters, gross outliers of
+the torque are replaced (see `outliers`): no row would be free of them otherwise.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve, triangulate
 from joint_dynamics.identification.regression.outliers import MAD, cleaned
@@ -25,32 +29,32 @@ THRESHOLD = 4.0
 """Hard threshold T on the normalised residual; normal residuals exceed it once in 16000."""
 SWEEPS = 30
 PASSES = 12
-SETTLED = 1e-2
+CONVERGED = 1e-2
 """Change of an estimate, in its deviations, that counts as none."""
-ENOUGH = 20
+MIN_SAMPLES = 20
 """Samples per joint below which correlations are not estimated."""
-SMALLEST = 0.05
-"""Smallest eigenvalue of the correlation matrix that is believed."""
+MIN_EIGENVALUE = 0.05
+"""Smallest eigenvalue of the correlation matrix that is taken as it is."""
 
 
 @dataclass(frozen=True)
 class Noise:
     """sigma, rest_sigma: (n,) deviations of moving and resting rows [N·m]; correlation (n, n) of the moving ones."""
 
-    sigma: NDArray
-    rest_sigma: NDArray | None
-    correlation: NDArray
+    sigma: FloatArray
+    rest_sigma: FloatArray | None
+    correlation: FloatArray
 
-    def root(self, moving: NDArray) -> NDArray:
+    def root(self, moving: FloatArray) -> FloatArray:
         """Return C^{-1/2} (n, n) of the joints that move (n,) bool, the identity for the others."""
         out = np.eye(len(moving))
         index = np.flatnonzero(moving)
         if len(index):
             values, vectors = np.linalg.eigh(self.correlation[np.ix_(index, index)])
-            out[np.ix_(index, index)] = (vectors / np.sqrt(np.maximum(values, SMALLEST))) @ vectors.T
+            out[np.ix_(index, index)] = (vectors / np.sqrt(np.maximum(values, MIN_EIGENVALUE))) @ vectors.T
         return out
 
-    def deviations(self, block: Block) -> NDArray:
+    def deviations(self, block: Block) -> FloatArray:
         """Return the deviation of each row of a block, (n, samples) [N·m]."""
         plain = np.broadcast_to(self.sigma[:, None], block.tau.shape)
         if block.resting is None or self.rest_sigma is None:
@@ -60,7 +64,7 @@ class Noise:
 
 def whitened(blocks: Iterator[Block], noise: Noise) -> Iterator[Block]:
     """Yield blocks with the rows of each sample multiplied by Ω^{-1/2}; a stay at rest of m rows also by 1/√m."""
-    roots: dict[bytes, NDArray] = {}
+    roots: dict[bytes, FloatArray] = {}
     for block in blocks:
         deviation = noise.deviations(block)
         both = np.concatenate([block.rows, block.tau[:, None]], axis=1) / deviation[:, None]
@@ -78,29 +82,37 @@ def whitened(blocks: Iterator[Block], noise: Noise) -> Iterator[Block]:
 
 
 @dataclass(frozen=True)
-class Weighted:
-    """An estimate with its noise and weights: solution; noise; weights (n, samples) of 0 or 1 per block; problem, with the torques cleaned."""
+class WeightedEstimate:
+    """An estimate with its noise and weights: solution; noise; weights (n, samples) of 0 or 1 per block.
+
+    Problem, with the torques cleaned.
+    """
 
     problem: Problem
     solution: Solution
     noise: Noise
-    weights: list[NDArray]
+    weights: list[FloatArray]
     trace: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def rejected_percent(self) -> float:
         """Share of rows left out, percent."""
-        return 100 * (1 - float(sum(part.sum() for part in self.weights)) / max(sum(part.size for part in self.weights), 1))
+        return 100 * (
+            1 - float(sum(part.sum() for part in self.weights)) / max(sum(part.size for part in self.weights), 1)
+        )
 
-    def covariance(self) -> NDArray:
+    def covariance(self) -> FloatArray:
         """Return the covariance (b, b) of the estimate that holds although residuals are correlated in time."""
         plain = replace(self.solution, sigma=np.ones_like(self.solution.sigma), rest_sigma=None)
         blocks = list(whitened(self.problem.blocks(), self.noise))
-        kept = [replace(block, rows=block.rows * weight[:, None], tau=block.tau * weight) for block, weight in zip(blocks, self.weights, strict=True)]
+        kept = [
+            replace(block, rows=block.rows * weight[:, None], tau=block.tau * weight)
+            for block, weight in zip(blocks, self.weights, strict=True)
+        ]
         return covariance(kept, plain, self.problem.samples)
 
 
-def _residuals(problem: Problem, chi: NDArray) -> tuple[list[NDArray], list[NDArray]]:
+def _residuals(problem: Problem, chi: FloatArray) -> tuple[list[FloatArray], list[BoolArray]]:
     """Return residuals and where joints rest, (n, samples) per block."""
     residuals, resting = [], []
     for block in problem.blocks():
@@ -109,19 +121,26 @@ def _residuals(problem: Problem, chi: NDArray) -> tuple[list[NDArray], list[NDAr
     return residuals, resting
 
 
-def _noise(problem: Problem, solution: Solution, first: Solution, weights: list[NDArray] | None, threshold: float) -> Noise:
-    """Estimate Ω from the rows kept, the first time robustly; resting rows keep the ratio they had in the first solution."""
+def _noise(
+    problem: Problem, solution: Solution, first: Solution, weights: list[FloatArray] | None, threshold: float
+) -> Noise:
+    """Estimate Ω from the rows kept, the first time robustly.
+
+    Resting rows keep the ratio they had in the first solution.
+    """
     parts, resting = _residuals(problem, solution.chi)
     residual, still = np.concatenate(parts, axis=1), np.concatenate(resting, axis=1)
     kept = ~still if weights is None else ~still & (np.concatenate(weights, axis=1) > 0)
     n = len(residual)
-    floor = 1e-9 * max(float(np.abs(np.concatenate([block.tau for block in problem.blocks()], axis=1)).max()), np.finfo(float).tiny)
+    floor = 1e-9 * max(
+        float(np.abs(np.concatenate([block.tau for block in problem.blocks()], axis=1)).max()), np.finfo(float).tiny
+    )
     # the deviation of a normal distribution cut at T is a little too small
     cut = 1.0 if weights is None else np.sqrt(1 - 2 * threshold * norm.pdf(threshold) / (2 * norm.cdf(threshold) - 1))
     sigma = np.empty(n)
     for j in range(n):
         own = residual[j, kept[j]]
-        if len(own) <= ENOUGH:
+        if len(own) <= MIN_SAMPLES:
             sigma[j] = first.sigma[j]
         elif weights is None:
             sigma[j] = MAD * np.median(np.abs(own))
@@ -131,7 +150,7 @@ def _noise(problem: Problem, solution: Solution, first: Solution, weights: list[
     sigma = np.maximum(sigma, floor)
     together = kept.all(axis=0)
     correlation = np.eye(n)
-    if together.sum() > ENOUGH * n:
+    if together.sum() > MIN_SAMPLES * n:
         normal = np.clip(residual[:, together] / sigma[:, None], -threshold, threshold)
         gram = normal @ normal.T
         scale = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
@@ -141,26 +160,39 @@ def _noise(problem: Problem, solution: Solution, first: Solution, weights: list[
     return Noise(sigma, rest, correlation)
 
 
-def _weights(problem: Problem, chi: NDArray, noise: Noise, threshold: float) -> list[NDArray]:
+def _weights(problem: Problem, chi: FloatArray, noise: Noise, threshold: float) -> list[FloatArray]:
     """Return the hard weights (n, samples) per block: 1 where the normalised residual is at most the threshold."""
-    residuals = (replace(block, rows=block.rows[:, :0], tau=block.tau - predict(block, chi), scale=None) for block in problem.blocks())
+    residuals = (
+        replace(block, rows=block.rows[:, :0], tau=block.tau - predict(block, chi), scale=None)
+        for block in problem.blocks()
+    )
     return [(np.abs(block.tau) <= threshold).astype(float) for block in whitened(residuals, noise)]
 
 
-def compensated(triangles: Triangles, fixed: NDArray, values: NDArray) -> Triangles:
-    """Return the triangles with the columns `fixed` (b,) bool taken to the right-hand side at `values` (b,) [L eq 7]."""
+def compensated(triangles: Triangles, fixed: BoolArray, values: FloatArray) -> Triangles:
+    """Return the triangles with the columns `fixed` (b,) bool moved to the right side at `values` (b,) [L eq 7]."""
     factors = triangles.factors.copy()
     factors[:, :, -1] -= factors[:, :, :-1][:, :, fixed] @ values[fixed]
     factors[:, :, :-1][:, :, fixed] = 0.0
     return replace(triangles, factors=factors)
 
 
-def reweight(problem: Problem, first: Solution, threshold: float = THRESHOLD, fixed: NDArray | None = None,
-             start: Weighted | None = None) -> Weighted:
+def reweight(
+    problem: Problem,
+    first: Solution,
+    threshold: float = THRESHOLD,
+    fixed: BoolArray | None = None,
+    start: WeightedEstimate | None = None,
+) -> WeightedEstimate:
     """Run loops 1 and 2 of [L] from a first solution until the weights stand.
 
-    fixed: (b,) bool columns that keep the value they have in `first`; deviations in the result are those of the other columns. start: weights
-    and noise to begin with.
+    Parameters
+    ----------
+    fixed
+        (b,) bool columns that keep the value they have in `first`; deviations in the result are those of the other
+        columns.
+    start
+        weights and noise to begin with.
     """
     solution, weights, noise = first, None if start is None else start.weights, None if start is None else start.noise
     ones = np.ones(problem.model.n)
@@ -172,32 +204,43 @@ def reweight(problem: Problem, first: Solution, threshold: float = THRESHOLD, fi
         triangles = triangulate(whitened(problem.blocks(), noise), weights)
         if fixed is not None:
             triangles = compensated(triangles, fixed, first.chi)
-        found = solve(triangles, ones, problem.optional, None, problem.selected if fixed is None else problem.selected | fixed)
+        found = solve(
+            triangles, ones, problem.optional, None, problem.selected if fixed is None else problem.selected | fixed
+        )
         chi = found.chi if fixed is None else np.where(fixed, first.chi, found.chi)
         found = replace(found, chi=chi, sigma=noise.sigma, rest_sigma=noise.rest_sigma, rows=triangles.rows)
         if fixed is not None:
-            found = replace(found, inflation=np.where(fixed, 1.0, found.inflation), inverse=np.where(fixed | fixed[:, None], 0.0, found.inverse))
+            found = replace(
+                found,
+                inflation=np.where(fixed, 1.0, found.inflation),
+                inverse=np.where(fixed | fixed[:, None], 0.0, found.inverse),
+            )
         change = change_in_deviations(found, solution.chi)
         solution = found
-        changed = np.inf if before is None else sum(np.count_nonzero(a != b) for a, b in zip(before, weights, strict=True))
-        trace.append({'change': change, 'rejected_percent': 100 * (1 - float(np.mean(np.concatenate(weights, axis=1))))})
-        if change < SETTLED and changed <= 1e-3 * sum(part.size for part in weights):
+        changed = (
+            np.inf if before is None else sum(np.count_nonzero(a != b) for a, b in zip(before, weights, strict=True))
+        )
+        trace.append(
+            {'change': change, 'rejected_percent': 100 * (1 - float(np.mean(np.concatenate(weights, axis=1))))}
+        )
+        if change < CONVERGED and changed <= 1e-3 * sum(part.size for part in weights):
             break
     assert noise is not None and weights is not None
-    return Weighted(problem, solution, noise, weights, trace)
+    return WeightedEstimate(problem, solution, noise, weights, trace)
 
 
-def change_in_deviations(solution: Solution, chi: NDArray) -> float:
+def change_in_deviations(solution: Solution, chi: FloatArray) -> float:
     """Return the largest change of a parameter from `chi`, in its deviations."""
     deviation = np.sqrt(np.maximum(np.diag(solution.inverse), 0.0))
     shown = deviation > 0
     return float(np.max(np.abs(solution.chi - chi)[shown] / deviation[shown], initial=0.0))
 
 
-def irls(problem: Problem, first: Solution, threshold: float = THRESHOLD) -> Weighted:
+def irls(problem: Problem, first: Solution, threshold: float = THRESHOLD) -> WeightedEstimate:
     """Identify robustly from a first (least-squares) solution of `problem`.
 
-    Gross outliers are replaced and rows reweighted in turn until the estimate stands. The result's problem has the cleaned torques.
+    Gross outliers are replaced and rows reweighted in turn until the estimate stands. The result's problem has the
+    cleaned torques.
     """
     clean, wrong = cleaned(problem, first.chi)
     found = reweight(clean, first, threshold)
@@ -209,11 +252,15 @@ def irls(problem: Problem, first: Solution, threshold: float = THRESHOLD) -> Wei
         found = reweight(clean, replace(first, chi=found.solution.chi), threshold, start=found)
         change = change_in_deviations(found.solution, before)
         trace.append(_entry(found, wrong, change))
-        if change < SETTLED and changed <= 1e-4 * sum(mask.size for mask in wrong):
+        if change < CONVERGED and changed <= 1e-4 * sum(mask.size for mask in wrong):
             break
     return replace(found, trace=trace)
 
 
-def _entry(found: Weighted, wrong: list[NDArray], change: float) -> dict[str, Any]:
-    return {'change': change if np.isfinite(change) else None, 'sweeps': len(found.trace), 'rejected_rows_percent': found.rejected_percent,
-            'replaced_samples_percent': 100 * float(np.mean(np.concatenate([mask.ravel() for mask in wrong])))}
+def _entry(found: WeightedEstimate, wrong: list[BoolArray], change: float) -> dict[str, Any]:
+    return {
+        'change': change if np.isfinite(change) else None,
+        'sweeps': len(found.trace),
+        'rejected_rows_percent': found.rejected_percent,
+        'replaced_samples_percent': 100 * float(np.mean(np.concatenate([mask.ravel() for mask in wrong]))),
+    }

@@ -1,13 +1,16 @@
 r"""Ordinary and weighted least squares over blocks of rows, by orthogonal triangularisation.
 
-The rows of joint j, [W_j Y_j], are reduced block by block to a triangle R_j with the same normal equations (sequential QR). From
-the n triangles everything follows without the data: the solution for any weights per joint, each joint's residual norm
+The rows of joint j, [W_j Y_j], are reduced block by block to a triangle R_j with the same normal equations (sequential
+QR). From the n triangles everything follows without the data: the solution for any weights per joint, each joint's
+residual norm
 
     ‖ρ_j‖² = ‖R_j [χ; −1]‖²,
 
-the condition number, and the covariance. So WLS (rows of joint j divided by σ̂_j = ‖ρ_j‖/√(r_j − b_j) from OLS [G eq 8-11]) costs no
-second pass over the data. Rows at rest (see `rest`) go into triangles of their own, with a deviation of their own.
+the condition number, and the covariance. So WLS (rows of joint j divided by σ̂_j = ‖ρ_j‖/√(r_j − b_j) from OLS [G eq
+8-11]) costs no second pass over the data. Rows at rest (see `rest`) go into triangles of their own, with a deviation of
+their own.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -15,16 +18,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import RELUCTANCE
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.regression.problem import Block
 
 RANK = 1e-10
 """Singular values of the scaled system below this fraction of the largest belong to directions no sample shows."""
 PRIOR_STAYS, PRIOR_RATIO = 2.0, 3.0
-"""A few stays at rest say little about their deviation: it is drawn towards this many times the moving one, with this many stays' weight."""
-FEW = 5
+"""A few stays at rest say little about their deviation.
+
+It is drawn towards this many times the moving one, with this many stays' weight.
+"""
+MIN_ROWS = 5
 """Rows below which a deviation cannot be estimated from them alone."""
 
 
@@ -32,13 +38,21 @@ FEW = 5
 class Triangles:
     """Reduced rows per joint.
 
-    factors: (n, b + 1, b + 1) upper triangular of [W_j Y_j]; counts: (n,) rows; own: (n, b) bool columns in use; resting: the same of the
-    rows at rest, each stay scaled to one row, None where rest was not looked at.
+    Attributes
+    ----------
+    factors
+        (n, b + 1, b + 1) upper triangular of [W_j Y_j].
+    counts
+        (n,) rows.
+    own
+        (n, b) bool columns in use.
+    resting
+        the same of the rows at rest, each stay scaled to one row, None where rest was not looked at.
     """
 
-    factors: NDArray
-    counts: NDArray
-    own: NDArray
+    factors: FloatArray
+    counts: FloatArray
+    own: FloatArray
     resting: Triangles | None = None
 
     @property
@@ -46,11 +60,11 @@ class Triangles:
         """Number of rows in all, a stay at rest as one."""
         return float(self.counts.sum() + (0.0 if self.resting is None else self.resting.counts.sum()))
 
-    def residual_norms(self, chi: NDArray) -> NDArray:
+    def residual_norms(self, chi: FloatArray) -> FloatArray:
         """Return ‖ρ_j‖ (n,) of a solution chi (b,), rows at rest left out."""
         return np.linalg.norm(self.factors @ np.append(chi, -1.0), axis=1)
 
-    def residual_deviations(self, chi: NDArray) -> NDArray:
+    def residual_deviations(self, chi: FloatArray) -> FloatArray:
         """Return σ̂_j = ‖ρ_j‖/√(r_j − b_j), (n,) [N·m]."""
         free = np.maximum(self.counts - self.own.sum(axis=1), 1)
         return self.residual_norms(chi) / np.sqrt(free)
@@ -64,9 +78,9 @@ class _Accumulator:
         self.counts = np.zeros(n)
         self.own = np.zeros((n, b), dtype=bool)
         self.factors = [np.zeros((0, 0)) for _ in range(n)]
-        self.used: list[NDArray] = [np.zeros(0, dtype=int) for _ in range(n)]
+        self.used: list[IntArray] = [np.zeros(0, dtype=int) for _ in range(n)]
 
-    def add(self, j: int, rows: NDArray, tau: NDArray, count: float) -> None:
+    def add(self, j: int, rows: FloatArray, tau: FloatArray, count: float) -> None:
         """Take rows (b, samples) of joint j with their right-hand sides (samples,)."""
         present = np.abs(rows).max(axis=1, initial=0.0) > 0
         if np.any(present & ~self.own[j]) or not len(self.factors[j]):
@@ -79,20 +93,20 @@ class _Accumulator:
         """Return the triangles."""
         full = np.zeros((len(self.factors), self.b + 1, self.b + 1))
         for j, factor in enumerate(self.factors):
-            full[j][np.ix_(np.arange(len(factor)), np.append(self.used[j], self.b)[:factor.shape[1]])] = factor
+            full[j][np.ix_(np.arange(len(factor)), np.append(self.used[j], self.b)[: factor.shape[1]])] = factor
         return Triangles(full, self.counts, self.own, resting)
 
 
-def _reduce(columns: list[NDArray]) -> NDArray:
+def _reduce(columns: list[FloatArray]) -> FloatArray:
     """Return the triangle of rows (samples, c) given as a list of blocks to stack."""
     matrix = np.asfortranarray(np.concatenate(columns))
     factor, _, _, info = scipy.linalg.lapack.dgeqrf(matrix, overwrite_a=True)
     if info != 0:
         raise np.linalg.LinAlgError(f'QR failed with LAPACK info {info}')
-    return np.triu(factor[:matrix.shape[1]])
+    return np.triu(factor[: matrix.shape[1]])
 
 
-def _widen(factor: NDArray, used: NDArray, own: NDArray) -> tuple[NDArray, NDArray]:
+def _widen(factor: FloatArray, used: IntArray, own: BoolArray) -> tuple[FloatArray, IntArray]:
     """Give a triangle room for the columns in `own`; those it did not have were zero so far."""
     columns = np.flatnonzero(own)
     wide = np.zeros((len(factor), len(columns) + 1))
@@ -102,8 +116,14 @@ def _widen(factor: NDArray, used: NDArray, own: NDArray) -> tuple[NDArray, NDArr
     return wide, columns
 
 
-def triangulate(blocks: Iterable[Block], weights: Sequence[NDArray] | None = None) -> Triangles:
-    """Reduce blocks to one triangle per joint, two where rest is looked at. `weights`: per block (joints, samples) factors, such as 0 or 1 / σ."""
+def triangulate(blocks: Iterable[Block], weights: Sequence[FloatArray] | None = None) -> Triangles:
+    """Reduce blocks to one triangle per joint, two where rest is looked at.
+
+    Parameters
+    ----------
+    weights
+        per block (joints, samples) factors, such as 0 or 1 / σ.
+    """
     moving: _Accumulator | None = None
     resting: _Accumulator | None = None
     for index, block in enumerate(blocks):
@@ -132,44 +152,72 @@ def triangulate(blocks: Iterable[Block], weights: Sequence[NDArray] | None = Non
 class Solution:
     """Solution of the weighted system.
 
-    chi: (b,); sigma: (n,) standard deviation of each joint's residual that its rows were divided by [N·m]; inverse: (b, b) (AᵀA)⁻¹ of the
-    weighted system A; condition_number: of A with its columns scaled to norm 1, columns chosen by held-out data left out; inflation: (b,) √
-    of each column's variance inflation factor, how many times its deviation grows because other columns resemble it (inf for a column no
-    sample shows); rest_sigma: (n,) of the rows at rest, None where rest was not looked at; rows: in all, a stay at rest as one.
+    Attributes
+    ----------
+    chi
+        (b,).
+    sigma
+        (n,) standard deviation of each joint's residual that its rows were divided by [N·m].
+    inverse
+        (b, b) (AᵀA)⁻¹ of the weighted system A.
+    condition_number
+        of A with its columns scaled to norm 1, columns chosen by held-out data left out.
+    inflation
+        (b,) √ of each column's variance inflation factor, how many times its deviation grows because other columns
+        resemble it (inf for a column no sample shows).
+    rest_sigma
+        (n,) of the rows at rest, None where rest was not looked at.
+    rows
+        in all, a stay at rest as one.
     """
 
-    chi: NDArray
-    sigma: NDArray
-    inverse: NDArray
+    chi: FloatArray
+    sigma: FloatArray
+    inverse: FloatArray
     condition_number: float
-    inflation: NDArray
-    rest_sigma: NDArray | None = None
+    inflation: FloatArray
+    rest_sigma: FloatArray | None = None
     rows: float = 0.0
 
-    def row_factors(self, block: Block) -> NDArray:
+    def row_factors(self, block: Block) -> FloatArray:
         """Return what the rows of a block are multiplied by, (joints, samples): 1/σ, and at rest 1/(σ_rest √m)."""
         factor = np.broadcast_to(1.0 / self.sigma[:, None], block.tau.shape)
-        if block.resting is None or self.rest_sigma is None:
+        if block.resting is None or block.scale is None or self.rest_sigma is None:
             return factor
         return np.where(block.resting, block.scale / self.rest_sigma[:, None], factor)
 
 
-def solve(triangles: Triangles, sigma: NDArray, optional: NDArray | None = None, rest_sigma: NDArray | None = None,
-          selected: NDArray | None = None) -> Solution:
+def solve(
+    triangles: Triangles,
+    sigma: FloatArray,
+    optional: FloatArray | None = None,
+    rest_sigma: FloatArray | None = None,
+    selected: BoolArray | None = None,
+) -> Solution:
     """Solve with the rows of joint j divided by sigma_j; directions that no sample shows stay at zero.
 
-    optional: (b,) ridge per column as a share of its norm (True: `RELUCTANCE`): what the other columns explain as well is left to those. It
-    moves the part of a column that is its own by ridge² over that part's square. selected: (b,) bool, left out of the condition number.
+    Parameters
+    ----------
+    optional
+        (b,) ridge per column as a share of its norm (True: `RELUCTANCE`): what the other columns explain as well is
+        left to those. It moves the part of a column that is its own by ridge² over that part's square.
+    selected
+        (b,) bool, left out of the condition number.
     """
     b = triangles.own.shape[1]
     stacked = np.concatenate([factor / deviation for factor, deviation in zip(triangles.factors, sigma, strict=True)])
     if triangles.resting is not None and rest_sigma is not None:
-        stacked = np.concatenate([stacked, *(factor / deviation for factor, deviation in zip(triangles.resting.factors, rest_sigma, strict=True))])
+        stacked = np.concatenate(
+            [
+                stacked,
+                *(factor / deviation for factor, deviation in zip(triangles.resting.factors, rest_sigma, strict=True)),
+            ]
+        )
     if optional is not None and np.any(optional):
         share = RELUCTANCE * optional if optional.dtype == bool else optional
         ridge = np.diag(share * np.linalg.norm(stacked[:, :b], axis=0))
         stacked = np.concatenate([stacked, np.column_stack([ridge, np.zeros(b)])])
-    triangle = scipy.linalg.qr(stacked, mode='r')[0][:b + 1]
+    triangle = scipy.linalg.qr(stacked, mode='r')[0][: b + 1]
     A, y = triangle[:b, :b], triangle[:b, b]
     scale = np.linalg.norm(A, axis=0)
     shown = scale > 0
@@ -185,10 +233,18 @@ def solve(triangles: Triangles, sigma: NDArray, optional: NDArray | None = None,
     if not asked.all():
         s = np.linalg.svd((A / scale)[:, asked], compute_uv=False)
     condition = s[0] / s[-1] if (s > RANK * s[0]).all() and shown[asked].all() else np.inf
-    return Solution(chi, np.asarray(sigma, dtype=float), inverse / np.outer(scale, scale), float(condition), inflation, rest_sigma, triangles.rows)
+    return Solution(
+        chi,
+        np.asarray(sigma, dtype=float),
+        inverse / np.outer(scale, scale),
+        float(condition),
+        inflation,
+        rest_sigma,
+        triangles.rows,
+    )
 
 
-def ols(triangles: Triangles, optional: NDArray | None = None) -> Solution:
+def ols(triangles: Triangles, optional: FloatArray | None = None) -> Solution:
     """Ordinary least squares; every row counts alike, sigma is that of all residuals together."""
     n = len(triangles.counts)
     plain = solve(triangles, np.ones(n), optional)
@@ -197,8 +253,10 @@ def ols(triangles: Triangles, optional: NDArray | None = None) -> Solution:
     return solve(triangles, np.maximum(sigma, np.finfo(float).tiny), optional)
 
 
-def wls(triangles: Triangles, optional: NDArray | None = None, selected: NDArray | None = None) -> Solution:
-    """Weighted least squares: rows of joint j divided by σ̂_j of the OLS solution [G eq 8-11], moving and resting ones each by their own.
+def wls(triangles: Triangles, optional: FloatArray | None = None, selected: BoolArray | None = None) -> Solution:
+    """Weighted least squares: rows of joint j divided by σ̂_j of the OLS solution [G eq 8-11].
+
+    Moving and resting ones each by their own.
 
     One pass, as published: with few rows, repeating it lets a joint that is fitted well by chance take over.
     """
@@ -207,20 +265,25 @@ def wls(triangles: Triangles, optional: NDArray | None = None, selected: NDArray
     ones = np.ones(len(triangles.counts))
     if triangles.resting is None:
         first = solve(triangles, ones, optional)
-        return solve(triangles, np.maximum(triangles.residual_deviations(first.chi), floor), optional, selected=selected)
+        return solve(
+            triangles, np.maximum(triangles.residual_deviations(first.chi), floor), optional, selected=selected
+        )
     floor = max(floor, 1e-9 * float(np.linalg.norm(triangles.resting.factors[:, :, -1])))
     first = solve(triangles, ones, optional, ones)
     sigma, rest = (np.maximum(found, floor) for found in _deviations(triangles, triangles.resting, first.chi))
     return solve(triangles, sigma, optional, rest, selected)
 
 
-def _deviations(moving: Triangles, resting: Triangles, chi: NDArray) -> tuple[NDArray, NDArray]:
-    """Return σ̂_j of the moving rows and of the stays at rest, (n,) each; what too few rows cannot tell is taken from the others."""
+def _deviations(moving: Triangles, resting: Triangles, chi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return σ̂_j of the moving rows and of the stays at rest, (n,) each.
+
+    What too few rows cannot tell is taken from the others.
+    """
     sigma = moving.residual_deviations(chi)
-    square = resting.residual_norms(chi)**2
+    square = resting.residual_norms(chi) ** 2
     stays = resting.counts
-    enough = moving.counts > FEW
+    enough = moving.counts > MIN_ROWS
     alone = np.sqrt(square / np.maximum(stays, 1.0))
-    drawn = np.sqrt((square + PRIOR_STAYS * (PRIOR_RATIO * sigma)**2) / (stays + PRIOR_STAYS))
+    drawn = np.sqrt((square + PRIOR_STAYS * (PRIOR_RATIO * sigma) ** 2) / (stays + PRIOR_STAYS))
     rest = np.where(enough, np.maximum(drawn, sigma), alone)
     return np.where(enough, sigma, np.maximum(sigma, alone)), rest

@@ -1,15 +1,17 @@
 """Gross outliers of the measured torque, taken out before the filters.
 
-A parallel filter spreads each spike over all rows within its reach: with one sample in ten wrong, every row is. So spikes are found at the full
-rate, against the torque the estimate predicts, and given what their neighbours suggest: the prediction plus the mean residual of the good
-samples around. Estimating and replacing in turn is an EM iteration, whose result no longer depends on what was replaced.
+A parallel filter spreads each spike over all rows within its reach: with one sample in ten wrong, every row is. So
+spikes are found at the full rate, against the torque the estimate predicts, and given what their neighbours suggest:
+the prediction plus the mean residual of the good samples around. Estimating and replacing in turn is an EM iteration,
+whose result no longer depends on what was replaced.
 """
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 
@@ -19,26 +21,33 @@ MAD = 1.4826
 """Standard deviation of a normal distribution over its median absolute deviation."""
 
 
-def find_outliers(problem: Problem, chi: NDArray, gross: float = GROSS) -> tuple[list[NDArray], list[NDArray]]:
+def find_outliers(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tuple[list[BoolArray], list[FloatArray]]:
     """Return per observation which samples are grossly wrong, (samples, n) bool, and the residuals [N·m].
 
-    The deviation of a joint is that of all observations together, robustly: more than half of the samples have to be good.
+    The deviation of a joint is that of all observations together, robustly: more than half of the samples have to be
+    good.
     """
     residuals = [observation.tau - full_rate_torque(problem, observation, chi) for observation in problem.observations]
     together = np.concatenate(residuals)
     deviation = MAD * np.median(np.abs(together), axis=0)
     # data without noise: what is left is rounding, and nothing stands out
-    floor = 1e-6 * np.sqrt(np.mean([np.mean(observation.tau**2, axis=0) for observation in problem.observations], axis=0))
+    floor = 1e-6 * np.sqrt(
+        np.mean([np.mean(observation.tau**2, axis=0) for observation in problem.observations], axis=0)
+    )
     return [np.abs(residual) > gross * np.maximum(deviation, floor) for residual in residuals], residuals
 
 
-def cleaned(problem: Problem, chi: NDArray, gross: float = GROSS) -> tuple[Problem, list[NDArray]]:
-    """Return the problem with gross outliers of the torque replaced, and which samples these are, (samples, n) bool per observation.
+def cleaned(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tuple[Problem, list[BoolArray]]:
+    """Return the problem with gross outliers of the torque replaced, and where: (samples, n) bool per observation.
 
-    Observations without a parallel filter are left as they are: there, rows and samples are the same, and rows are weighted.
+    Observations without a parallel filter are left as they are: there, rows and samples are the same, and rows are
+    weighted.
     """
     wrong, residuals = find_outliers(problem, chi, gross)
-    wrong = [np.zeros_like(mask) if observation.decimator is None else mask for mask, observation in zip(wrong, problem.observations, strict=True)]
+    wrong = [
+        np.zeros_like(mask) if observation.decimator is None else mask
+        for mask, observation in zip(wrong, problem.observations, strict=True)
+    ]
     if not any(mask.any() for mask in wrong):
         return problem, wrong
     torques = []

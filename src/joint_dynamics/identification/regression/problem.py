@@ -1,16 +1,17 @@
 """The linear system Y = W χ + ρ of a robot, served block by block so that memory does not grow with the recording."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Motion, Term, slip_of
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.preparation.rest import Rest, find_rest
+from joint_dynamics.identification.preparation.rest import REST_SPEED, Rest, find_rest
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.torque import load_torque
 from joint_dynamics.robot import RobotModel
@@ -26,17 +27,17 @@ CACHE = 64 * 2**20
 class Block:
     """Some samples of one observation.
 
-    rows (joints, parameters, samples), tau and dq (joints, samples), index of the observation; kept: which of its kept samples;
-    resting (joints, samples) bool and scale (joints, samples): see `rest`, None where rest is not looked at.
+    rows (joints, parameters, samples), tau and dq (joints, samples), index of the observation; kept: which of its kept
+    samples; resting (joints, samples) bool and scale (joints, samples): see `rest`, None where rest is not looked at.
     """
 
-    rows: NDArray
-    tau: NDArray
-    dq: NDArray
+    rows: FloatArray
+    tau: FloatArray
+    dq: FloatArray
     observation: int
     kept: slice = field(default_factory=lambda: slice(None))
-    resting: NDArray | None = None
-    scale: NDArray | None = None
+    resting: BoolArray | None = None
+    scale: FloatArray | None = None
 
 
 class BaseRows:
@@ -48,10 +49,12 @@ class BaseRows:
         self.base = model.base_parameters()
         self._cache: list[Block] | None = []
 
-    def rows(self, observation: Observation, part: slice) -> NDArray:
+    def rows(self, observation: Observation, part: slice) -> FloatArray:
         """Regressor of consecutive samples at the full rate, (joints, base parameters, samples)."""
-        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (
-            observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta))
+        q, dq, ddq, dtheta, ddtheta = (
+            np.ascontiguousarray(array[part].T)
+            for array in (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
+        )
         full = regressor_rows(self.model.chain, q, dq, ddq)
         if observation.dtheta is not observation.dq:
             for j in range(self.model.n):
@@ -66,14 +69,18 @@ class BaseRows:
             if decimator is None:
                 for start in range(0, len(observation.q), BLOCK):
                     part = slice(start, min(start + BLOCK, len(observation.q)))
-                    yield Block(self.rows(observation, part), observation.tau[part].T, observation.dq[part].T, index, part)
+                    yield Block(
+                        self.rows(observation, part), observation.tau[part].T, observation.dq[part].T, index, part
+                    )
                 continue
             for part, first, end, weights in spans(observation):
                 rows = np.zeros((self.model.n, self.base.count, weights.shape[1]))
                 for begin in range(first, end, BLOCK):
                     piece = slice(begin, min(begin + BLOCK, end))
-                    rows += self.rows(observation, piece) @ weights[begin - first:piece.stop - first]
-                yield Block(rows, observation.tau[first:end].T @ weights, observation.dq[decimator.kept[part]].T, index, part)
+                    rows += self.rows(observation, piece) @ weights[begin - first : piece.stop - first]
+                yield Block(
+                    rows, observation.tau[first:end].T @ weights, observation.dq[decimator.kept[part]].T, index, part
+                )
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in order, from memory on later passes where they fit."""
@@ -90,8 +97,11 @@ class BaseRows:
         self._cache = fresh
 
 
-def spans(observation: Observation) -> Iterator[tuple[slice, int, int, NDArray]]:
-    """Yield (kept samples, first, end, weights): the inputs first…end that some kept samples are sums of, in one matrix product."""
+def spans(observation: Observation) -> Iterator[tuple[slice, int, int, FloatArray]]:
+    """Yield (kept samples, first, end, weights).
+
+    The inputs first…end that some kept samples are sums of, in one matrix product.
+    """
     decimator = observation.decimator
     if decimator is None:
         raise ValueError('an observation without a parallel filter has no spans')
@@ -106,31 +116,49 @@ def spans(observation: Observation) -> Iterator[tuple[slice, int, int, NDArray]]
 
 
 class Problem:
-    """Y = W χ + ρ over several observations of one robot, with the columns of its base parameters and of additional terms.
+    """Y = W χ + ρ over several observations of one robot.
+
+    With the columns of its base parameters and of additional terms.
 
     Attributes
     ----------
-    names: of the b columns; base: the robot's BaseParameters, whose columns come first; terms: the additional ones; state: what friction
-    columns take from the solution before. rest_speed: joints below it rest (see `rest`), 0: rest is not looked at.
+    names: of the b columns; base: the robot's BaseParameters, whose columns come first; terms: the additional ones;
+    state: what friction columns take from the solution before. rest_speed: joints below it rest (see `rest`), 0: rest
+    is not looked at.
 
     """
 
-    def __init__(self, model: RobotModel, observations: Sequence[Observation], terms: Sequence[Term] = (), state: FrictionState | None = None,
-                 rest_speed: float = 0.0, rows: BaseRows | None = None):
+    def __init__(
+        self,
+        model: RobotModel,
+        observations: Sequence[Observation],
+        terms: Sequence[Term] = (),
+        state: FrictionState | None = None,
+        rest_speed: float = 0.0,
+        rows: BaseRows | None = None,
+    ):
         self.model = model
         self.terms = list(terms)
         for term in self.terms:
             if term.joint not in model.joint_names:
-                raise JointDynamicsError(f'terms: expected a joint of {", ".join(model.joint_names)}, found {term.joint!r}')
+                raise JointDynamicsError(
+                    f'terms: expected a joint of {", ".join(model.joint_names)}, found {term.joint!r}'
+                )
         self.state = state or FrictionState()
         self.base_rows = rows or BaseRows(model, observations)
         self.observations = self.base_rows.observations
         self.base = self.base_rows.base
         self.names = self.base.names + [name for term in self.terms for name in term.names]
         self.rest_speed = rest_speed
-        self._extra: dict[int, NDArray] = {}
+        self._extra: dict[int, FloatArray] = {}
         self._rest: dict[int, Rest] = {}
-        self._torque: dict[int, NDArray] = {}
+        self._torque: dict[int, FloatArray] = {}
+
+    @property
+    def still_joints(self) -> list[str]:
+        """Joints that move in no recording: below `REST_SPEED` at every sample."""
+        fastest = np.max([np.abs(observation.dtheta).max(axis=0) for observation in self.observations], axis=0)
+        return [name for name, speed in zip(self.model.joint_names, fastest, strict=True) if speed < REST_SPEED]
 
     @property
     def columns(self) -> int:
@@ -143,14 +171,18 @@ class Problem:
         return [len(observation.kept) for observation in self.observations]
 
     @property
-    def optional(self) -> NDArray:
+    def optional(self) -> FloatArray:
         """How far each column is held back, (b,): 0 for the base parameters, the terms' `ridge`."""
-        return np.concatenate([np.zeros(self.base.count), *(np.full(len(term.names), term.ridge) for term in self.terms)])
+        return np.concatenate(
+            [np.zeros(self.base.count), *(np.full(len(term.names), term.ridge) for term in self.terms)]
+        )
 
     @property
-    def selected(self) -> NDArray:
+    def selected(self) -> BoolArray:
         """Which columns were chosen by held-out data, (b,) bool: they do not count when the excitation is judged."""
-        return np.concatenate([np.zeros(self.base.count, dtype=bool), *(np.full(len(term.names), term.selected) for term in self.terms)])
+        return np.concatenate(
+            [np.zeros(self.base.count, dtype=bool), *(np.full(len(term.names), term.selected) for term in self.terms)]
+        )
 
     @property
     def joints_of_extra(self) -> list[int]:
@@ -167,8 +199,11 @@ class Problem:
         other._rest, other._torque = self._rest, self._torque
         return other
 
-    def with_columns(self, terms: Sequence[Term], columns: dict[str, NDArray]) -> Problem:
-        """Return the same problem with terms of which only the named columns differ; these are given at the kept samples, (K,) end to end."""
+    def with_columns(self, terms: Sequence[Term], columns: dict[str, FloatArray]) -> Problem:
+        """Return the same problem with terms of which only the named columns differ.
+
+        These are given at the kept samples, (K,) end to end.
+        """
         other = self.with_terms(terms)
         first = 0
         for index, observation in enumerate(self.observations):
@@ -179,12 +214,17 @@ class Problem:
                 other._extra[index][self.names.index(name) - self.base.count] = values[kept]
         return other
 
-    def with_torque(self, torque: Sequence[NDArray]) -> Problem:
-        """Return the same problem for other torques: one array (samples, joints) [N·m] per observation, at the full rate."""
+    def with_torque(self, torque: Sequence[FloatArray]) -> Problem:
+        """Return the same problem for other torques.
+
+        One array (samples, joints) [N·m] per observation, at the full rate.
+        """
         other = self.with_terms(self.terms)
         other._extra = self._extra
-        other._torque = {index: (values if part.decimator is None else part.decimator.apply(values)).T
-                         for index, (part, values) in enumerate(zip(self.observations, torque, strict=True))}
+        other._torque = {
+            index: (values if part.decimator is None else part.decimator.apply(values)).T
+            for index, (part, values) in enumerate(zip(self.observations, torque, strict=True))
+        }
         return other
 
     def rest(self, index: int) -> Rest:
@@ -193,7 +233,7 @@ class Problem:
             self._rest[index] = find_rest(self.observations[index], self.rest_speed)
         return self._rest[index]
 
-    def extra_columns(self, observation: Observation, part: slice, slips: dict[float, NDArray]) -> NDArray:
+    def extra_columns(self, observation: Observation, part: slice, slips: dict[float, FloatArray]) -> FloatArray:
         """Additional columns of consecutive samples at the full rate, (columns, samples); slips: see `slips`."""
         q, dtheta = observation.q[part].T, observation.dtheta[part].T
         load = self._load(observation, part)
@@ -202,28 +242,35 @@ class Problem:
             j = self.model.joint_names.index(term.joint)
             sign = None
             if state.share is not None and state.width is not None and state.share[j] > 0:
-                sign = np.sign(dtheta[j]) * (1 - state.share[j]) + state.share[j] * slips[float(state.width[j])][part, j]
-            motion = Motion(q[j], dtheta[j], sign, None if load is None else load[j],
-                            None if observation.temperature is None else observation.temperature[part, j],
-                            {} if term.width is None else {term.width: slips[term.width][part, j]})
+                sign = (
+                    np.sign(dtheta[j]) * (1 - state.share[j]) + state.share[j] * slips[float(state.width[j])][part, j]
+                )
+            motion = Motion(
+                q[j],
+                dtheta[j],
+                sign,
+                None if load is None else load[j],
+                None if observation.temperature is None else observation.temperature[part, j],
+                {} if term.width is None else {term.width: slips[term.width][part, j]},
+            )
             values.append(term.of(motion))
         return np.concatenate(values) if values else np.zeros((0, q.shape[1]))
 
-    def _load(self, observation: Observation, part: slice) -> NDArray | None:
+    def _load(self, observation: Observation, part: slice) -> FloatArray | None:
         if self.state.links is None or not any('load' in term.needs for term in self.terms):
             return None
         load = load_torque(self.model, observation, self.state.links, part)
         limit = self.state.load_limit
         return load if limit is None else np.clip(load, -limit[:, None], limit[:, None])
 
-    def slips(self, observation: Observation) -> dict[float, NDArray]:
+    def slips(self, observation: Observation) -> dict[float, FloatArray]:
         """Return {width: H (samples, n)} for all widths that terms or the state ask for."""
         widths = {term.width for term in self.terms if term.width is not None}
         if self.state.width is not None and self.state.share is not None:
             widths |= {float(width) for width in self.state.width[self.state.share > 0]}
         return {width: slip_of(observation.theta, width) for width in sorted(widths)}
 
-    def extra(self, index: int) -> NDArray:
+    def extra(self, index: int) -> FloatArray:
         """Additional columns of one observation at its kept samples, (columns, kept)."""
         if index not in self._extra:
             observation = self.observations[index]
@@ -231,8 +278,13 @@ class Problem:
             if observation.decimator is None:
                 self._extra[index] = self.extra_columns(observation, slice(0, len(observation.q)), slips)
             else:
-                self._extra[index] = np.concatenate([self.extra_columns(observation, slice(first, end), slips) @ weights
-                                                     for _, first, end, weights in spans(observation)], axis=1)
+                self._extra[index] = np.concatenate(
+                    [
+                        self.extra_columns(observation, slice(first, end), slips) @ weights
+                        for _, first, end, weights in spans(observation)
+                    ],
+                    axis=1,
+                )
         return self._extra[index]
 
     def blocks(self) -> Iterator[Block]:
@@ -243,7 +295,9 @@ class Problem:
                 n, b, samples = block.rows.shape
                 rows = np.zeros((n, b + len(where), samples))
                 rows[:, :b] = block.rows
-                for column, (j, values) in enumerate(zip(where, self.extra(block.observation)[:, block.kept], strict=True)):
+                for column, (j, values) in enumerate(
+                    zip(where, self.extra(block.observation)[:, block.kept], strict=True)
+                ):
                     rows[j, b + column] = values
                 block = replace(block, rows=rows)
             if self._torque:

@@ -1,4 +1,5 @@
 """How well identified parameters predict the torque of a recording: residuals per joint, relative and absolute."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -6,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -20,18 +21,19 @@ from joint_dynamics.robot.newton_euler import rigid_torque
 class Fit:
     """Measured and predicted torque of one recording on the filtered, decimated samples.
 
-    time (K,) [s]; tau, predicted (K, joints) [N·m]; dq (K, joints) [rad/s]; raw_residual_percent: the same prediction against the
-    unfiltered torque, per joint (joints,) and overall (float). band: of the filtered samples [Hz]; full: the same at the recording's rate.
+    time (K,) [s]; tau, predicted (K, joints) [N·m]; dq (K, joints) [rad/s]; raw_residual_percent: the same prediction
+    against the unfiltered torque, per joint (joints,) and overall (float). band: of the filtered samples [Hz]; full:
+    the same at the recording's rate.
     """
 
     name: str
     joint_names: tuple[str, ...]
-    time: NDArray
-    tau: NDArray
-    predicted: NDArray
-    dq: NDArray
+    time: FloatArray
+    tau: FloatArray
+    predicted: FloatArray
+    dq: FloatArray
     moving_speed: float
-    raw: tuple[NDArray, float]
+    raw: tuple[FloatArray, float]
     full: FullRate
     band: float | None = None
 
@@ -41,30 +43,46 @@ class Fit:
         return self.name.rstrip('/').rpartition('/')[2] or self.name
 
     @property
-    def residual(self) -> NDArray:
+    def residual(self) -> FloatArray:
         """τ − τ̂, (K, joints) [N·m]."""
         return self.tau - self.predicted
 
-    def residual_percent(self, moving: bool = False) -> tuple[NDArray, float]:
-        """Return 100 ‖τ − τ̂‖/‖τ‖ per joint (joints,) and overall; `moving`: of the samples with |q̇_j| above the moving speed only.
+    def residual_percent(self, moving: bool = False) -> tuple[FloatArray, float]:
+        """Return 100 ‖τ − τ̂‖/‖τ‖ per joint (joints,) and overall.
 
         A joint without such samples, or without torque, is NaN.
+
+        Parameters
+        ----------
+        moving
+            of the samples with |q̇_j| above the moving speed only.
         """
         mask = np.abs(self.dq) > self.moving_speed if moving else np.ones_like(self.dq, dtype=bool)
         return relative(np.where(mask, self.residual, 0.0), np.where(mask, self.tau, 0.0))
 
     @property
-    def rmse(self) -> NDArray:
+    def rmse(self) -> FloatArray:
         """Root mean square of the residual per joint, (joints,) [N·m]."""
         return np.sqrt(np.mean(self.residual**2, axis=0))
 
     def fixed_band(self) -> dict[str, Any]:
-        """Return the residual in the band that is the same for every robot: {band_hz, residual_percent, moving_residual_percent, rmse [N·m]}."""
+        """Return the residual in the band that is the same for every robot.
+
+        {band_hz, residual_percent, moving_residual_percent, rmse [N·m]}.
+        """
         residual, tau = self.full.in_band()
         moving = np.abs(self.full.dq) > self.moving_speed
-        return {'band_hz': self.full.band, 'residual_percent': self._by_joint(*relative(residual, tau)),
-                'moving_residual_percent': self._by_joint(*relative(np.where(moving, residual, 0.0), np.where(moving, tau, 0.0))),
-                'rmse': {name: float(value) for name, value in zip(self.joint_names, np.sqrt(np.mean(residual**2, axis=0)), strict=True)}}
+        return {
+            'band_hz': self.full.band,
+            'residual_percent': self._by_joint(*relative(residual, tau)),
+            'moving_residual_percent': self._by_joint(
+                *relative(np.where(moving, residual, 0.0), np.where(moving, tau, 0.0))
+            ),
+            'rmse': {
+                name: float(value)
+                for name, value in zip(self.joint_names, np.sqrt(np.mean(residual**2, axis=0)), strict=True)
+            },
+        }
 
     def summary(self) -> dict[str, Any]:
         """Return the entry of summary.json for this recording (design.md's keys; NaN as None)."""
@@ -78,17 +96,17 @@ class Fit:
             'rmse': {name: float(value) for name, value in zip(self.joint_names, self.rmse, strict=True)},
         }
 
-    def _by_joint(self, joints: NDArray, overall: float) -> dict[str, float | None]:
+    def _by_joint(self, joints: FloatArray, overall: float) -> dict[str, float | None]:
         named = dict(zip(self.joint_names, joints, strict=True)) | {'overall': overall}
         return {name: float(value) if np.isfinite(value) else None for name, value in named.items()}
 
 
-def relative(residual: NDArray, tau: NDArray) -> tuple[NDArray, float]:
+def relative(residual: FloatArray, tau: FloatArray) -> tuple[FloatArray, float]:
     """Return 100 ‖residual‖/‖tau‖ per column (samples, joints) and overall, NaN where tau is zero."""
     return relative_of_squares((residual**2).sum(axis=0), (tau**2).sum(axis=0))
 
 
-def relative_of_squares(error: NDArray, size: NDArray) -> tuple[NDArray, float]:
+def relative_of_squares(error: FloatArray, size: FloatArray) -> tuple[FloatArray, float]:
     """Return 100 √(error/size) per joint and over all joints, NaN where size is zero."""
     with np.errstate(divide='ignore', invalid='ignore'):
         joints = 100 * np.sqrt(np.where(size > 0, error / size, np.nan))
@@ -96,23 +114,33 @@ def relative_of_squares(error: NDArray, size: NDArray) -> tuple[NDArray, float]:
     return joints, overall
 
 
-def predict(block: Block, chi: NDArray) -> NDArray:
+def predict(block: Block, chi: FloatArray) -> FloatArray:
     """Return the torque (joints, samples) that parameters chi (b,) predict for a block."""
     return np.einsum('jbs,b->js', block.rows, chi, optimize=True)
 
 
-def full_rate_torque(problem: Problem, observation: Observation, chi: NDArray) -> NDArray:
-    """Return the torque (samples, joints) that parameters chi (b,) predict for every sample of an observation, before any filter."""
+def full_rate_torque(problem: Problem, observation: Observation, chi: FloatArray) -> FloatArray:
+    """Return the torque (samples, joints) that chi (b,) predicts for every sample of an observation, unfiltered."""
     model, base = problem.model, problem.base
-    standard = StandardParameters(base.lift(chi[:base.count]), model.n)
-    Ia, Fv, Fc, offset = (values[:, None] for values in (standard.rotor_inertia, standard.viscous, standard.coulomb, standard.offset))
-    slips, where, extra = problem.slips(observation), problem.joints_of_extra, chi[base.count:]
+    standard = StandardParameters(base.lift(chi[: base.count]), model.n)
+    Ia, Fv, Fc, offset = (
+        values[:, None] for values in (standard.rotor_inertia, standard.viscous, standard.coulomb, standard.offset)
+    )
+    slips, where, extra = problem.slips(observation), problem.joints_of_extra, chi[base.count :]
     out = np.empty_like(observation.tau)
     for start in range(0, len(out), BLOCK):
         part = slice(start, min(start + BLOCK, len(out)))
-        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (
-            observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta))
-        tau = rigid_torque(model.chain, q, dq, ddq, standard.links) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta) + offset
+        q, dq, ddq, dtheta, ddtheta = (
+            np.ascontiguousarray(array[part].T)
+            for array in (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
+        )
+        tau = (
+            rigid_torque(model.chain, q, dq, ddq, standard.links)
+            + Ia * ddtheta
+            + Fv * dtheta
+            + Fc * np.sign(dtheta)
+            + offset
+        )
         if model.coupling is not None:
             tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard.coupled)
         if where:
@@ -121,17 +149,29 @@ def full_rate_torque(problem: Problem, observation: Observation, chi: NDArray) -
     return out
 
 
-def fits(problem: Problem, chi: NDArray, moving_speed: float) -> list[Fit]:
+def fits(problem: Problem, chi: FloatArray, moving_speed: float) -> list[Fit]:
     """Return one Fit per observation of the problem."""
-    series: list[list[tuple[NDArray, ...]]] = [[] for _ in problem.observations]
+    series: list[list[tuple[FloatArray, ...]]] = [[] for _ in problem.observations]
     for block in problem.blocks():
         series[block.observation].append((block.tau.T, predict(block, chi).T, block.dq.T))
     found = []
     for observation, parts in zip(problem.observations, series, strict=True):
         full = FullRate(observation.time, observation.tau, full_rate_torque(problem, observation, chi), observation.dq)
         tau, predicted, dq = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        found.append(Fit(observation.name, problem.model.joint_names, observation.time[observation.kept], tau, predicted, dq, moving_speed,
-                         relative(full.tau - full.predicted, full.tau), full, band_of(observation)))
+        found.append(
+            Fit(
+                observation.name,
+                problem.model.joint_names,
+                observation.time[observation.kept],
+                tau,
+                predicted,
+                dq,
+                moving_speed,
+                relative(full.tau - full.predicted, full.tau),
+                full,
+                band_of(observation),
+            )
+        )
     return found
 
 
@@ -140,7 +180,7 @@ def band_of(observation: Observation) -> float | None:
     return None if observation.decimator is None else float(observation.decimator.cutoff)
 
 
-def together(parts: Sequence[Fit], moving: bool = False) -> tuple[NDArray, float]:
+def overall_residual(parts: Sequence[Fit], moving: bool = False) -> tuple[FloatArray, float]:
     """Return `residual_percent` of several recordings as one."""
     masks = [np.abs(part.dq) > part.moving_speed if moving else np.ones_like(part.dq, dtype=bool) for part in parts]
     residual = np.concatenate([np.where(mask, part.residual, 0.0) for part, mask in zip(parts, masks, strict=True)])
@@ -148,6 +188,8 @@ def together(parts: Sequence[Fit], moving: bool = False) -> tuple[NDArray, float
     return relative(residual, tau)
 
 
-def weighted_residuals(blocks: Iterable[Block], solution: Solution) -> NDArray:
+def weighted_residuals(blocks: Iterable[Block], solution: Solution) -> FloatArray:
     """Return all residuals end to end as the solution weighs them, (joints, samples)."""
-    return np.concatenate([(block.tau - predict(block, solution.chi)) * solution.row_factors(block) for block in blocks], axis=1)
+    return np.concatenate(
+        [(block.tau - predict(block, solution.chi)) * solution.row_factors(block) for block in blocks], axis=1
+    )

@@ -1,36 +1,44 @@
-"""The robust methods within `identify`: outliers out first, then the terms that held-out data ask for, then the robust estimate with them."""
+"""The robust methods within `identify`.
+
+Outliers out first, then the terms that held-out data ask for, then the robust estimate with them.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from numpy.typing import NDArray
-
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.regression.fixed_point import without_state
 from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.doubt import Selected
-from joint_dynamics.identification.settings import IdentificationSettings
+from joint_dynamics.identification.selection.choice_uncertainty import SelectionOutcome
 
-Select = Callable[[Problem], tuple[Problem, Solution, Selected]]
+Select = Callable[[Problem], tuple[Problem, Solution, SelectionOutcome]]
 
 
-def robust_estimate(problem: Problem, settings: IdentificationSettings, select: Select) -> tuple[Problem, Solution, NDArray, dict[str, Any]]:
+def robust_estimate(
+    problem: Problem, settings: IdentificationSettings, select: Select
+) -> tuple[Problem, Solution, FloatArray, dict[str, Any]]:
     """Identify by `settings.method`, irls or i-irls; return problem, solution, covariance and summary entries.
 
-    select: chooses further terms on held-out data, as with WLS; it gets the problem with gross outliers replaced. I-IRLS has its own terms.
+    select: chooses further terms on held-out data, as with WLS; it gets the problem with gross outliers replaced.
+    I-IRLS has its own terms.
     """
-    options = FrictionOptions.from_config(settings.options)
+    options = FrictionOptions.from_mapping(settings.options)
     plain = without_state(problem)
     first = wls(triangulate(plain.blocks()), plain.optional, plain.selected)
     extras: dict[str, Any] = {}
-    selected: Selected | None = None
+    selected: SelectionOutcome | None = None
     if settings.method == 'i-irls':
         if plain is not problem:
-            raise JointDynamicsError('terms: expected none of load or hysteresis with i-irls, which has load terms of its own')
+            raise JointDynamicsError(
+                'terms: expected none of load or hysteresis with i-irls, which has load terms of its own'
+            )
         found, course = iirls(plain, first, options)
         extras['i_irls'] = course
     else:
@@ -38,5 +46,5 @@ def robust_estimate(problem: Problem, settings: IdentificationSettings, select: 
         found = irls(chosen, solution, options.threshold)
         extras = {**selected.extras, 'irls': {'loops': found.trace}}
     measured = found.problem.with_torque([observation.tau for observation in problem.observations])
-    covariance = found.covariance() if selected is None else found.covariance() + selected.spread(measured.names)
+    covariance = found.covariance() if selected is None else selected.widened(found.covariance(), measured.names)
     return measured, found.solution, covariance, {**extras, 'rejected_rows_percent': found.rejected_percent}

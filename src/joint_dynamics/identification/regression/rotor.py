@@ -2,9 +2,11 @@ r"""Rotor compensation with two encoders and the joint models of a description [
 
     τ_J = K_τ i − B θ̈ − f̂(ω, τ_J, T)
 
-is formed before the filters from what is known of the joints (rotor inertia B, friction with load, temperature and Maxwell-slip). The
-regressor keeps sgn θ̇, θ̇, an offset and θ̈ for what f̂ and B missed; the description gets both together.
+is formed before the filters from what is known of the joints (rotor inertia B, friction with load, temperature and
+Maxwell-slip). The regressor keeps sgn θ̇, θ̇, an offset and θ̈ for what f̂ and B missed; the description gets both
+together.
 """
+
 from __future__ import annotations
 
 import copy
@@ -29,28 +31,51 @@ class RotorSide:
 
     @classmethod
     def load(cls, source: str | Path | DynamicsDescription, model: RobotModel) -> RotorSide:
-        """Read a description; raise JointDynamicsError where it lacks rotor inertia or friction of a joint, or inertial parameters."""
+        """Read a description; raise JointDynamicsError where it lacks rotor inertia or friction of a joint.
+
+        Or inertial parameters.
+        """
         description = source if isinstance(source, DynamicsDescription) else DynamicsDescription.load(source)
-        missing = [name for name in model.joint_names if not {'rotor_inertia', 'friction'} <= set(description.joint(name))]
+        missing = [
+            name for name in model.joint_names if not {'rotor_inertia', 'friction'} <= set(description.joint(name))
+        ]
         if missing:
-            raise JointDynamicsError(f'rotor: expected rotor_inertia and friction of every joint, missing for {", ".join(missing)}')
+            raise JointDynamicsError(
+                f'rotor: expected rotor_inertia and friction of every joint, missing for {", ".join(missing)}'
+            )
         if 'inertial' not in description.document:
             raise JointDynamicsError('rotor: dynamics description: inertial: expected this field, found nothing')
         arm = Arm.from_description(model, description)
         # Coupled motors and further terms are columns of the regression, and are found there.
         links = StandardParameters(arm.parameters, arm.n).links_only().values
-        remarks = (*arm.remarks, *(f'{name}: not taken off before, found anew' for name in arm.terms.names(arm.joint_names)))
+        remarks = (
+            *arm.remarks,
+            *(f'{name}: not taken off before, found anew' for name in arm.terms.names(arm.joint_names)),
+        )
         if arm.coupled is not None:
             remarks += ('inertial.coupling: not taken off before, found anew',)
-        return cls(replace(arm, terms=DescribedTerms(), parameters=links), {name: description.joint(name) for name in model.joint_names},
-                   tuple(f'rotor: {remark}' for remark in remarks))
+        return cls(
+            replace(arm, terms=DescribedTerms(), parameters=links),
+            {name: description.joint(name) for name in model.joint_names},
+            tuple(f'rotor: {remark}' for remark in remarks),
+        )
 
     def compensate(self, observation: Observation) -> Observation:
-        """Return an observation with the transmission torque τ_J in the place of the motor torque, hysteresis undeformed at the first sample."""
+        """Return an observation with the transmission torque τ_J in the place of the motor torque.
+
+        Hysteresis undeformed at the first sample.
+        """
         two_sides = observation.theta is not observation.q
         tau = self.arm.transmission_torque(
-            observation.tau, observation.q, observation.dq, observation.ddq, theta=observation.theta if two_sides else None,
-            dtheta=observation.dtheta, ddtheta=observation.ddtheta, temperature=observation.temperature)
+            observation.tau,
+            observation.q,
+            observation.dq,
+            observation.ddq,
+            theta=observation.theta if two_sides else None,
+            dtheta=observation.dtheta,
+            ddtheta=observation.ddtheta,
+            temperature=observation.temperature,
+        )
         return replace(observation, tau=tau)
 
     def document_of(self, name: str, found: dict[str, float]) -> dict[str, Any]:
@@ -61,7 +86,15 @@ class RotorSide:
         # What was found is beside the friction at its present scale, of which the description keeps both.
         scale = part['friction'].get('scale', [1.0, 0.0])[0]
         level, rise = float(values['F_C0']), float(found['Fc']) / (scale if scale > 0 else 1.0)
-        values.update(F_C0=level + rise, F_V1=values.get('F_V1', 0.0) + found['Fv'], offset=values.get('offset', 0.0) + found['off'])
+        values.update(
+            F_C0=level + rise,
+            F_V1=values.get('F_V1', 0.0) + found['Fv'],
+            offset=values.get('offset', 0.0) + found['off'],
+        )
         if 'F_S' in values:
             values['F_S'] += rise
-        return {key: part[key] for key in ('rotor_inertia', 'friction', 'backlash', 'kinematic_error', 'stiffness', 'damping') if key in part}
+        return {
+            key: part[key]
+            for key in ('rotor_inertia', 'friction', 'backlash', 'kinematic_error', 'stiffness', 'damping')
+            if key in part
+        }

@@ -7,7 +7,10 @@ as ω → 0):
 
 F = ρ F_C: friction before it slips is larger than in slip, by a ratio ρ ≥ 1 that only samples at rest show. It is the
 one that all but 2.5 % of the training stays of all joints need, of few stays the largest (another stay exceeds the
-largest of m with probability 1/(m + 1)).
+largest of m with probability 1/(m + 1)). Stays before a joint has slipped at all (moved by `SLIPPED` from where its
+recording begins) have a ratio of their own: what a drive holds then, after any time at rest and with a brake perhaps
+just released, is several times what it holds after a slip. Where no training recording begins at rest, nothing tells
+it, and no interval is stated for such samples (half width infinite, counted apart).
 
 τ_0 is the prediction without friction that depends on direction, σ_j the deviation of the residuals of moving rows,
 wᵀ C w that of the prediction, z = 1.96. H is the Maxwell-slip hysteresis [M6 eq 12-18], a monotone map of its initial
@@ -23,10 +26,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from joint_dynamics.arm import Motion, Term
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import Problem
@@ -35,6 +39,10 @@ from joint_dynamics.identification.regression.torque import load_torque
 from joint_dynamics.joint import MaxwellSlip
 
 LEVEL = 0.975
+SLIPPED = 0.01
+"""Distance [rad] after which a joint has slipped for sure: several times the widest presliding that is looked for."""
+MIN_STAYS = 5
+"""Fewer stays after a slip than this do not tell a ratio of their own: that of all stays is taken."""
 DIRECTED = ('F_Cl', 'F_C1')
 """Friction terms that keep their size as ω → 0, with the sign of the motion."""
 
@@ -43,9 +51,9 @@ DIRECTED = ('F_Cl', 'F_C1')
 class Presliding:
     """H of joints that start from an unknown state: low, high (N, n) enclose it, expected (N, n) is the best guess."""
 
-    low: NDArray
-    high: NDArray
-    expected: NDArray
+    low: FloatArray
+    high: FloatArray
+    expected: FloatArray
 
 
 def presliding(
@@ -67,7 +75,7 @@ def presliding(
     if not np.isfinite(step).all() or (step < 0).any():
         raise JointDynamicsError(f'presliding: expected a resolution of 0 rad or more, found {resolution!r}')
 
-    def path(direction: ArrayLike) -> NDArray:
+    def path(direction: ArrayLike) -> FloatArray:
         twin = slip.copy()
         # a deformation of every operator by the same share of its limit has that share as H
         twin.reset(theta[0], direction)
@@ -86,37 +94,50 @@ class Resting:
     """Torque of the joints at rest at the kept samples of one recording.
 
     resting (n, K) bool; tau, expected (n, K) [N·m]: measured, and predicted in the middle; level (n, K) F_C [N·m];
-    low, high (n, K): H; doubt (n, K) z √(…) [N·m]; ratio ρ. All but `resting` hold where that does.
+    low, high (n, K): H; half_width (n, K) z √(…) [N·m]; ratio ρ. All but `resting` hold where that does. first (n, K)
+    bool: the joint has not slipped yet; first_ratio: its ρ, infinite where nothing tells it.
     """
 
     name: str
-    resting: NDArray
-    tau: NDArray
-    expected: NDArray
-    base: NDArray
-    level: NDArray
-    low: NDArray
-    high: NDArray
-    doubt: NDArray
+    resting: BoolArray
+    tau: FloatArray
+    expected: FloatArray
+    base: FloatArray
+    level: FloatArray
+    low: FloatArray
+    high: FloatArray
+    half_width: FloatArray
+    first: BoolArray
     ratio: float = 1.0
+    first_ratio: float = np.inf
 
     @property
-    def lower(self) -> NDArray:
-        """Lower end of the interval (n, K) [N·m]."""
-        return self.base + self.ratio * self.level * self.low - self.doubt
+    def stated(self) -> BoolArray:
+        """Which samples at rest have an interval, (n, K) bool."""
+        return self.resting & (~self.first | np.isfinite(self.first_ratio))
 
     @property
-    def upper(self) -> NDArray:
-        """Upper end of the interval (n, K) [N·m]."""
-        return self.base + self.ratio * self.level * self.high + self.doubt
+    def lower(self) -> FloatArray:
+        """Lower end of the interval (n, K) [N·m], −∞ where none is stated."""
+        return np.where(self.stated, self.base + self._held * self.low - self.half_width, -np.inf)
 
     @property
-    def within(self) -> NDArray:
+    def upper(self) -> FloatArray:
+        """Upper end of the interval (n, K) [N·m], ∞ where none is stated."""
+        return np.where(self.stated, self.base + self._held * self.high + self.half_width, np.inf)
+
+    @property
+    def _held(self) -> FloatArray:
+        first = self.first_ratio if np.isfinite(self.first_ratio) else 1.0
+        return np.where(self.first, first, self.ratio) * self.level
+
+    @property
+    def within(self) -> BoolArray:
         """Which samples at rest are inside the interval, (n, K) bool."""
-        return self.resting & (self.lower <= self.tau) & (self.tau <= self.upper)
+        return self.stated & (self.lower <= self.tau) & (self.tau <= self.upper)
 
 
-def friction_level(problem: Problem, chi: NDArray, observation: Observation) -> NDArray:
+def friction_level(problem: Problem, chi: FloatArray, observation: Observation) -> FloatArray:
     """Return the largest friction at rest F (n, K) ≥ 0 [N·m] at the kept samples."""
     values = dict(zip(problem.names, chi, strict=True))
     kept = observation.kept
@@ -144,19 +165,19 @@ def is_directed(term: Term) -> bool:
 
 def resting_torque(
     problem: Problem,
-    chi: NDArray,
-    covariance: NDArray,
-    sigma: NDArray,
+    chi: FloatArray,
+    covariance: FloatArray,
+    sigma: FloatArray,
     *,
     slip: MaxwellSlip | None = None,
     resolution: ArrayLike = 0.0,
-    ratio: float = 1.0,
+    ratio: tuple[float, float] = (1.0, 1.0),
 ) -> list[Resting]:
     """Return the torque of every observation of a problem at rest (`rest_speed` > 0), with its interval.
 
     chi (b,), covariance (b, b); sigma (n,) deviation of the residuals of moving rows [N·m]; slip: hysteresis of all
     joints that Coulomb friction goes through, None: not known; resolution: step of the encoders on the motor side
-    [rad]; ratio: ρ, of the training recordings.
+    [rad]; ratio: ρ of stays after a slip and before any, see `breakaway_ratios`.
     """
     free = chi.copy()
     names = list(problem.names)
@@ -166,7 +187,7 @@ def resting_torque(
     ]:
         if name in names:
             free[names.index(name)] = 0.0
-    parts: list[list[tuple[NDArray, ...]]] = [[] for _ in problem.observations]
+    parts: list[list[tuple[FloatArray | BoolArray, ...]]] = [[] for _ in problem.observations]
     for block in problem.blocks():
         if block.resting is None:
             raise JointDynamicsError(
@@ -181,33 +202,58 @@ def resting_torque(
     for observation, part in zip(problem.observations, parts, strict=True):
         resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*part, strict=True))
         level = friction_level(problem, chi, observation)
-        doubt = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
+        half_width = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
         low, high, middle = _bounds(observation, slip, resolution)
         found.append(
-            Resting(observation.name, resting, tau, base + level * middle, base, level, low, high, doubt, ratio)
+            Resting(
+                observation.name,
+                resting,
+                tau,
+                base + level * middle,
+                base,
+                level,
+                low,
+                high,
+                half_width,
+                not_slipped(observation),
+                *ratio,
+            )
         )
     return found
 
 
-def breakaway_ratio(parts: Sequence[Resting]) -> float:
-    """Return ρ ≥ 1 of training recordings at rest, 1 without any stay."""
-    needed = []
+def not_slipped(observation: Observation) -> BoolArray:
+    """Return at which kept samples a joint has not yet moved by `SLIPPED` since its recording began, (n, K) bool."""
+    moved = np.abs(observation.theta - observation.theta[0]) > SLIPPED
+    return np.asarray(~np.maximum.accumulate(moved, axis=0)[observation.kept].T)
+
+
+def breakaway_ratios(parts: Sequence[Resting]) -> tuple[float, float]:
+    """Return ρ ≥ 1 of training recordings at rest: after a slip, 1 without any stay; before any, inf without any."""
+    after: list[float] = []
+    before: list[float] = []
     for part in parts:
         for j, row in enumerate(part.resting):
-            edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
-            for start, end in edges.reshape(-1, 2):
-                stay = slice(start, end)
-                level = part.level[j, stay].mean()
-                if level > 0:
-                    # a stay counts by what 95 % of its samples need
-                    excess = np.abs(part.tau[j, stay] - part.base[j, stay]) - part.doubt[j, stay]
-                    needed.append(float(np.quantile(excess, 2 * LEVEL - 1)) / level)
-    return max(1.0, float(np.quantile(needed, LEVEL, method='higher'))) if needed else 1.0
+            for where, needed in ((row & ~part.first[j], after), (row & part.first[j], before)):
+                edges = np.flatnonzero(np.diff(np.concatenate([[False], where, [False]]).astype(int)))
+                for start, end in edges.reshape(-1, 2):
+                    stay = slice(start, end)
+                    level = part.level[j, stay].mean()
+                    if level > 0:
+                        # a stay counts by what 95 % of its samples need
+                        excess = np.abs(part.tau[j, stay] - part.base[j, stay]) - part.half_width[j, stay]
+                        needed.append(float(np.quantile(excess, 2 * LEVEL - 1)) / level)
+
+    def largest(needed: Sequence[float]) -> float:
+        return max(1.0, float(np.quantile(needed, LEVEL, method='higher')))
+
+    late = largest(after if len(after) >= MIN_STAYS else [*after, *before]) if after or before else 1.0
+    return late, largest(before) if before else np.inf
 
 
 def _bounds(
     observation: Observation, slip: MaxwellSlip | None, resolution: ArrayLike
-) -> tuple[NDArray, NDArray, NDArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     shape = (observation.q.shape[1], len(observation.kept))
     if slip is None:
         return -np.ones(shape), np.ones(shape), np.zeros(shape)
@@ -221,17 +267,21 @@ def _bounds(
 
 
 def resting_summary(parts: Sequence[Resting], joint_names: Sequence[str]) -> dict[str, Any]:
-    """Return samples at rest, the share within their interval, its mean half width, ρ and the residual."""
-    count = sum(part.resting.sum(axis=1) for part in parts)
+    """Return the samples at rest with an interval and those without, the share within, mean half width, ρ, residual."""
+    count = sum(part.stated.sum(axis=1) for part in parts)
+    unstated = int(sum((part.resting & ~part.stated).sum() for part in parts))
     within = sum(part.within.sum(axis=1) for part in parts)
-    width = sum((0.5 * (part.upper - part.lower) * part.resting).sum(axis=1) for part in parts)
-    error = sum((((part.tau - part.expected) * part.resting) ** 2).sum(axis=1) for part in parts)
-    size = sum(((part.tau * part.resting) ** 2).sum(axis=1) for part in parts)
+    width = sum(
+        np.subtract(part.upper, part.lower, out=np.zeros(part.tau.shape), where=part.stated).sum(axis=1) / 2
+        for part in parts
+    )
+    error = sum((((part.tau - part.expected) * part.stated) ** 2).sum(axis=1) for part in parts)
+    size = sum(((part.tau * part.stated) ** 2).sum(axis=1) for part in parts)
     if not parts or not np.sum(count):
-        return {'samples': 0}
+        return {'samples': 0, 'unstated': unstated}
     percent, overall = relative_of_squares(error, size)
 
-    def by_joint(values: NDArray, whole: float | None = None) -> dict[str, float | None]:
+    def by_joint(values: FloatArray, whole: float | None = None) -> dict[str, float | None]:
         named = {
             name: float(value) if moved and np.isfinite(value) else None
             for name, value, moved in zip(joint_names, values, count > 0, strict=True)
@@ -241,21 +291,24 @@ def resting_summary(parts: Sequence[Resting], joint_names: Sequence[str]) -> dic
     each = np.maximum(count, 1)
     return {
         'samples': int(count.sum()),
+        'unstated': unstated,
         'within_percent': by_joint(100 * within / each, 100 * within.sum() / count.sum()),
         'half_width': by_joint(width / each),
         'residual_percent': by_joint(percent, overall),
         'breakaway_ratio': parts[0].ratio,
+        'first_breakaway_ratio': parts[0].first_ratio if np.isfinite(parts[0].first_ratio) else None,
     }
 
 
 def resting_entry(
-    training: Problem, unseen: Problem | None, chi: NDArray, covariance: NDArray, sigma: NDArray
+    training: Problem, unseen: Problem | None, chi: FloatArray, covariance: FloatArray, sigma: FloatArray
 ) -> dict[str, Any]:
     """Return the entry `resting` of summary.json: training and, with its ρ, validation recordings."""
     names = training.model.joint_names
     parts = resting_torque(training, chi, covariance, sigma)
-    ratio = breakaway_ratio(parts)
-    found = {'training': resting_summary([replace(part, ratio=ratio) for part in parts], names)}
+    ratio = breakaway_ratios(parts)
+    told = [replace(part, ratio=ratio[0], first_ratio=ratio[1]) for part in parts]
+    found = {'training': resting_summary(told, names)}
     if unseen is not None:
         found['validation'] = resting_summary(resting_torque(unseen, chi, covariance, sigma, ratio=ratio), names)
     return found

@@ -1,27 +1,37 @@
-"""The full standard set that a solution of the base parameters stands for, and the load torque of an observation under it."""
+"""The full standard set that a solution of the base parameters stands for.
+
+The load torque of an observation under it.
+"""
+
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.robot import BaseParameters, RobotModel, StandardParameters
 from joint_dynamics.robot.newton_euler import rigid_torque
 
-LINKS_OFF = 0.3
-"""How far a URDF's inertials may be off, as a share of themselves: what weighs one parameter of a base combination against another."""
+INERTIAL_SPREAD = 0.3
+"""How far a URDF's inertials may be off, as a share of themselves.
+
+What weighs one parameter of a base combination against another.
+"""
 UNKNOWN = 100.0
 """Spread of a rotor inertia, of which a URDF says nothing, in units of the largest spread of a link's inertia."""
 
 
-def standard_set(base: BaseParameters, chi: NDArray, prior: NDArray | None) -> NDArray:
-    """Return a full standard set (p,) with base values chi (b,), as near as possible to `prior` (p,), the URDF's; without one, all else zero.
+def standard_set(base: BaseParameters, chi: FloatArray, prior: FloatArray | None) -> FloatArray:
+    """Return a full standard set (p,) with base values chi (b,), as near as possible to `prior` (p,), the URDF's.
 
-    Near is meant in what a URDF may be off by: where motion shows only the sum of a link's inertia and its rotor's (ZZR), the link's stays
-    with the URDF's and the rotor, of which that says nothing, takes the rest, but never less than nothing.
+    Without one, all else zero.
+
+    Near is meant in what a URDF may be off by: where motion shows only the sum of a link's inertia and its rotor's
+    (ZZR), the link's stays with the URDF's and the rotor, of which that says nothing, takes the rest, but never less
+    than nothing.
     """
     if prior is not None and np.any(prior):
-        spread = _spread(base, prior)
+        spread = prior_spread(base, prior)
         rotors = np.array([name.startswith('Ia_') for name in base.standard_names]) & ~_alone(base)
         while True:
             found = base.lift(chi, prior, spread)
@@ -36,26 +46,41 @@ def standard_set(base: BaseParameters, chi: NDArray, prior: NDArray | None) -> N
     return standard
 
 
-def _alone(base: BaseParameters) -> NDArray:
+def _alone(base: BaseParameters) -> BoolArray:
     """Which standard parameters (p,) are a base parameter by themselves: no prior can change them."""
     alone = np.zeros(len(base.standard_names), dtype=bool)
     alone[base.independent[np.count_nonzero(base.matrix, axis=1) == 1]] = True
     return alone
 
 
-def _spread(base: BaseParameters, prior: NDArray) -> NDArray:
-    """Return how far each parameter may be from the prior, (p,): a link's by `LINKS_OFF` of its mass, radius of gyration and inertia."""
+def prior_spread(base: BaseParameters, prior: FloatArray) -> FloatArray:
+    """Return how far each parameter may be from the prior, (p,).
+
+    A link's by `INERTIAL_SPREAD` of its mass, radius of gyration and inertia.
+    """
     n = sum(name.startswith('M_') for name in base.standard_names)
     links = StandardParameters(prior, n).links
     mass, inertia = np.maximum(links[:, 9], 1e-3), np.maximum(0.5 * np.abs(links[:, [0, 3, 5]]).sum(axis=1), 1e-6)
     standard = StandardParameters(np.ones(len(prior)), n)
-    standard.links[:, :6], standard.links[:, 6:9], standard.links[:, 9] = inertia[:, None], np.sqrt(mass * inertia)[:, None], mass
-    standard.links[:] *= LINKS_OFF
-    standard.rotor_inertia[:] = UNKNOWN * LINKS_OFF * inertia.max()
+    standard.links[:, :6], standard.links[:, 6:9], standard.links[:, 9] = (
+        inertia[:, None],
+        np.sqrt(mass * inertia)[:, None],
+        mass,
+    )
+    standard.links[:] *= INERTIAL_SPREAD
+    standard.rotor_inertia[:] = UNKNOWN * INERTIAL_SPREAD * inertia.max()
     return standard.values
 
 
-def load_torque(model: RobotModel, observation: Observation, links: NDArray, part: slice = slice(None)) -> NDArray:
-    """Return the torque τ_J of the links alone, (joints, samples) [N·m], of (a part of) an observation; links: (n, 10) inertial parameters."""
+def load_torque(
+    model: RobotModel, observation: Observation, links: FloatArray, part: slice = slice(None)
+) -> FloatArray:
+    """Return the torque τ_J of the links alone, (joints, samples) [N·m], of (a part of) an observation.
+
+    Parameters
+    ----------
+    links
+        (n, 10) inertial parameters.
+    """
     q, dq, ddq = (np.ascontiguousarray(array[part].T) for array in (observation.q, observation.dq, observation.ddq))
     return rigid_torque(model.chain, q, dq, ddq, links)

@@ -11,36 +11,40 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.reliability.evidence import (
-    Explained,
-    Normal,
-    Samples,
+    ExplanationFit,
+    FilteredSamples,
+    NormalEquations,
     columns_of,
+    effective_samples,
     gain,
     normal_of,
-    worth,
+    steadiness,
+    time_blocks,
 )
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY
 
-CLEAR = 20.0
+LOG_LIKELIHOOD_THRESHOLD = 20.0
 """Log-likelihood [nats] that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what remains of them
 after a few hundred
 alternatives, a prior that trusts the user a thousandfold, and residuals that are no noise but a model's own."""
-SCALES = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
+MIN_STEADINESS = 2.0
+"""Standard errors over blocks of time from which a gain is no matter of a few blocks, where a model is wrong."""
+TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 """Factors tried on one joint's torque."""
-APART = (1e-6, 1e6)
+DECOUPLING_FACTORS = (1e-6, 1e6)
 """Factors that take one joint's torque out of the common system."""
-BEYOND = 3.0
+FREE_SCALE_THRESHOLD = 3.0
 """Log-likelihood [nats] by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
-SURE = 1.5
+SCALE_PENALTY = 1.5
 """A scale is no yes or no: a model that is somewhat wrong is helped by one of many, which therefore has to gain so
-many times `CLEAR`."""
-TIMES = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
+many times `LOG_LIKELIHOOD_THRESHOLD`."""
+TIME_FACTORS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
 """Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
-UP = {
+UP_DIRECTIONS = {
     'up along +x': (-1, 0, 0),
     'up along −x': (1, 0, 0),
     'up along +y': (0, -1, 0),
@@ -53,15 +57,26 @@ TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
 
 @dataclass(frozen=True)
 class Alternative:
-    """One other explanation: code, what it says, its fit, and the log-likelihood it gains over the given one [nats]."""
+    """One other explanation: code, what it says, its fit, and the log-likelihood it gains over the given one [nats].
+
+    steadiness: see `evidence.steadiness`; infinite where the gain is too small to ask.
+    """
 
     code: str
     text: str
-    fitted: Explained
+    fitted: ExplanationFit
     gain: float
+    steadiness: float = np.inf
+
+    @property
+    def clear(self) -> bool:
+        """Whether it gains enough to be named: twice as much where the gain is that of a few blocks of time."""
+        return self.gain > (
+            LOG_LIKELIHOOD_THRESHOLD if self.steadiness > MIN_STEADINESS else 2 * LOG_LIKELIHOOD_THRESHOLD
+        )
 
 
-def _back(found: Explained, order: NDArray) -> Explained:
+def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
     """Put what is unexplained of each torque back to the column it came from."""
     unexplained = np.empty_like(found.unexplained)
     unexplained[order] = found.unexplained
@@ -71,35 +86,44 @@ def _back(found: Explained, order: NDArray) -> Explained:
 class Alternatives:
     """All alternatives of one set of samples."""
 
-    def __init__(self, model: RobotModel, samples: Samples):
+    def __init__(self, model: RobotModel, samples: FilteredSamples):
         self.model, self.samples = model, samples
         self.names = model.joint_names
         self.normal = normal_of(samples, model)
         self.rows = columns_of(samples, model)
         self.given = self.normal.fit(samples.tau)
-        self.count = worth(self.normal.residuals(samples.tau, self.given.chi), samples.weight, samples.part)
+        self.residuals = self.normal.residuals(samples.tau, self.given.chi)
+        self.count = effective_samples(self.residuals, samples.weight, samples.part)
+        self.blocks = time_blocks(samples.part)
 
     def fitted(
-        self, code: str, text: str, normal: Normal, target: NDArray, order: NDArray | None = None
+        self, code: str, text: str, normal: NormalEquations, target: FloatArray, order: IntArray | None = None
     ) -> Alternative:
         """Return one alternative: columns `normal` explain `target`; order: the recording's column of each target."""
 
-        def back(found: Explained) -> Explained:
+        def back(found: ExplanationFit) -> ExplanationFit:
             return found if order is None else _back(found, order)
 
         found = normal.fit(target, lambda free: gain(self.given, back(free), self.count) > 0)
-        count = self.count
-        if gain(self.given, back(found), count) > 0:
-            # residuals of a wrong explanation hold signal, which makes samples look worth less than they are
-            own = worth(normal.residuals(target, found.chi), normal.weight, self.samples.part)
-            if order is not None:
-                own[order] = own.copy()
-            count = np.maximum(count, own)
-        return Alternative(code, text, back(found), gain(self.given, back(found), count))
+        if not gain(self.given, back(found), self.count) > 0:
+            return Alternative(code, text, back(found), gain(self.given, back(found), self.count))
+        # residuals of a wrong explanation hold signal, which makes samples look worth less than they are
+        left = normal.residuals(target, found.chi)
+        own = effective_samples(left, normal.weight, self.samples.part)
+        if order is not None:
+            left[order], own[order] = left.copy(), own.copy()
+        count = np.maximum(self.count, own)
+        gained = gain(self.given, back(found), count)
+        steady = np.inf
+        if gained > LOG_LIKELIHOOD_THRESHOLD:
+            steady = steadiness(
+                (self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks
+            )
+        return Alternative(code, text, back(found), gained, steady)
 
     def clear(self) -> list[Alternative]:
         """Return the alternatives that explain the torques clearly better than the given data, the best first."""
-        return sorted((found for found in self.all() if found.gain > CLEAR), key=lambda found: -found.gain)
+        return sorted((found for found in self.all() if found.clear), key=lambda found: -found.gain)
 
     def all(self) -> Iterator[Alternative]:
         """Yield every alternative, fitted."""
@@ -113,30 +137,23 @@ class Alternatives:
         """Yield signs and scales of torques.
 
         A torque of scale 0 or ∞ no longer shares parameters with the others: what that gains, a model that is
-        somewhat wrong gains as well, so
-        that a sign or a scale has to gain more.
+        somewhat wrong gains as well, so that a sign or a scale has to gain more.
         """
         tau = self.samples.tau
         yield self.fitted('torque_sign', 'the torques of all joints have the opposite sign', self.normal, -tau)
         for j, name in enumerate(self.names):
-            apart = max(self._scaled(j, factor, '', '').gain for factor in APART)
-            for factor in (-1.0, *SCALES):
+            apart = max(self._scaled(j, factor, '', '').gain for factor in DECOUPLING_FACTORS)
+            for factor in (-1.0, *TORQUE_FACTORS):
                 code, text = (
                     ('torque_sign', f'the torque of {name} has the opposite sign')
                     if factor < 0
                     else ('drive_gain', f'the torque of {name} is about {1 / factor:g} times what it should be')
                 )
                 found = self._scaled(j, factor, code, text)
-                if found.gain > apart + BEYOND and (factor < 0 or found.gain > SURE * CLEAR):
+                if found.gain > apart + FREE_SCALE_THRESHOLD and (
+                    factor < 0 or found.gain > SCALE_PENALTY * LOG_LIKELIHOOD_THRESHOLD
+                ):
                     yield found
-
-    def open_scales(self) -> list[str]:
-        """Return the joints whose torque at half and at twice its scale no likelihood rules out (both within `CLEAR`)."""
-        return [
-            name
-            for j, name in enumerate(self.names)
-            if min(self._scaled(j, factor, '', '').gain for factor in (0.5, 2.0)) > -CLEAR
-        ]
 
     def _scaled(self, j: int, factor: float, code: str, text: str) -> Alternative:
         target = self.samples.tau.copy()
@@ -191,11 +208,11 @@ class Alternatives:
         """Yield columns swapped or in reverse, of torques, of positions, of both."""
         n, tau = self.model.n, self.samples.tau
         ones, names = np.ones(n), self.names
-        orders: list[tuple[str, NDArray]] = [('in reverse order', np.arange(n)[::-1])] if n > 2 else []
+        orders: list[tuple[str, IntArray]] = [('in reverse order', np.arange(n)[::-1])] if n > 2 else []
         for i, k in itertools.combinations(range(n), 2):
-            order = np.arange(n)
-            order[[i, k]] = k, i
-            orders.append((f'of {names[i]} and {names[k]} swapped', order))
+            swapped = np.arange(n)
+            swapped[[i, k]] = k, i
+            orders.append((f'of {names[i]} and {names[k]} swapped', swapped))
         for text, order in orders:
             moved = self.samples.moved(order, ones)
             normal = normal_of(moved, self.model)
@@ -222,16 +239,18 @@ class Alternatives:
 
     def times(self) -> Iterator[Alternative]:
         """Yield other units of time."""
-        for factor in TIMES:
+        for factor in TIME_FACTORS:
             scaled = {
                 name: getattr(self.samples, name) * factor**power
                 for name, power in (('dq', 1), ('dtheta', 1), ('ddq', 2), ('ddtheta', 2))
             }
             yield self.fitted(
                 'time_scale',
-                f'time runs {1 / factor:g} times as fast as the stamps say'
-                if factor < 1
-                else f'the time stamps are {factor:g} times too far apart',
+                (
+                    f'time runs {1 / factor:g} times as fast as the stamps say'
+                    if factor < 1
+                    else f'the time stamps are {factor:g} times too far apart'
+                ),
                 normal_of(replace(self.samples, **scaled), self.model),
                 self.samples.tau,
             )
@@ -240,7 +259,7 @@ class Alternatives:
         """Yield the base standing otherwise against gravity."""
         every = np.arange(len(self.model.parameter_names))
         chain = self.model.chain
-        for text, direction in UP.items():
+        for text, direction in UP_DIRECTIONS.items():
             gravity = GRAVITY * np.array(direction, dtype=float)
             if np.allclose(gravity, chain.gravity, atol=0.1 * GRAVITY):
                 continue
@@ -252,12 +271,12 @@ class Alternatives:
             )
 
 
-def reversed_time(samples: Samples) -> Samples:
+def reversed_time(samples: FilteredSamples) -> FilteredSamples:
     """Return the samples with time running the other way: speeds change sign, accelerations do not."""
     return replace(samples, dq=-samples.dq, dtheta=-samples.dtheta, sign=-samples.sign)
 
 
-def mirrored(samples: Samples) -> NDArray:
+def mirrored(samples: FilteredSamples) -> FloatArray:
     """Return the torques of each recording in the opposite order of time."""
     tau = samples.tau.copy()
     for index in np.unique(samples.part):

@@ -15,17 +15,17 @@ import warnings
 from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.physical.semidefinite import physical
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.alternatives import CLEAR, Alternatives
-from joint_dynamics.identification.reliability.evidence import RESOLVED, Explained, gain
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.evidence import RESOLVED, ExplanationFit, gain
 from joint_dynamics.identification.reliability.verdict import Reason
 
-OWN = 0.3
+MIN_UNEXPLAINED_SHARE = 0.3
 """Share of the torque (rms) that has to be left over before it speaks against the robot: less is a matter of
 the model's details."""
 POSTURES = 100
@@ -35,7 +35,10 @@ POSTURES = 100
 def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[Reason]:
     """Return a reason where no body comes near the explanation of the given torques.
 
-    problem: the one that `alternatives` were formed from.
+    Parameters
+    ----------
+    problem
+        the one that `alternatives` were formed from.
     """
     if find_spec('cvxpy') is None:
         return _by_mass_matrix(alternatives)
@@ -49,22 +52,23 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     normal, samples, given = alternatives.normal, alternatives.samples, alternatives.given
     size = np.maximum(((samples.tau * samples.weight) ** 2).sum(axis=1), np.finfo(float).tiny)
     left = (normal.residuals(samples.tau, nearest) ** 2).sum(axis=1)
-    lost = -gain(given, Explained(nearest, left / size, given.rank), alternatives.count)
+    lost = -gain(given, ExplanationFit(nearest, left / size, given.rank), alternatives.count)
     effect = float(np.sqrt(max((left - given.unexplained * size).sum() / size.sum(), 0.0)))
-    # a model that is somewhat wrong leaves the set of bodies, too (Gen3: by up to 5.1 % of the torque): see `OWN`
-    if lost < CLEAR or effect < OWN:
+    # a model that is somewhat wrong leaves the set of bodies, too (Gen3: by up to 5.1 % of the torque): see
+    # `MIN_UNEXPLAINED_SHARE`
+    if lost < LOG_LIKELIHOOD_THRESHOLD or effect < MIN_UNEXPLAINED_SHARE:
         return []
     return [
         Reason(
             'negative_inertia',
-            f'no links with mass, centre and inertia of a body explain the torques: the nearest ones leave '
-            f'{100 * effect:.3g} % of the torque more over (log-likelihood −{lost:.0f}); look whether the effort is the '
-            'whole torque of the drives, and whether robot and mounting are the right ones',
+            'no links with mass, centre and inertia of a body explain the torques: the nearest ones leave'
+            f' {100 * effect:.3g} % of the torque more over (log-likelihood −{lost:.0f}); look whether the effort is'
+            ' the whole torque of the drives, and whether robot and mounting are the right ones',
         )
     ]
 
 
-def _information(alternatives: Alternatives) -> NDArray:
+def _information(alternatives: Alternatives) -> FloatArray:
     """Return the information (b, b) of the explanation, each joint's samples worth as many as independent ones."""
     samples, given = alternatives.samples, alternatives.given
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
@@ -101,15 +105,15 @@ def _by_mass_matrix(alternatives: Alternatives) -> list[Reason]:
     values, vectors = np.linalg.eigh(0.5 * (mass @ base + (mass @ base).transpose(0, 2, 1)))
     form = np.einsum('qi,qijp,qj->qp', vectors[:, :, 0], mass, vectors[:, :, 0])
     deviation = np.sqrt(np.maximum(np.einsum('qp,pr,qr->q', form, spread, form), 0.0))
-    # as many deviations as make a likelihood clear: z²/2 > CLEAR
-    wrong = values[:, 0] < -np.sqrt(2 * CLEAR) * deviation
+    # as many deviations as make a likelihood clear: z²/2 > LOG_LIKELIHOOD_THRESHOLD
+    wrong = values[:, 0] < -np.sqrt(2 * LOG_LIKELIHOOD_THRESHOLD) * deviation
     if not wrong.any():
         return []
     return [
         Reason(
             'negative_inertia',
-            f'the mass matrix is not positive in {int(wrong.sum())} of {POSTURES} postures, by more than its deviation: no robot '
-            'has such inertias; look whether the effort is the whole torque of the drives, and whether robot and mounting '
-            'are the right ones',
+            f'the mass matrix is not positive in {int(wrong.sum())} of {POSTURES} postures, by more than its deviation:'
+            ' no robot has such inertias; look whether the effort is the whole torque of the drives, and whether robot'
+            ' and mounting are the right ones',
         )
     ]

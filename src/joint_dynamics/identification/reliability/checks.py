@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from joint_dynamics.identification.drive_gains.payload_difference import carried
-from joint_dynamics.identification.preparation.rest import REST_SPEED
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.drive_gains.payload_difference import payload_residual
+from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, together
-from joint_dynamics.identification.reliability.alternatives import BEYOND, CLEAR, Alternative, Alternatives
+from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.reliability.alternatives import (
+    FREE_SCALE_THRESHOLD,
+    LOG_LIKELIHOOD_THRESHOLD,
+    Alternative,
+    Alternatives,
+)
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
-from joint_dynamics.identification.reliability.coverage import Coverage, judge_coverage
-from joint_dynamics.identification.reliability.delay import MATTERS, Delay, estimate_delay
-from joint_dynamics.identification.reliability.differences import Difference, differences
-from joint_dynamics.identification.reliability.evidence import Explained, gain, samples_of
-from joint_dynamics.identification.reliability.excitation import reasons_for_doubt
-from joint_dynamics.identification.reliability.prediction import UNRELATED, judge_prediction
+from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest
+from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
+from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST, Delay, estimate_delay
+from joint_dynamics.identification.reliability.differences import Difference, compare_recordings, differences
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain, samples_of
+from joint_dynamics.identification.reliability.excitation import excitation_reasons
+from joint_dynamics.identification.reliability.prediction import UNRELATED_SHARE, judge_prediction
+from joint_dynamics.identification.reliability.scales import Scales, estimate_scales
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.units import check_units
-from joint_dynamics.identification.reliability.verdict import Reason, once
-from joint_dynamics.identification.settings import IdentificationSettings
+from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
 
-MOST = 3
+MAX_NAMED = 3
 """So many alternatives are named at most."""
-EQUAL = 0.2
+TIE_SHARE = 0.2
 """Alternatives whose log-likelihood is within this share of the best one's are named beside it: mirror images of one
 another often are."""
 LATE = 0.025
@@ -39,7 +45,7 @@ LATE = 0.025
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """reasons, the most telling first; notes: what does not speak against the result; summary: of summary.json."""
 
     reasons: Sequence[Reason]
@@ -47,7 +53,7 @@ class Checked:
     summary: dict[str, Any] = field(default_factory=dict)
 
 
-def check_training(problem: Problem, recordings: Sequence[Recording]) -> Checked:
+def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckResult:
     """Check the recordings that a problem was built from; recordings: as they came, before anything was averaged."""
     own = [reason for recording in recordings for reason in faults(recording)]
     # terms chosen by held-out data, or formed from the solution, would hide from one explanation what they were
@@ -60,29 +66,63 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> Checked
     delay = estimate_delay(alternatives, problem.observations)
     names = [observation.name for observation in problem.observations]
     changes = differences(alternatives, names)
-    candidates: list[tuple[float, Explained, Reason]] = [
+    candidates: list[tuple[float, ExplanationFit, Reason]] = [
         (found.gain, found.fitted, _reason(alternatives, found)) for found in alternatives.clear()
     ]
     if _delayed(delay):
-        candidates.append((delay.gain, delay.fitted, _delay_reason(delay)))
+        candidates.append((delay.gain, delay.fitted, delay_reason(delay)))
     candidates += [
-        (found.gain, found.fitted, _difference_reason(found))
+        (found.gain, found.fitted, difference_reason(found))
         for found in changes
-        if found.gain > CLEAR and found.effect > MATTERS
+        if found.clear and found.effect > MIN_DELAY_COST
     ]
+    scales = estimate_scales(alternatives)
+    if scales.clear:
+        candidates.append((scales.gain, scales.fitted, scales_reason(scales)))
     candidates.sort(key=lambda candidate: -candidate[0])
     best = candidates[0][0] if candidates else 0.0
     reasons = [
         *own,
-        *(reason for value, _, reason in candidates[:MOST] if value > (1 - EQUAL) * best - BEYOND),
+        *(
+            reason
+            for value, _, reason in candidates[:MAX_NAMED]
+            if value > (1 - TIE_SHARE) * best - FREE_SCALE_THRESHOLD
+        ),
         *check_units(alternatives),
     ]
     reasons += _left_over(alternatives, candidates[0][1] if candidates else None)
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
-    notes = [_note(found) for found in changes if found.gain > CLEAR and found.effect <= MATTERS]
-    notes += _untold(alternatives)
-    return Checked(once(reasons), notes, {'delay': delay.summary()})
+    parts = compare_recordings(alternatives, names)
+    if not reasons:
+        reasons += [
+            _apart_reason(name, found) for name, found in parts.items() if _apart(parts, found) > MIN_DELAY_COST
+        ]
+    notes = [difference_note(found) for found in changes if found.clear and found.effect <= MIN_DELAY_COST]
+    notes += _untold(scales)
+    return CheckResult(
+        without_duplicates(reasons),
+        notes,
+        {
+            'delay': delay.summary(),
+            **scales.summary(),
+            'parts': {name: found.summary() for name, found in parts.items()},
+        },
+    )
+
+
+def _apart(parts: Mapping[str, ChowTest], found: ChowTest) -> float:
+    """Return the share of the torque (rms) that a part's own parameters make, 0 where that may be chance."""
+    return found.effect if found.probability < UNLIKELY / len(parts) else 0.0
+
+
+def _apart_reason(name: str, found: ChowTest) -> Reason:
+    return Reason(
+        'recordings_differ',
+        f'{name} has other parameters than the rest, by more than their deviations ({found}), which make '
+        f'{100 * found.effect:.3g} % of the torque: look whether robot, payload and temperature were the same, or '
+        'identify them apart',
+    )
 
 
 def check_recordings(
@@ -93,31 +133,27 @@ def check_recordings(
     validation: Sequence[Fit],
     unseen: Problem | None,
     settings: IdentificationSettings,
-    covariance: NDArray,
-) -> Checked:
+    covariance: FloatArray,
+) -> CheckResult:
     """Judge excitation, the training recordings (as they came, in N·m or A), and the prediction of the others.
 
     validation, unseen: fits and problem of the recordings that were not used in training, None without any; covariance
     (b, b): of the solution's parameters.
     """
     found = check_training(problem, recordings)
-    percent = together(training, moving=True)[1]
+    percent = overall_residual(training, moving=True)[1]
     covered = Coverage()
     if unseen is not None:
-        covered = judge_coverage(problem, unseen, covariance, percent, together(validation, moving=True)[1])
+        covered = judge_coverage(
+            Training.of(problem, covariance, percent), unseen, overall_residual(validation, moving=True)[1]
+        )
     reasons = [
-        *reasons_for_doubt(problem.names, solution, settings.condition_limit, _still(problem)),
+        *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
         *found.reasons,
-        *(judge_prediction(validation, percent, [carried(unseen, solution.chi)]) if unseen is not None else []),
+        *(judge_prediction(validation, percent, [payload_residual(unseen, validation)]) if unseen is not None else []),
         *covered.reasons,
     ]
-    return Checked(once(reasons), [*found.notes, *covered.notes], found.summary | covered.summary)
-
-
-def _still(problem: Problem) -> list[str]:
-    """Return the joints that move in no recording."""
-    fastest = np.max([np.abs(observation.dtheta).max(axis=0) for observation in problem.observations], axis=0)
-    return [name for name, speed in zip(problem.model.joint_names, fastest, strict=True) if speed < REST_SPEED]
+    return CheckResult(without_duplicates(reasons), [*found.notes, *covered.notes], found.summary | covered.summary)
 
 
 def _shares(alternatives: Alternatives, found: Alternative) -> str:
@@ -153,34 +189,38 @@ _REMEDY = {
 
 
 def _delayed(delay: Delay) -> bool:
-    return delay.gain > CLEAR and (delay.cost > MATTERS or abs(delay.seconds) - 2 * delay.deviation > LATE)
+    return delay.gain > LOG_LIKELIHOOD_THRESHOLD and (
+        delay.cost > MIN_DELAY_COST or abs(delay.seconds) - 2 * delay.deviation > LATE
+    )
 
 
-def _delay_reason(delay: Delay) -> Reason:
+def delay_reason(delay: Delay) -> Reason:
+    """Say that torque and motion are apart in time."""
     side = 'after' if delay.seconds > 0 else 'before'
     return Reason(
         'delay',
         f'the torques come {abs(1000 * delay.seconds):.3g} ± {1000 * delay.deviation:.2g} ms {side} the motion they '
-        f'belong to, which leaves '
+        'belong to, which leaves '
         f'{100 * delay.cost:.3g} % of the torque over: align the time stamps of efforts and positions',
     )
 
 
-def _difference_reason(found: Difference) -> Reason:
+def difference_reason(found: Difference) -> Reason:
+    """Say that a part of the recordings has a payload, a mounting or parameters of its own."""
     share = f'{100 * found.effect:.3g} % of the torque (log-likelihood +{found.gain:.0f})'
     if found.kind == 'payload':
         mass = '' if found.mass is None else f' of about {found.mass:.3g} kg'
         return Reason(
             'payload_mixed',
             f'{found.part} differs from the other recordings by a payload{mass}, {share}: identify them apart, or '
-            f'give those with the '
+            'give those with the '
             'payload as --loaded',
         )
     if found.kind == 'friction':
         return Reason(
             'recordings_differ',
             f'{found.part} has other friction or offsets than the other recordings, {share}: record all at the same '
-            f'temperature, or '
+            'temperature, or '
             'identify them apart',
         )
     return Reason(
@@ -189,22 +229,36 @@ def _difference_reason(found: Difference) -> Reason:
     )
 
 
-def _note(found: Difference) -> str:
+def difference_note(found: Difference) -> str:
+    """Say the same of a difference that is too small for a reason."""
     return f'{found.part} has another {found.kind} than the rest, which makes {100 * found.effect:.2g} % of the torque'
 
 
-def _untold(alternatives: Alternatives) -> list[str]:
-    """Return a note of the joints whose torque at half or twice its scale explains the motion about as well."""
-    open_ = alternatives.open_scales()
-    if not open_:
+def scales_reason(scales: Scales) -> Reason:
+    """Say that the torques of some joints are off by a factor."""
+    listed = ', '.join(
+        f'{scales.names[j]} {scales.factor[j]:.2g} ± {scales.factor[j] * scales.deviation[j]:.1g}' for j in scales.off
+    )
+    return Reason(
+        'drive_gain' if len(scales.off) == 1 else 'current',
+        f'the torques do not go together: in what several joints feel, they are these many times those of the other '
+        f'joints: {listed} (log-likelihood +{scales.gain:.0f}); look whether they are currents (then give drive '
+        'gains), or whether a unit or a drive gain is wrong',
+    )
+
+
+def _untold(scales: Scales) -> list[str]:
+    """Return a note of the joints whose scale no other joint confirms to within a factor of two."""
+    uncertain = [name for name, dark in zip(scales.names, 2 * scales.deviation > np.log(2.0), strict=True) if dark]
+    if not uncertain:
         return []
     return [
-        f'nothing in these recordings tells the torque of {", ".join(open_)} from half or twice of it (log-likelihood within '
-        f'{CLEAR:.0f}): its unit and drive gain are taken as given'
+        f'no other joint shows to within a factor of two what the torque of {", ".join(uncertain)} is: its unit and '
+        'drive gain are taken as given'
     ]
 
 
-def _left_over(alternatives: Alternatives, better: Explained | None) -> list[Reason]:
+def _left_over(alternatives: Alternatives, better: ExplanationFit | None) -> list[Reason]:
     """Return what the residuals of the given explanation say; better: an explanation that is, if any."""
     given, normal, samples, names = alternatives.given, alternatives.normal, alternatives.samples, alternatives.names
     square = samples.weight**2
@@ -212,7 +266,7 @@ def _left_over(alternatives: Alternatives, better: Explained | None) -> list[Rea
     mean = (samples.tau * square).sum(axis=1) / np.maximum(square.sum(axis=1), 1e-12)
     variation = np.sqrt((((samples.tau - mean[:, None]) * samples.weight) ** 2).sum(axis=1))
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
-    unrelated = [j for j in range(len(names)) if min(residual[j], rest[j]) > UNRELATED * variation[j] > 0]
+    unrelated = [j for j in range(len(names)) if min(residual[j], rest[j]) > UNRELATED_SHARE * variation[j] > 0]
     reasons = []
     if unrelated:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / variation[j]:.0f} %' for j in unrelated)
@@ -220,27 +274,32 @@ def _left_over(alternatives: Alternatives, better: Explained | None) -> list[Rea
             Reason(
                 'torque_unrelated',
                 f'the torque has little to do with the motion (left over of its variation: {listed}): look whether '
-                f'effort was '
+                'effort was '
                 'measured, and whether robot and joints are the right ones',
             )
         )
     if better is not None:
         return reasons
-    friction = _friction(alternatives)
-    beyond = [j for j in range(len(names)) if j not in unrelated and residual[j] > max(DETAILS * friction[j], OWN * variation[j])]
+    # friction that others of the joint's terms cancel explains no more than the torque there is
+    friction = np.minimum(_friction(alternatives), np.linalg.norm(samples.tau * samples.weight, axis=1))
+    beyond = [
+        j
+        for j in range(len(names))
+        if j not in unrelated and residual[j] > max(DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
+    ]
     if beyond:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
         reasons.append(
             Reason(
                 'residual',
                 f'more torque is left over than details of friction make ({listed} of its variation): look '
-                f'whether robot, joints, '
+                'whether robot, joints, '
                 'units and mounting are the right ones',
             )
         )
     free = normal.free(samples.tau)
     lost = gain(given, free, alternatives.count)
-    if lost > CLEAR:
+    if lost > LOG_LIKELIHOOD_THRESHOLD:
         wrong = [
             names[j] for j, columns in enumerate(normal.friction) if len(columns) and normal.power[j] @ free.chi < 0
         ]
@@ -257,12 +316,12 @@ def _left_over(alternatives: Alternatives, better: Explained | None) -> list[Rea
 
 DETAILS = 1 / 3
 """Share of a joint's friction torque that may be left over: that much load, temperature and low speed change it."""
-OWN = 0.3
+MIN_UNEXPLAINED_SHARE = 0.3
 """Share of a joint's variation (rms) that has to be left over before it is compared with friction: less is a matter
 of the model's details."""
 
 
-def _friction(alternatives: Alternatives) -> NDArray:
+def _friction(alternatives: Alternatives) -> FloatArray:
     """Return the size of each joint's friction torque over the weighted samples, (n,)."""
     normal, chi = alternatives.normal, alternatives.given.chi
     return np.array(

@@ -1,4 +1,6 @@
-r"""Whether the training covers another motion: how well the parameters are known in the directions that motion asks for.
+r"""Whether the training covers another motion.
+
+How well the parameters are known in the directions that motion asks for.
 
 With covariance C of the parameters, the torque predicted for a row w has the deviation √(w C wᵀ); its mean square over
 the samples in motion, as a share of the torque, is what the prediction may be off by although every recording is
@@ -7,26 +9,33 @@ sound. Where the motion leaves the speeds, accelerations and positions of the tr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.delay import MATTERS
-from joint_dynamics.identification.reliability.prediction import AS_GOOD, POOR, WORSE
+from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
+from joint_dynamics.identification.reliability.prediction import (
+    EQUAL_RATIO_TO_TRAINING,
+    MAX_RATIO_TO_TRAINING,
+    POOR_PERCENT,
+)
 from joint_dynamics.identification.reliability.verdict import Reason
 
-DOUBTFUL = 2.0
+DEVIATION_RATIO = 2.0
 """So many times the training's own predicted deviation another motion's has to be: else the training is no poorer for
 that motion than for itself, and the deviations say what there is to say."""
-EXPLAINS = 0.5
-"""Share of what is left over that the deviations have to make before they are its cause: half of it in rms, a quarter in power."""
-BEYOND = 1.2
+EXPLAINED_SHARE = 0.5
+"""Share of what is left over that the deviations have to make before they are its cause.
+
+Half of it in rms, a quarter in power.
+"""
+RANGE_TOLERANCE = 1.2
 """Share of the largest training value from which a motion has left it: filters move extremes by some percent."""
-_QUANTITIES = {'speed': ('dtheta', 'rad/s'), 'acceleration': ('ddtheta', 'rad/s²')}
 
 
 @dataclass(frozen=True)
@@ -38,71 +47,133 @@ class Coverage:
     summary: dict[str, Any] = field(default_factory=dict)
 
 
-def judge_coverage(
-    training: Problem, unseen: Problem, covariance: NDArray, training_percent: float, percent: float
-) -> Coverage:
-    """Judge the motion of `unseen` against that of `training`.
+@dataclass(frozen=True)
+class Training:
+    """What the training motion showed: how well the parameters are known, and where it went.
 
-    covariance (b, b): of the parameters; training_percent, percent: left over of the torque in motion [%].
+    covariance (b, b): of the first b columns of a problem of this robot; deviation: of the torque it predicts for the
+    training motion, in percent of that; percent: left over of the torque in motion; position (n, 2) [rad], speed,
+    acceleration (n,): lowest and highest, and largest.
     """
-    own, other = (predicted_deviation(problem, covariance) for problem in (training, unseen))
+
+    covariance: FloatArray
+    deviation: float
+    percent: float
+    position: FloatArray
+    speed: FloatArray
+    acceleration: FloatArray
+
+    @staticmethod
+    def of(problem: Problem, covariance: FloatArray, percent: float) -> Training:
+        """Return that of a training's problem."""
+        speed, acceleration = (_largest(problem, key) for key in ('dtheta', 'ddtheta'))
+        deviation = predicted_deviation(problem, covariance)
+        return Training(covariance, deviation, percent, _extent(problem), speed, acceleration)
+
+    def document(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return it as plain numbers of six digits, quantities by joint; covariance: its lower triangle by rows."""
+
+        def plain(value: float) -> float:
+            return float(f'{value:.6g}')
+
+        return {
+            'deviation_percent': plain(self.deviation),
+            'position': {
+                name: [plain(value) for value in ends] for name, ends in zip(names, self.position, strict=True)
+            },
+            'speed': {name: plain(value) for name, value in zip(names, self.speed, strict=True)},
+            'acceleration': {name: plain(value) for name, value in zip(names, self.acceleration, strict=True)},
+            'covariance': [[plain(value) for value in row[: k + 1]] for k, row in enumerate(self.covariance)],
+        }
+
+    @staticmethod
+    def from_document(document: Mapping[str, Any], percent: float, names: Sequence[str]) -> Training:
+        """Return that of `document`, joints in the order of `names`; raise JointDynamicsError where it is no such."""
+        try:
+            rows = document['covariance']
+            covariance = np.zeros((len(rows), len(rows)))
+            for k, row in enumerate(rows):
+                covariance[k, : k + 1] = covariance[: k + 1, k] = row
+            position, speed, acceleration = (
+                np.array([document[key][name] for name in names], dtype=float)
+                for key in ('position', 'speed', 'acceleration')
+            )
+            deviation = float(document['deviation_percent'])
+        except (KeyError, TypeError, ValueError) as error:
+            raise JointDynamicsError(
+                f'dynamics description: provenance.coverage: expected what `identify` writes there, found {error!r}'
+            ) from None
+        return Training(covariance, deviation, percent, position, speed, acceleration)
+
+
+def judge_coverage(training: Training, unseen: Problem, percent: float) -> Coverage:
+    """Judge the motion of `unseen` against that of the training; percent: left over of its torque in motion."""
+    own, other = training.deviation, predicted_deviation(unseen, training.covariance)
     left = leaves(training, unseen)
     summary = {
         'coverage': {'training_deviation_percent': own, 'validation_deviation_percent': other, 'beyond_training': left}
     }
     where = f' ({"; ".join(left)})' if left else ''
-    failed = percent > max(POOR, WORSE * training_percent)
-    if failed and other > max(DOUBTFUL * own, EXPLAINS * percent):
+    failed = percent > max(POOR_PERCENT, MAX_RATIO_TO_TRAINING * training.percent)
+    if failed and other > max(DEVIATION_RATIO * own, EXPLAINED_SHARE * percent):
         text = (
-            f'the training motion is too poor for the validation motion{where}: the deviations of the parameters alone make '
-            f'{other:.3g} % of its torque (training: {own:.3g} %), left over are {percent:.3g} %; train on motions more like it'
+            f'the training motion is too poor for the validation motion{where}: the deviations of the parameters alone '
+            f'make {other:.3g} % of its torque (training: {own:.3g} %), left over are {percent:.3g} %; train on '
+            'motions more like it'
         )
         return Coverage([Reason('coverage', text)], (), summary)
     # a prediction that came out well enough is not refused because it might not have
-    if percent > max(AS_GOOD * training_percent, 100 * MATTERS):
-        return Coverage(
-            (),
-            [
-                f'the validation motion is predicted worse than the training motion ({percent:.3g} against '
-                f'{training_percent:.3g} % of the torque); deviations of the parameters make {other:.2g} % of it (training: '
-                f'{own:.2g} %), {"and it leaves the training" + where if left else "and it lies within the training"}: '
-                'the smaller figure does not hold for motions like this one'
-            ],
-            summary,
+    if percent > max(EQUAL_RATIO_TO_TRAINING * training.percent, 100 * MIN_DELAY_COST):
+        within = 'and it leaves the training' + where if left else 'and it lies within the training'
+        note = (
+            f'the validation motion is predicted worse than the training motion ({percent:.3g} against '
+            f'{training.percent:.3g} % of the torque); deviations of the parameters make {other:.2g} % of it '
+            f'(training: {own:.2g} %), {within}: the smaller figure does not hold for motions like this one'
         )
+        return Coverage((), [note], summary)
     return Coverage((), (), summary)
 
 
-def predicted_deviation(problem: Problem, covariance: NDArray) -> float:
-    """Return 100 √(Σ w C wᵀ / Σ τ²) over the samples in motion, NaN where there are none."""
+def predicted_deviation(problem: Problem, covariance: FloatArray) -> float:
+    """Return 100 √(Σ w C wᵀ / Σ τ²) over the samples in motion, NaN where there are none.
+
+    covariance (b, b): of the problem's first b columns.
+    """
     spread = size = 0.0
+    b = len(covariance)
     for block in problem.blocks():
         moving = np.ones_like(block.tau) if block.resting is None else np.where(block.resting, 0.0, 1.0)
         for rows, weight, tau in zip(block.rows, moving, block.tau, strict=True):
-            moved = rows * weight
+            moved = rows[:b] * weight
             spread += float(np.sum(moved * (covariance @ moved)))
             size += float(np.sum((tau * weight) ** 2))
     return 100 * float(np.sqrt(max(spread, 0.0) / size)) if size > 0 else float('nan')
 
 
-def leaves(training: Problem, unseen: Problem) -> list[str]:
-    """Return what of the motion of `unseen` lies outside that of `training`, in words, joint by joint."""
+def _largest(problem: Problem, key: str) -> FloatArray:
+    return np.asarray(
+        np.max([np.abs(getattr(part, key)[part.kept]).max(axis=0) for part in problem.observations], axis=0)
+    )
+
+
+def _extent(problem: Problem) -> FloatArray:
+    low = np.min([part.q[part.kept].min(axis=0) for part in problem.observations], axis=0)
+    high = np.max([part.q[part.kept].max(axis=0) for part in problem.observations], axis=0)
+    return np.stack([low, high], axis=1)
+
+
+def leaves(training: Training, unseen: Problem) -> list[str]:
+    """Return what of the motion of `unseen` lies outside that of the training, in words, joint by joint."""
     found = []
-    for j, name in enumerate(training.model.joint_names):
-        for what, (key, unit) in _QUANTITIES.items():
-            known, new = (
-                max(float(np.abs(getattr(part, key)[part.kept][:, j]).max()) for part in problem.observations)
-                for problem in (training, unseen)
-            )
-            if new > BEYOND * known:
+    speed, acceleration, extent = _largest(unseen, 'dtheta'), _largest(unseen, 'ddtheta'), _extent(unseen)
+    for j, name in enumerate(unseen.model.joint_names):
+        for what, new, known, unit in (
+            ('speed', speed[j], training.speed[j], 'rad/s'),
+            ('acceleration', acceleration[j], training.acceleration[j], 'rad/s²'),
+        ):
+            if new > RANGE_TOLERANCE * known:
                 found.append(f'{what} of {name} {new:.3g} {unit}, in training {known:.3g}')
-        (low, high), (least, most) = (
-            (
-                min(float(part.q[part.kept][:, j].min()) for part in problem.observations),
-                max(float(part.q[part.kept][:, j].max()) for part in problem.observations),
-            )
-            for problem in (training, unseen)
-        )
-        if min(least - low, high - most) < -(BEYOND - 1) * (high - low):
+        (low, high), (least, most) = training.position[j], extent[j]
+        if min(least - low, high - most) < -(RANGE_TOLERANCE - 1) * (high - low):
             found.append(f'position of {name} {least:.3g} to {most:.3g}, in training {low:.3g} to {high:.3g}')
     return found

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.signal import oaconvolve
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import Explained, gain, worth
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain
 
-LONGEST = 0.4
+MAX_DELAY = 0.4
 """Delays up to this are looked for [s]."""
 STEP = 0.1
 """First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
-MATTERS = 0.05
+MIN_DELAY_COST = 0.05
 """Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
 
 
@@ -26,15 +26,23 @@ MATTERS = 0.05
 class Delay:
     """Delay of the torques against the motion.
 
-    seconds: the torques come so much after the motion they belong to; deviation [s]; gain: of moving them there [nats];
-    cost: share of the torque (rms) that the delay leaves unexplained; fitted: without it.
+    Attributes
+    ----------
+    seconds
+        the torques come so much after the motion they belong to; deviation [s].
+    gain
+        of moving them there [nats].
+    cost
+        share of the torque (rms) that the delay leaves unexplained.
+    fitted
+        without it.
     """
 
     seconds: float
     deviation: float
     gain: float
     cost: float
-    fitted: Explained
+    fitted: ExplanationFit
 
     def summary(self) -> dict[str, float | None]:
         """Return the entry `delay` of summary.json."""
@@ -53,9 +61,9 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     smooth = [_smooth(observation) for observation in observations]
     normal = alternatives.normal
     bandwidth = min(_bandwidth(observation) for observation in observations)
-    longest = min(LONGEST, 0.1 * min(observation.time[-1] - observation.time[0] for observation in observations))
+    longest = min(MAX_DELAY, 0.1 * min(observation.time[-1] - observation.time[0] for observation in observations))
 
-    def target(seconds: float) -> NDArray:
+    def target(seconds: float) -> FloatArray:
         return np.concatenate(
             [_read(observation, values, seconds) for observation, values in zip(observations, smooth, strict=True)],
             axis=1,
@@ -76,7 +84,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     found = normal.fit(target(seconds))
     count = np.maximum(
         alternatives.count,
-        worth(normal.residuals(target(seconds), found.chi), normal.weight, alternatives.samples.part),
+        effective_samples(normal.residuals(target(seconds), found.chi), normal.weight, alternatives.samples.part),
     )
     size = ((alternatives.samples.tau * normal.weight) ** 2).sum(axis=1)
     cost = float(size @ (start.unexplained - found.unexplained) / size.sum())
@@ -99,7 +107,7 @@ def _bandwidth(observation: Observation) -> float:
     return 0.4 * (len(kept) - 1) / (kept[-1] - kept[0])
 
 
-def _smooth(observation: Observation) -> NDArray:
+def _smooth(observation: Observation) -> FloatArray:
     if observation.decimator is None:
         return observation.tau
     kernel, half = observation.decimator.kernel, observation.decimator.half
@@ -107,6 +115,6 @@ def _smooth(observation: Observation) -> NDArray:
     return oaconvolve(padded, kernel[:, None], mode='valid', axes=0)
 
 
-def _read(observation: Observation, smooth: NDArray, seconds: float) -> NDArray:
+def _read(observation: Observation, smooth: FloatArray, seconds: float) -> FloatArray:
     at = observation.time[observation.kept] + seconds
     return np.array([np.interp(at, observation.time, column) for column in smooth.T])

@@ -1,17 +1,22 @@
-"""What the residuals say about the model: the five checks of Li, leverage of recordings, and residuals on held-out parts [L §3.2].
+"""What the residuals say about the model.
 
-1. linear: residuals do not follow the fitted values; 2. independent: autocorrelation below 0.15 beyond lag 0; 3. constant variance: their
-size does not follow the fitted torque; 4. normal: kurtosis and skewness as of a normal law; 5. convergence, in the method's own entry.
+The five checks of Li, leverage of recordings, and residuals on held-out parts [L §3.2].
+
+1. linear: residuals do not follow the fitted values; 2. independent: autocorrelation below 0.15 beyond lag 0; 3.
+   constant variance: their
+size does not follow the fitted torque; 4. normal: kurtosis and skewness as of a normal law; 5. convergence, in the
+method's own entry.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
@@ -24,17 +29,20 @@ HEAVY = 3.0
 """Excess kurtosis from which residuals count as not normal."""
 
 
-def autocorrelation(residual: NDArray, lags: int = LAGS) -> NDArray:
+def autocorrelation(residual: FloatArray, lags: int = LAGS) -> FloatArray:
     """Return the autocorrelation of residuals (K, joints) at lags 0…, (lags + 1, joints)."""
     centred = residual - residual.mean(axis=0)
     power = (centred**2).sum(axis=0)
     power = np.where(power > 0, power, 1.0)
     lags = min(lags, len(residual) - 2)
-    return np.array([(centred[lag:] * centred[:len(centred) - lag]).sum(axis=0) / power for lag in range(lags + 1)])
+    return np.array([(centred[lag:] * centred[: len(centred) - lag]).sum(axis=0) / power for lag in range(lags + 1)])
 
 
 def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
-    """Return how many of the b parameters each recording decides: the trace of the hat matrix over its rows, by name."""
+    """Return how many of the b parameters each recording decides.
+
+    The trace of the hat matrix over its rows, by name.
+    """
     shares = np.zeros(len(problem.observations))
     for block in problem.blocks():
         factor = solution.row_factors(block)
@@ -44,28 +52,49 @@ def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
     return dict(zip(names, map(float, shares), strict=True))
 
 
-def moving_parts(fits: Sequence[Fit], j: int) -> tuple[NDArray, NDArray]:
+def moving_rows(fits: Sequence[Fit], j: int) -> tuple[FloatArray, FloatArray]:
     """Return (fitted, residual) of one joint's moving samples."""
-    parts = [(fit.predicted[moving, j], fit.residual[moving, j]) for fit in fits for moving in [np.abs(fit.dq[:, j]) > fit.moving_speed]]
+    parts = [
+        (fit.predicted[moving, j], fit.residual[moving, j])
+        for fit in fits
+        for moving in [np.abs(fit.dq[:, j]) > fit.moving_speed]
+    ]
     fitted, residual = zip(*parts, strict=True)
     return np.concatenate(fitted), np.concatenate(residual)
 
 
 def _joint(fits: Sequence[Fit], j: int) -> dict[str, Any]:
-    fitted, residual = moving_parts(fits, j)
+    fitted, residual = moving_rows(fits, j)
     if len(residual) < 20 or np.ptp(fitted) == 0 or np.ptp(residual) == 0:
         return {'samples': len(residual)}
-    series = np.concatenate([np.where(np.abs(fit.dq[:, j]) > fit.moving_speed, fit.residual[:, j], 0.0) for fit in fits])
+    series = np.concatenate(
+        [np.where(np.abs(fit.dq[:, j]) > fit.moving_speed, fit.residual[:, j], 0.0) for fit in fits]
+    )
     largest = float(np.abs(autocorrelation(series[:, None])[1:]).max())
     trend = float(stats.spearmanr(fitted, residual).statistic)
     spread = float(stats.spearmanr(np.abs(fitted), np.abs(residual)).statistic)
     skewness, kurtosis = float(stats.skew(residual)), float(stats.kurtosis(residual))
-    return {'samples': len(residual), 'mean': float(residual.mean()), 'trend': trend, 'largest_autocorrelation': largest, 'spread': spread,
-            'skewness': skewness, 'excess_kurtosis': kurtosis, 'linear': abs(trend) < CORRELATED, 'independent': largest < AUTOCORRELATION,
-            'constant_variance': abs(spread) < CORRELATED, 'normal': abs(kurtosis) < HEAVY and abs(skewness) < 1.0}
+    return {
+        'samples': len(residual),
+        'mean': float(residual.mean()),
+        'trend': trend,
+        'largest_autocorrelation': largest,
+        'spread': spread,
+        'skewness': skewness,
+        'excess_kurtosis': kurtosis,
+        'linear': abs(trend) < CORRELATED,
+        'independent': largest < AUTOCORRELATION,
+        'constant_variance': abs(spread) < CORRELATED,
+        'normal': abs(kurtosis) < HEAVY and abs(skewness) < 1.0,
+    }
 
 
 def diagnose(problem: Problem, solution: Solution, training: Sequence[Fit]) -> dict[str, Any]:
-    """Return the entry `diagnostics` of summary.json: checks per joint (moving samples), and the leverage of the recordings."""
-    return {'residuals': {name: _joint(training, j) for j, name in enumerate(problem.model.joint_names)},
-            'leverage': leverage(problem, solution)}
+    """Return the entry `diagnostics` of summary.json.
+
+    Checks per joint (moving samples), and the leverage of the recordings.
+    """
+    return {
+        'residuals': {name: _joint(training, j) for j, name in enumerate(problem.model.joint_names)},
+        'leverage': leverage(problem, solution),
+    }

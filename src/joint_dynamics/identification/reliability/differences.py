@@ -1,10 +1,9 @@
 r"""Whether all recordings are of the same robot: what differs between them, or between the halves of a single one.
 
 Let a part have parameters of its own: those of a payload at the last link, or friction and offset of every joint. The
-log-likelihood this gains,
-less ½ ln N for each further parameter, says whether they are there; how much of the torque they make says whether
-they matter. This is Chow's test
-with samples that are worth fewer than they are many, and with the alternatives of interest instead of all parameters.
+log-likelihood this gains, less ½ ln N for each further parameter, says whether they are there; how much of the torque
+they make says whether they matter. This is Chow's test with samples that are worth fewer than they are many, and with
+the alternatives of interest instead of all parameters.
 """
 
 from __future__ import annotations
@@ -13,10 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.evidence import Explained, Normal, Samples, columns_of, gain, worth
+from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
+from joint_dynamics.identification.reliability.evidence import (
+    ExplanationFit,
+    FilteredSamples,
+    NormalEquations,
+    columns_of,
+    effective_samples,
+    gain,
+)
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import link_columns
 
@@ -25,19 +32,20 @@ from joint_dynamics.robot.standard_parameters import link_columns
 class Difference:
     """What one part has of its own.
 
-    kind: `payload`, `friction`, `sign of …`; part: which; gain: log-likelihood [nats]; effect: share of the torque (rms)
-    it makes; fitted: with it; mass [kg] of a payload.
+    kind: `payload`, `friction`, `sign of …`; part: which; gain: log-likelihood [nats]; effect: share of the torque
+    (rms) it makes; fitted: with it; mass [kg] of a payload; clear: whether the gain is, and not by chance (`chow`).
     """
 
     kind: str
     part: str
     gain: float
     effect: float
-    fitted: Explained
+    fitted: ExplanationFit
     mass: float | None = None
+    clear: bool = True
 
 
-def parts_of(samples: Samples, names: Sequence[str]) -> Iterator[tuple[str, NDArray]]:
+def recordings_or_halves(samples: FilteredSamples, names: Sequence[str]) -> Iterator[tuple[str, BoolArray]]:
     """Yield (what it is, which samples) of every recording, or of the halves of a single one."""
     if len(names) > 1:
         # of two, one is enough: what one has more the other has less
@@ -58,13 +66,12 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
     for j in range(n):
         friction[j, 3 * j : 3 * j + 3] = samples.sign[j], samples.dtheta[j], np.ones_like(samples.dtheta[j])
     found = []
-    for name, where in parts_of(samples, names):
+    for name, where in recordings_or_halves(samples, names):
         for kind, columns in (('payload', payload), ('friction', friction)):
             fitted, value = _with(alternatives, columns * where)
-            effect = _effect(alternatives, fitted)
-            found.append(
-                Difference(kind, name, value, effect, fitted, float(fitted.chi[-1]) if kind == 'payload' else None)
-            )
+            mass = float(fitted.chi[-1]) if kind == 'payload' else None
+            clear = value > LOG_LIKELIHOOD_THRESHOLD and chow(alternatives, columns * where).probability < UNLIKELY
+            found.append(Difference(kind, name, value, _effect(alternatives, fitted), fitted, mass, clear))
         for j in range(n):
             target = samples.tau.copy()
             target[j, where] *= -1
@@ -76,23 +83,32 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
                     turned.gain,
                     _effect(alternatives, turned.fitted),
                     turned.fitted,
+                    clear=turned.clear,
                 )
             )
     return sorted(found, key=lambda difference: -difference.gain)
 
 
-def _with(alternatives: Alternatives, columns: NDArray) -> tuple[Explained, float]:
+def compare_recordings(alternatives: Alternatives, names: Sequence[str]) -> dict[str, ChowTest]:
+    """Return Chow's test of each part's having parameters of its own, all of them; names: of the recordings."""
+    return {
+        name: chow(alternatives, alternatives.rows * where)
+        for name, where in recordings_or_halves(alternatives.samples, names)
+    }
+
+
+def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[ExplanationFit, float]:
     base, samples = alternatives.normal, alternatives.samples
     rows = np.concatenate([alternatives.rows, columns], axis=1)
     power = np.concatenate([base.power, np.zeros((len(rows), columns.shape[1]))], axis=1)
-    normal = Normal(rows, samples.weight, base.friction, power, base.positive)
+    normal = NormalEquations(rows, samples.weight, base.friction, power, base.positive)
     fitted = normal.fit(samples.tau)
     count = np.maximum(
-        alternatives.count, worth(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
+        alternatives.count, effective_samples(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
     )
     return fitted, gain(alternatives.given, fitted, count)
 
 
-def _effect(alternatives: Alternatives, fitted: Explained) -> float:
+def _effect(alternatives: Alternatives, fitted: ExplanationFit) -> float:
     size = ((alternatives.samples.tau * alternatives.samples.weight) ** 2).sum(axis=1)
     return float(np.sqrt(max(size @ (alternatives.given.unexplained - fitted.unexplained) / size.sum(), 0.0)))

@@ -1,21 +1,19 @@
 r"""How well one explanation of the recordings does against another, by the likelihood of one and the same torque.
 
 An explanation says which motion belongs to which torque: as given, or with the sign of a joint turned, two columns
-swapped, a delay. Each is
-fitted to the samples and leaves residuals ρ_j of the torque of joint j, with deviations found along (maximum
-likelihood). With N_j samples that are
-worth as many as independent ones, what explanation A gains over the given one G is
+swapped, a delay. Each is fitted to the samples and leaves residuals ρ_j of the torque of joint j, with deviations found
+along (maximum likelihood). With N_j samples that are worth as many as independent ones, what explanation A gains over
+the given one G is
 
     ΔL = Σ_j N_j/2 · ln( (s_j,G + s_0²) / (s_j,A + s_0²) ),   s_j = ‖ρ_j‖²/‖Y_j‖²,
 
 the log-likelihood ratio of models with as many parameters each (a difference in number costs ½ ln N per parameter, as
-in BIC). s_0, the share no
-measurement resolves, keeps data without noise from proving anything. Rows at rest count once per stay, with a
-deviation three times as large.
+in BIC). s_0, the share no measurement resolves, keeps data without noise from proving anything. Rows at rest count once
+per stay, with a deviation three times as large.
 
 Motion and torque are low-pass filtered alike and taken at the kept samples; the columns are formed from the filtered
-motion, those of Coulomb
-friction filtered as columns. So an explanation costs milliseconds; the estimate itself is untouched.
+motion, those of Coulomb friction filtered as columns. So an explanation costs milliseconds; the estimate itself is
+untouched.
 """
 
 from __future__ import annotations
@@ -25,9 +23,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.covariance import blocks_of_time
 from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import RobotModel
@@ -40,31 +39,33 @@ RESOLVED = 0.005
 are not that good."""
 PASSES = 3
 """Passes of weighting rows by their residuals; the likelihood no longer changes after that."""
+BLOCKS = 20
+"""Blocks of time in all over which a gain has to be steady: twice those of the deviations, as two parts share them."""
 RANK = 1e-9
 """Eigenvalues of the scaled normal equations below this share of the largest are directions no sample shows."""
 
 
 @dataclass(frozen=True)
-class Samples:
+class FilteredSamples:
     """Filtered samples of all recordings, end to end; arrays (joints, samples).
 
     q, dq, ddq: link side; dtheta, ddtheta: motor side; sign: of the motor speed, filtered; tau [N·m]; weight: of each
-    row, 1 in motion, less at
-    rest; part (samples,): index of the recording; extra: (joint, (samples,)) columns of further terms.
+    row, 1 in motion, less at rest; part (samples,): index of the recording; extra: (joint, (samples,)) columns of
+    further terms.
     """
 
-    q: NDArray
-    dq: NDArray
-    ddq: NDArray
-    dtheta: NDArray
-    ddtheta: NDArray
-    sign: NDArray
-    tau: NDArray
-    weight: NDArray
-    part: NDArray
-    extra: Sequence[tuple[int, NDArray]] = ()
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
+    dtheta: FloatArray
+    ddtheta: FloatArray
+    sign: FloatArray
+    tau: FloatArray
+    weight: FloatArray
+    part: IntArray
+    extra: Sequence[tuple[int, FloatArray]] = ()
 
-    def moved(self, source: NDArray, factor: NDArray) -> Samples:
+    def moved(self, source: IntArray, factor: FloatArray) -> FilteredSamples:
         """Return the samples with the motion of joint `source[j]` times `factor[j]` at joint j; torques stay."""
         scaled = {
             name: getattr(self, name)[source] * factor[:, None] for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
@@ -72,10 +73,10 @@ class Samples:
         return replace(self, **scaled, sign=self.sign[source] * np.sign(factor)[:, None], weight=self.weight[source])
 
 
-def samples_of(problem: Problem) -> Samples:
+def samples_of(problem: Problem) -> FilteredSamples:
     """Return the kept samples of a problem's observations."""
     signed = ('q', 'dq', 'ddq', 'dtheta', 'ddtheta', 'tau', 'sign')
-    arrays: dict[str, list[NDArray]] = {name: [] for name in (*signed, 'weight')}
+    arrays: dict[str, list[FloatArray]] = {name: [] for name in (*signed, 'weight')}
     part = []
     for index, observation in enumerate(problem.observations):
         whole = np.concatenate(
@@ -86,19 +87,19 @@ def samples_of(problem: Problem) -> Samples:
         arrays['weight'].append(row_weights(problem, index))
         part.append(np.full(len(observation.kept), index))
     joined = {name: np.concatenate(values, axis=1) for name, values in arrays.items()}
-    extra: list[tuple[int, NDArray]] = []
+    extra: list[tuple[int, FloatArray]] = []
     if problem.joints_of_extra:
         columns = np.concatenate([problem.extra(index) for index in range(len(problem.observations))], axis=1)
         extra = list(zip(problem.joints_of_extra, columns, strict=True))
-    return Samples(**joined, part=np.concatenate(part), extra=extra)
+    return FilteredSamples(**joined, part=np.concatenate(part), extra=extra)
 
 
-def kept(observation: Observation, array: NDArray) -> NDArray:
+def kept(observation: Observation, array: FloatArray) -> FloatArray:
     """Return an array (samples, joints) at the full rate, filtered at the kept samples, (joints, kept)."""
     return (array if observation.decimator is None else observation.decimator.apply(array)).T
 
 
-def row_weights(problem: Problem, index: int) -> NDArray:
+def row_weights(problem: Problem, index: int) -> FloatArray:
     """Return the weight of each row of one observation, (joints, kept)."""
     if problem.rest_speed <= 0:
         return np.ones((problem.model.n, len(problem.observations[index].kept)))
@@ -107,15 +108,20 @@ def row_weights(problem: Problem, index: int) -> NDArray:
 
 
 def columns_of(
-    samples: Samples, model: RobotModel, chain: Chain | None = None, independent: NDArray | None = None
-) -> NDArray:
+    samples: FilteredSamples, model: RobotModel, chain: Chain | None = None, independent: IntArray | None = None
+) -> FloatArray:
     """Return the regressor (joints, columns, samples), base parameters and further terms.
 
     chain, independent: other than the model's own.
     """
     rows = regressor_rows(chain or model.chain, samples.q, samples.dq, samples.ddq)
     for j in range(model.n):
-        rows[j, drive_columns(j)] = samples.ddtheta[j], samples.dtheta[j], samples.sign[j], np.ones_like(samples.sign[j])
+        rows[j, drive_columns(j)] = (
+            samples.ddtheta[j],
+            samples.dtheta[j],
+            samples.sign[j],
+            np.ones_like(samples.sign[j]),
+        )
     if model.coupling is not None:
         rows = np.concatenate([rows, model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)], axis=1)
     rows = rows[:, model.base_parameters().independent if independent is None else independent]
@@ -127,23 +133,22 @@ def columns_of(
     return np.concatenate([rows, extra], axis=1)
 
 
-class Normal:
+class NormalEquations:
     """Normal equations of one explanation, per joint: fits of any torque cost no further pass over the samples.
 
     rows (joints, columns, samples), weight (joints, samples). Friction has to dissipate: friction (n,) holds the
-    columns of each joint's friction,
-    and where their mean power comes out negative, they are left out; likewise rotor inertias below zero. That is what
-    tells a torque of
-    the wrong sign from a right one at a joint that no other joint feels.
+    columns of each joint's friction, and where their mean power comes out negative, they are left out; likewise rotor
+    inertias below zero. That is what tells a torque of the wrong sign from a right one at a joint that no other joint
+    feels.
     """
 
     def __init__(
         self,
-        rows: NDArray,
-        weight: NDArray,
-        friction: Sequence[NDArray] = (),
-        power: NDArray | None = None,
-        positive: NDArray | None = None,
+        rows: FloatArray,
+        weight: FloatArray,
+        friction: Sequence[FloatArray] = (),
+        power: FloatArray | None = None,
+        positive: FloatArray | None = None,
     ):
         self.weight = weight
         self.rows = rows * weight[:, None]
@@ -152,7 +157,7 @@ class Normal:
         self.power = np.zeros((len(rows), rows.shape[1])) if power is None else power
         self.positive = np.zeros(0, dtype=int) if positive is None else positive
 
-    def fit(self, target: NDArray, worthwhile: Callable[[Explained], bool] | None = None) -> Explained:
+    def fit(self, target: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None) -> ExplanationFit:
         """Return the maximum-likelihood fit of a torque (joints, samples).
 
         worthwhile: says of the fit without constraints whether it is any good; where it is not, that fit comes back:
@@ -177,11 +182,11 @@ class Normal:
             use[np.concatenate(wrong)] = False
             found = self._fit(vector, size, use)
 
-    def free(self, target: NDArray) -> Explained:
+    def free(self, target: FloatArray) -> ExplanationFit:
         """Return the fit without constraints."""
         return self.fit(target, lambda found: False)
 
-    def _fit(self, vector: NDArray, size: NDArray, use: NDArray) -> Explained:
+    def _fit(self, vector: FloatArray, size: FloatArray, use: FloatArray) -> ExplanationFit:
         columns = np.flatnonzero(use)
         matrix, vector = self.matrix[:, columns[:, None], columns], vector[:, columns]
         n, b = vector.shape
@@ -192,16 +197,16 @@ class Normal:
             sigma2 = error + RESOLVED**2 * size
         chi = np.zeros(len(use))
         chi[columns] = part
-        return Explained(chi, error / size, rank)
+        return ExplanationFit(chi, error / size, rank)
 
-    def residuals(self, target: NDArray, chi: NDArray) -> NDArray:
+    def residuals(self, target: FloatArray, chi: FloatArray) -> FloatArray:
         """Return the weighted residuals (joints, samples)."""
         return target * self.weight - np.einsum('jbs,b->js', self.rows, chi, optimize=True)
 
 
 def normal_of(
-    samples: Samples, model: RobotModel, chain: Chain | None = None, independent: NDArray | None = None
-) -> Normal:
+    samples: FilteredSamples, model: RobotModel, chain: Chain | None = None, independent: IntArray | None = None
+) -> NormalEquations:
     """Return the normal equations of samples; chain, independent: other than the model's own."""
     rows = columns_of(samples, model, chain, independent)
     kinds = [
@@ -213,10 +218,10 @@ def normal_of(
         friction.append(columns)
         power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j] ** 2).sum(axis=1)
     positive = np.array([k for k, name in enumerate(kinds) if name.startswith('Ia_')], dtype=int)
-    return Normal(rows, samples.weight, friction, power, positive)
+    return NormalEquations(rows, samples.weight, friction, power, positive)
 
 
-def _solve(matrix: NDArray, vector: NDArray) -> tuple[NDArray, int]:
+def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[FloatArray, int]:
     """Solve scaled normal equations; return the solution and its rank. Directions that no sample shows stay at zero."""
     scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
@@ -231,15 +236,15 @@ def _solve(matrix: NDArray, vector: NDArray) -> tuple[NDArray, int]:
 
 
 @dataclass(frozen=True)
-class Explained:
+class ExplanationFit:
     """chi (b,); unexplained: share of each torque left over, ‖ρ_j‖²/‖Y_j‖², (n,); rank: parameters shown."""
 
-    chi: NDArray
-    unexplained: NDArray
+    chi: FloatArray
+    unexplained: FloatArray
     rank: int
 
 
-def worth(residuals: NDArray, weight: NDArray, part: NDArray) -> NDArray:
+def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray) -> FloatArray:
     """Return the independent samples each joint's are worth, (n,): Σ w² over 1 + 2 Σ ρ_l, ρ_l while positive."""
     found = np.empty(len(residuals))
     for j, row in enumerate(residuals):
@@ -256,8 +261,38 @@ def worth(residuals: NDArray, weight: NDArray, part: NDArray) -> NDArray:
     return np.maximum(found, 1.0)
 
 
-def gain(given: Explained, other: Explained, count: NDArray) -> float:
-    """Return ΔL of `other` over `given` [nats]; count (n,): see `worth`."""
+def time_blocks(part: IntArray, count: int = BLOCKS) -> IntArray:
+    """Return the block of time of every sample, (samples,), about `count` in all; part (samples,): its recording."""
+    lengths = [int((part == index).sum()) for index in np.unique(part)]
+    return np.concatenate(blocks_of_time(lengths, count))
+
+
+def steadiness(
+    given: tuple[ExplanationFit, FloatArray],
+    other: tuple[ExplanationFit, FloatArray],
+    count: FloatArray,
+    weight: FloatArray,
+    blocks: IntArray,
+) -> float:
+    r"""Return by how many of its standard errors over blocks of time `other` gains on average [Vuong 1989].
+
+    given, other: explanations with their weighted residuals (n, samples); count (n,): see `effective_samples`; weight
+    (n, samples); blocks (samples,). What a wrong model gains comes from a few blocks; the truth gains in most.
+    """
+    (first, left), (second, right) = given, other
+    floor = RESOLVED**2
+    share = weight**2 / np.maximum((weight**2).sum(axis=1), np.finfo(float).tiny)[:, None]
+    left, right = (rest**2 / np.maximum((rest**2).sum(axis=1), np.finfo(float).tiny)[:, None] for rest in (left, right))
+    ratio = np.log((first.unexplained + floor) / (second.unexplained + floor))
+    each = 0.5 * count @ (share * ratio[:, None] + left - right)
+    sums = np.array([each[blocks == block].sum() for block in np.unique(blocks)])
+    groups = len(sums)
+    error = float(np.sqrt(groups * sums.var(ddof=1))) if groups > 1 else np.inf
+    return float(sums.sum()) / error if error > 0 else np.inf
+
+
+def gain(given: ExplanationFit, other: ExplanationFit, count: FloatArray) -> float:
+    """Return ΔL of `other` over `given` [nats]; count (n,): see `effective_samples`."""
     floor = RESOLVED**2
     ratio = np.log((given.unexplained + floor) / (other.unexplained + floor))
     return float(0.5 * count @ ratio - 0.5 * (other.rank - given.rank) * np.log(max(count.sum(), 2.0)))

@@ -11,21 +11,23 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from joint_dynamics.identification.regression.residuals import Fit, together
-from joint_dynamics.identification.reliability.delay import LONGEST, MATTERS
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.reliability.delay import MAX_DELAY, MIN_DELAY_COST
 from joint_dynamics.identification.reliability.verdict import Reason
 
-WORSE = 3.0
+MAX_RATIO_TO_TRAINING = 3.0
 """Another motion may leave this many times the training's share of torque over; beyond, more is wrong than that it is
 another motion."""
-AS_GOOD = 1.5
+EQUAL_RATIO_TO_TRAINING = 1.5
 """Up to this many times the training's share a prediction is as good as the training and needs no explanation."""
-POOR = 15.0
+POOR_PERCENT = 15.0
 """Share of the torque [%] below which a prediction is not held against the description unless a change of the torques
 explains what is left."""
-UNRELATED = 0.7
+USELESS_PERCENT = 50.0
+"""Share of the torque [%] from which a prediction is of no use, however much the training left over itself."""
+UNRELATED_SHARE = 0.7
 """Share of a joint's variation (rms) left over from which its torque has nothing to do with the motion: less than
 half of its power is explained."""
 BETTER = 0.5
@@ -43,36 +45,41 @@ def judge_prediction(
 ) -> list[Reason]:
     """Return why predictions cannot be relied on.
 
-    training_percent: left over in training (moving), where known; others: further changes that would explain the torques.
+    training_percent: left over in training (moving), where known; others: further changes that would explain the
+    torques.
     """
     tau = np.concatenate([fit.tau for fit in fits])
     predicted = np.concatenate([fit.predicted for fit in fits])
     moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
-    overall = together(fits, moving=True)[1]
-    if not overall > max(100 * MATTERS, 0.0 if training_percent is None else AS_GOOD * training_percent):
+    overall = overall_residual(fits, moving=True)[1]
+    as_good = max(100 * MIN_DELAY_COST, 0.0 if training_percent is None else EQUAL_RATIO_TO_TRAINING * training_percent)
+    if not overall > min(USELESS_PERCENT, as_good):
         return []
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
     # a change with parameters of its own takes up what friction leaves over on a poor motion: it has to be about more
-    many = [] if overall < 200 * MATTERS else list(others)
+    many = [] if overall < 200 * MIN_DELAY_COST else list(others)
     found = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
     delayed = _delay(fits)
     if delayed is not None:
         found = sorted([*found, delayed], key=lambda change: change[0])
     reasons = []
-    if found and found[0][0] < min(BETTER**2 * left, left - MATTERS**2 * np.sum(tau**2)):
+    if found and found[0][0] < min(BETTER**2 * left, left - MIN_DELAY_COST**2 * np.sum(tau**2)):
         rest, code, text = found[0]
         share = 100 * np.sqrt(rest / np.sum(tau**2))
         reasons.append(
             Reason(
                 code,
                 f'{text}: so corrected, {share:.3g} % of the torque is left over instead of {overall:.3g} %; correct '
-                f'the recording, or take the '
+                'the recording, or take the '
                 'description that belongs to it',
             )
         )
-    if not overall > max(POOR, 0.0 if training_percent is None else WORSE * training_percent):
+    if not overall > min(
+        USELESS_PERCENT,
+        max(POOR_PERCENT, 0.0 if training_percent is None else MAX_RATIO_TO_TRAINING * training_percent),
+    ):
         return reasons
     unrelated = [name for j, name in enumerate(names) if _unrelated(tau[:, j], predicted[:, j], moving[:, j])]
     if unrelated and not reasons:
@@ -80,7 +87,7 @@ def judge_prediction(
             Reason(
                 'torque_unrelated',
                 f'the torque of {", ".join(unrelated)} has nothing to do with its prediction: look whether it was '
-                f'measured, and '
+                'measured, and '
                 'whether robot, joints and mounting are those of the description',
             )
         )
@@ -89,23 +96,24 @@ def judge_prediction(
         Reason(
             'validation',
             f'{overall:.3g} % of the torque in motion is left over{against}: look whether robot, payload, mounting '
-            f'and units are those of '
+            'and units are those of '
             'the training, or train on motions more like this one',
         )
     )
     return reasons
 
 
-def _unrelated(tau: NDArray, predicted: NDArray, moving: NDArray) -> bool:
+def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bool:
     if moving.sum() < 20:
         return False
     y, residual = tau[moving], (tau - predicted)[moving]
     return bool(
-        np.sqrt(np.mean(residual**2)) > UNRELATED * max(y.std(), 1e-12) and residual.std() > UNRELATED * y.std()
+        np.sqrt(np.mean(residual**2)) > UNRELATED_SHARE * max(y.std(), 1e-12)
+        and residual.std() > UNRELATED_SHARE * y.std()
     )
 
 
-def _changes(tau: NDArray, predicted: NDArray, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
+def _changes(tau: FloatArray, predicted: FloatArray, names: Sequence[str]) -> Iterator[tuple[float, str, str]]:
     """Yield (what is left over of the measured torques as they came, code, text)."""
     product, size, expected = tau.T @ predicted, (tau**2).sum(axis=0), (predicted**2).sum(axis=0)
     own = size - 2 * np.diag(product) + expected
@@ -157,7 +165,7 @@ def _delay(fits: Sequence[Fit]) -> tuple[float, str, str] | None:
     """Return what a delay leaves over, where it matters."""
     best: tuple[float, float] | None = None
     here = 0.0
-    for seconds in np.linspace(-LONGEST, LONGEST, 81):
+    for seconds in np.linspace(-MAX_DELAY, MAX_DELAY, 81):
         left = 0.0
         for fit in fits:
             moving = np.abs(fit.dq) > fit.moving_speed
@@ -169,6 +177,6 @@ def _delay(fits: Sequence[Fit]) -> tuple[float, str, str] | None:
             best = left, float(seconds)
     assert best is not None
     size = sum(float(np.sum(np.where(np.abs(fit.dq) > fit.moving_speed, fit.tau, 0.0) ** 2)) for fit in fits)
-    if here - best[0] < MATTERS**2 * size:
+    if here - best[0] < MIN_DELAY_COST**2 * size:
         return None
     return best[0], 'delay', f'the torques come {1000 * best[1]:.3g} ms after the motion they belong to'

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 
@@ -16,9 +16,9 @@ SLOWEST, FASTEST = 0.01, 60.0
 other (573 rpm)."""
 SHARE = 0.02
 """Share of the samples of a recording from which a fault counts."""
-JUMP = 3.0
+JUMP_FACTOR = 3.0
 """A step is a jump when this many times as long as those around it: two samples are missing, or more."""
-SPIKE = 10.0
+SPIKE_FACTOR = 10.0
 """A sample is a spike when it is this many times as far from the median of its neighbours as samples are otherwise
 (99.9 %)."""
 SPIKE_POWER = 0.01
@@ -27,9 +27,9 @@ ABRUPT = 0.2
 """A position is stuck when it stops from, or starts with, this share of the joint's rms speed within one sample."""
 
 
-SAME = 0.95
+SAME_SIGNAL_CORRELATION = 0.95
 """Correlation from which measured speed and derivative of the position are the same thing at some scale."""
-OFF = 1.25
+SPEED_SCALE_FACTOR = 1.25
 """Factor from which that scale is not one."""
 
 
@@ -45,7 +45,7 @@ def faults(recording: Recording) -> list[Reason]:
     ]
 
 
-def _speed(recording: Recording) -> NDArray:
+def _speed(recording: Recording) -> FloatArray:
     return np.gradient(recording.q, recording.period, axis=0)
 
 
@@ -89,10 +89,10 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
         correlation = float(
             derived[:, j] @ measured[:, j] / np.linalg.norm(derived[:, j]) / np.linalg.norm(measured[:, j])
         )
-        if abs(correlation) > SAME:
+        if abs(correlation) > SAME_SIGNAL_CORRELATION:
             found[name] = float(derived[:, j] @ measured[:, j] / (measured[:, j] @ measured[:, j]))
     factors = np.array(list(found.values()))
-    off = {name: factor for name, factor in found.items() if not 1 / OFF < factor < OFF}
+    off = {name: factor for name, factor in found.items() if not 1 / SPEED_SCALE_FACTOR < factor < SPEED_SCALE_FACTOR}
     if not off:
         return
     common = float(np.median(factors))
@@ -134,7 +134,7 @@ def _missing(recording: Recording) -> Iterator[Reason]:
     around = median_filter(path, size=21, mode='nearest')
     # noise and coarse encoders make steps that differ by nature; a jump is beyond those as well
     ordinary = np.maximum(around, np.quantile(np.abs(path - around), 0.9)) + quantum
-    jumps = path > JUMP * ordinary
+    jumps = path > JUMP_FACTOR * ordinary
     # a spike goes there and back: its two jumps are next to each other
     single = jumps & ~np.roll(jumps, 1) & ~np.roll(jumps, -1)
     lost = float(np.sum(path[single] / np.maximum(ordinary[single], 1e-12) - 1))
@@ -147,7 +147,7 @@ def _missing(recording: Recording) -> Iterator[Reason]:
         )
 
 
-def _runs(mask: NDArray) -> NDArray:
+def _runs(mask: BoolArray) -> IntArray:
     """Return (start, end) of each run of true values, (runs, 2)."""
     return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int))).reshape(-1, 2)
 
@@ -190,7 +190,7 @@ def _efforts(recording: Recording) -> Iterator[Reason]:
             yield from _effort(recording, f'{quantity} of {name}', x, where)
 
 
-def _effort(recording: Recording, what: str, x: NDArray, moving: NDArray) -> Iterator[Reason]:
+def _effort(recording: Recording, what: str, x: FloatArray, moving: FloatArray) -> Iterator[Reason]:
     runs = _runs(np.diff(x) == 0)
     long = runs[(runs[:, 1] - runs[:, 0]) > max(20, 5 * SHARE * len(x))]
     long = np.array([run for run in long if moving[run[0] : run[1]].mean() > 0.5]).reshape(-1, 2)
@@ -220,7 +220,7 @@ def _effort(recording: Recording, what: str, x: NDArray, moving: NDArray) -> Ite
             'off there; record a gentler motion',
         )
     deviation = np.abs(x - median_filter(x, size=5, mode='nearest'))
-    spikes = deviation > SPIKE * max(float(np.quantile(deviation, 0.99)), 1e-12)
+    spikes = deviation > SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), 1e-12)
     if (
         spikes.any()
         and np.mean(spikes) < SHARE
@@ -234,7 +234,7 @@ def _effort(recording: Recording, what: str, x: NDArray, moving: NDArray) -> Ite
         )
 
 
-def _pile(x: NDArray, moving: NDArray, bound: float, middle: float) -> float:
+def _pile(x: FloatArray, moving: FloatArray, bound: float, middle: float) -> float:
     """Return the share of the moving samples that lie at a bound, 0 where no more do than just below it."""
     depth = np.abs(x - bound)[moving]
     span = abs(bound - middle)
@@ -251,7 +251,7 @@ def _position_spikes(recording: Recording) -> Iterator[Reason]:
         x = recording.q[:, j]
         deviation = np.abs(x - median_filter(x, size=5, mode='nearest'))
         usual = max(float(np.quantile(deviation, 0.99)), 3 * float(np.quantile(steps[:, j], 0.95)))
-        spikes = deviation > SPIKE * max(usual, 1e-9)
+        spikes = deviation > SPIKE_FACTOR * max(usual, 1e-9)
         if spikes.any() and np.mean(spikes) < SHARE and deviation.max() > 1e-3:
             yield Reason(
                 'spikes',

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.identification.reliability.alternatives import CLEAR, Alternatives
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
 from joint_dynamics.identification.reliability.evidence import columns_of
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot.standard_parameters import is_inertial
 
-OFF = 3.0
+DISAGREEMENT_FACTOR = 3.0
 """Factor by which torques and the robot file's inertials have to disagree: tools and cables weigh less than that,
 ampere and N·m differ by more."""
-HARDLY = 0.03
+SMALL_TORQUE_SHARE = 0.03
 """Share of the effort limits below which all torques lie when they are currents; the weight of an arm's own links
 alone takes more."""
 SAID = 0.5
@@ -25,11 +25,11 @@ def check_units(alternatives: Alternatives) -> list[Reason]:
     limits = np.asarray(model.limits.effort, dtype=float)
     largest = np.quantile(np.abs(samples.tau), 0.99, axis=1)
     known = np.isfinite(limits) & (limits > 0)
-    if known.all() and np.all(largest < HARDLY * limits):
+    if known.all() and np.all(largest < SMALL_TORQUE_SHARE * limits):
         return [
             Reason(
                 'current',
-                f'no effort reaches {100 * HARDLY:g} % of its limit in the robot file (largest: '
+                f'no effort reaches {100 * SMALL_TORQUE_SHARE:g} % of its limit in the robot file (largest: '
                 f'{100 * float((largest / limits).max()):.2g} %): '
                 'look whether it is a current (then give drive gains), or in another unit than N·m',
             )
@@ -39,7 +39,7 @@ def check_units(alternatives: Alternatives) -> list[Reason]:
     factors = _factors(alternatives)
     seen = factors[np.isfinite(factors)]
     # far above them says nothing: many robot files hold a mass of 1 kg for every link
-    if len(seen) >= 2 and np.median(seen) < 1 / OFF:
+    if len(seen) >= 2 and np.median(seen) < 1 / DISAGREEMENT_FACTOR:
         listed = ', '.join(
             f'{name} {factor:.3g}'
             for name, factor in zip(alternatives.names, factors, strict=True)
@@ -76,6 +76,10 @@ def _factors(alternatives: Alternatives) -> np.ndarray:
         if power <= 0 or y @ y <= 0:
             continue
         share = float(x @ y) ** 2 / power / float(y @ y)
-        if share > SAID and x @ y > 0 and -0.5 * alternatives.count[j] * np.log(1 - min(share, 1 - 1e-9)) > CLEAR:
+        if (
+            share > SAID
+            and x @ y > 0
+            and -0.5 * alternatives.count[j] * np.log(1 - min(share, 1 - 1e-9)) > LOG_LIKELIHOOD_THRESHOLD
+        ):
             found[j] = float(x @ y) / power
     return found

@@ -60,7 +60,13 @@ class Reason:
 
 
 def headline(reasons: Sequence[Reason], percent: float | None = None) -> str:
-    """Return the verdict in one line; percent: residual of validation (else of training), what it is reliable within."""
+    """Return the verdict in one line.
+
+    Parameters
+    ----------
+    percent
+        residual of validation (else of training), what it is reliable within.
+    """
     if reasons:
         more = f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''
         return f'not reliable, because {reasons[0].text}{more}'
@@ -77,7 +83,7 @@ def summary_of(reasons: Sequence[Reason], line: str) -> dict[str, Any]:
     }
 
 
-def once(reasons: Iterable[Reason]) -> list[Reason]:
+def without_duplicates(reasons: Iterable[Reason]) -> list[Reason]:
     """Return the reasons without repetitions, in their order."""
     found: dict[tuple[str, str], Reason] = {}
     for reason in reasons:

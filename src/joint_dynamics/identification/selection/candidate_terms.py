@@ -1,8 +1,10 @@
 """The further terms that are tried on held-out data, and what is done with those that pay.
 
-Friction is of one kind in all joints of an arm more often than not, so a term is tried for all joints at once: n parameters decided by
-n times the data. What belongs to single joints (a spring or counterbalance) is tried joint by joint, and has to be beyond doubt.
+Friction is of one kind in all joints of an arm more often than not, so a term is tried for all joints at once: n
+parameters decided by n times the data. What belongs to single joints (a spring or counterbalance) is tried joint by
+joint, and has to be significant.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -11,33 +13,40 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.fixed_point import state_from
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.doubt import ChoiceDoubt, choice_doubt
+from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
-from joint_dynamics.identification.selection.stepwise import Candidate, Choice, Step, select
+from joint_dynamics.identification.selection.stepwise import Candidate, Choice, SelectionStep, select
 
 STRIBECK_SPEEDS = (0.4,)
-"""Speeds V_S [rad/s] at which the Stribeck term is tried; narrower ones are moulded to how the training data stop and start."""
-WIDTHS = (1e-3, 3e-3)
-"""Widths [rad] over which Coulomb friction builds up after a reversal."""
+"""Speeds V_S [rad/s] at which the Stribeck term is tried.
+
+Narrower ones are moulded to how the training data stop and start.
+"""
+WIDTHS = (1e-4, 3e-4, 1e-3, 3e-3)
+"""Widths [rad] over which Coulomb friction builds up after a reversal: of steps that data can tell, down to what a fast
+reversal passes within a sample."""
 WARMING = 3.0
 """Rise of temperature [K] within the recordings below which its effect cannot be told from that of anything else."""
-SURE, MUCH = 5.0, 0.05
+SINGLE_JOINT_ERRORS, SINGLE_JOINT_GAIN = 5.0, 0.05
 """What a term of a single joint has to reach: standard errors, and fraction of the loss."""
 BLOCK_TIME = 0.8
-"""Length of a block of time, in periods of f_dyn: longer than what residuals remember of themselves, short enough to leave the motion's variety."""
-MOST_ROWS = 6000
+"""Length of a block of time, in periods of f_dyn.
+
+Longer than what residuals remember of themselves, short enough to leave the motion's variety.
+"""
+MAX_ROWS = 6000
 """Samples beyond this are thinned, whole blocks at a time."""
 
 
 @dataclass(frozen=True)
-class Ingredient:
+class CandidateGroup:
     """Terms that are tried together under one name; physical: of a form that physics expects, tried first."""
 
     name: str
@@ -47,44 +56,70 @@ class Ingredient:
     physical: bool = True
 
 
-def menu(model_joints: Sequence[str], temperature: NDArray | None) -> list[Ingredient]:
+def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[CandidateGroup]:
     """Return what is tried; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured."""
-    def everywhere(name: str, make: Callable[[str], Term], kind: str = '', physical: bool = True) -> Ingredient:
-        return Ingredient(name, tuple(make(joint) for joint in model_joints), kind, physical=physical)
+
+    def everywhere(name: str, make: Callable[[str], Term], kind: str = '', physical: bool = True) -> CandidateGroup:
+        return CandidateGroup(name, tuple(make(joint) for joint in model_joints), kind, physical=physical)
 
     def friction(name: str) -> Callable[[str], Term]:
         return lambda joint: friction_term(joint, name)
 
-    found = [everywhere('square root of speed (F_T0)', friction('F_T0')),
-             everywhere('square of speed (F_V2)', friction('F_V2'), physical=False),
-             everywhere('cube of speed (F_V3)', friction('F_V3'), physical=False)]
-    found += [everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck') for V_S in STRIBECK_SPEEDS]
+    found = [
+        everywhere('square root of speed (F_T0)', friction('F_T0')),
+        everywhere('square of speed (F_V2)', friction('F_V2'), physical=False),
+        everywhere('cube of speed (F_V3)', friction('F_V3'), physical=False),
+    ]
+    found += [
+        everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck')
+        for V_S in STRIBECK_SPEEDS
+    ]
     quadrants = tuple(friction_term(joint, name) for joint in model_joints for name in ('load_gain', 'load_sign'))
-    found += [everywhere('load, linear (F_Cl)', friction('F_Cl')), everywhere('load, quadratic (F_C1)', friction('F_C1')),
-              Ingredient('motor and generator quadrants', quadrants, physical=False)]
-    found += [everywhere(f'hysteresis of {width:g} rad (Maxwell-slip)', partial(hysteresis_term, width=width), 'hysteresis') for width in WIDTHS]
+    found += [
+        everywhere('load, linear (F_Cl)', friction('F_Cl')),
+        everywhere('load, quadratic (F_C1)', friction('F_C1')),
+        CandidateGroup('motor and generator quadrants', quadrants, physical=False),
+    ]
+    found += [
+        everywhere(f'hysteresis of {width:g} rad (Maxwell-slip)', partial(hysteresis_term, width=width), 'hysteresis')
+        for width in WIDTHS
+    ]
     if temperature is not None and (temperature[:, 1] - temperature[:, 0]).max() > WARMING:
         middle = [float(np.round(np.clip(value, 10.0, 70.0), 1)) for value in temperature.mean(axis=1)]
-        found += [Ingredient(f'temperature ({name})', tuple(friction_term(joint, name, T_0) for joint, T_0 in zip(model_joints, middle, strict=True)))
-                  for name in ('F_T1', 'F_T2')]
-    found += [Ingredient(f'position of {joint} (sin, cos of q and 2q)', (fourier_term(joint, [1, 2]),), single=True) for joint in model_joints]
+        found += [
+            CandidateGroup(
+                f'temperature ({name})',
+                tuple(friction_term(joint, name, T_0) for joint, T_0 in zip(model_joints, middle, strict=True)),
+            )
+            for name in ('F_T1', 'F_T2')
+        ]
+    found += [
+        CandidateGroup(f'position of {joint} (sin, cos of q and 2q)', (fourier_term(joint, [1, 2]),), single=True)
+        for joint in model_joints
+    ]
     return found
 
 
-def temperature_range(observations: Sequence[Observation]) -> NDArray | None:
+def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
     """Return lowest and highest temperature per joint (n, 2) [°C], None where a recording lacks it."""
     if any(observation.temperature is None for observation in observations):
         return None
     measured = [observation.temperature for observation in observations if observation.temperature is not None]
-    return np.stack([np.min([part.min(axis=0) for part in measured], axis=0), np.max([part.max(axis=0) for part in measured], axis=0)], axis=1)
+    return np.stack(
+        [
+            np.min([part.min(axis=0) for part in measured], axis=0),
+            np.max([part.max(axis=0) for part in measured], axis=0),
+        ],
+        axis=1,
+    )
 
 
 def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: float) -> Rows:
-    """Return weighted rows of `candidates` (the columns of `problem`, then the tried ones), thinned to `MOST_ROWS` samples."""
+    """Return weighted rows of `candidates` (the columns of `problem`, the tried ones), thinned to `MAX_ROWS`."""
     b = problem.columns
     total = sum(len(observation.kept) for observation in problem.observations)
-    every = -(-total // MOST_ROWS)
-    parts: list[tuple[NDArray, ...]] = []
+    every = -(-total // MAX_ROWS)
+    parts: list[tuple[FloatArray, ...]] = []
     started: dict[int, tuple[int, int]] = {}
     count = 0
     for block in candidates.blocks():
@@ -102,27 +137,36 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
         speed = np.abs(block.dq[:, use])
         if block.resting is not None:
             speed = np.where(block.resting[:, use], 0.0, speed)
-        parts.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, number[use], speed,
-                      np.full(int(use.sum()), block.observation)))
+        parts.append(
+            (
+                block.rows[:, :, use] * factor[:, None],
+                block.tau[:, use] * factor,
+                number[use],
+                speed,
+                np.full(int(use.sum()), block.observation),
+            )
+        )
     W, tau, labels, speeds, recordings = (np.concatenate([part[k] for part in parts], axis=-1) for k in range(5))
     return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings)
 
 
-def choose(problem: Problem, solution: Solution, f_dyn: float,
-           prior: NDArray | None) -> tuple[list[Term], Choice, ChoiceDoubt]:
-    """Return the terms that lower the held-out residual, with their ridges, the decisions, and their doubt."""
+def choose(
+    problem: Problem, solution: Solution, f_dyn: float, prior: FloatArray | None
+) -> tuple[list[Term], Choice, ChoiceUncertainty]:
+    """Return the terms that lower the held-out residual, with their ridges, the decisions, and their uncertainty."""
     tried = menu(problem.model.joint_names, temperature_range(problem.observations))
-    terms = [term for ingredient in tried for term in ingredient.terms]
+    terms = [term for group in tried for term in group.terms]
     candidates = problem.with_terms([*problem.terms, *terms], state_from(problem, solution, prior))
     rows = gather(problem, solution, candidates, f_dyn)
     held_out = HeldOut(rows)
     groups, column = [], 0
-    for ingredient in tried:
-        joints = tuple(problem.model.joint_names.index(term.joint) for term in ingredient.terms for _ in term.names)
-        times, least = (SURE, MUCH) if ingredient.single else (None, None)
+    for group in tried:
+        joints = tuple(problem.model.joint_names.index(term.joint) for term in group.terms for _ in term.names)
+        errors, gain = (SINGLE_JOINT_ERRORS, SINGLE_JOINT_GAIN) if group.single else (None, None)
         columns = tuple(range(column, column + len(joints)))
-        groups.append(Candidate(ingredient.name, columns, ingredient.kind, times, least,
-                                None if ingredient.single else joints, ingredient.physical))
+        groups.append(
+            Candidate(group.name, columns, group.kind, errors, gain, None if group.single else joints, group.physical)
+        )
         column += len(joints)
     choice = select(held_out, groups)
     found, column = [], 0
@@ -130,14 +174,23 @@ def choose(problem: Problem, solution: Solution, f_dyn: float,
         if column in choice.ridges:
             found.append(replace(term, ridge=choice.ridges[column], selected=True))
         column += len(term.names)
-    return found, choice, choice_doubt(rows, choice, candidates.names)
+    return found, choice, choice_uncertainty(rows, choice, candidates.names)
 
 
 def summary_of(choice: Choice, joint_names: Sequence[str]) -> dict[str, Any]:
     """Return the entry `selection` of summary.json."""
-    def entry(step: Step) -> dict[str, Any]:
-        found = {'term': step.name, 'gain_percent': step.gain_percent, 'standard_errors': step.errors,
-                 'ridge': step.ridge}
+
+    def entry(step: SelectionStep) -> dict[str, Any]:
+        found = {
+            'term': step.name,
+            'gain_percent': step.gain_percent,
+            'standard_errors': step.errors,
+            'ridge': step.ridge,
+        }
         return found if step.joints is None else {**found, 'joints': [joint_names[j] for j in step.joints]}
-    return {'chosen': [entry(step) for step in choice.steps if step.chosen], 'left_out': [entry(step) for step in choice.steps if not step.chosen],
-            'held_out_loss': {'without': choice.loss_before, 'with': choice.loss_after}}
+
+    return {
+        'chosen': [entry(step) for step in choice.steps if step.chosen],
+        'left_out': [entry(step) for step in choice.steps if not step.chosen],
+        'held_out_loss': {'without': choice.loss_before, 'with': choice.loss_after},
+    }

@@ -3,7 +3,7 @@ r"""Held-out loss of any choice of further columns: each fold of the training da
 Folds are of two sorts. *Blocks of time*, short ones dealt at random, tell whether a column explains anything at all.
 *Ranges* tell whether it goes on explaining where the data do not reach: the slowest and the fastest third of each
 joint's moving rows, and every recording as a whole, each predicted from the rest. A range that the robot without
-further columns cannot be predicted in from the rest (`HOPELESS`) says nothing and is not asked.
+further columns cannot be predicted in from the rest (`HOPELESS_RATIO`) says nothing and is not asked.
 
 With the base columns B solved for in each fold, y' = y − B χ̂ and C' = C − B (BᵀB)⁻¹BᵀC of the held-out rows are
 formed once (the Gram matrices without the fold), and every choice of columns is a small problem: r = y' − C' x. Rows
@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
+
+from joint_dynamics.arrays import FloatArray, IntArray
 
 FOLDS = 10
 DEALS = 4
@@ -25,7 +26,7 @@ HUBER = 2.0
 JITTER = 1e-10
 SHARE = 1.0 / 3.0
 """Share of a joint's moving rows that counts as slow, and as fast."""
-HOPELESS = 10.0
+HOPELESS_RATIO = 10.0
 """Loss in a range, over the loss of the same rows in blocks of time, above which the rest does not tell the base
 parameters."""
 
@@ -39,20 +40,20 @@ class Rows:
     not left out.
     """
 
-    base: NDArray
-    candidates: NDArray
-    tau: NDArray
-    blocks: NDArray
-    speeds: NDArray | None = None
-    recordings: NDArray | None = None
+    base: FloatArray
+    candidates: FloatArray
+    tau: FloatArray
+    blocks: IntArray
+    speeds: FloatArray | None = None
+    recordings: IntArray | None = None
 
 
 @dataclass(frozen=True)
-class Loss:
+class HeldOutLoss:
     """Held-out loss: time (deals, n, blocks); ranges (ranges, n)."""
 
-    time: NDArray
-    ranges: NDArray
+    time: FloatArray
+    ranges: FloatArray
 
     @property
     def mean(self) -> float:
@@ -62,12 +63,12 @@ class Loss:
 
 @dataclass(frozen=True)
 class _Fold:
-    gram: NDArray
-    right: NDArray
-    own: NDArray
-    columns: NDArray
-    left: NDArray
-    cell: NDArray
+    gram: FloatArray
+    right: FloatArray
+    own: FloatArray
+    columns: FloatArray
+    left: FloatArray
+    cell: IntArray
 
 
 class HeldOut:
@@ -90,7 +91,7 @@ class HeldOut:
         for name, fold in ranges_of(rows).items():
             self._ask(name, rows, fold)
 
-    def _ask(self, name: str, rows: Rows, fold: NDArray) -> None:
+    def _ask(self, name: str, rows: Rows, fold: FloatArray) -> None:
         deal = _deal(rows, fold, int(fold.max()) + 1)
         cells = self._cells(deal, {})
         same = np.zeros_like(cells)
@@ -98,11 +99,11 @@ class HeldOut:
             joint, block = np.divmod(part.cell, self.blocks)
             np.add.at(same, (joint, block), _huber(part.left))
         touched = cells > 0
-        if cells.sum() <= HOPELESS * same[touched].sum():
+        if cells.sum() <= HOPELESS_RATIO * same[touched].sum():
             self._ranges.append(deal)
             self.ranges.append(name)
 
-    def _cells(self, deal: list[_Fold], ridges: dict[int, float]) -> NDArray:
+    def _cells(self, deal: list[_Fold], ridges: dict[int, float]) -> FloatArray:
         chosen = np.array(sorted(ridges), dtype=int)
         share = np.array([ridges[column] for column in chosen])
         size = self.joints * self.blocks
@@ -110,16 +111,16 @@ class HeldOut:
             self.joints, self.blocks
         )
 
-    def loss(self, ridges: dict[int, float]) -> Loss:
+    def loss(self, ridges: dict[int, float]) -> HeldOutLoss:
         """Return the loss with the candidate columns `ridges` {column: ridge} in the model."""
         time = np.array([self._cells(deal, ridges) for deal in self._deals])
         ranges = np.array([self._cells(deal, ridges).sum(axis=1) for deal in self._ranges]).reshape(-1, self.joints)
-        return Loss(time, ranges)
+        return HeldOutLoss(time, ranges)
 
 
-def ranges_of(rows: Rows) -> dict[str, NDArray]:
+def ranges_of(rows: Rows) -> dict[str, FloatArray]:
     """Return for every range {name: (n, K) 0 where held out, −1 elsewhere}."""
-    found: dict[str, NDArray] = {}
+    found: dict[str, FloatArray] = {}
     if rows.speeds is not None:
         moving = rows.speeds > 0
         level = [
@@ -136,7 +137,7 @@ def ranges_of(rows: Rows) -> dict[str, NDArray]:
     return {name: fold for name, fold in found.items() if (fold == 0).any()}
 
 
-def _deal(rows: Rows, fold: NDArray, folds: int) -> list[_Fold]:
+def _deal(rows: Rows, fold: FloatArray, folds: int) -> list[_Fold]:
     """Reduce the candidates' problem for every fold; fold (n, K): the fold each row is held out in, −1: in none."""
     n, b, _ = rows.base.shape
     blocks = int(rows.blocks.max()) + 1
@@ -168,15 +169,15 @@ def _deal(rows: Rows, fold: NDArray, folds: int) -> list[_Fold]:
     return found
 
 
-def _huber(residual: NDArray) -> NDArray:
+def _huber(residual: FloatArray) -> FloatArray:
     size = np.abs(residual)
     return np.where(size < HUBER, size**2, 2 * HUBER * size - HUBER**2)
 
 
-def _loss(fold: _Fold, chosen: NDArray, share: NDArray, cells: int) -> NDArray:
+def _loss(fold: _Fold, chosen: FloatArray, share: FloatArray, cells: int) -> FloatArray:
     residual = fold.left
     if len(chosen):
         own = fold.own[chosen]
         gram = fold.gram[np.ix_(chosen, chosen)] / np.outer(own, own) + np.diag(share**2 + JITTER)
         residual = residual - np.linalg.solve(gram, fold.right[chosen] / own) / own @ fold.columns[chosen]
-    return np.bincount(fold.cell, _huber(residual), minlength=cells)
+    return np.bincount(fold.cell, _huber(residual), minlength=cells).astype(float, copy=False)

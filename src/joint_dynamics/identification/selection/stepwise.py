@@ -3,16 +3,17 @@ r"""Which further terms the torque really needs: forward selection by the loss o
 Candidates are groups of columns, such as √|ω| friction in every joint. A group enters, the best one first, when the
 loss of held-out blocks of time falls
 
-- by more than `TIMES` standard errors of its mean over blocks (a group that changes nothing does so by chance once in
-  fifty), and
-- by at least `LEAST` of the loss,
+- by more than `MIN_ERRORS` standard errors of its mean over blocks (a group that changes nothing does so by chance once
+  in fifty), and
+- by at least `MIN_GAIN` of the loss,
 
 at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance.
 Ranges left out (low speeds, high speeds, each recording) refute it in a joint where they miss that joint's rows by
-more, by `LEAST` of the range's loss. It enters in those joints only whose rows in blocks of time are predicted better
-and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more than `REFUTED`
-of its joints refute it, nor if some range as a whole is then predicted worse by `LEAST`. What physics expects
-(`physical`) is tried first; other groups only explain what is then left. Validation recordings are never looked at.
+more, by `MIN_GAIN` of the range's loss. It enters in those joints only whose rows in blocks of time are predicted
+better and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more than
+`REFUTED` of its joints refute it, nor if some range as a whole is then predicted worse by `MIN_GAIN`.
+What physics expects (`physical`) is tried first; other groups only explain what is then left.
+Validation recordings are never looked at.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from joint_dynamics.identification.selection.held_out import HeldOut, Loss
+from joint_dynamics.identification.selection.held_out import HeldOut, HeldOutLoss
 
-TIMES = 2.0
-LEAST = 0.03
+MIN_ERRORS = 2.0
+MIN_GAIN = 0.03
 RIDGES = (0.03, 0.1, 0.3)
 REFUTED = 1.0 / 3.0
 """Share of the joints in which ranges left out refute a law, above which it is none of this arm."""
@@ -36,21 +37,29 @@ REFUTED = 1.0 / 3.0
 class Candidate:
     """A group of columns that enters as one: its name and the indices of its columns among the candidates.
 
-    joints: joint of each column, None: the group enters whole; kind: of one kind only one group is chosen ('': of any
-    number); times, least: what it has to reach (`TIMES`, `LEAST`); physical: preferred to those that are not.
+    Attributes
+    ----------
+    joints
+        joint of each column, None: the group enters whole.
+    kind
+        of one kind only one group is chosen ('': of any number).
+    min_errors, min_gain
+        what it has to reach (`MIN_ERRORS`, `MIN_GAIN`).
+    physical
+        preferred to those that are not.
     """
 
     name: str
     columns: tuple[int, ...]
     kind: str = ''
-    times: float | None = None
-    least: float | None = None
+    min_errors: float | None = None
+    min_gain: float | None = None
     joints: tuple[int, ...] | None = None
     physical: bool = True
 
 
 @dataclass(frozen=True)
-class Step:
+class SelectionStep:
     """One decision.
 
     name, ridge; gain_percent: by how much the held-out loss falls, in percent of the loss before; errors: the same in
@@ -66,7 +75,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Alternative:
+class AlternativeChoice:
     """A choice that other data of the same robot would have led to with this probability: {column: ridge}."""
 
     ridges: dict[int, float]
@@ -82,10 +91,10 @@ class Choice:
     """
 
     ridges: dict[int, float]
-    steps: list[Step]
+    steps: list[SelectionStep]
     loss_before: float
     loss_after: float
-    alternatives: list[Alternative]
+    alternatives: list[AlternativeChoice]
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ class _Trial:
     columns: tuple[int, ...]
     joints: tuple[int, ...] | None
     ridge: float
-    loss: Loss
+    loss: HeldOutLoss
     total: float
     fraction: float
     errors: float
@@ -103,7 +112,7 @@ class _Trial:
     """Probability that blocks of time alone would let it in, ranges not asked."""
 
 
-def _gain(before: Loss, after: Loss) -> tuple[float, float, float]:
+def gain_of(before: HeldOutLoss, after: HeldOutLoss) -> tuple[float, float, float]:
     """Return by how much a loss falls in blocks of time: in all, as a fraction, in standard errors."""
     gain = (before.time - after.time).sum(axis=1)
     total = float(gain.sum(axis=1).mean())
@@ -111,25 +120,25 @@ def _gain(before: Loss, after: Loss) -> tuple[float, float, float]:
     return total, total / before.mean, total / error if error > 0 else 0.0
 
 
-def _best_ridge(
+def best_ridge(
     held_out: HeldOut, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
-) -> tuple[float, Loss]:
+) -> tuple[float, HeldOutLoss]:
     """Return the largest ridge that is not worse than the best by a standard error, and its loss."""
     losses = {ridge: held_out.loss({**chosen, **dict.fromkeys(candidate.columns, ridge)}) for ridge in ridges}
     best = min(losses.values(), key=lambda loss: loss.mean)
-    ridge = next(ridge for ridge in sorted(ridges, reverse=True) if _gain(losses[ridge], best)[2] <= 1.0)
+    ridge = next(ridge for ridge in sorted(ridges, reverse=True) if gain_of(losses[ridge], best)[2] <= 1.0)
     return ridge, losses[ridge]
 
 
 def _try(
-    held_out: HeldOut, current: Loss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
+    held_out: HeldOut, current: HeldOutLoss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
 ) -> _Trial:
-    ridge, after = _best_ridge(held_out, chosen, candidate, ridges)
+    ridge, after = best_ridge(held_out, chosen, candidate, ridges)
     columns, joints, chance = candidate.columns, None, _chance(candidate, current, after)
-    total, fraction, errors = _gain(current, after)
+    total, fraction, errors = gain_of(current, after)
     if candidate.joints is not None:
         own = set(candidate.joints)
-        refuted = (after.ranges - current.ranges > LEAST * current.ranges.sum(axis=1, keepdims=True)).any(axis=0)
+        refuted = (after.ranges - current.ranges > MIN_GAIN * current.ranges.sum(axis=1, keepdims=True)).any(axis=0)
         better = (current.time - after.time).sum(axis=2).mean(axis=0) > 0
         stands = {j for j in own if not refuted[j]} if sum(refuted[j] for j in own) <= REFUTED * len(own) else set()
         for kept in (stands, {j for j in stands if better[j]}):
@@ -141,12 +150,12 @@ def _try(
                 after = held_out.loss({**chosen, **dict.fromkeys(columns, ridge)})
             if kept is stands:
                 # judged before joints without a gain are left out: picking those with one makes any term look good
-                total, fraction, errors = _gain(current, after)
+                total, fraction, errors = gain_of(current, after)
     worth = (
         bool(columns)
-        and errors >= (candidate.times or TIMES)
-        and fraction >= (candidate.least or LEAST)
-        and bool((after.ranges.sum(axis=1) <= (1 + LEAST) * current.ranges.sum(axis=1)).all())
+        and errors >= (candidate.min_errors or MIN_ERRORS)
+        and fraction >= (candidate.min_gain or MIN_GAIN)
+        and bool((after.ranges.sum(axis=1) <= (1 + MIN_GAIN) * current.ranges.sum(axis=1)).all())
     )
     return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, chance)
 
@@ -189,8 +198,12 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
 
 
 def _alternatives(
-    held_out: HeldOut, current: Loss, chosen: dict[int, float], taken: Sequence[_Trial], refused: Sequence[_Trial]
-) -> list[Alternative]:
+    held_out: HeldOut,
+    current: HeldOutLoss,
+    chosen: dict[int, float],
+    taken: Sequence[_Trial],
+    refused: Sequence[_Trial],
+) -> list[AlternativeChoice]:
     """Return the choices without one group taken, and with one refused.
 
     What ranges left out refuted counts by its gain in blocks of time: the two disagree about it.
@@ -198,23 +211,26 @@ def _alternatives(
     found = []
     for trial in taken:
         without = {column: ridge for column, ridge in chosen.items() if column not in trial.columns}
-        found.append(Alternative(without, 1.0 - _chance(trial.candidate, held_out.loss(without), current)))
+        found.append(AlternativeChoice(without, 1.0 - _chance(trial.candidate, held_out.loss(without), current)))
     for trial in refused:
         ridges = {**chosen, **dict.fromkeys(trial.candidate.columns, trial.ridge)}
-        found.append(Alternative(ridges, trial.chance))
+        found.append(AlternativeChoice(ridges, trial.chance))
     return found
 
 
-def _chance(candidate: Candidate, before: Loss, after: Loss) -> float:
+def _chance(candidate: Candidate, before: HeldOutLoss, after: HeldOutLoss) -> float:
     """Return the probability that a group enters in other blocks: its gain is normal about the one found."""
-    total, _, errors = _gain(before, after)
+    total, _, errors = gain_of(before, after)
     if errors == 0:
         return 0.0
     error = total / errors
     return float(
-        norm.cdf((total - max((candidate.times or TIMES) * error, (candidate.least or LEAST) * before.mean)) / error)
+        norm.cdf(
+            (total - max((candidate.min_errors or MIN_ERRORS) * error, (candidate.min_gain or MIN_GAIN) * before.mean))
+            / error
+        )
     )
 
 
-def _step(trial: _Trial, chosen: bool) -> Step:
-    return Step(trial.candidate.name, trial.ridge, 100 * trial.fraction, trial.errors, chosen, trial.joints)
+def _step(trial: _Trial, chosen: bool) -> SelectionStep:
+    return SelectionStep(trial.candidate.name, trial.ridge, 100 * trial.fraction, trial.errors, chosen, trial.joints)

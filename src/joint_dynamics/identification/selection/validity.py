@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.physical.dissipation import checked_speed
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.torque import standard_set
@@ -18,13 +18,16 @@ from joint_dynamics.robot import StandardParameters
 from joint_dynamics.robot.newton_euler import rigid_torque
 
 
-def validity(problem: Problem, chi: NDArray, standard: NDArray | None = None) -> dict[str, dict[str, Any]]:
+def validity(problem: Problem, chi: FloatArray, standard: FloatArray | None = None) -> dict[str, dict[str, Any]]:
     """Return {joint: {speed, load, temperature}} of the kept samples of a problem, with parameters chi (b,).
 
-    standard: the (p,) standard set that goes into the description; None: the one of chi near the URDF's.
-    speed: |ω| [rad/s] on the motor side up to which the friction was made to dissipate (`physical.dissipation`: `REACH`
-    times the fastest of the recordings, or the joint's limit); load: largest torque through the transmission |τ_J| [N·m]
-    that the recordings have; temperature: their [lowest, highest] [°C], absent where a recording lacks it.
+    Parameters
+    ----------
+    standard
+        the (p,) standard set that goes into the description; None: the one of chi near the URDF's. speed: |ω| [rad/s]
+        on the motor side up to which the friction was made to dissipate (`physical.dissipation`: `REACH` times the
+        fastest of the recordings, or the joint's limit); load: largest torque through the transmission |τ_J| [N·m] that
+        the recordings have; temperature: their [lowest, highest] [°C], absent where a recording lacks it.
     """
     model = problem.model
     if standard is None:

@@ -1,0 +1,147 @@
+"""Friction of one joint in steady slip, as a description states it, and how sure it is.
+
+This is what a compensation is checked against. In steady slip H = sgn ω. Everything that makes the friction of the
+arm's motor torque is in it: α, load, temperature, quadrants, friction terms, coupled motors and the range of validity.
+Where a description has measured the two directions apart, each goes by its own F_C, F_S and F_V1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from joint_dynamics.arm.arm import Arm
+from joint_dynamics.arm.friction_detail import FrictionDetail
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.joint import FrictionModel
+
+#: N·m: a load that has a sign and no size.
+SLIGHT = 1e-6
+POSITIONS = 25
+"""Angles over the range of a joint at which a friction that depends on the angle is looked at."""
+
+
+class SteadyFriction:
+    """Friction of joint `joint` (index) of an arm in steady slip, the other joints at rest.
+
+    Attributes
+    ----------
+    name
+        of the joint.
+    loads
+        N·m, transmission torques at which it has to be looked at: without load where it does not depend on load; else
+        with little load either way, and with the most that was checked (`validity`) or the joint bears.
+    positions
+        rad, link angles likewise.
+
+    """
+
+    def __init__(self, arm: Arm, joint: int):
+        self._arm, self._joint = arm, joint
+        self.name = arm.joint_names[joint]
+        self._detail = arm.friction_details[joint] if arm.friction_details else FrictionDetail()
+        self.loads, self.positions = self._loads(), self._positions()
+
+    @property
+    def most_load(self) -> float:
+        """The largest load, N·m, that the friction was checked with or the joint bears; 0 where neither is known."""
+        arm, j = self._arm, self._joint
+        bounds = [arm.effort_limit[j]]
+        if arm.validity is not None:
+            bounds.append(arm.validity.load[j])
+        if arm.friction is not None:
+            bounds.append(arm.friction.parameters['tau_max'][j])
+        least = float(min(bounds))
+        return least if np.isfinite(least) else 0.0
+
+    def _loads(self) -> tuple[float, ...]:
+        arm, j = self._arm, self._joint
+        loaded = arm.friction is not None and bool(arm.friction.depends_on_load[j])
+        if not loaded and not any(k == j and 'load' in term.needs for k, term, _ in arm.terms.friction.entries):
+            return (0.0,)
+        return loads_up_to(self.most_load)
+
+    def _positions(self) -> tuple[float, ...]:
+        arm, j = self._arm, self._joint
+        formulas = [t.document['function'] for k, t, _ in arm.terms.friction.entries if k == j and t.kind == 'function']
+        if not any(re.search(r'\bq\b', str(formula)) for formula in formulas):
+            return (0.0,)
+        lower, upper = arm.robot.limits.lower[j], arm.robot.limits.upper[j]
+        lower, upper = (lower, upper) if np.isfinite(upper - lower) else (-np.pi, np.pi)
+        return tuple(np.linspace(lower, upper, POSITIONS))
+
+    def torque(
+        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the friction (G,) N·m at motor speeds (G,) rad/s of one sign, with that direction's own parameters.
+
+        load: τ_J N·m; position: rad; temperature: (n,) °C of all joints, None: that without effect.
+        """
+        return self._of(self._in_direction(speed, {}), speed, load, position, temperature)
+
+    def deviation(
+        self, speed: FloatArray, load: float = 0.0, position: float = 0.0, temperature: FloatArray | None = None
+    ) -> FloatArray:
+        """Return its standard deviation (G,) N·m: all parameters that have one by differences, taken as independent."""
+        at = (speed, load, position, temperature)
+        base, variance = self.torque(*at), np.zeros_like(speed)
+        own = self._detail.directions.get(_name(speed), {})
+        for name, std in self._detail.deviations.items():
+            if own and name in ('F_S', 'offset'):
+                continue
+            std = own.get({'F_C0': 'F_C_std', 'F_V1': 'F_V1_std'}.get(name, ''), std)
+            variance += (self._of(self._in_direction(speed, {name: std}), *at) - base) ** 2
+        plain = self._in_direction(speed, {})
+        terms = plain.terms
+        for part, deviations in enumerate(terms.deviations):
+            joint, term, values = terms.entries[part]
+            if joint != self._joint or not term.is_friction:
+                continue
+            for k, std in enumerate(deviations):
+                changed = values + std * (np.arange(len(values)) == k)
+                entries = (*terms.entries[:part], (joint, term, changed), *terms.entries[part + 1 :])
+                variance += (self._of(replace(plain, terms=replace(terms, entries=entries)), *at) - base) ** 2
+        return np.sqrt(variance)
+
+    def _of(
+        self, arm: Arm, speed: FloatArray, load: float, position: float, temperature: FloatArray | None
+    ) -> FloatArray:
+        speeds, loads, q = np.zeros((3, len(speed), arm.n))
+        speeds[:, self._joint], loads[:, self._joint], q[:, self._joint] = speed, load, position
+        H = np.sign(speeds)
+        found = arm.friction_torque(H, speeds, loads, temperature)
+        return (found + arm.terms.friction.torque(q, speeds, loads, H, temperature))[:, self._joint]
+
+    def _in_direction(self, speed: FloatArray, raised: Mapping[str, float]) -> Arm:
+        """Return the arm with the joint's parameters in the direction of the speeds, and some of them raised."""
+        model, j, own = self._arm.friction, self._joint, self._detail.directions.get(_name(speed), {})
+        if model is None or not (own or raised):
+            return self._arm
+        parameters = {name: values.copy() for name, values in model.parameters.items()}
+        if own:
+            # The level and the offset of both directions together are in F_C of each.
+            values = {'F_C0': own['F_C'], 'F_S': own.get('F_S', own['F_C']), 'F_V1': own['F_V1'], 'offset': 0.0}
+            for name, value in values.items():
+                parameters[name][j] = value
+        quadrants = None if model.quadrants is None else {name: row.copy() for name, row in model.quadrants.items()}
+        for name, std in raised.items():
+            if name == 'F_C0' and parameters['F_S'][j] == parameters['F_C0'][j]:
+                parameters['F_S'][j] += std  # no Stribeck friction stays none
+            if name in parameters:
+                parameters[name][j] += std
+            elif quadrants is not None and name in quadrants:
+                quadrants[name][j] += std
+        changed = FrictionModel(parameters, model.maxwell_slip, joints=model.joints, quadrants=quadrants)
+        return replace(self._arm, friction=changed)
+
+
+def _name(speed: FloatArray) -> str:
+    return 'positive' if speed[0] > 0 else 'negative'
+
+
+def loads_up_to(most: float) -> tuple[float, ...]:
+    """Return the loads, N·m, at which a friction that depends on load is looked at."""
+    return (-most, -SLIGHT, SLIGHT, most) if most > SLIGHT else (-SLIGHT, SLIGHT)

@@ -1,0 +1,127 @@
+"""How the online estimation is tuned: one declaration per setting, which the node's parameters come from as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from joint_dynamics.settings import Settings, refusal, setting
+
+FRICTION_METHODS = ('adaptive', 'coulomb_viscous', 'none')
+STIFFNESS_SOURCES = ('motor', 'link', 'fused')
+STIFFNESS_PRESETS = ('default', 'thesis')
+
+
+@dataclass(frozen=True)
+class EstimationSettings(Settings):
+    """Settings of `JointEstimator`; times in seconds, so that they hold at any sample rate.
+
+    friction: adaptive, gradient law on the Maxwell-slip model; coulomb_viscous, F_C sgn ω + F_V ω by least squares;
+    none, as described. friction_lower, friction_upper: [M6 eq 27] has 1.5 at most for α₁; a worn joint is beyond.
+    friction_memory: of the regressor (adaptive), or of what is remembered (coulomb_viscous). stiffness_scale: the
+    deformation at which the terms of the polynomial are of like size. deformation_noise: encoders, and the kinematic
+    error that is left. Raises JointDynamicsError for what is not allowed.
+    """
+
+    window: float = setting(
+        0.1, 'length of the smoother of all signals; the estimates are late by half of it', 's', lower=0.01, upper=1
+    )
+    taper: bool = setting(True, 'Hann-weighted smoother; false: the Savitzky-Golay filter of the thesis')
+    friction: str = setting(
+        'adaptive',
+        'how friction is followed: adaptive, scale and viscous part of the described friction; '
+        'coulomb_viscous, by least squares without a model; none',
+        choices=FRICTION_METHODS,
+    )
+    friction_rate: tuple[float, ...] = setting(
+        (1.0, 1.0), 'rates of the two parameters of the adaptive law', '1/s', lower=0, upper=1000, length=2
+    )
+    friction_lower: tuple[float, ...] = setting((0.4, -0.05), 'lower bounds of α1 and of α2 in N·m·s/rad', length=2)
+    friction_upper: tuple[float, ...] = setting((2.5, 0.05), 'upper bounds of α1 and of α2 in N·m·s/rad', length=2)
+    viscous_share: float = setting(
+        0.5,
+        'α2 may also be within this share of the viscous friction at 1 rad/s; 0: the bounds alone',
+        lower=0,
+        upper=10,
+    )
+    friction_memory: float = setting(10.0, 'motion over which information is gathered', 's', lower=0.1, upper=3600)
+    information: float = setting(
+        0.02,
+        'how different motion must make the two friction terms: smallest eigenvalue of their correlation matrix; '
+        '0: the published condition, speed alone',
+        lower=0,
+        upper=1,
+    )
+    omega_min: float = setting(0.01, 'nothing adapts while the speed stays below', 'rad/s', lower=0, upper=1)
+    hold: float = setting(0.05, 'for so long', 's', lower=0.001, upper=10)
+    stiffness_source: str = setting(
+        'motor',
+        'elastic torque is taken from: motor, link (needs a good robot model), or fused by noise',
+        choices=STIFFNESS_SOURCES,
+    )
+    stiffness_preset: str = setting(
+        'default', 'default, or the run of the thesis (for 1 kHz)', choices=STIFFNESS_PRESETS
+    )
+    stiffness_order: int = setting(2, 'number of odd terms of the elastic torque', lower=1, upper=5)
+    stiffness_memory: float = setting(
+        5.0, 'excited motion after which the stiffness has forgotten', 's', lower=0.1, upper=1e6, infinite=True
+    )
+    stiffness_scale: float = setting(1e-3, 'deformation of everyday work', 'rad', lower=1e-6, upper=1)
+    stiffness_gate: float = setting(
+        0.0,
+        'smallest deformation that teaches; 0: a fifth of stiffness_scale, or twice the backlash',
+        'rad',
+        lower=0,
+        upper=1,
+    )
+    deformation_noise: float = setting(5e-6, 'deviation of the smoothed deformation', 'rad', lower=0, upper=0.1)
+    friction_noise: float = setting(
+        0.1, 'deviation of the friction model in slip, as a share of its Coulomb level', lower=0, upper=10
+    )
+    link_noise: float = setting(0.05, 'deviation of the robot model, as a share of its torque', lower=0, upper=10)
+    torque_noise: float = setting(
+        0.002, 'smallest deviation of a torque, as a share of the torque limit', lower=1e-6, upper=1
+    )
+    contact_deviations: float = setting(
+        6.0, 'contact: external torque beyond so many of its usual deviations', lower=1, upper=1000
+    )
+    contact_share: float = setting(0.008, 'and beyond this share of the torque limit', lower=1e-6, upper=1)
+    contact_memory: float = setting(30.0, 'motion over which the usual deviation is learnt', 's', lower=1, upper=36000)
+    temperature: float | None = setting(
+        None,
+        'joint temperature where none is measured',
+        '°C',
+        lower=-273.15,
+        upper=200,
+        none='the one at which the friction is described',
+    )
+    payload: bool = setting(False, 'estimate the payload at the last link, and use it')
+    payload_memory: float = setting(
+        30.0, 'motion after which the payload has forgotten', 's', lower=1, upper=1e6, infinite=True
+    )
+
+    def check(self) -> None:
+        """Check that the bounds of α leave room."""
+        for low, high in zip(self.friction_lower, self.friction_upper, strict=True):
+            if low > high:
+                raise refusal(
+                    'friction_lower', f'numbers of at most friction_upper, {self.friction_upper}', self.friction_lower
+                )
+
+    @classmethod
+    def thesis(cls, **changes: Any) -> EstimationSettings:
+        """Return the thesis's numbers for 1 kHz.
+
+        101 samples, untapered; RLS-DF* in raw units; the published excitation condition.
+        """
+        return cls(
+            **{
+                'window': 0.1,
+                'taper': False,
+                'information': 0.0,
+                'friction_upper': (1.5, 0.05),
+                'viscous_share': 0.0,
+                'stiffness_preset': 'thesis',
+                **changes,
+            }
+        )

@@ -1,0 +1,95 @@
+"""The learning parts of a `JointEstimator`, made from what is known and what is set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.estimation.estimation_settings import EstimationSettings
+from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.payload import PayloadEstimator
+from joint_dynamics.estimation.stiffness import StiffnessEstimator
+from joint_dynamics.robot.rigid_body import RigidBody
+
+Array = FloatArray
+
+
+def make_friction(
+    arm: Arm, use: EstimationSettings, period: float
+) -> FrictionEstimator | CoulombViscousEstimator | None:
+    """Return the friction estimator that the settings name, started from the model, or None for `none`."""
+    n, model = arm.n, arm.friction
+    if use.friction == 'coulomb_viscous':
+        start = np.zeros((n, 2))
+        if model is not None:
+            described = model.parameters
+            start = np.stack(
+                [described['F_C0'] * arm.friction_scale[:, 0], described['F_V1'] + arm.friction_scale[:, 1]], axis=1
+            )
+        return CoulombViscousEstimator(n, period, memory=use.friction_memory, initial=start, omega_min=use.omega_min)
+    if use.friction == 'none' or model is None:
+        return None
+    lower, upper = (np.tile(bound, (n, 1)) for bound in (use.friction_lower, use.friction_upper))
+    viscous = use.viscous_share * np.abs(model.static_part.viscous(np.ones(n)))
+    lower[:, 1], upper[:, 1] = np.minimum(lower[:, 1], -viscous), np.maximum(upper[:, 1], viscous)
+    coulomb = np.maximum(0.3 * model.parameters['F_C0'], 1e-2)
+    floor = np.stack([coulomb**2, np.full(n, 0.04)], axis=1)
+    return FrictionEstimator(
+        n,
+        period,
+        rate=use.friction_rate,
+        initial=arm.friction_scale,
+        lower=lower,
+        upper=upper,
+        omega_min=use.omega_min,
+        hold=use.hold,
+        information=use.information,
+        memory=use.friction_memory,
+        floor=floor,
+    )
+
+
+def largest_backlash(arm: Arm) -> Array:
+    """Largest 𝓑(θ) of every joint, (n,) rad; 0 where none was measured."""
+    return np.zeros(arm.n) if arm.backlash is None else np.array([table.max() for table in arm.backlash.tables])
+
+
+def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> StiffnessEstimator:
+    """Return the stiffness estimator that the settings name.
+
+    Started from the described stiffness where there is one.
+    """
+    n, known, described = arm.n, arm.stiffness, arm.stiffness_described
+    if use.stiffness_preset == 'thesis':
+        return StiffnessEstimator.thesis(n)
+    order = max(use.stiffness_order, known.order if known is not None else 1)
+    start = np.zeros((n, order))
+    if known is not None:
+        start[:, : known.order] = np.where(described[:, None], known.coefficients, 0.0)
+    # Within the backlash the deformation is not elastic, and shortly beyond it a part of it is not.
+    gate = (
+        np.maximum(0.2 * use.stiffness_scale, 2.0 * largest_backlash(arm))
+        if use.stiffness_gate == 0.0
+        else use.stiffness_gate
+    )
+    unit = use.stiffness_scale ** (2 * np.arange(order) + 1)
+    # A described stiffness is taken to be right to some 30 %; an unknown one is free.
+    covariance = np.where(described[:, None], np.maximum((0.3 * start * unit / 0.1) ** 2, 1.0), 1e4)
+    return StiffnessEstimator(
+        n,
+        order,
+        period=period,
+        scale=use.stiffness_scale,
+        memory=use.stiffness_memory,
+        initial_coefficients=start,
+        initial_covariance=covariance,
+        gate=gate,
+    )
+
+
+def make_payload(body: RigidBody, use: EstimationSettings, limit: Array, period: float) -> PayloadEstimator | None:
+    """Return the payload estimator where the settings ask for one; torques of joints weigh by their limit."""
+    if not use.payload:
+        return None
+    return PayloadEstimator(body, period, memory=use.payload_memory, noise=np.maximum(0.01 * limit, 0.1))

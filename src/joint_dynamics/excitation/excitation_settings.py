@@ -1,0 +1,174 @@
+"""What may be chosen: the limits a motion has to keep, and how an exciting one is searched for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import INERTIAL, JOINT
+from joint_dynamics.settings import PerJoint, Settings, setting
+
+KINDS = (*INERTIAL, *JOINT, 'Fs')
+"""All kinds of parameters; Fs belongs to the motors of coupled drives."""
+CRITERIA = ('condition_number', 'weighted_blocks', 'log_det')
+
+
+def _rising(bounds: Sequence[float | None]) -> str | None:
+    lower, upper = bounds
+    return None if lower is None or upper is None or lower < upper else '[lower, upper], lower < upper'
+
+
+def _pairs(pairs: Sequence[Sequence[str]]) -> str | None:
+    return None if all(len(pair) == 2 for pair in pairs) else 'pairs of link names'
+
+
+@dataclass(frozen=True)
+class PayloadSettings(Settings):
+    """A body fixed to the end-effector frame; `inertia` about the centre of mass, axes of that frame."""
+
+    SECTION = 'payload'
+
+    mass: float = setting(..., 'mass of the body', 'kg', lower=0)
+    com: Sequence[float] = setting((0.0, 0.0, 0.0), "its centre of mass in the end-effector's frame", 'm', length=3)
+    inertia: Sequence[float] = setting(
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 'its inertia about that centre: XX XY XZ YY YZ ZZ', 'kg·m²', length=6
+    )
+
+
+@dataclass(frozen=True)
+class LimitSettings(Settings):
+    """The limits of a motion; those of the URDF are multiplied by `safety_factor`, what is given here is not.
+
+    A value per joint is a number for all joints, a list in joint order or a mapping {joint: number}. The torque limit
+    needs inertial parameters.
+
+    Raises
+    ------
+    JointDynamicsError
+        For what is not allowed.
+    """
+
+    SECTION = 'limits'
+
+    safety_factor: float = setting(
+        0.9, "factor on the URDF's position range (about its middle), speed and torque", above=0, upper=1
+    )
+    velocity: PerJoint | None = setting(
+        None, "speed limit per joint, in place of the URDF's", 'rad/s', above=0, none='of the URDF'
+    )
+    acceleration: PerJoint | None = setting(
+        None,
+        'acceleration limit per joint',
+        'rad/s²',
+        above=0,
+        none='the allowed speed is reached in 0.5 s, as a URDF has none',
+    )
+    torque: PerJoint | None = setting(
+        None, "torque limit per joint, in place of the URDF's", 'N·m', above=0, none='of the URDF'
+    )
+    continuous_range: float = setting(math.pi, 'a joint without position limits keeps to ± this', 'rad', above=0)
+    lower: PerJoint | None = setting(None, 'further lower position limit per joint', 'rad', none='none')
+    upper: PerJoint | None = setting(None, 'further upper position limit per joint', 'rad', none='none')
+    torque_limit: bool = setting(True, 'keep the torque limit; false: the torque is not looked at')
+    viscous_friction: PerJoint = setting(0.0, 'viscous friction per joint, added to the torque', 'N·m·s/rad', lower=0)
+    coulomb_friction: PerJoint = setting(0.0, 'Coulomb friction per joint, added to the torque', 'N·m', lower=0)
+    payload: PayloadSettings | None = setting(
+        None, 'body at the end-effector, added to the torque: `mass`, `com`, `inertia`', none='none'
+    )
+    end_effector: str | None = setting(
+        None, 'frame that `radius` and `height` bind and the payload is fixed to', none='the last one of the chain'
+    )
+    radius: Sequence[float | None] | None = setting(
+        None,
+        "[lower, upper] of the end-effector's distance from the base's z axis, null for no bound",
+        'm',
+        length=2,
+        none='not bounded',
+        check=_rising,
+    )
+    height: Sequence[float | None] | None = setting(
+        None,
+        "[lower, upper] of the end-effector's height along the base's z axis, null for no bound",
+        'm',
+        length=2,
+        none='not bounded',
+        check=_rising,
+    )
+    clearance: float | None = setting(
+        0.01,
+        'least distance of links that are no neighbours, where the URDF has collision geometry',
+        'm',
+        above=0,
+        none='not checked',
+    )
+    floor: float | None = setting(
+        None,
+        'height of a floor that all moving links keep `clearance` from (needs collision geometry)',
+        'm',
+        none='no floor',
+    )
+    ignored_pairs: Sequence[Sequence[str]] = setting((), 'pairs of links whose distance is not checked', check=_pairs)
+    package_dirs: Sequence[str] = setting((), 'where `package://` of mesh files is looked up')
+
+    def check(self) -> None:
+        """Check that there is something to keep from the floor."""
+        if self.floor is not None and self.clearance is None:
+            raise JointDynamicsError('limits.floor: expected a clearance to keep from it, found clearance: null')
+
+
+@dataclass(frozen=True)
+class ExcitationSettings(Settings):
+    """An optimised Fourier series [L eq 20-21] and the search for it.
+
+    The effort of the search is counted, never timed: the same seed gives the same result however fast the machine is
+    and however many processes there are. A `time_budget` that ends the search first is told. What a motion found with
+    `samples_per_cycle` is worth is evaluated at ten times that, and the limits are proved.
+
+    Attributes
+    ----------
+    criterion
+        `condition_number` of the scaled base regressor, `weighted_blocks` (Li's `weights`[0] cond Φ1 + `weights`[1]
+        cond Φ2, first moments and inertias), or `log_det` (−log det of the information matrix).
+
+    Raises
+    ------
+    JointDynamicsError
+        For what is not allowed.
+    """
+
+    period: float = setting(10.0, 'period of the series', 's', above=0)
+    harmonics: int = setting(5, 'harmonics of the series', lower=1)
+    repeats: int = setting(1, 'how often the period is played', lower=1)
+    ramp: float | None = setting(
+        None, 'from rest to the series and back, at each end', 's', above=0, none='a fifth of the period'
+    )
+    posture: Sequence[float] | Mapping[str, float] | None = setting(
+        None,
+        'where the motion starts and ends, a list or {joint: angle}',
+        'rad',
+        none='at the mean posture of the series, which is then searched for as well',
+    )
+    criterion: str = setting('condition_number', 'what is minimised', choices=CRITERIA)
+    weights: Sequence[float] = setting((1.0, 1.0), 'of the two parts of `weighted_blocks`', above=0, length=2)
+    information_weight: float = setting(
+        0.2,
+        'weight of −log det / b beside the log of the first two criteria, which do not tell large signals from small '
+        'ones; 0: not at all',
+        lower=0,
+    )
+    kinds: Sequence[str] = setting(KINDS, 'kinds of parameters that the regressor has', choices=KINDS)
+    starts: int = setting(8, 'most searches', lower=1)
+    candidates: int = setting(4, 'random motions of which each search goes on with the best', lower=1)
+    patience: int = setting(3, 'after so many searches in a row that gained nothing no further begins', lower=1)
+    seed: int = setting(0, 'draws the random motions', lower=0)
+    time_budget: float | None = setting(None, 'cap on the wall time of the search', 's', above=0, none='none')
+    processes: int | None = setting(None, 'searches at the same time', lower=1, none='one per core')
+    samples_per_cycle: int = setting(20, 'samples per period of the highest harmonic, while searching', lower=8)
+    limits: LimitSettings = setting(LimitSettings(), 'the limits of the motion')
+
+    @property
+    def ramp_time(self) -> float:
+        """Length of each ramp [s]."""
+        return self.period / 5 if self.ramp is None else self.ramp

@@ -1,0 +1,149 @@
+"""From currents to torques: by gains that are known, or that total least squares finds [G], and how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.drive_gains.estimate import (
+    DriveGainOptions,
+    coupling_matrix,
+    identify_drive_gains,
+    with_torque,
+)
+from joint_dynamics.identification.drive_gains.gain_uncertainty import (
+    GainUncertainty,
+    gain_covariance,
+    gain_sensitivity,
+    stated_or_assumed,
+)
+from joint_dynamics.identification.drive_gains.payload_runs import PayloadParameters
+from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.physical.payload_body import payload_body
+from joint_dynamics.identification.preparation.data import PreparedRecordings
+from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.regression.methods import SolvedProblem
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.settings.per_joint import per_joint
+
+
+@dataclass(frozen=True)
+class ConvertedRecordings:
+    """Recordings in N·m wherever a conversion was asked for.
+
+    Attributes
+    ----------
+    data, settings
+        as they came, with torques, and with the gains and their deviation that hold now.
+    covariance
+        (n, n) of the gains' relative errors, None where nothing is uncertain.
+    extras
+        entries of the summary: gains and payload found, the deviation stated or assumed.
+    notes
+        for the reader.
+    """
+
+    data: PreparedRecordings
+    settings: IdentificationSettings
+    covariance: FloatArray | None
+    extras: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def uncertainty(self, model: RobotModel, solved: SolvedProblem) -> GainUncertainty | None:
+        """Return what the uncertainty of the gains adds to the deviations of a solution; None: nothing."""
+        if self.covariance is None:
+            return None
+        coupling = coupling_matrix(model)
+        sensitivity = gain_sensitivity(solved.problem.blocks(), solved.solution, coupling)
+        return GainUncertainty(self.covariance, sensitivity, coupling)
+
+
+def to_torques(
+    model: RobotModel,
+    data: PreparedRecordings,
+    plan: FilterPlan,
+    settings: IdentificationSettings,
+    say: Callable[[str], None],
+) -> ConvertedRecordings:
+    """Turn currents into torques where that needs more than a factor per joint, and say how sure the gains are.
+
+    Method `tls` finds the gains; known gains of coupled drives turn the currents of motors into torques of joints.
+    Other currents are left to `observe`, which knows the gains by the settings.
+
+    Raises
+    ------
+    JointDynamicsError
+        For `tls` without the weighed mass of the payload.
+    """
+    # tls finds its gains with deviations of their own
+    used = None if settings.method == 'tls' else settings.drive_gains
+    stated, assumed = stated_or_assumed(settings.drive_gain_deviation, used, data.training)
+    settings = replace(settings, drive_gain_deviation=stated)
+    extras: dict[str, Any] = {}
+    notes: list[str] = [] if assumed is None else [assumed]
+    if stated and used:
+        value = dict(stated) if isinstance(stated, Mapping) else stated
+        extras['drive_gain_deviation'] = {'value': value, 'assumed': assumed is not None}
+    covariance = gain_covariance(stated, model.joint_names) if stated and settings.drive_gains else None
+    if settings.method == 'tls':
+        say('drive gains by total least squares')
+        gains, covariance, found = _identified(model, data, plan, settings, notes)
+        prior = settings.drive_gains
+        data = data.each(lambda recording: _in_torque(model, recording, gains, prior))
+        return ConvertedRecordings(data, replace(settings, drive_gains=gains), covariance, extras | found, notes)
+    if model.coupling is not None and settings.drive_gains:
+        known = settings.drive_gains
+        data = data.each(
+            lambda recording: recording if recording.current is None else with_torque(model, recording, known)
+        )
+    return ConvertedRecordings(data, settings, covariance, extras, notes)
+
+
+def _identified(
+    model: RobotModel, data: PreparedRecordings, plan: FilterPlan, settings: IdentificationSettings, notes: list[str]
+) -> tuple[dict[str, float], FloatArray, dict[str, Any]]:
+    """Return gains {joint: N·m/A}, the covariance of their relative errors, and the summary of gains and payload."""
+    if not settings.known_payload:
+        raise JointDynamicsError(
+            'tls: expected the weighed mass of the payload (--payload-mass, or payload.mass in the configuration),'
+            ' found none'
+        )
+    found = identify_drive_gains(
+        model,
+        data.training,
+        data.payload_runs,
+        settings.known_payload,
+        plan,
+        prior=settings.drive_gains,
+        terms=settings.terms,
+        rest_speed=settings.rest_speed,
+        solver=DriveGainOptions.from_mapping(settings.options).way,
+    )
+    summary = {'drive_gains': found.summary(), 'payload': as_body(found.payload, notes).summary()}
+    return found.by_joint, found.relative_covariance, summary
+
+
+def as_body(payload: PayloadParameters, notes: list[str]) -> PayloadParameters:
+    """Return the nearest payload that is a body, or the estimate with a note why not."""
+    try:
+        return payload_body(payload)
+    except JointDynamicsError as error:
+        notes.append(f'the payload as estimated is no body: {error}')
+        return payload
+
+
+def _in_torque(
+    model: RobotModel, recording: Recording, gains: Mapping[str, float], prior: Mapping[str, float] | None
+) -> Recording:
+    """Return a recording in N·m by identified gains.
+
+    One that came in N·m has the prior gains in it, which they replace.
+    """
+    if recording.current is None and prior is not None:
+        before = per_joint(prior, model.joint_names, 'drive_gains', others=True)
+        gains = {name: gains[name] / before[j] for j, name in enumerate(model.joint_names)}
+    return with_torque(model, recording, gains)

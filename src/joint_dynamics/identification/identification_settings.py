@@ -1,0 +1,130 @@
+"""What a batch identification is told: one declaration per setting, for Python, configuration files and the node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from joint_dynamics.arm import Term, terms_from_config
+from joint_dynamics.identification.physical.options import PhysicalOptions
+from joint_dynamics.settings import Settings, setting
+
+METHODS = ('ols', 'wls', 'irls', 'i-irls', 'tls')
+
+
+@dataclass(frozen=True)
+class KnownPayload(Settings):
+    """What is known of a payload, in the frame of the last joint, inertia about its origin."""
+
+    SECTION = 'identification.payload'
+
+    mass: float | None = setting(None, 'weighed mass', 'kg', above=0, upper=1000, none='not known')
+    known: Mapping[str, float] = setting({}, 'further parameters that are known, as {MX: kg·m}')
+
+
+@dataclass(frozen=True)
+class IdentificationSettings(Settings):
+    """What `identify` does; None means: taken from the data, by the rule named.
+
+    f_dyn is `signals.bandwidth.dynamics_bandwidth` of the training recordings where it is not given. condition_limit:
+    of the columns scaled to norm 1. terms: see `terms_from_config`. selection: not with `ols`. options: those of `irls`
+    and `i-irls` are `regression.iirls.FrictionOptions`, of `tls` `drive_gains.estimate.DriveGainOptions`.
+
+    Raises
+    ------
+    JointDynamicsError
+        For what is not allowed.
+    """
+
+    SECTION = 'identification'
+
+    method: str = setting('wls', 'how the parameters are estimated', choices=METHODS)
+    f_dyn: float | None = setting(
+        None,
+        'bandwidth of the dynamics, from which the cut-offs follow',
+        'Hz',
+        above=0,
+        upper=1000,
+        none='from the data',
+    )
+    position_cutoff: float | None = setting(
+        None, 'zero-phase filter on positions', 'Hz', above=0, upper=10000, none='5 f_dyn'
+    )
+    parallel_cutoff: float | None = setting(
+        None, 'filter on torque and regressor', 'Hz', above=0, upper=10000, none='2 f_dyn'
+    )
+    decimation: int | None = setting(
+        None, 'keep every n-th filtered sample', lower=1, upper=10000, none='⌊0.8 f_s/(4 f_dyn)⌋'
+    )
+    trim: float | None = setting(
+        None, 'cut off at each end after the position filter', 's', lower=0, none='one period of the position cut-off'
+    )
+    drive_gains: Mapping[str, float] | None = setting(
+        None, 'joint torque per current of each joint, for recordings with currents', 'N·m/A', none='not known'
+    )
+    drive_gain_deviation: float | Mapping[str, float] | None = setting(
+        None,
+        'relative standard deviation of the drive gains, of all or by joint (± 5 % of a data sheet: 0.03); it goes '
+        'into those of the parameters',
+        lower=0,
+        below=1,
+        none='0.058 where currents are turned into torques by drive_gains',
+    )
+    terms: tuple[Term, ...] = setting(
+        (),
+        'further regressor columns: {joint: [{fourier: 2}, {function: "…"}, {friction: F_T0}, {stribeck: 0.4}, '
+        '{hysteresis: 0.001}]}',
+    )
+    condition_limit: float = setting(
+        300.0, 'above this condition number a recording does not excite the robot enough', lower=1, upper=1e12
+    )
+    proceed: bool = setting(False, 'accept a result that is not reliable')
+    period: float | None = setting(
+        None,
+        'a motion repeated every so many seconds is averaged over its periods; 0: it is not',
+        's',
+        lower=0,
+        none='found from the data',
+    )
+    moving_speed: float = setting(0.02, 'samples count as moving above it', 'rad/s', lower=0)
+    rest_speed: float = setting(
+        0.01,
+        'a joint slower than this rests, and its friction is not known; 0: rows at rest count as all others',
+        'rad/s',
+        lower=0,
+        upper=1,
+    )
+    selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
+    payload: KnownPayload | None = setting(None, 'what is known of the payload: `mass`, `known`', none='nothing')
+    physical: bool | PhysicalOptions = setting(
+        False, 'move the estimate into the set of physical parameters (needs cvxpy): true, or `pull` and `mass`'
+    )
+    essential: bool | str = setting(
+        False,
+        'drop parameters that the data does not need, by relative deviation (ratio, true) or by F-statistic (f)',
+        choices=('ratio', 'f'),
+    )
+    rotor: Any = setting(
+        None, 'description (file) whose rotor inertia and friction are taken off the torque before', none='none'
+    )
+    options: Mapping[str, Any] = setting({}, 'further settings of the method')
+
+    @property
+    def known_payload(self) -> dict[str, float]:
+        """What is known of the payload: {M, MX, …: value}."""
+        if self.payload is None:
+            return {}
+        return ({} if self.payload.mass is None else {'M': self.payload.mass}) | dict(self.payload.known)
+
+    @classmethod
+    def from_mapping(cls, mapping: Any, where: str = '') -> IdentificationSettings:
+        """Build from the `identification` part of a configuration file. Raises JointDynamicsError naming the key."""
+        if isinstance(mapping, Mapping) and 'terms' in mapping:
+            mapping = {**mapping, 'terms': terms_from_config(mapping['terms'])}
+        return super().from_mapping(mapping, where)
+
+    @classmethod
+    def from_config(cls, config: Any) -> IdentificationSettings:
+        """Build from the `identification` part of a configuration file, as `from_mapping`."""
+        return cls.from_mapping(config)

@@ -1,0 +1,74 @@
+"""The recordings of one identification: those it learns from, those it is checked on, those with a payload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.preparation.averaging import with_mean_periods
+from joint_dynamics.identification.preparation.observations import FilterPlan, shortest
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+
+@dataclass(frozen=True)
+class PreparedRecordings:
+    """Recordings with the joints in the robot's order.
+
+    Attributes
+    ----------
+    training
+        what the robot is identified from.
+    validation
+        what its torque is predicted for.
+    payload_runs
+        recordings with a payload at the last link.
+    """
+
+    training: Sequence[Recording]
+    validation: Sequence[Recording] = ()
+    payload_runs: Sequence[Recording] = ()
+
+    @classmethod
+    def of(
+        cls,
+        model: RobotModel,
+        training: Sequence[Recording],
+        validation: Sequence[Recording],
+        payload_runs: Sequence[Recording],
+    ) -> PreparedRecordings:
+        """Take each recording's joints by name.
+
+        Where the validation has no temperature, training is without, too: what is chosen has to be predictable there.
+
+        Raises
+        ------
+        JointDynamicsError
+            Without a recording to learn from, and where one lacks a joint of the robot.
+        """
+        if not training:
+            raise JointDynamicsError('identify: expected at least one recording, found none')
+        data = cls(training, validation, payload_runs).each(lambda recording: recording.select(model.joint_names))
+        if any(recording.temperature is None for recording in data.validation):
+            data = replace(data, training=[replace(recording, temperature=None) for recording in data.training])
+        return data
+
+    def each(self, change: Callable[[Recording], Recording]) -> PreparedRecordings:
+        """Return the same with every recording changed."""
+        groups = (self.training, self.validation, self.payload_runs)
+        return PreparedRecordings(*([change(recording) for recording in group] for group in groups))
+
+    def averaged(self, period: float | None, plan: FilterPlan) -> PreparedRecordings:
+        """Return the same with repeated motion averaged over its periods, but for the validation."""
+        training, payload_runs = (
+            with_mean_periods(group, period, plan.parallel_cutoff, shortest(plan, group))
+            for group in (self.training, self.payload_runs)
+        )
+        return replace(self, training=training, payload_runs=payload_runs)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was done to the recordings on their way in, each with the recording's name."""
+        recordings = (*self.training, *self.validation, *self.payload_runs)
+        return [f'{recording.name}: {note}' for recording in recordings for note in recording.notes]

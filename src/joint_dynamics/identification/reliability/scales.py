@@ -1,0 +1,186 @@
+r"""Relative scales of the torques: what the joints share says of their units and drive gains.
+
+Let the torque of joint j be b_j times what it should be, y_j = b_j W_j χ + ρ_j. A common factor is a factor of χ and
+leaves every residual as it is: no data show it. Friction, rotor inertia and whatever else only one joint feels takes
+up its own b_j. The parameters that several joints feel (masses and inertias beyond the next joint) do not: they tell
+the ratios b_i/b_j, with a deviation that says how well. β_j = ln b_j and χ maximise the likelihood of
+`evidence` by Gauss-Newton steps on the normal equations alone,
+
+    [M_j  M_j χ; χᵀM_j  χᵀM_j χ] [dχ; dβ_j] = [W_jᵀρ_j; χᵀW_jᵀρ_j],    M_j = W_jᵀW_j,
+
+summed over joints with the variance of each one's independent samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.reliability.alternatives import (
+    LOG_LIKELIHOOD_THRESHOLD,
+    MIN_STEADINESS,
+    Alternatives,
+)
+from joint_dynamics.identification.reliability.evidence import RESOLVED, ExplanationFit, gain, steadiness
+
+MAX_SCALE_DEVIATION = 0.5
+"""Deviation of β from which the data do not tell a joint's scale: a factor of two is then within 1.4 of them."""
+PRIOR_DEVIATION = 3.0
+"""Deviation of β that is taken as known before any data (a factor of twenty): what no other joint feels stays there."""
+DATA_SHEET_FACTOR = 2.0
+"""Scales up to this factor apart are drive gains of a data sheet, or a model somewhat wrong, and no other unit."""
+FREE_SCALES_PENALTY = 2.0
+"""Free ratios of all torques help a model that is somewhat wrong more than any one factor does, and have to gain so
+many times `LOG_LIKELIHOOD_THRESHOLD`, and be so many times as steady over blocks of time as `MIN_STEADINESS`."""
+STEPS = 40
+MAX_STEP = 0.7
+"""Largest step of any β: a factor of two."""
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Scale of each torque over the median of those that the data tell.
+
+    names (n,); factor (n,); deviation (n,) of its logarithm; known (n,) bool: which the data tell; gain: log-likelihood
+    over the known ones being alike, less ½ ln N for each of their ratios [nats]; steadiness: of that of all scales (see
+    `evidence`); fitted: with the scales.
+    """
+
+    names: Sequence[str]
+    factor: FloatArray
+    deviation: FloatArray
+    known: BoolArray
+    gain: float
+    steadiness: float
+    fitted: ExplanationFit
+
+    @property
+    def off(self) -> list[int]:
+        """Joints whose scale is not that of the others, the farthest first.
+
+        None within `DATA_SHEET_FACTOR` or two deviations.
+        """
+        known = np.flatnonzero(self.known)
+        size = np.log(self.factor)[known]
+        if not len(known) or np.ptp(size) < np.log(DATA_SHEET_FACTOR):
+            return []
+        away = known[(np.abs(size) > 0.5 * np.log(DATA_SHEET_FACTOR)) & (np.abs(size) > 2 * self.deviation[known])]
+        return [int(j) for j in away[np.argsort(-np.abs(np.log(self.factor)[away]))]]
+
+    @property
+    def clear(self) -> bool:
+        """Whether other scales explain the torques clearly better."""
+        return (
+            self.gain > FREE_SCALES_PENALTY * LOG_LIKELIHOOD_THRESHOLD
+            and self.steadiness > FREE_SCALES_PENALTY * MIN_STEADINESS
+            and bool(self.off)
+        )
+
+    def summary(self) -> dict[str, Mapping[str, Any]]:
+        """Return the entry `torque_scales` of summary.json: {joint: {factor, std}}, None where nothing tells it."""
+        return {
+            'torque_scales': {
+                name: {'factor': float(factor) if known else None, 'std': float(factor * deviation) if known else None}
+                for name, factor, deviation, known in zip(
+                    self.names, self.factor, self.deviation, self.known, strict=True
+                )
+            }
+        }
+
+
+def estimate_scales(alternatives: Alternatives) -> Scales:
+    """Return the scales of the torques relative to each other, to which the likelihood points."""
+    n = len(alternatives.names)
+    beta, information, fitted, gained = _search(alternatives, np.ones(n, dtype=bool), np.zeros(n))
+    known, deviation = _known(np.asarray(np.linalg.inv(information), dtype=float))
+    if known.sum() < 2:
+        return Scales(alternatives.names, np.ones(n), deviation, np.zeros(n, dtype=bool), 0.0, 0.0, fitted)
+    ratios = 0.5 * (known.sum() - 1) * np.log(max(alternatives.count.sum(), 2.0))
+    alike = _search(alternatives, np.logical_not(known), np.where(known, 0.0, beta - np.median(beta[known])))[3]
+    return Scales(
+        alternatives.names,
+        np.exp(beta - np.median(beta[known])),
+        deviation,
+        known,
+        gained - alike - float(ratios),
+        steadiness(
+            (alternatives.given, alternatives.residuals),
+            (fitted, alternatives.normal.residuals(alternatives.samples.tau * np.exp(-beta)[:, None], fitted.chi)),
+            alternatives.count,
+            alternatives.samples.weight,
+            alternatives.blocks,
+        ),
+        fitted,
+    )
+
+
+def _search(
+    alternatives: Alternatives, free: BoolArray, beta: FloatArray
+) -> tuple[FloatArray, FloatArray, ExplanationFit, float]:
+    """Return β (n,), its information (n, n), fit and gain, with the scales `free` (n,) sought from `beta`."""
+    tau, count, normal = alternatives.samples.tau, alternatives.count, alternatives.normal
+    weighted = tau * alternatives.samples.weight
+
+    def tried(beta: FloatArray) -> tuple[ExplanationFit, float]:
+        found = normal.fit(tau * np.exp(-beta)[:, None])
+        return found, float(
+            0.5 * count @ np.log(found.unexplained + RESOLVED**2) + 0.5 * (beta @ beta) / PRIOR_DEVIATION**2
+        )
+
+    damping, (found, least) = 1e-3, tried(beta)
+    for _ in range(STEPS):
+        information, slope = _profile(alternatives, weighted * np.exp(-beta)[:, None], found, beta)
+        damped = information + damping * np.diag(np.diag(information))
+        step = np.zeros(len(beta))
+        if free.any():
+            step[free] = np.linalg.solve(damped[np.ix_(free, free)], slope[free])
+        longest = float(np.abs(step).max())
+        if longest == 0:
+            break
+        step *= min(1.0, MAX_STEP / longest)
+        other, value = tried(beta + step)
+        if value > least:
+            damping *= 10
+            if damping > 1e6:
+                break
+            continue
+        better, beta, found, least, damping = least - value, beta + step, other, value, 0.2 * damping
+        if better < 1e-3:
+            break
+    information = _profile(alternatives, weighted * np.exp(-beta)[:, None], found, beta)[0]
+    return beta, information, found, gain(alternatives.given, found, count)
+
+
+def _known(covariance: FloatArray) -> tuple[BoolArray, FloatArray]:
+    """Return the joints whose scales the data tell, and every deviation from the mean of those, (n,) each."""
+    known = np.ones(len(covariance), dtype=bool)
+    while True:
+        centred = np.eye(len(known)) - known / known.sum()
+        deviation = np.sqrt(np.maximum(np.diag(centred @ covariance @ centred.T), 0.0))
+        worst = int(np.argmax(np.where(known, deviation, -1.0)))
+        if deviation[worst] < MAX_SCALE_DEVIATION or known.sum() == 1:
+            return known & (deviation < MAX_SCALE_DEVIATION), deviation
+        known[worst] = False
+
+
+def _profile(
+    alternatives: Alternatives, weighted: FloatArray, found: ExplanationFit, beta: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return information (n, n) and slope (n,) of β with χ eliminated; weighted (n, samples): torques over scales."""
+    normal, chi = alternatives.normal, found.chi
+    variance = (found.unexplained + RESOLVED**2) * (weighted**2).sum(axis=1) / alternatives.count
+    variance = np.maximum(variance, np.finfo(float).tiny)
+    own = normal.matrix @ chi / variance[:, None]
+    right = np.einsum('jbs,js->jb', normal.rows, weighted, optimize=True) / variance[:, None] - own
+    shared = np.tensordot(1 / variance, normal.matrix, axes=1)
+    scale = np.sqrt(np.maximum(np.diag(shared), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    inverse = np.linalg.pinv(shared / np.outer(scale, scale), rcond=1e-10, hermitian=True)
+    cross = own.T / scale[:, None]
+    information = np.diag(own @ chi + 1 / PRIOR_DEVIATION**2) - cross.T @ inverse @ cross
+    slope = right @ chi - cross.T @ (inverse @ (right.sum(axis=0) / scale)) - beta / PRIOR_DEVIATION**2
+    return 0.5 * (information + information.T), slope

@@ -1,0 +1,114 @@
+r"""What the uncertainty of the choice of terms adds to the deviations of the parameters.
+
+With another law of friction Coulomb and viscous friction are other numbers, and which law is chosen depends on the
+recording. With p_a the probability of an alternative choice and χ_a its estimate, the error of the estimate χ stated is
+a mixture [Buckland, Burnham and Augustin 1997, with alternatives one group away from the choice],
+
+    Σ_a p_a N(χ_a − χ, C) + (1 − Σ_a p_a) N(0, C),
+
+of mean square C + Σ_a p_a (χ_a − χ)(χ_a − χ)ᵀ. Its tails are not those of a normal law: an alternative far away that is
+chosen once in fifty doubles that mean square and hardly moves the ends of a 95 % interval. So each deviation is stated
+as the half width of that interval over 1.96, as in `regression.covariance`; correlations are those of the mean square.
+The differences come from the rows the choice was made by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.stats import norm
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.regression.covariance import LEVEL
+from joint_dynamics.identification.selection.held_out import JITTER, Rows
+from joint_dynamics.identification.selection.stepwise import Choice
+
+MIN_PROBABILITY = 1e-3
+"""Probability below which an alternative is none."""
+STEPS = 40
+"""Halvings of the bracket of an interval's end: to 1e-12 of the largest difference."""
+
+
+@dataclass(frozen=True)
+class ChoiceUncertainty:
+    """probability (a,) of each alternative; difference (a, c) of its parameters `names` from those stated."""
+
+    names: tuple[str, ...]
+    probability: FloatArray
+    difference: FloatArray
+
+    def widened(self, covariance: FloatArray, names: Sequence[str]) -> FloatArray:
+        """Return the covariance (b, b) of the parameters `names` (b,) with that uncertainty in it."""
+        index = {name: k for k, name in enumerate(self.names)}
+        rows = np.array([index.get(name, -1) for name in names])
+        difference = np.where(rows >= 0, self.difference[:, rows], 0.0)
+        whole = covariance + (difference.T * self.probability) @ difference
+        before = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        power = np.sqrt(np.maximum(np.diag(whole), 0.0))
+        share = np.where(
+            power > 0, _deviation(before, difference, self.probability) / np.where(power > 0, power, 1), 0.0
+        )
+        return np.asarray(whole * np.outer(share, share))
+
+
+def _deviation(deviation: FloatArray, difference: FloatArray, probability: FloatArray) -> FloatArray:
+    """Return the half width (b,) of each mixture's 95 % interval, over that of a normal law of deviation 1."""
+    p = probability / max(1.0, float(probability.sum()))
+    scale = np.where(deviation > 0, deviation, np.finfo(float).tiny)
+
+    def outside(half: FloatArray) -> FloatArray:
+        centres = np.concatenate([np.zeros((1, len(half))), difference])
+        tails = norm.sf((half - centres) / scale) + norm.cdf((-half - centres) / scale)
+        return np.asarray(np.append(1.0 - p.sum(), p) @ tails)
+
+    width = norm.ppf(LEVEL)
+    low = width * deviation
+    high = low + np.abs(difference).max(axis=0, initial=0.0)
+    for _ in range(STEPS):
+        half = 0.5 * (low + high)
+        wide = outside(half) < 2 * (1 - LEVEL)
+        low, high = np.where(wide, low, half), np.where(wide, half, high)
+    return np.asarray(high / width)
+
+
+def choice_uncertainty(rows: Rows, choice: Choice, names: Sequence[str]) -> ChoiceUncertainty:
+    """Return the uncertainty of a choice; names: of the base columns of `rows`, then of all candidates."""
+    stacked = [np.concatenate([rows.base[j], rows.candidates[j], rows.tau[j][None]]) for j in range(len(rows.tau))]
+    gram = sum((part @ part.T for part in stacked), np.zeros((len(names) + 1,) * 2))
+    base = rows.base.shape[1]
+    stated = _estimate(gram, base, choice.ridges)
+    others = [other for other in choice.alternatives if other.probability > MIN_PROBABILITY]
+    differences = [_estimate(gram, base, other.ridges) - stated for other in others]
+    return ChoiceUncertainty(
+        tuple(names),
+        np.array([other.probability for other in others]),
+        np.array(differences).reshape(len(others), len(names)),
+    )
+
+
+def _estimate(gram: FloatArray, base: int, ridges: Mapping[int, float]) -> FloatArray:
+    """Return the estimate (c,) with these candidate columns {column: ridge}, zero for the others."""
+    columns = np.array([*range(base), *(base + column for column in sorted(ridges))])
+    share = np.concatenate([np.zeros(base), [ridges[column] for column in sorted(ridges)]])
+    scale = np.sqrt(np.maximum(np.diag(gram)[columns], 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    normal = gram[np.ix_(columns, columns)] / np.outer(scale, scale) + np.diag(share**2 + JITTER)
+    found = np.zeros(len(gram) - 1)
+    found[columns] = scipy.linalg.solve(normal, gram[columns, -1] / scale, assume_a='pos') / scale
+    return found
+
+
+@dataclass(frozen=True)
+class SelectionOutcome:
+    """Summary entries of a choice of terms, and its uncertainty, None where nothing was to be chosen."""
+
+    extras: dict[str, Any] = field(default_factory=dict)
+    uncertainty: ChoiceUncertainty | None = None
+
+    def widened(self, covariance: FloatArray, names: Sequence[str]) -> FloatArray:
+        """Return the covariance (b, b) of the parameters `names` (b,) with the uncertainty of the choice in it."""
+        return covariance if self.uncertainty is None else self.uncertainty.widened(covariance, names)

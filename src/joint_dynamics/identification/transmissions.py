@@ -1,0 +1,59 @@
+"""The transmissions of a robot with two encoders per joint, from the recordings of its bodies' identification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import NotReliableError
+from joint_dynamics.identification.joint_tests.data import joint_data
+from joint_dynamics.identification.joint_tests.result import TestResult
+from joint_dynamics.identification.joint_tests.transmission import identify_transmission
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+
+def identify_transmissions(
+    model: RobotModel,
+    recordings: Sequence[Recording],
+    parameters: FloatArray,
+    gain_share: float | Mapping[str, float] | None = None,
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return {joint: {stiffness, kinematic_error, backlash}} as they stand in a description, and what to say of it.
+
+    parameters: (14 n + …,) standard set that the torque through the transmissions follows from. gain_share: relative
+    deviation of the drive gains, one number or by joint: that torque, and with it the stiffness, is as uncertain.
+
+    Nothing is found without θ in every recording, nor of coupled drives, whose motors are no joint's own. What the data
+    of a joint cannot tell is left out, and said.
+    """
+    if model.coupling is not None or any(recording.theta is None for recording in recordings):
+        return {}, []
+    arm = Arm(model, parameters)
+    found: dict[str, dict[str, Any]] = {}
+    notes = []
+    for index, name in enumerate(model.joint_names):
+        limit = float(model.limits.effort[index])
+        data = [joint_data(recording, name, arm=arm) for recording in recordings]
+        try:
+            result = identify_transmission(data, limit=limit if np.isfinite(limit) and limit > 0 else None)
+        except NotReliableError as error:
+            notes.append(str(error))
+            continue
+        if result.reasons:
+            notes += [f'transmission: {name}: not described: {reason}' for reason in result.reasons]
+            continue
+        share = gain_share.get(name, 0.0) if isinstance(gain_share, Mapping) else gain_share or 0.0
+        found[name] = _with_gain(result, float(share))
+    return found, notes
+
+
+def _with_gain(result: TestResult, share: float) -> dict[str, Any]:
+    """Return the document of one joint, the deviation of its stiffness with that of the drive gain."""
+    stiffness = result.document['stiffness']
+    deviation = float(np.hypot(stiffness['standard_deviations'][0], share * stiffness['coefficients'][0]))
+    return {**result.document, 'stiffness': {**stiffness, 'standard_deviations': [deviation]}}

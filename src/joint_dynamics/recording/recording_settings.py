@@ -1,0 +1,175 @@
+"""Which topic of a recording holds what, in which unit, and how much disorder in it is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joint_dynamics.recording.inputs import (
+    MOTOR_SIDE,
+    ArrayInput,
+    DynamicJointStateInput,
+    Input,
+    JointStateInput,
+    StateInterfacesInput,
+    TemperatureInput,
+)
+from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.recording.topics import (
+    ALIASES,
+    LINK_EFFORT,
+    MOTOR_EFFORT,
+    ArrayTopic,
+    DynamicJointStates,
+    JointStates,
+    MotorStates,
+    StateInterfaces,
+    named,
+)
+from joint_dynamics.settings import Settings, setting
+
+
+def _all_named(texts: Sequence[str] | Mapping[str, str]) -> str | None:
+    texts = [*texts, *texts.values()] if isinstance(texts, Mapping) else texts
+    return None if all(texts) else 'texts that are not empty'
+
+
+@dataclass(frozen=True)
+class RecordingSettings(Settings):
+    """The part `recording:` of a configuration file; docs/recordings.md has an example for each input form."""
+
+    SECTION = 'recording'
+
+    joint_states: JointStates | None = setting(
+        JointStates(),
+        'link-side `sensor_msgs/JointState`; a text is its topic. Not read unless stated where another input gives the '
+        'positions',
+        none='none',
+    )
+    motor_states: MotorStates | None = setting(
+        None, 'motor-side JointState, reflected to the joint side; a text is its topic', none='none'
+    )
+    motor_current: str | None = setting(
+        None, 'JointState topic whose `effort` is the motor current in A', none='none', check=named
+    )
+    link_states: str | None = setting(
+        None,
+        'JointState topic of second encoders on the link side: replaces position and speed of the joints it names',
+        none='none',
+        check=named,
+    )
+    load_torques: str | None = setting(
+        None,
+        'JointState topic whose `effort` is the known torque through the transmission in N·m (a joint torque sensor)',
+        none='none',
+        check=named,
+    )
+    temperatures: Sequence[str] = setting(
+        (),
+        'topic or topics of `sensor_msgs/Temperature`, one joint each: `{joint}` stands for the name of the joint, as '
+        'in `/{joint}/temperature`; otherwise `frame_id`, or one element of the topic, is that name',
+        check=_all_named,
+    )
+    arrays: Sequence[ArrayTopic] = setting((), '`std_msgs/Float64MultiArray` without header and names')
+    dynamic_joint_states: DynamicJointStates | None = setting(
+        None, '`control_msgs/DynamicJointState`; a text is its topic', none='none'
+    )
+    state_interfaces: StateInterfaces | None = setting(
+        None, '`control_msgs/Keys` with `Float64Values` (state_interfaces_broadcaster)', none='none'
+    )
+    names: Mapping[str, str] = setting(
+        {},
+        "name in the messages → joint of the robot, where they differ (also for a motor's or a link's name)",
+        check=_all_named,
+    )
+    stamps: str = setting(
+        'header',
+        'time of a sample: its header (of reception where it has none) or always of reception',
+        choices=('header', 'received'),
+    )
+    max_gap: float | None = setting(
+        None,
+        'longest stretch without a sample that is bridged',
+        's',
+        above=0,
+        none='five sample periods, at least 0.02 s',
+    )
+    max_alignment_error: float | None = setting(
+        None,
+        'largest distance of a grid point to the nearest sample of a signal',
+        's',
+        above=0,
+        none='half of the longest gap allowed on the link side, at least 0.025 s',
+    )
+    max_temperature_gap: float = setting(
+        30.0,
+        'the same for temperatures, which are slow: interpolated, and held before the first and after the last',
+        's',
+        above=0,
+    )
+    nan: str = setting(
+        'refuse',
+        'interpolate: a sample that is not a number is left out, and `max_gap` applies to the hole',
+        choices=('refuse', 'interpolate'),
+    )
+    implausible: str = setting(
+        'refuse', 'note: values that no joint has (below) are only told in the notes', choices=('refuse', 'note')
+    )
+    min_duration: float = setting(0.5, 'shortest recording that is accepted', 's', above=0)
+    min_samples: int = setting(50, 'fewest samples that are accepted', lower=1)
+
+    @property
+    def motor_side(self) -> MotorSide:
+        """How motor_states are reflected to the joint side."""
+        return self.motor_states or MotorSide()
+
+    @classmethod
+    def from_mapping(cls, mapping: Any, where: str = '') -> RecordingSettings:
+        """Return the settings a mapping (of YAML) states. Raises JointDynamicsError naming the key.
+
+        Null stands for the default, of joint_states and motor_states (and false, and none) for no such input.
+        """
+        if isinstance(mapping, RecordingSettings):
+            return mapping
+        if not isinstance(mapping, Mapping):
+            return super().from_mapping(mapping, where)
+        states = ('joint_states', 'motor_states')
+        given = {key: value for key, value in mapping.items() if value is not None or key in states}
+        given.update({key: None for key in states if key in given and given[key] in (False, 'none')})
+        if isinstance(given.get('temperatures'), str):
+            given['temperatures'] = (given['temperatures'],)
+        settings = super().from_mapping(given, where)
+        if 'joint_states' not in given and any(
+            'q' in item.quantities and not item.replaces for item in settings.inputs()[1:]
+        ):
+            return settings.replaced(joint_states=None)
+        return settings
+
+    def inputs(self, joint_names: Sequence[str] = ()) -> tuple[Input, ...]:
+        """Return one new adapter per input; `joint_names` of the robot help to tell temperatures apart."""
+        header = self.stamps == 'header'
+        known = (*joint_names, *(theirs for theirs, ours in self.names.items() if ours in joint_names))
+        found: list[Input] = []
+        if self.joint_states:
+            effort = LINK_EFFORT[self.joint_states.effort]
+            found.append(JointStateInput(self.joint_states.topic, 'q', 'dq', effort, header=header))
+        if self.motor_states:
+            effort = MOTOR_EFFORT[self.motor_states.effort]
+            found.append(JointStateInput(self.motor_states.topic, *MOTOR_SIDE[:2], effort, header=header))
+        if self.motor_current:
+            found.append(JointStateInput(self.motor_current, effort='current', header=header))
+        if self.link_states:
+            found.append(JointStateInput(self.link_states, 'q', 'dq', replaces=True, header=header))
+        if self.load_torques:
+            found.append(JointStateInput(self.load_torques, effort='load_torque', header=header))
+        found += [TemperatureInput(topic, known, header) for topic in self.temperatures]
+        found += [
+            ArrayInput(array.topic, ALIASES.get(array.quantity, array.quantity), tuple(array.joints))
+            for array in self.arrays
+        ]
+        if (dynamic := self.dynamic_joint_states) is not None:
+            found.append(DynamicJointStateInput(dynamic.topic, dynamic.quantities, header=header))
+        if (state := self.state_interfaces) is not None:
+            found.append(StateInterfacesInput(state.values, state.names, state.quantities, header=header))
+        return tuple(found)

@@ -1,0 +1,258 @@
+"""From samples as they come, of a file or of live topics, to aligned signals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.align import POSITIONS, make_grid, merge
+from joint_dynamics.recording.aligned_signals import AlignedSignals
+from joint_dynamics.recording.checks import check_signals
+from joint_dynamics.recording.inputs import MOTOR_SIDE, Input, absolute, topic_regex
+from joint_dynamics.recording.quantities import QUANTITIES
+from joint_dynamics.recording.recording_settings import RecordingSettings
+from joint_dynamics.recording.streams import Stream, Table
+from joint_dynamics.robot.limits import JointLimits
+
+S = TypeVar('S', bound=AlignedSignals)
+#: Motor-side quantity -> the array of the Recording it becomes.
+REFLECTED = {'motor_position': 'theta', 'motor_velocity': 'dtheta', 'motor_torque': 'tau'}
+#: Nobody asks for these by name: a JointState may have them for some joints only, and is then read without them.
+OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
+
+
+class SignalBuilder:
+    """Collects samples and aligns them when asked; `RecordingBuilder`, which says more, without its `build`."""
+
+    def __init__(
+        self,
+        joint_names: Sequence[str] | None = None,
+        settings: RecordingSettings | Mapping[str, Any] | None = None,
+        limits: JointLimits | None = None,
+    ):
+        self.limits = limits
+        self.unprotected = ''
+        self.joint_names = None if joint_names is None else tuple(joint_names)
+        self.settings = RecordingSettings.from_mapping(settings)
+        self.inputs = self.settings.inputs(self.joint_names or ())
+        self.counts: dict[str, int] = {}
+        self._streams: dict[tuple[str, str], Stream] = {}
+        self._replacing: set[str] = set()
+        self._readers: dict[str, list[Input]] = {}
+
+    def topics(self) -> dict[str, str]:
+        """Return topic -> message type of everything to subscribe to.
+
+        `{joint}` stands for each name a joint has, here or in messages.
+        """
+        found: dict[str, str] = {}
+        for item in self.inputs:
+            for topic, kind in item.topics.items():
+                if '{joint}' not in topic:
+                    found[topic] = kind
+                elif self.joint_names is None:
+                    raise JointDynamicsError(
+                        f'{topic}: expected the names of the joints, which the topic stands for, found none'
+                    )
+                else:
+                    theirs = [name for name, ours in self.settings.names.items() if ours in self.joint_names]
+                    found.update({topic.replace('{joint}', name): kind for name in (*self.joint_names, *theirs)})
+        return found
+
+    def add_message(self, topic: str, message: Any, received: int) -> None:
+        """Add one message of `topic`, received at this time (ns).
+
+        Raises
+        ------
+        JointDynamicsError
+            When it contradicts itself.
+        """
+        readers = self._readers.get(topic)
+        if readers is None:
+            readers = [
+                item
+                for item in self.inputs
+                if any(topic_regex(name).fullmatch(absolute(topic)) for name in item.topics)
+            ]
+            self._readers[topic] = readers
+        self.counts[topic] = self.counts.get(topic, 0) + 1
+        for item in readers:
+            for quantity, stamp, names, values in item.read(topic, message, received):
+                self.add(quantity, stamp, names, values, topic, item.replaces)
+
+    def add(
+        self,
+        quantity: str,
+        stamp: int,
+        names: Sequence[str],
+        values: Any,
+        source: str = 'input',
+        replaces: bool = False,
+    ) -> None:
+        """Add one sample: `values` of a quantity.
+
+        An array of Recording, or motor_position, motor_velocity, motor_torque.
+
+        `stamp` in ns of any clock, the same for all; `names` the joints, in the order of the values. Samples of one
+        source belong together; a source that `replaces` (a second encoder) counts instead of the others for the joints
+        it has.
+        """
+        if replaces:
+            self._replacing.add(source)
+        self._stream(quantity, source).append(stamp, names, values)
+
+    def add_block(
+        self, quantity: str, stamps: IntArray, names: Sequence[str], values: FloatArray, source: str = 'input'
+    ) -> None:
+        """Add a block of samples: `values` (K, len(names)) at `stamps` (K,) ns."""
+        self._stream(quantity, source).extend(stamps, names, values)
+
+    def clear(self) -> None:
+        """Forget all samples (the names of interfaces, which are latched, stay)."""
+        self._streams.clear()
+        self.counts.clear()
+
+    def aligned(self, kind: type[S], name: str, window: tuple[float | None, float | None]) -> S:
+        """Return everything added so far as `kind`; see `RecordingBuilder.build`."""
+        tables = self._tables(name)
+        joints = self._joints(tables, name)
+        merged: dict[str, list[Table]] = {}
+        for quantity in dict.fromkeys(table.quantity for table in tables):
+            parts = self._merge([table for table in tables if table.quantity == quantity], joints, name)
+            if parts:
+                merged[quantity] = parts
+        notes = self._leave_out(merged, joints, name)
+        aligner = make_grid(
+            [table for parts in merged.values() for table in parts],
+            self.settings,
+            name,
+            window,
+            self.joint_names,
+            self.limits,
+            self.unprotected,
+        )
+        arrays: dict[str, FloatArray] = {}
+        for quantity, parts in merged.items():
+            array = np.empty((aligner.grid.size, len(joints)))
+            for table in parts:
+                array[:, [joints.index(joint) for joint in table.names]] = aligner.align(table)
+            arrays[quantity] = array
+        duplicates = [
+            f'{table.duplicates} duplicate stamps of {table.quantity} on {table.source}: the last sample of each kept'
+            for parts in merged.values()
+            for table in parts
+            if table.duplicates
+        ]
+        self._reflect(arrays, joints, notes)
+        signals = kind(
+            joints, aligner.grid - aligner.grid[0], name=name, notes=(*aligner.report(), *duplicates, *notes), **arrays
+        )
+        return check_signals(signals, self.settings.implausible)
+
+    def _stream(self, quantity: str, source: str) -> Stream:
+        stream = self._streams.get((quantity, source))
+        if stream is None:
+            if quantity not in QUANTITIES and quantity not in MOTOR_SIDE:
+                raise JointDynamicsError(
+                    f'{source}: quantity: expected one of {", ".join((*QUANTITIES, *MOTOR_SIDE))}, found {quantity!r}'
+                )
+            stream = self._streams[quantity, source] = Stream(source, quantity, self.settings.names)
+        return stream
+
+    def _tables(self, name: str) -> list[Table]:
+        try:
+            tables = [table for stream in self._streams.values() for table in stream.tables() if table.stamps.size]
+        except JointDynamicsError as error:
+            raise JointDynamicsError(f'{name}: {error}') from None
+        if not any(table.quantity in POSITIONS for table in tables):
+            read = ', '.join(f'{count} messages on {topic}' for topic, count in self.counts.items()) or 'no message'
+            wanted = ', '.join(
+                topic
+                for item in self.inputs
+                if any(quantity in POSITIONS for quantity in item.quantities)
+                for topic in item.topics
+            )
+            raise JointDynamicsError(
+                f'{name}: no position of any joint: expected on {wanted or "some input"}, found {read}'
+            )
+        return tables
+
+    def _joints(self, tables: Sequence[Table], name: str) -> tuple[str, ...]:
+        """Return the joints wanted, or those found; raise when none or not all of the wanted ones have a position."""
+        leading = next(quantity for quantity in POSITIONS if any(table.quantity == quantity for table in tables))
+        positions = [table for table in tables if table.quantity == leading]
+        found = tuple(dict.fromkeys(joint for table in positions for joint in table.names))
+        missing = [joint for joint in self.joint_names or () if joint not in found]
+        if missing:
+            where = ', '.join(dict.fromkeys(table.source for table in positions))
+            raise JointDynamicsError(
+                f'{name}: expected joints {", ".join(self.joint_names or ())}; not found: {", ".join(missing)}; '
+                f'{where} has {", ".join(found)} (named differently? recording.names: {{theirs: ours}}; '
+                "no part of the arm, as a gripper? list the arm's in robot.joints)"
+            )
+        return self.joint_names or found
+
+    def _merge(self, tables: list[Table], joints: Sequence[str], name: str) -> list[Table]:
+        """Return tables in which each joint is once; raise when two sources give the same quantity of a joint."""
+        chosen: list[Table] = []
+        for source in sorted(
+            {table.source for table in tables}, key=lambda source: (source not in self._replacing, source)
+        ):
+            own = [
+                joint for joint in joints if any(table.source == source and joint in table.names for table in tables)
+            ]
+            taken = {joint: table.source for table in chosen for joint in table.names}
+            twice = [joint for joint in own if joint in taken and taken[joint] not in self._replacing]
+            if twice:
+                raise JointDynamicsError(
+                    f'{name}: {tables[0].quantity} of {", ".join(twice)}: expected one input, found '
+                    f'{taken[twice[0]]} and {source} (effort: none, or joint_states: none, leaves one out)'
+                )
+            chosen += merge(
+                [table for table in tables if table.source == source], [joint for joint in own if joint not in taken]
+            )
+        return chosen
+
+    def _leave_out(self, merged: dict[str, list[Table]], joints: Sequence[str], name: str) -> list[str]:
+        """Drop what is nowhere a number, and speeds that some joints lack.
+
+        Raise for other quantities that some joints lack.
+        """
+        notes = []
+        for quantity, parts in list(merged.items()):
+            source = ', '.join(dict.fromkeys(table.source for table in parts))
+            if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in parts):
+                notes.append(f'{quantity} on {source} is nowhere a number: left out')
+                del merged[quantity]
+                continue
+            missing = [joint for joint in joints if not any(joint in table.names for table in parts)]
+            if missing and quantity in OPTIONAL:
+                notes.append(f'{quantity} on {source} lacks {", ".join(missing)}: left out')
+                del merged[quantity]
+            elif missing:
+                raise JointDynamicsError(
+                    f'{name}: expected {quantity} of every joint, found that {source} lacks {", ".join(missing)}'
+                )
+        return notes
+
+    def _reflect(self, arrays: dict[str, FloatArray], joints: Sequence[str], notes: list[str]) -> None:
+        """Bring motor-side signals to the joint side; without a link side, a rigid transmission gives q = θ."""
+        side = self.settings.motor_side
+        for motor, quantity in REFLECTED.items():
+            if motor in arrays:
+                if quantity in arrays:
+                    raise JointDynamicsError(
+                        f'{quantity}: expected one input, found it on the link side and on the motor side '
+                        '(effort: none for one of them)'
+                    )
+                reflect = {'theta': side.position, 'dtheta': side.velocity, 'tau': side.torque}[quantity]
+                arrays[quantity] = reflect(arrays.pop(motor), joints)
+        if 'q' not in arrays:
+            arrays['q'] = arrays['theta']
+            notes.append('no link-side positions: q is the reflected motor angle (rigid transmission)')
+            if 'dq' not in arrays and 'dtheta' in arrays:
+                arrays['dq'] = arrays['dtheta']

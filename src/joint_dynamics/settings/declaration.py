@@ -1,0 +1,121 @@
+"""What a setting may be, and how a field of a `Settings` dataclass says it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_KEY = 'setting'
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a setting may be; see `setting`."""
+
+    meaning: str
+    unit: str = ''
+    lower: float | None = None
+    upper: float | None = None
+    above: float | None = None
+    below: float | None = None
+    choices: tuple[str, ...] = ()
+    length: int | None = None
+    infinite: bool = False
+    none: str = ''
+    check: Callable[[Any], str | None] | None = None
+
+    @property
+    def rule(self) -> str:
+        """The bounds or choices in words, with the unit; empty where anything of the type goes."""
+        if self.choices:
+            return 'one of ' + ', '.join(self.choices)
+        unit, endless = f' {self.unit}' if self.unit else '', ' or inf' if self.infinite else ''
+        if self.lower is not None and self.upper is not None:
+            return f'{self.lower:g} … {self.upper:g}{unit}{endless}'
+        rules = [
+            f'{sign} {bound:g}'
+            for sign, bound in (('≥', self.lower), ('>', self.above), ('≤', self.upper), ('<', self.below))
+            if bound is not None
+        ]
+        return ' and '.join(rules) + unit + endless if rules else ''
+
+    def allows(self, number: float) -> bool:
+        """Whether a number keeps the bounds."""
+        if not math.isfinite(number):
+            return self.infinite and number == math.inf
+        return (
+            (self.lower is None or number >= self.lower)
+            and (self.above is None or number > self.above)
+            and (self.upper is None or number <= self.upper)
+            and (self.below is None or number < self.below)
+        )
+
+    def of_item(self) -> Declaration:
+        """Return what holds for each value of a list or mapping: bounds and choices, not what concerns the whole."""
+        return dataclasses.replace(self, length=None, check=None, none='')
+
+
+def setting(
+    default: Any,
+    meaning: str,
+    unit: str = '',
+    *,
+    lower: float | None = None,
+    upper: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    choices: Sequence[str] = (),
+    length: int | None = None,
+    infinite: bool = False,
+    none: str = '',
+    check: Callable[[Any], str | None] | None = None,
+) -> Any:
+    """Declare a field of a `Settings` dataclass.
+
+    Parameters
+    ----------
+    default
+        Of the setting; `...` where it has to be given. A list, mapping or settings object is copied for each instance.
+    meaning
+        One line, without the unit.
+    unit
+        SI, or °C, A, Hz.
+    lower, upper, above, below
+        Bounds of a number, or of every number of a sequence or mapping: inclusive, inclusive, exclusive, exclusive.
+    choices
+        The allowed texts.
+    length
+        Of a sequence.
+    infinite
+        Whether inf is a value too, whatever the bounds.
+    none
+        What null stands for, where it is allowed, e.g. `found from the data`.
+    check
+        A further rule; returns None, or what was expected.
+
+    """
+    declared = {
+        _KEY: Declaration(meaning, unit, lower, upper, above, below, tuple(choices), length, infinite, none, check)
+    }
+    if default is ...:
+        return dataclasses.field(metadata=declared)
+    if dataclasses.is_dataclass(default):
+        return dataclasses.field(default_factory=lambda: default, metadata=declared)
+    if isinstance(default, (list, dict)):
+        return dataclasses.field(default_factory=lambda: type(default)(default), metadata=declared)
+    return dataclasses.field(default=default, metadata=declared)
+
+
+def declarations(cls: type) -> dict[str, tuple[dataclasses.Field[Any], Declaration]]:
+    """Return the fields of a settings class with their declarations, by name, in order."""
+    return {item.name: (item, item.metadata[_KEY]) for item in dataclasses.fields(cls) if _KEY in item.metadata}
+
+
+def default_of(item: dataclasses.Field[Any]) -> Any:
+    """Return the default of a field; `...` where it has to be given."""
+    if item.default is not dataclasses.MISSING:
+        return item.default
+    return item.default_factory() if item.default_factory is not dataclasses.MISSING else ...

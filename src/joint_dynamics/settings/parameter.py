@@ -1,0 +1,123 @@
+"""A setting that stands for itself: a parameter of a controller or of a ROS node, as a row or from a settings class."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args
+
+from joint_dynamics.settings.base import Settings, hints
+from joint_dynamics.settings.declaration import Declaration, declarations, default_of
+from joint_dynamics.settings.values import value_of
+
+P = TypeVar('P', bound='Parameter')
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes
+    ----------
+    name
+        of a parameter per joint without the joint.
+    default
+        its type is the parameter's; a list takes its element type from its first item, or from `element` where it is
+        empty. A whole number may be given where a number is expected.
+    description
+        one sentence, without the unit.
+    unit
+        SI, or °C, A; empty where there is none.
+    lower, upper
+        inclusive bounds of a number, or of every number of a list.
+    choices
+        the allowed texts.
+    per_joint
+        one value for every joint.
+    element
+        type of the items of a list.
+    length
+        of a list.
+    above, below
+        exclusive bounds.
+    infinite
+        whether inf is a value too, whatever the bounds.
+    check
+        a further rule; returns None, or what was expected.
+
+    """
+
+    name: str
+    default: Any
+    description: str
+    unit: str = ''
+    lower: float | None = None
+    upper: float | None = None
+    choices: tuple[str, ...] = ()
+    per_joint: bool = False
+    element: type = str
+    length: int | None = None
+    above: float | None = None
+    below: float | None = None
+    infinite: bool = False
+    check: Callable[[Any], str | None] | None = None
+
+    @classmethod
+    def of(cls: type[P], settings: type[Settings], setting: str, **changes: Any) -> P:
+        """Return the parameter of a setting, as it is declared there but for `changes`.
+
+        A setting whose default is null has the default 0 (of a text: empty) here, or that in `changes`, which stands
+        for it, as ROS has no null; it is then allowed beside the bounds.
+        """
+        item, declared = declarations(settings)[setting]
+        names = ('unit', 'lower', 'upper', 'choices', 'length', 'above', 'below', 'infinite', 'check')
+        found: dict[str, Any] = {name: getattr(declared, name) for name in names}
+        default, meaning = default_of(item), declared.meaning
+        if default is None:
+            kind = next(option for option in get_args(hints(settings)[setting]) if option is not type(None))
+            default = changes.get('default', kind() if kind in (int, float, str) else 0.0)
+            meaning += f'; {_text(default)}: {declared.none}' if declared.none else ''
+            if isinstance(default, (int, float)) and not declared.allows(default):
+                found.update(lower=default, above=None)
+        if isinstance(default, tuple):
+            found['element'] = type(default[0]) if default else str
+            default = list(default)
+        return cls(**{'name': setting, 'default': default, 'description': meaning, **found, **changes})
+
+    @property
+    def declared(self) -> Declaration:
+        """What its value may be."""
+        return Declaration(
+            self.description,
+            self.unit,
+            self.lower,
+            self.upper,
+            self.above,
+            self.below,
+            self.choices,
+            self.length,
+            self.infinite,
+            '',
+            self.check,
+        )
+
+    @property
+    def kind(self) -> Any:
+        """The type of its value; of a parameter per joint, of one joint's."""
+        if not isinstance(self.default, (list, tuple)):
+            return type(self.default)
+        return tuple[type(self.default[0]) if self.default else self.element, ...]  # type: ignore[misc]
+
+    def value(self, given: Any, where: str = '') -> Any:
+        """Return `given` as the parameter's own type; a list as one. Raises JointDynamicsError."""
+        value = value_of(self.kind, given, where or self.name, self.declared)
+        return list(value) if isinstance(value, tuple) else value
+
+    def replaced(self: P, **changes: Any) -> P:
+        """Return the parameter with these changes."""
+        return dataclasses.replace(self, **changes)
+
+
+def _text(default: Any) -> str:
+    return 'empty' if default == '' else f'{default:g}' if isinstance(default, float) else str(default)

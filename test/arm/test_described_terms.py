@@ -1,0 +1,102 @@
+"""The terms of a description: their torque is the sum of their columns, each at the joint it belongs to."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import Validity
+from joint_dynamics.arm.described_terms import DescribedTerms
+from joint_dynamics.arm.terms import fourier_term, friction_term, function_term, stribeck_term
+
+NAMES = ('a', 'b', 'c')
+PARTS = (
+    (0, fourier_term('a', [1]), np.array([2.0, -3.0])),
+    (0, friction_term('a', 'F_V2'), np.array([0.4])),
+    (2, friction_term('c', 'F_Cl'), np.array([0.2])),
+    (2, friction_term('c', 'F_T1', 30.0), np.array([0.05])),
+    (1, stribeck_term('b', 0.3), np.array([1.5])),
+    (1, function_term('b', 'sin(q)'), np.array([7.0])),
+)
+
+
+@pytest.fixture
+def states():
+    rng = np.random.default_rng(4)
+    q, speed, load, H = rng.normal(scale=[[[1.0]], [[1.0]], [[20.0]], [[0.5]]], size=(4, 50, 3))
+    return q, speed, load, np.clip(H, -1, 1), rng.uniform(20.0, 45.0, (50, 3))
+
+
+def friction_of(speed, load, H, temperature):
+    root = np.sign(speed[:, 2]) * np.sqrt(np.abs(speed[:, 2]))
+    return np.stack(
+        [
+            0.4 * np.abs(speed[:, 0]) * speed[:, 0],
+            1.5 * H[:, 1] * np.exp(-np.abs(speed[:, 1]) / 0.3),
+            0.2 * H[:, 2] * np.abs(load[:, 2]) + 0.05 * root * np.nan_to_num(temperature[:, 2] - 30.0),
+        ],
+        axis=1,
+    )
+
+
+def springs_of(q):
+    return np.stack([2.0 * np.sin(q[:, 0]) - 3.0 * np.cos(q[:, 0]), 7.0 * np.sin(q[:, 1]), 0 * q[:, 2]], axis=1)
+
+
+def test_the_torque_is_the_sum_of_the_columns(states):
+    q, speed, load, H, temperature = states
+    terms = DescribedTerms(PARTS)
+    found = terms.torque(q, speed, load, H, temperature)
+    np.testing.assert_allclose(found, friction_of(speed, load, H, temperature) + springs_of(q), atol=1e-12)
+    np.testing.assert_allclose(
+        terms.friction.torque(q, speed, load, H, temperature), friction_of(speed, load, H, temperature), atol=1e-12
+    )
+    np.testing.assert_allclose(terms.position.torque(q, speed, load), springs_of(q), atol=1e-12)
+    for k in (0, 7):
+        single = terms.torque(q[k], speed[k], load[k], H[k], temperature[k])
+        np.testing.assert_allclose(single, found[k], atol=1e-13)
+
+
+def test_without_hysteresis_the_direction_is_the_sign_of_the_speed(states):
+    q, speed, load, _, temperature = states
+    terms = DescribedTerms(PARTS)
+    np.testing.assert_array_equal(
+        terms.torque(q, speed, load, temperature=temperature), terms.torque(q, speed, load, np.sign(speed), temperature)
+    )
+
+
+def test_a_temperature_that_is_not_known_is_the_reference(states):
+    q, speed, load, H, temperature = states
+    terms = DescribedTerms(PARTS)
+    at = terms.torque(q, speed, load, H, np.full_like(q, 30.0))
+    np.testing.assert_allclose(terms.torque(q, speed, load, H), at, atol=1e-12)
+    some = temperature.copy()
+    some[::2, 2] = np.nan
+    expected = np.where(np.isnan(some), at, terms.torque(q, speed, load, H, temperature))
+    np.testing.assert_allclose(terms.torque(q, speed, load, H, some), expected, atol=1e-12)
+
+
+def test_beyond_the_range_they_are_what_they_are_at_its_limit(states):
+    q, speed, load, H, temperature = states
+    wide = Validity(np.full(3, 0.6), np.full(3, 9.0), np.full(3, 28.0), np.full(3, 33.0))
+    held = DescribedTerms(PARTS, wide)
+    inside = np.clip(speed, -0.6, 0.6), np.clip(load, -9.0, 9.0), H, np.clip(temperature, 28.0, 33.0)
+    np.testing.assert_allclose(
+        held.torque(q, speed, load, H, temperature), friction_of(*inside) + springs_of(q), atol=1e-12
+    )
+    np.testing.assert_allclose(held.friction.torque(q, speed, load, H, temperature), friction_of(*inside), atol=1e-12)
+    np.testing.assert_allclose(held.torque(q, speed, load, H), DescribedTerms(PARTS).torque(q, *inside[:3]), atol=1e-12)
+
+
+def test_what_they_are_called():
+    terms = DescribedTerms(PARTS)
+    assert terms.names(NAMES) == [
+        'joints.a.terms: fourier [1]',
+        'joints.a.terms: friction F_V2',
+        'joints.c.terms: friction F_Cl',
+        'joints.c.terms: friction F_T1',
+        "joints.b.terms: stribeck {'V_S': 0.3, 'mu': 1.0}",
+        'joints.b.terms: function sin(q)',
+    ]
+    assert [term.kind for _, term, _ in terms.position.entries] == ['fourier', 'function']
+    assert [term.kind for _, term, _ in terms.friction.entries] == ['friction'] * 3 + ['stribeck']
+    assert terms and not DescribedTerms() and not DescribedTerms(PARTS[:1]).friction
+    assert DescribedTerms().torque(np.ones(3), np.ones(3), np.ones(3)).tolist() == [0.0] * 3

@@ -1,0 +1,282 @@
+"""What a description means for the arm, field by field, and every remark and refusal in its own words."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.arm.reading import AT_ONCE, RIGID
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint import FrictionModel, TorsionalStiffness
+from joint_dynamics.robot import INERTIAL
+
+COUPLING = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
+WALL = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
+
+
+@pytest.fixture
+def document(tools, arm3):
+    """Of j1, j2, j3; without kinematics, so that it fits the robot however it is mounted."""
+    return tools.described(arm3, kinematics=False)
+
+
+def read(robot, document, **options):
+    return Arm.from_description(robot, DynamicsDescription(document), **options)
+
+
+def test_every_field_arrives_at_its_joint(arm3, document):
+    part = document['joints']['j2']
+    part['rotor_inertia']['identifiable'] = False
+    part['damping'] = {'value': 7.0}
+    part['friction']['scale'] = [1.2, 0.3]
+    part['friction']['standard_deviations'] = {'F_C0': 0.2}
+    part['friction']['directions'] = {'positive': {'F_C': 1, 'F_V1': 2.0}, 'negative': {'F_C': 3.0, 'F_V1': 4.0}}
+    part['stiffness'] = {'coefficients': [3e4]}
+    part['terms'] = [
+        {'document': {'fourier': [1]}, 'values': [1.0, 2.0], 'std': [0.1, None]},
+        {'document': {'friction': 'F_V2'}, 'values': [3.0]},
+    ]
+    part['validity'] = {'speed': 0.7}
+    arm = read(arm3, document)
+    assert arm.rotor_inertia.tolist() == pytest.approx([0.4, 0.45, 0.5])
+    assert arm.rotor_identifiable.tolist() == [True, False, True]
+    assert arm.drive_gain.tolist() == [9.0, 10.0, 11.0]
+    assert arm.damping.tolist() == [3.0, 7.0, 3.0]
+    assert arm.friction_scale.tolist() == [[1.0, 0.0], [1.2, 0.3], [1.0, 0.0]]
+    assert arm.friction_details[1].deviations == {'F_C0': 0.2}
+    assert arm.friction_details[1].directions['negative'] == {'F_C': 3.0, 'F_V1': 4.0}
+    assert arm.friction_details[0].deviations == arm.friction_details[0].directions == {}
+    assert arm.stiffness.coefficients.tolist() == [[2e4, 1e8], [3e4, 0.0], [2e4, 1e8]]
+    assert arm.friction_described.all() and arm.stiffness_described.all()
+    assert [(j, term.kind, values.tolist()) for j, term, values in arm.terms.entries] == [
+        (1, 'fourier', [1.0, 2.0]),
+        (1, 'friction', [3.0]),
+    ]
+    assert [deviation.tolist() for deviation in arm.terms.deviations] == [[0.1, 0.0], [0.0]]
+    assert arm.validity.speed.tolist() == [np.inf, 0.7, np.inf]
+    np.testing.assert_allclose(arm.kinematic_error(np.zeros(3)), [0.0, 1e-4 * np.sin(1.0), 1e-4 * np.sin(2.0)])
+    assert arm.backlash(np.zeros(3)).tolist() == [4e-4] * 3
+    expected = FrictionModel.from_dicts(
+        [document['joints'][name]['friction'] for name in arm3.joint_names],
+        [arm.kinematic_error.for_joint(k) for k in range(3)],
+    )
+    theta = np.cumsum(np.random.default_rng(1).normal(scale=2e-4, size=(50, 3)), axis=0)
+    np.testing.assert_array_equal(arm.friction.maxwell_slip.copy().run(theta), expected.maxwell_slip.run(theta))
+    assert arm.remarks == (
+        'joints.j2.friction.directions: not used in torques, which take the parameters of both directions together',
+    )
+
+
+def test_what_a_document_says_nothing_of(arm3):
+    arm = read(arm3, {'robot': {'joint_names': ['j1', 'j2', 'j3']}, 'joints': {'j1': {}, 'j2': {}, 'j3': {}}})
+    np.testing.assert_array_equal(arm.parameters, arm3.parameters)
+    assert arm.rotor_inertia.tolist() == arm.damping.tolist() == [0.0] * 3
+    assert np.isnan(arm.drive_gain).all()
+    assert arm.friction is arm.stiffness is arm.kinematic_error is arm.backlash is arm.validity is None
+    assert not arm.friction_described.any() and not arm.stiffness_described.any()
+    assert not arm.terms and not arm.payload.any() and arm.remarks == ()
+
+
+def test_rotors_are_those_of_the_parameters_where_the_joint_says_nothing(tools, arm3):
+    document = tools.described(arm3, kinematics=False)
+    for name in arm3.joint_names:
+        del document['joints'][name]['rotor_inertia']
+    assert read(arm3, document).rotor_inertia.tolist() == [0.0] * 3
+
+
+def test_joints_without_a_part_beside_joints_that_have_one(arm3, document):
+    del document['joints']['j1']['friction']
+    del document['joints']['j2']['friction']['maxwell_slip']
+    del document['joints']['j2']['stiffness']
+    del document['joints']['j3']['kinematic_error'], document['joints']['j3']['backlash']
+    arm = read(arm3, document)
+    assert arm.remarks == (
+        'joints.j1.friction: none described, taken for none',
+        'joints.j2.friction.maxwell_slip: none described, slips at once',
+        'joints.j2.stiffness: none described, taken for rigid',
+    )
+    assert arm.friction_described.tolist() == [False, True, True]
+    assert arm.stiffness_described.tolist() == [True, False, True]
+    assert arm.stiffness.coefficients[1].tolist() == [RIGID, 0.0]
+    assert arm.friction.parameters['F_C0'][0] == arm.friction.parameters['F_S'][0] == 0.0
+    lengths = [float(table[0]) for table in arm.friction.maxwell_slip.presliding.tables]
+    assert lengths == [AT_ONCE, AT_ONCE, 5e-4]
+    assert arm.kinematic_error(np.zeros(3))[2] == arm.backlash(np.zeros(3))[2] == 0.0
+    # nowhere a hysteresis: nothing to be said
+    for name in ('j2', 'j3'):
+        document['joints'][name]['friction'].pop('maxwell_slip', None)
+    plain = read(arm3, document)
+    assert plain.friction.maxwell_slip is None
+    assert not any('maxwell_slip' in remark for remark in plain.remarks)
+
+
+def test_fields_that_are_for_others_are_named(arm3, document):
+    document['joints']['j3']['gear_ratio'] = {'value': 101.0}
+    document['joints']['j1']['temperature_range'] = [10.0, 20.0]
+    document['joints']['j9'] = {}
+    document['robot']['joint_names'].append('j9')
+    document['inertial']['standard']['j9'] = dict(document['inertial']['standard']['j3'])
+    assert read(arm3, document).remarks == (
+        'robot.joint_names: j9 not used, the robot has no such joint',
+        "joints.j1.temperature_range: not used, the friction's T_min and T_max bound the temperature",
+        'joints.j3.gear_ratio: not used, motor signals are reflected by the input settings',
+    )
+
+
+PAYLOAD = {'mass': {'value': 4.0}, 'first_moments': [0.1, -0.2, 0.4], 'inertia': [0.5, 0.02, 0.01, 0.6, 0.03, 0.7]}
+BODY = [0.5, 0.02, 0.01, 0.6, 0.03, 0.7, 0.1, -0.2, 0.4, 4.0]
+
+
+@pytest.mark.parametrize(
+    ('attached', 'asked', 'carried'),
+    [(True, None, True), (False, None, False), (False, True, True), (True, False, False)],
+)
+def test_a_payload_is_carried_as_asked_or_as_described(arm3, document, attached, asked, carried):
+    arm = read(arm3, {**document, 'payload': {**PAYLOAD, 'attached': attached}}, payload=asked)
+    assert arm.payload.tolist() == (BODY if carried else [0.0] * 10)
+    assert arm.remarks == (() if carried else ('payload: 4 kg described, not on the arm',))
+
+
+def test_a_payload_hangs_on_the_last_joint_of_the_description(arm3, document):
+    document['robot']['joint_names'] = ['j3', 'j1', 'j2']
+    with pytest.raises(JointDynamicsError) as caught:
+        read(arm3, {**document, 'payload': PAYLOAD})
+    assert str(caught.value) == 'arm: payload: expected j2 for the last joint, which it hangs on, found j3'
+    assert not read(arm3, {**document, 'payload': PAYLOAD}, payload=False).payload.any()
+    nothing = {'mass': {'value': 0.0}, 'first_moments': [0.0] * 3}
+    assert read(arm3, {**document, 'payload': nothing}).remarks == ()
+
+
+def test_how_it_is_mounted(arm3, document):
+    upright = np.array([0.0, 0.0, -9.81])
+    np.testing.assert_allclose(read(arm3, document).robot.chain.gravity, upright)
+    described = read(arm3, {**document, 'mounting': WALL})
+    np.testing.assert_allclose(described.robot.chain.gravity, np.array(WALL).T @ upright, atol=1e-12)
+    assert described.remarks == ()
+    # the robot's own goes before; the same in other words is no contradiction
+    stated = arm3.standing(mounting=[np.pi, 0.0, 0.0])
+    both = read(stated, {**document, 'mounting': WALL})
+    np.testing.assert_allclose(both.robot.chain.gravity, -upright, atol=1e-12)
+    assert both.remarks == ('mounting: not used, the robot states another one',)
+    same = read(stated, {**document, 'mounting': np.diag([1.0, -1.0, -1.0]).tolist()})
+    assert same.remarks == () and same.robot is stated
+    assert read(arm3, {**document, 'mounting': np.eye(3).tolist()}).robot is arm3
+
+
+def test_how_its_drives_are_coupled(arm3, document):
+    document['robot']['coupling'] = [[20.0, 0.0, 0.0], [0.0, 30.0, 0.0], [0.0, 40.0, 40.0]]
+    document['inertial']['coupling'] = {'Ia_m3': 0.3, 'Fv_m3': 5.0}
+    for robot in (arm3, arm3.standing(coupling=COUPLING)):
+        arm = read(robot, document)
+        np.testing.assert_allclose(arm.robot.coupling.matrix, COUPLING)
+        assert arm.parameters[-3:].tolist() == [0.3, 5.0, 0.0]
+        assert arm.remarks == ()
+    own = arm3.standing(coupling=COUPLING)
+    assert read(own, document).robot is own
+    wall = read(own, {**document, 'mounting': WALL})
+    np.testing.assert_allclose(wall.robot.coupling.matrix, COUPLING)
+    np.testing.assert_allclose(wall.robot.chain.gravity, np.array(WALL).T @ [0, 0, -9.81], atol=1e-12)
+
+
+def test_another_coupling_is_refused(arm3, document):
+    document['robot']['coupling'] = COUPLING
+    other = arm3.standing(coupling=[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 1.0]])
+    with pytest.raises(JointDynamicsError) as caught:
+        read(other, document)
+    assert str(caught.value) == (
+        "arm: robot.coupling: expected the robot's coupling of its drives, found another one in the description"
+    )
+    document['robot']['joint_names'] = ['j2', 'j1', 'j3']
+    with pytest.raises(JointDynamicsError) as caught:
+        read(arm3, document)
+    assert str(caught.value) == (
+        'arm: robot.coupling: expected the joints in the order of the description (j2, j1, j3), found j1, j2, j3'
+    )
+
+
+@pytest.mark.parametrize(
+    ('coupled', 'known'), [(False, 'there is none'), (True, 'Ia_m3, Fv_m3, Fs_m3')], ids=['plain', 'coupled']
+)
+def test_parameters_of_no_motor_are_refused(arm3, document, coupled, known):
+    document['inertial']['coupling'] = {'Ia_m9': 1.0}
+    if coupled:
+        document['robot']['coupling'] = COUPLING
+    with pytest.raises(JointDynamicsError) as caught:
+        read(arm3, document)
+    assert str(caught.value) == (
+        f'arm: inertial.coupling.Ia_m9: expected a coupled motor of robot.coupling ({known}), found another one'
+    )
+
+
+@pytest.mark.parametrize(
+    ('entry', 'message'),
+    [
+        (
+            {'document': {'hysteresis': 1e-3}, 'values': [1.0]},
+            ': expected a hysteresis as friction.maxwell_slip, found it among the terms',
+        ),
+        ({'document': {'fourier': [1]}, 'values': [1.0]}, '.values: expected 2, found 1'),
+        ({'document': {'friction': 'F_V2'}, 'values': [1.0], 'std': [0.1, 0.2]}, '.std: expected 1, found 2'),
+    ],
+)
+def test_terms_that_do_not_fit_are_named(arm3, document, entry, message):
+    document['joints']['j2']['terms'] = [{'document': {'friction': 'F_V2'}, 'values': [1.0]}, entry]
+    with pytest.raises(JointDynamicsError) as caught:
+        read(arm3, document)
+    assert str(caught.value) == f'arm: joints.j2.terms[1]{message}'
+
+
+@pytest.mark.parametrize(
+    'directions',
+    [
+        {'forward': {'F_C': 1.0, 'F_V1': 2.0}},
+        {'positive': {'F_C': 1.0}},
+        {'positive': {'F_C': 1.0, 'F_V1': 2.0}, 'negative': {'F_C': 1.0, 'F_V1': True}},
+        {'positive': {'F_C': 1.0, 'F_V1': 'x'}},
+        {'positive': {'F_C': 1.0, 'F_V1': float('inf')}},
+        {'positive': 3.0},
+    ],
+)
+def test_directions_that_are_none_are_refused(arm3, document, directions):
+    description = DynamicsDescription(document)
+    description.document['joints']['j2']['friction']['directions'] = directions
+    with pytest.raises(JointDynamicsError) as caught:
+        Arm.from_description(arm3, description)
+    assert str(caught.value) == (
+        'arm: joints.j2.friction.directions: expected positive and negative with numbers F_C and F_V1, '
+        f'found {str(directions)[:80]}'
+    )
+
+
+def test_joints_alone_have_drives_and_no_weight():
+    document = {
+        'robot': {'joint_names': ['a', 'b'], 'coupling': [[1.0, 0.0], [1.0, 1.0]]},
+        'joints': {
+            'a': {'rotor_inertia': {'value': 0.3}, 'friction': {'parameters': {'F_C0': 2.0}}},
+            'b': {'damping': {'value': 4.0}},
+        },
+        'inertial': {
+            'standard': {name: dict.fromkeys(INERTIAL, 3.0) for name in ('a', 'b')},
+            'coupling': {'Fv_m2': 5.0},
+        },
+        'payload': PAYLOAD,
+    }
+    arm = Arm.of_joints(DynamicsDescription(document))
+    assert arm.joint_names == ('a', 'b')
+    assert arm.rotor_inertia.tolist() == [0.3, 0.0]
+    assert arm.damping.tolist() == [0.0, 4.0]
+    assert arm.parameters.tolist() == [0.0] * 28 + [0.0, 5.0, 0.0]
+    assert not arm.link_torque(np.ones(2), np.ones(2), np.ones(2)).any()
+    assert np.isinf(arm.effort_limit).all()
+    assert not arm.payload.any()
+    # c = [1, 1]: 5 (ω_a + ω_b) on both, less the own part of each
+    np.testing.assert_allclose(arm.friction_torque(np.ones(2), np.array([0.2, 0.4]), np.zeros(2)), [2.0 + 2.0, 1.0])
+    plain = Arm.of_joints(DynamicsDescription({'robot': {'joint_names': ['a', 'b']}, 'joints': document['joints']}))
+    assert plain.coupled is None and plain.parameters.tolist() == [0.0] * 28
+
+
+def test_joints_of_a_robot_that_is_known_are_those_of_the_robot(tools, arm3):
+    document = tools.described(arm3)
+    arm = Arm.of_joints(DynamicsDescription(document))
+    np.testing.assert_allclose(arm.link_torque(*np.ones((3, 3))), read(arm3, document).link_torque(*np.ones((3, 3))))
+    assert isinstance(arm.stiffness, TorsionalStiffness)

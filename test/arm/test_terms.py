@@ -1,0 +1,248 @@
+"""Terms one by one: each column is its formula written out, each document is read back, each mistake is named."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm.term_columns import FRICTION, Motion, needs_of, slip_of
+from joint_dynamics.arm.terms import (
+    KINDS,
+    OPPOSING,
+    fourier_term,
+    friction_term,
+    function_term,
+    hysteresis_term,
+    stribeck_term,
+    terms_from_config,
+)
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.temperature import T_MAX, T_MIN
+
+RNG = np.random.default_rng(21)
+Q, OMEGA = RNG.uniform(-3, 3, 40), RNG.normal(size=40)
+LOAD, WARM, SIGN = RNG.normal(scale=30.0, size=40), RNG.uniform(15, 60, 40), RNG.uniform(-1, 1, 40)
+OMEGA[:3], LOAD[2:5] = 0.0, 0.0
+ROOT = np.sign(OMEGA) * np.sqrt(np.abs(OMEGA))
+
+
+def motion(**changes):
+    return Motion(Q, OMEGA, **{'load': LOAD, 'temperature': WARM, **changes})
+
+
+#: Column of each friction term for a direction s.
+WRITTEN_OUT = {
+    'F_T0': lambda s: ROOT,
+    'F_V2': lambda s: np.abs(OMEGA) * OMEGA,
+    'F_V3': lambda s: OMEGA**3,
+    'F_Cl': lambda s: s * np.abs(LOAD),
+    'F_C1': lambda s: s * LOAD**2,
+    'F_T1': lambda s: ROOT * (WARM - 25.0),
+    'F_T2': lambda s: ROOT * (WARM**-3 - 25.0**-3),
+    'load_gain': lambda s: LOAD,
+    'load_sign': lambda s: np.sign(LOAD),
+}
+
+
+@pytest.mark.parametrize('name', FRICTION)
+def test_friction_terms_are_their_formulas(name):
+    term = friction_term('a', name)
+    for sign in (None, SIGN):
+        found = term.of(motion(sign=sign))
+        assert found.shape == (1, 40)
+        np.testing.assert_allclose(found[0], WRITTEN_OUT[name](np.sign(OMEGA) if sign is None else sign), rtol=1e-12)
+    np.testing.assert_array_equal(term.values(Q, OMEGA, load=LOAD, temperature=WARM), term.of(motion()))
+    assert (term.joint, term.names, term.kind) == ('a', (f'{name}_a',), 'friction')
+    assert term.is_friction
+    assert term.opposes_motion == (name in OPPOSING) == (not name.startswith('load_'))
+    loaded, warm = name in ('F_Cl', 'F_C1', 'load_gain', 'load_sign'), name in ('F_T1', 'F_T2')
+    assert term.needs == needs_of(name) == frozenset({'load'} if loaded else {'temperature'} if warm else ())
+    assert term.document == {'friction': name, **({'T_0': 25.0} if warm else {})}
+    assert (term.ridge, term.selected, term.width) == (0.1, False, None)
+
+
+@pytest.mark.parametrize('name', ['F_Cl', 'F_C1', 'load_gain', 'load_sign'])
+def test_a_load_is_bounded_by_its_size(name):
+    term = friction_term('a', name, tau_max=8, ridge=0.3, selected=True)
+    plain = friction_term('a', name)
+    held = np.clip(LOAD, -8.0, 8.0)
+    np.testing.assert_array_equal(term.of(motion()), plain.of(motion(load=held)))
+    assert term.document == {'friction': name, 'tau_max': 8.0}
+    assert (term.names, term.needs, term.ridge, term.selected) == (plain.names, plain.needs, 0.3, True)
+    with pytest.raises(JointDynamicsError, match=r'^terms: expected a recording with load for a term that depends'):
+        term.of(motion(load=None))
+
+
+def test_the_reference_temperature_is_where_the_column_vanishes():
+    term = friction_term('a', 'F_T1', T_0=31, ridge=0.2)
+    np.testing.assert_allclose(term.of(motion())[0], ROOT * (WARM - 31.0), rtol=1e-12)
+    assert (term.document, term.ridge) == ({'friction': 'F_T1', 'T_0': 31.0}, 0.2)
+    # a temperature beyond what can be is that at the bound
+    for temperature, bound in ((-1e3, T_MIN), (1e3, T_MAX)):
+        found = term.of(motion(temperature=np.full(40, temperature)))
+        np.testing.assert_allclose(found[0], ROOT * (bound - 31.0), rtol=1e-12)
+    # one of speed takes neither
+    assert friction_term('a', 'F_V2', T_0=31.0, tau_max=3.0, ridge=0.2).document == {'friction': 'F_V2'}
+
+
+@pytest.mark.parametrize('name', ['load', 'temperature'])
+def test_what_a_recording_lacks_is_named(name):
+    term = friction_term('a', {'load': 'F_Cl', 'temperature': 'F_T1'}[name])
+    with pytest.raises(
+        JointDynamicsError, match=f'^terms: expected a recording with {name} for a term that depends on it, found none$'
+    ):
+        term.of(motion(**{name: None}))
+
+
+def test_stribeck_falls_from_one_with_the_speed():
+    term = stribeck_term('a', 0.4, 1.7, ridge=0.5)
+    np.testing.assert_allclose(
+        term.of(motion(sign=SIGN))[0], SIGN * np.exp(-((np.abs(OMEGA) / 0.4) ** 1.7)), rtol=1e-12
+    )
+    assert term.document == {'stribeck': {'V_S': 0.4, 'mu': 1.7}}
+    assert (term.names, term.kind, term.ridge) == (('F_S-F_C0_a',), 'stribeck', 0.5)
+    assert term.opposes_motion and term.is_friction
+    assert stribeck_term('a', 1).document == {'stribeck': {'V_S': 1.0, 'mu': 1.0}}
+
+
+def test_hysteresis_is_its_operator_less_the_sign():
+    H = RNG.uniform(-1, 1, 40)
+    term = hysteresis_term('a', 2e-3, ridge=0.5)
+    np.testing.assert_array_equal(term.of(motion(slip={2e-3: H}))[0], H - np.sign(OMEGA))
+    assert (term.document, term.width, term.names, term.ridge) == ({'hysteresis': 2e-3}, 2e-3, ('F_H_a',), 0.5)
+    assert term.is_friction and not term.opposes_motion
+
+
+def test_one_operator_per_joint_slips_after_its_width():
+    """δ ← clip(δ + Δθ, ±width), H = δ/width, from no deformation."""
+    theta = np.cumsum(RNG.normal(scale=1e-3, size=(60, 2)), axis=0)
+    expected = np.zeros((60, 2))
+    for k in range(1, 60):
+        expected[k] = np.clip(expected[k - 1] + (theta[k] - theta[k - 1]) / 2e-3, -1, 1)
+    np.testing.assert_allclose(slip_of(theta, 2e-3), expected, atol=1e-9)
+
+
+def test_harmonics_of_the_angle():
+    term = fourier_term('a', [1, 3], ridge=0.0)
+    np.testing.assert_allclose(
+        term.of(motion()), [np.sin(Q), np.cos(Q), np.sin(3 * Q), np.cos(3 * Q)], rtol=1e-12, atol=1e-15
+    )
+    assert term.names == ('sin1q_a', 'cos1q_a', 'sin3q_a', 'cos3q_a')
+    assert (term.document, term.kind, term.ridge) == ({'fourier': [1, 3]}, 'fourier', 0.0)
+    assert not term.is_friction and not term.opposes_motion
+
+
+@pytest.mark.parametrize(
+    ('formula', 'friction', 'opposes'),
+    [('sin(q)', False, False), ('tanh(dq)', True, True), ('q*dq', True, False), ('2', False, False)],
+)
+def test_a_formula_is_friction_where_it_has_the_speed(formula, friction, opposes):
+    term = function_term('a', formula)
+    expected = {'sin(q)': np.sin(Q), 'tanh(dq)': np.tanh(OMEGA), 'q*dq': Q * OMEGA, '2': np.full(40, 2.0)}[formula]
+    np.testing.assert_allclose(term.of(motion()), [expected], rtol=1e-12)
+    assert (term.is_friction, term.opposes_motion) == (friction, opposes)
+    assert (term.names, term.document, term.needs) == ((f'{formula}_a',), {'function': formula}, frozenset())
+
+
+def test_the_bounded_load_leaves_the_rest_and_what_has_none():
+    bounded = motion(sign=SIGN, slip={1.0: Q}).with_load_within(5.0)
+    np.testing.assert_array_equal(bounded.load, np.clip(LOAD, -5.0, 5.0))
+    assert bounded.s is SIGN and bounded.slip[1.0] is Q and bounded.temperature is WARM
+    bare = Motion(Q, OMEGA)
+    assert bare.with_load_within(5.0) is bare
+    np.testing.assert_array_equal(bare.s, np.sign(OMEGA))
+
+
+def test_a_configuration_is_read_term_by_term():
+    found = terms_from_config(
+        {
+            'a': [{'fourier': 2}, {'fourier': [4, 1]}, {'function': 3}, {'friction': 'F_T1', 'T_0': 30}],
+            'b': {'stribeck': 0.4},
+            'c': [
+                {'stribeck': {'V_S': 2, 'mu': 3}},
+                {'hysteresis': 1},
+                {'tau_max': 9, 'friction': 'F_Cl'},
+                {'friction': 'F_V2', 'tau_max': None},
+            ],
+            'd': [],
+        }
+    )
+    assert [(term.joint, term.document) for term in found] == [
+        ('a', {'fourier': [1, 2]}),
+        ('a', {'fourier': [4, 1]}),
+        ('a', {'function': '3'}),
+        ('a', {'friction': 'F_T1', 'T_0': 30.0}),
+        ('b', {'stribeck': {'V_S': 0.4, 'mu': 1.0}}),
+        ('c', {'stribeck': {'V_S': 2.0, 'mu': 3.0}}),
+        ('c', {'hysteresis': 1.0}),
+        ('c', {'friction': 'F_Cl', 'tau_max': 9.0}),
+        ('c', {'friction': 'F_V2'}),
+    ]
+    # what was read is written as it can be read again
+    again = terms_from_config({name: [t.document for t in found if t.joint == name] for name in 'abc'})
+    assert [term.document for term in again] == [term.document for term in found]
+    assert [term.kind for term in found] == [next(key for key in term.document if key in KINDS) for term in found]
+    assert len(terms_from_config({'a': {'fourier': 50}})[0].names) == 100
+    assert terms_from_config({'a': {'fourier': [1000]}})[0].document == {'fourier': [1000]}
+    assert terms_from_config({}) == ()
+
+
+@pytest.mark.parametrize(
+    ('config', 'message'),
+    [
+        ([1], 'terms: expected joint names with lists of terms, found [1]'),
+        ({1: []}, 'terms: expected names of joints as text, found 1'),
+        (
+            {'a': [{}]},
+            'terms.a: expected one of fourier, function, friction, stribeck, hysteresis with its value, found {}',
+        ),
+        (
+            {'a': 'x'},
+            "terms.a: expected one of fourier, function, friction, stribeck, hysteresis with its value, found 'x'",
+        ),
+        (
+            {'a': [{'fourier': 1, 'friction': 'F_T0'}]},
+            'terms.a: expected one of fourier, function, friction, stribeck, hysteresis with its value, found'
+            " {'fourier': 1, 'friction': 'F_T0'}",
+        ),
+        (
+            {'a': [{'spring': 1}]},
+            "terms.a: expected fourier, function or friction (or stribeck, hysteresis), found 'spring'",
+        ),
+        *(
+            (
+                {'a': [{'fourier': value}]},
+                'terms.a.fourier: expected a number of harmonics or a list of them, at most 50 up to 1000, found'
+                f' {str(value)[:80]}',
+            )
+            for value in (0, -1, 51, 10**30, True, 1.0, [], [0], [1001], [True], [1, 'x'], [1] * 51, None, {'h': 1})
+        ),
+        ({'a': [{'function': True}]}, "terms.a.function: expected a formula in q and dq, found 'True'"),
+        ({'a': [{'function': ['q']}]}, 'terms.a.function: expected a formula in q and dq, found "[\'q\']"'),
+        ({'a': [{'stribeck': {'V_S': 1, 'x': 2}}]}, 'terms.a.stribeck: expected V_S [rad/s] and mu, found'),
+        ({'a': [{'stribeck': {'mu': 2}}]}, "terms.a.stribeck: expected V_S [rad/s] and mu, found {'mu': 2}"),
+        ({'a': [{'stribeck': 0}]}, 'terms.a.stribeck.V_S: expected a speed [rad/s] above 0, found 0'),
+        ({'a': [{'stribeck': True}]}, 'terms.a.stribeck.V_S: expected a speed [rad/s] above 0, found True'),
+        ({'a': [{'stribeck': {'V_S': 1, 'mu': -1}}]}, 'terms.a.stribeck.mu: expected an exponent above 0, found -1'),
+        ({'a': [{'hysteresis': 'x'}]}, "terms.a.hysteresis: expected a width [rad] above 0, found 'x'"),
+        ({'a': [{'hysteresis': 1e30}]}, 'terms.a.hysteresis: expected a width [rad] above 0, found 1e+30'),
+        (
+            {'a': [{'friction': 'F_X'}]},
+            'terms.a.friction: expected one of F_T0, F_V2, F_V3, F_Cl, F_C1, F_T1, F_T2, load_gain, load_sign, found'
+            " 'F_X'",
+        ),
+        ({'a': [{'friction': ['F_T0']}]}, 'terms.a.friction: expected one of F_T0, F_V2'),
+        ({'a': [{'friction': 'F_T1', 'T_0': 'x'}]}, "terms.a.T_0: expected a temperature [°C], found 'x'"),
+        ({'a': [{'friction': 'F_T1', 'T_0': True}]}, 'terms.a.T_0: expected a temperature [°C], found True'),
+        ({'a': [{'friction': 'F_T1', 'T_0': 1e4}]}, 'terms.a.T_0: expected a temperature [°C], found 10000.0'),
+        (
+            {'a': [{'friction': 'F_Cl', 'tau_max': 0}]},
+            'terms.a.friction.tau_max: expected a torque [N·m] above 0, found 0',
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_is_no_term_is_named(config, message):
+    with pytest.raises(JointDynamicsError) as caught:
+        terms_from_config(config)
+    assert str(caught.value).startswith(message)
+    # messages that end here end with what was found
+    assert message.endswith(('found', 'F_V2')) or str(caught.value) == message

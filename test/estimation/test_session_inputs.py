@@ -1,0 +1,281 @@
+"""An estimation session without a simulation: what it makes of inputs, settings and saved descriptions."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation import (
+    CoulombViscousEstimator,
+    EstimationSession,
+    EstimationSettings,
+    FrictionEstimator,
+    HealthThresholds,
+)
+from joint_dynamics.recording.motor_side import MotorSide
+
+PERIOD, MS = 2e-3, 1_000_000
+BOTH = ('q', 'current', 'theta', 'temperature')
+
+
+@pytest.fixture
+def make(worn_arm, worn_description):
+    """A session on the worn arm, of a description that may be another one."""
+
+    def made(offered=BOTH, description=worn_description, **options):
+        return EstimationSession(worn_arm.robot, description, offered, period=PERIOD, **options)
+
+    return made
+
+
+def feed(session, samples, effort='current', start=0, watch=lambda stamp: None):
+    """Sines; returns the stamps that estimates were given for."""
+    names, found = session.robot.joint_names, []
+    t = (start + np.arange(samples)) * PERIOD
+    wave = np.sin(np.outer(t, np.arange(1, 7)))
+    for k in range(samples):
+        stamp = (start + k) * 2 * MS
+        for quantity, values in (('q', 0.3 * wave[k]), (effort, 2.0 * wave[k]), ('theta', 0.301 * wave[k])):
+            session.take(quantity, stamp, names, values)
+        for at in session.run():
+            found.append(at)
+            watch(at)
+    return found
+
+
+@pytest.mark.parametrize(
+    ('offered', 'effort', 'two_sides', 'warm'),
+    [
+        (BOTH, 'current', True, True),
+        (('q', 'tau', 'current', 'motor_position'), 'current', True, False),
+        (('q', 'tau', 'motor_torque'), 'tau', False, False),
+        (('q', 'motor_torque', 'temperature'), 'tau', False, True),
+    ],
+)
+def test_what_is_offered_decides_what_is_used(make, offered, effort, two_sides, warm):
+    session = make(offered)
+    assert (session.effort, session.two_sides, session.reads_temperature) == (effort, two_sides, warm)
+    remarks = ['no motor-side encoder: no stiffness, and friction with the angle of the link'] * (not two_sides)
+    remarks += ['no temperature: its part of the friction stays as it is'] * (not warm)
+    assert [remark for remark in session.remarks if remark.startswith('no ')] == remarks
+    quantities = ('q', effort, 'theta') if two_sides else ('q', effort)
+    assert session.timeline.quantities == quantities and session.timeline.joint_names == session.robot.joint_names
+    assert (session.timeline.period, session.timeline.max_gap) == (PERIOD, 0.1)
+
+
+def test_without_gains_a_current_is_no_torque(make, worn_description, tools):
+    bare = tools.changed(worn_description, drive_gain=None)
+    assert make((*BOTH, 'tau'), bare).effort == 'tau'
+    for offered, found in ((BOTH, 'q, current, theta, temperature'), ((), 'no input')):
+        message = (
+            '^estimator: expected motor torque, or motor current and drive gains in the dynamics description, '
+            f'found {found}$'
+        )
+        with pytest.raises(JointDynamicsError, match=message):
+            make(offered, bare)
+
+
+def test_friction_that_cannot_adapt_is_said(make, worn_description, worn_arm, tools):
+    names = worn_arm.joint_names
+    words = ' in the dynamics description: friction as Coulomb and viscous, begun at the described F_C0 and F_V1'
+    none = tools.changed(worn_description, friction=None)
+    partly = tools.changed(worn_description)
+    for name in names[1:3]:
+        del partly.document['joints'][name]['friction']
+    for description, what in (
+        (none, f'no friction of {", ".join(names)}'),
+        (partly, f'no friction of {names[1]}, {names[2]}'),
+    ):
+        session = make(description=description)
+        assert what + words in session.remarks
+        assert session.settings.friction == 'coulomb_viscous'
+        settings = EstimationSettings(friction='none', omega_min=0.5)
+        assert make(description=description, settings=settings).settings == settings
+    assert make().settings == EstimationSettings() and make().remarks == list(worn_arm.remarks)
+
+
+def test_friction_without_hysteresis_is_used_as_described(make, worn_description, worn_arm, tools):
+    """All of it, Stribeck and load among it; it turns over at once."""
+    plain = tools.changed(
+        worn_description, friction=lambda part: {k: v for k, v in part.items() if k != 'maxwell_slip'}
+    )
+    session = make(description=plain)
+    words = 'no hysteresis in the dynamics description: friction as described, turning over within 0.0001 rad'
+    assert words in session.remarks and session.settings == EstimationSettings()
+    feed(session, 200)
+    model = session.estimator.friction_model
+    assert {name: value.tolist() for name, value in model.parameters.items()} == {
+        name: value.tolist() for name, value in worn_arm.friction.parameters.items()
+    }
+    assert model.maxwell_slip.operators == 1 and model.maxwell_slip.presliding.minimum == 1e-4
+    assert session.arm.friction.maxwell_slip is None  # what is described stays
+
+    learnt = session.adapted('2024-05-01T12:00:00+00:00')
+    assert all('maxwell_slip' not in learnt.joint(name)['friction'] for name in worn_arm.joint_names)
+
+
+def test_estimates_belong_to_the_time_of_their_signals(make):
+    session = make()
+    assert session.estimator is None and session.health() == [] and session.beyond == []
+    found = feed(session, 200)
+    estimator = session.estimator
+    assert session.steps == 200 and session.seconds > 0.0
+    lead = len(found) - 200
+    assert found[0] == -lead * 2 * MS - round(estimator.delay * 1e9) and np.all(np.diff(found) == 2 * MS)
+    assert estimator.settings is session.settings and estimator.period == PERIOD and estimator.motor_side
+    gains = session.arm.drive_gain
+    last = 2.0 * np.sin(np.arange(1, 7) * (199 * PERIOD - estimator.delay))
+    np.testing.assert_allclose(estimator.motor_torque, last * gains, rtol=0.05, atol=0.05 * gains.max())
+    np.testing.assert_allclose(estimator.q, 0.15 * last, atol=0.01)
+    kinematic = session.arm.kinematic_error(0.1505 * last)
+    np.testing.assert_allclose(estimator.theta, 0.1505 * last - kinematic, atol=0.01)
+    assert len(session.health()) == 6 and next(iter(session.conditions())) == 'samples'
+    # a gap: the signals begin anew, what was learnt stays
+    session.estimator.friction.reset([1.1, 0.0])
+    later = feed(session, 100, start=1000)
+    assert session.timeline.gaps > 0 and len(later) == 100 + lead
+    assert later[0] == (1000 - lead) * 2 * MS - round(estimator.delay * 1e9)
+    np.testing.assert_allclose(session.estimator.friction.parameters[:, 0], 1.1, atol=0.1)
+    session.forget_time()
+    assert len(feed(session, 100, start=0)) == 100 + lead
+
+
+def test_torque_goes_in_as_torque(make, worn_arm):
+    by_current, by_torque = make(), make(('q', 'tau', 'theta'))
+    feed(by_current, 120)
+    names = worn_arm.joint_names
+    wave = np.sin(np.outer(np.arange(120) * PERIOD, np.arange(1, 7)))
+    for k in range(120):
+        for quantity, values in (('q', 0.3 * wave[k]), ('tau', 2.0 * wave[k] * worn_arm.drive_gain)):
+            by_torque.take(quantity, k * 2 * MS, names, values)
+        by_torque.take('theta', k * 2 * MS, names, 0.301 * wave[k])
+        by_torque.take('current', k * 2 * MS, names, np.full(6, 1e6))
+        list(by_torque.run())
+    np.testing.assert_allclose(
+        by_torque.estimator.torque_motor, by_current.estimator.torque_motor, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_motor_signals_are_reflected_joint_by_joint_and_coupled(make, worn_arm):
+    """In any order, beside joints of others; coupled drives need all of their motors."""
+    names, rng = list(worn_arm.joint_names), np.random.default_rng(0)
+    ratio = {name: (-1.0) ** k * (50.0 + k) for k, name in enumerate(names)}
+    taken = {}
+
+    def watched(session):
+        session.timeline = SimpleNamespace(add=lambda quantity, stamp, names, values: taken.update({quantity: values}))
+        return session
+
+    session = watched(
+        make(('q', 'motor_torque', 'motor_position'), motor_side=MotorSide(gear_ratio=ratio, zero_offsets=0.25))
+    )
+    order = [names[4], 'gripper', names[0], names[2]]
+    theta, torque = rng.normal(size=(2, 4))
+    session.take('motor_position', 1, order, theta)
+    session.take('motor_torque', 1, order, torque)
+    for j in (0, 2, 3):
+        assert taken['theta'][j] == pytest.approx(theta[j] / ratio[order[j]] + 0.25, rel=1e-12)
+        assert taken['tau'][j] == pytest.approx(torque[j] * ratio[order[j]], rel=1e-12)
+    R = np.diag(np.full(6, 80.0))
+    R[5, 4] = 30.0
+    coupled = watched(
+        make(('q', 'motor_torque', 'motor_position'), motor_side=MotorSide(position_coupling=R, zero_offsets=-0.1))
+    )
+    angle, turn = rng.normal(size=6), rng.permutation(6)
+    mixed = [names[k] for k in turn]
+    coupled.take('motor_position', 1, mixed, (R @ (angle + 0.1))[turn])
+    np.testing.assert_allclose(taken['theta'], angle[turn], rtol=1e-9)
+    coupled.take('motor_torque', 1, mixed, torque_of_motors := rng.normal(size=6))
+    np.testing.assert_allclose(taken['tau'][np.argsort(turn)], R.T @ torque_of_motors[np.argsort(turn)], rtol=1e-9)
+    message = f'^motor_position: expected all motors of coupled drives in one message, found {names[0]}, {names[1]}$'
+    with pytest.raises(JointDynamicsError, match=message):
+        coupled.take('motor_position', 1, names[:2], [0.0, 0.0])
+
+
+def test_temperatures_of_some_joints_and_of_others(make, worn_arm):
+    session, names = make(), worn_arm.joint_names
+    session.take('temperature', 0, [names[1], 'gripper'], [40.0, 99.0])
+    feed(session, 3)
+    np.testing.assert_array_equal(session.estimator.temperature, [np.nan, 40.0, *[np.nan] * 4])
+    session.take('temperature', 0, [names[5]], [50.0])
+    np.testing.assert_array_equal(session.estimator.temperature, [np.nan, 40.0, np.nan, np.nan, np.nan, 50.0])
+
+
+def test_other_settings_keep_what_was_learnt(make):
+    session = make()
+    session.retune(EstimationSettings(omega_min=0.3))
+    assert session.estimator is None and session.settings.omega_min == 0.3
+    session.learning = False
+    feed(session, 150)
+    assert not session.estimator.learning and not session.learning
+    session.learning = True
+    assert session.estimator.learning and session.learning
+    session.estimator.friction.reset([1.2, 0.01])
+    session.estimator.stiffness.reset([1e4, 5e8])
+    session.retune(EstimationSettings(omega_min=0.2, stiffness_order=2))
+    assert session.estimator.settings.omega_min == 0.2 and isinstance(session.estimator.friction, FrictionEstimator)
+    np.testing.assert_allclose(session.estimator.friction.parameters, np.tile([1.2, 0.01], (6, 1)))
+    np.testing.assert_allclose(session.estimator.stiffness.coefficients, np.tile([1e4, 5e8], (6, 1)))
+    # another kind of friction, another number of terms: begun at what is described
+    session.retune(EstimationSettings(friction='coulomb_viscous', stiffness_order=4))
+    assert isinstance(session.estimator.friction, CoulombViscousEstimator)
+    np.testing.assert_allclose(session.estimator.stiffness.coefficients[:, :2], session.arm.stiffness.coefficients)
+    session.retune(EstimationSettings())
+    np.testing.assert_allclose(session.estimator.friction.parameters, session.arm.friction_scale)
+
+
+def test_saved_estimates_of_this_description_and_of_another(make, worn_description, worn_arm, tools):
+    session = make(thresholds=HealthThresholds(excitation=1.0), working_range=2e-3)
+    assert session.adapted('2024-05-01') is session.description is worn_description
+    assert (session.monitor.thresholds.excitation, session.monitor.working_range) == (1.0, 2e-3)
+    feed(session, 120)
+    session.estimator.friction.reset([1.3, 0.01])
+    saved = session.adapted('2024-05-01')
+    again = make(saved=saved)
+    assert 'goes on from the saved estimates' in again.remarks and again.base == session.base
+    assert [run['date'] for run in again.history] == ['2024-05-01']
+    np.testing.assert_allclose(again.arm.friction_scale, np.tile([1.3, 0.01], (6, 1)))
+    feed(again, 60)
+    dates = [run['date'] for run in again.adapted('2024-05-02').document['provenance']['estimator']['runs']]
+    assert dates == ['2024-05-01', '2024-05-02']
+    again.reset()
+    assert again.history == [] and again.description is worn_description
+    np.testing.assert_array_equal(again.estimator.friction.parameters, worn_arm.friction_scale)
+    np.testing.assert_allclose(again.monitor.reference.coefficients, worn_arm.stiffness.coefficients)
+    assert again.estimator.arm is again.arm
+    other = tools.changed(worn_description, damping=lambda part: {'value': part['value'] + 1.0})
+    passed = make(description=other, saved=saved)
+    assert 'the saved estimates belong to another dynamics description and are not used' in passed.remarks
+    assert passed.history == []
+    np.testing.assert_array_equal(passed.arm.friction_scale, Arm.from_description(worn_arm.robot, other).friction_scale)
+
+
+def test_the_reference_of_the_health_is_what_a_description_keeps(make, worn_description, worn_arm, tools):
+    kept = tools.changed(worn_description)
+    stiffness = np.arange(12.0).reshape(6, 2) + 1e4
+    notes = {name: {'stiffness': row.tolist()} for name, row in zip(worn_arm.joint_names, stiffness, strict=True)}
+    kept.document['provenance'] = {'estimator': {'reference': notes}}
+    np.testing.assert_array_equal(make(description=kept).monitor.reference.coefficients, stiffness)
+    new = make(working_range=2e-3, thresholds=HealthThresholds(excitation=7.0)).monitor
+    np.testing.assert_array_equal(new.reference.coefficients, worn_arm.stiffness.coefficients)
+    assert (new.working_range, new.thresholds) == (2e-3, HealthThresholds(excitation=7.0))
+    # What a running estimation has found goes into the judgement by its name.
+    session = make()
+    feed(session, 200)
+    estimator, monitor = session.estimator, session.monitor
+    reach = np.full(6, monitor.working_range)
+    expected = monitor.judge(
+        stiffness=estimator.stiffness.coefficients,
+        stiffness_deviation=np.sqrt(estimator.stiffness.variance(reach)) / np.abs(estimator.stiffness.torque(reach)),
+        stiffness_excitation=estimator.stiffness.excitation,
+        friction=estimator.friction.parameters[:, 0],
+        friction_deviation=np.sqrt(estimator.friction.covariance[:, 0, 0]),
+        friction_excitation=estimator.friction.excitation,
+    )
+    assert monitor.of(estimator) == expected and expected[0].stiffness_ratio is not None
+    estimator.stiffness, estimator.friction = None, CoulombViscousEstimator(6)
+    assert {item.reason for item in monitor.of(estimator)} == {'neither stiffness nor a described friction'}

@@ -1,0 +1,75 @@
+"""What a fit says of itself: residuals in percent, of moving samples, in the band that is the same for every robot."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification.regression.full_rate import FullRate
+from joint_dynamics.identification.regression.problem import Block
+from joint_dynamics.identification.regression.residuals import Fit, predict, relative, relative_of_squares
+
+
+def test_residuals_in_percent():
+    rng = np.random.default_rng(3)
+    time, tau, dq = np.arange(400) * 0.01, rng.normal(size=(400, 2)) * [1.0, 5.0], rng.normal(size=(400, 2))
+    predicted = tau + rng.normal(size=tau.shape) * [0.1, 0.2]
+    dq[:, 1] *= 0.01
+    full = FullRate(time, tau, predicted, dq)
+    parts = [
+        Fit(
+            'folder/run@0:2.npz/',
+            ('a', 'b'),
+            time[k],
+            tau[k],
+            predicted[k],
+            dq[k],
+            0.05,
+            (np.array([7.0, np.nan]), 8.0),
+            full,
+            4.0,
+        )
+        for k in (slice(0, 100), slice(100, 400))
+    ]
+    fit = parts[1]
+    assert fit.short_name == 'run@0:2.npz'
+    error = fit.tau - fit.predicted
+    np.testing.assert_array_equal(fit.residual, error)
+    np.testing.assert_allclose(fit.rmse, np.sqrt((error**2).sum(axis=0) / 300))
+    for moving in (False, True):
+        mask = np.abs(fit.dq) > 0.05 if moving else fit.dq > -np.inf
+        joints, overall = fit.residual_percent(moving=moving)
+        expected = [100 * np.linalg.norm(error[m, j]) / np.linalg.norm(fit.tau[m, j]) if m.any() else np.nan
+                    for j, m in enumerate(mask.T)]  # fmt: skip
+        np.testing.assert_allclose(joints, expected)
+        assert overall == pytest.approx(100 * np.linalg.norm(error[mask]) / np.linalg.norm(fit.tau[mask]))
+    summary = fit.summary()
+    assert summary['raw_residual_percent'] == {'a': 7.0, 'b': None, 'overall': 8.0}
+    assert (summary['band_hz'], summary['recording']) == (4.0, 'folder/run@0:2.npz/')
+    assert summary['rmse'] == dict(zip('ab', fit.rmse.tolist(), strict=True))
+    assert summary['moving_residual_percent']['b'] is None or summary['moving_residual_percent']['b'] > 0
+    residual, reference = full.in_band()
+    assert full.rate == pytest.approx(100.0) and full.band == 10.0
+    slow = FullRate(time * 10, tau, predicted, dq)
+    assert slow.rate == pytest.approx(10.0) and slow.band == pytest.approx(4.0)
+    fixed = fit.fixed_band()
+    assert fixed['band_hz'] == 10.0
+    assert fixed['residual_percent']['overall'] == pytest.approx(
+        100 * np.linalg.norm(residual) / np.linalg.norm(reference)
+    )
+    moving = np.abs(dq) > 0.05
+    for j, name in enumerate('ab'):
+        part = residual[moving[:, j], j], reference[moving[:, j], j]
+        value = fixed['moving_residual_percent'][name]
+        assert value == (
+            None if not moving[:, j].any() else pytest.approx(100 * np.linalg.norm(part[0]) / np.linalg.norm(part[1]))
+        )
+        assert fixed['rmse'][name] == pytest.approx(np.sqrt(np.mean(residual[:, j] ** 2)))
+    # in the band a slow part is whole and a fast one is gone
+    wave = np.sin(2 * np.pi * 1.0 * time)[:, None] + np.sin(2 * np.pi * 40.0 * time)[:, None]
+    kept, _ = FullRate(time, wave, 0.0 * wave, wave).in_band()
+    middle = slice(100, 300)
+    np.testing.assert_allclose(kept[middle, 0], np.sin(2 * np.pi * time[middle]), atol=0.02)
+    joints, overall = relative(np.array([[3.0, 0.0]]), np.array([[4.0, 0.0]]))
+    assert joints[0] == 75.0 and np.isnan(joints[1]) and overall == 75.0
+    assert np.isnan(relative_of_squares(np.zeros(2), np.zeros(2))[1])
+    block = Block(rng.normal(size=(2, 3, 4)), np.zeros((2, 4)), np.zeros((2, 4)), 0)
+    np.testing.assert_allclose(predict(block, [1.0, 2.0, 3.0]), np.tensordot([1.0, 2.0, 3.0], block.rows, (0, 1)))

@@ -1,0 +1,170 @@
+"""Torques whose scales do not go together, parts with parameters of their own, and gains of a few blocks of time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, kstest
+
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.chow import UNLIKELY, chow
+from joint_dynamics.identification.reliability.differences import compare_recordings, differences
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, samples_of, steadiness, time_blocks
+from joint_dynamics.identification.reliability.scales import estimate_scales
+from joint_dynamics.robot import RobotModel
+
+PLAIN = IdentificationSettings(selection=False)
+
+
+def alternatives_of(model, recordings):
+    plan = filter_plan(recordings, PLAIN)
+    problem = Problem(model, [observe(run, plan) for run in recordings], rest_speed=PLAIN.rest_speed)
+    return Alternatives(model, samples_of(problem))
+
+
+@pytest.fixture(scope='module')
+def model_and_robot(ur_table, true_robot_of):
+    model = RobotModel.from_mdh(ur_table)
+    return model, true_robot_of(model)
+
+
+def scaled(recording, factor):
+    return replace(recording, tau=recording.tau * np.asarray(factor))
+
+
+def test_scales_are_found_within_their_deviations(model_and_robot):
+    model, robot = model_and_robot
+    factor = np.array([0.5, 1.0, 1.0, 1.0, 2.0, 1.5])
+    found = estimate_scales(alternatives_of(model, [scaled(robot.record(1, rate=100.0), factor)]))
+    error = np.log(found.factor) - np.log(factor / np.median(factor))
+    assert found.known.all()
+    assert chi2.sf(np.sum((error / found.deviation) ** 2), model.n - 1) > 1e-3
+    assert found.clear and set(found.off) == {0, 4}
+
+
+def test_one_factor_for_all_torques_changes_nothing_that_is_looked_at(model_and_robot):
+    """W (k χ) = k Y: the same reasons, residuals, relative deviations, scales: no data tell it."""
+    model, robot = model_and_robot
+    recording = robot.record(1, rate=100.0)
+    given, other = (identify(model, [scaled(recording, k)], settings=PLAIN) for k in (1.0, 0.08))
+    assert not given.reasons and not other.reasons
+    np.testing.assert_allclose(other.solution.chi, 0.08 * given.solution.chi, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(other.deviation, 0.08 * given.deviation, rtol=1e-6, atol=1e-9)
+    for name, entry in given.summary()['torque_scales'].items():
+        assert other.summary()['torque_scales'][name]['factor'] == pytest.approx(entry['factor'], rel=1e-6)
+
+
+def test_a_joint_that_no_other_feels_has_no_scale(planar_arm):
+    """Crossed slides of a gantry share no inertia but that of the mass they carry; without it nothing is known."""
+    model, recording = planar_arm
+    found = estimate_scales(alternatives_of(model, [recording]))
+    assert not found.known.any() and not found.clear
+    assert all(entry['factor'] is None for entry in found.summary()['torque_scales'].values())
+
+
+@pytest.fixture
+def planar_arm():
+    """Two slides at right angles, each with a drive of its own and weightless links."""
+    joints = [
+        {'alpha': -np.pi / 2, 'a': 0.0, 'd': 0.0, 'theta': 0.0, 'type': 'prismatic'},
+        {'alpha': np.pi / 2, 'a': 0.0, 'd': 0.0, 'theta': 0.0, 'type': 'prismatic'},
+    ]
+    model = RobotModel.from_mdh({'joints': joints})
+    from joint_dynamics.recording import Recording
+
+    rng = np.random.default_rng(5)
+    t = np.arange(0, 20, 0.01)
+    k = 2 * np.pi * 0.2 * np.arange(1, 5)
+    a = rng.normal(size=(4, 2)) / k[:, None]
+    q = np.sin(np.outer(t, k)) @ a
+    dq, ddq = np.cos(np.outer(t, k)) @ (a * k[:, None]), -np.sin(np.outer(t, k)) @ (a * k[:, None] ** 2)
+    tau = np.array([3.0, 0.5]) * ddq + 2.0 * dq + np.sign(dq) + 0.05 * rng.normal(size=q.shape)
+    return model, Recording(model.joint_names, t, q, tau=tau, name='slides')
+
+
+def test_parts_of_the_same_robot_differ_by_chance_alone(model_and_robot):
+    """Probabilities of Chow's test on halves are those of a uniform law, and no recording is called another's."""
+    model, robot = model_and_robot
+    chances = []
+    for seed in range(16):
+        found = alternatives_of(model, [robot.record(seed, duration=8.0, rate=50.0, frequency=0.2)])
+        (part,) = compare_recordings(found, ['run']).values()
+        chances.append(part.probability)
+    assert min(chances) > UNLIKELY
+    assert kstest(chances, 'uniform').pvalue > 1e-3
+
+
+def test_a_part_with_other_parameters_is_told(model_and_robot):
+    """Half more of the third link in one of two recordings, which is neither payload nor friction."""
+    model, robot = model_and_robot
+    one, two = robot.record(1, rate=100.0), robot.record(2, rate=100.0)
+    _, q, dq, ddq = robot.motion(np.random.default_rng(2), 20.0, 100.0)
+    more = np.zeros_like(robot.standard)
+    more[2, :10] = 0.5 * robot.standard[2, :10]
+    extra = model.inverse_dynamics(q, dq, ddq, more.ravel())
+    other = replace(two, tau=two.tau + extra)
+    found = alternatives_of(model, [one, other])
+    (part,) = compare_recordings(found, ['one', 'two']).values()
+    assert part.probability < UNLIKELY and 0 < part.effect < np.linalg.norm(extra) / np.linalg.norm(other.tau)
+    result = identify(model, [one, other], settings=PLAIN)
+    (entry,) = result.summary()['parts'].values()
+    assert entry['probability'] < UNLIKELY and len(entry['freedom']) == 2
+    # columns nobody added explain nothing
+    assert chow(found, np.zeros((model.n, 2, found.rows.shape[2]))).probability == 1.0
+
+
+def test_what_a_part_has_of_its_own_is_found_by_its_kind(model_and_robot):
+    """Mass on the last link, dry friction of one joint, a torque of the opposite sign, in the second of two."""
+    model, robot = model_and_robot
+    options = {'duration': 10.0, 'rate': 50.0, 'frequency': 0.2}
+    one, two = (robot.record(seed, **options) for seed in (1, 2))
+    _, q, dq, ddq = robot.motion(np.random.default_rng(2), 10.0, 50.0, frequency=0.2)
+    carried = np.zeros_like(robot.standard)
+    mass, x, z = 1.5, 0.05, 0.1
+    carried[-1, :10] = (
+        mass * z**2,
+        0,
+        -mass * x * z,
+        mass * (x**2 + z**2),
+        0,
+        mass * x**2,
+        mass * x,
+        0,
+        mass * z,
+        mass,
+    )
+    turned = np.ones(model.n)
+    turned[3] = -1.0
+    for change, kind in (
+        (two.tau + model.inverse_dynamics(q, dq, ddq, carried.ravel()), 'payload'),
+        (two.tau + 8.0 * np.sign(dq) * np.eye(6)[1], 'friction'),
+        (two.tau * turned, f'sign of {model.joint_names[3]}'),
+    ):
+        first = differences(alternatives_of(model, [one, replace(two, tau=change)]), ['one', 'two'])[0]
+        assert (first.kind, first.part, first.clear) == (kind, 'two', True)
+        assert (first.mass is None) == (kind != 'payload')
+        if first.mass is not None:
+            # Noise of 2 % on torques of some 50 N·m, over 500 samples of six joints, is some grams at this lever.
+            assert first.mass == pytest.approx(mass, rel=0.05)
+            # What is left over of any joint's torque is noise again, also of the last one's, which turns the mass.
+            assert (first.fitted.unexplained < (2 * 0.02) ** 2).all()
+    same = differences(alternatives_of(model, [one, two]), ['one', 'two'])
+    assert not any(found.clear for found in same) and [-found.gain for found in same] == sorted(-f.gain for f in same)
+
+
+def test_a_gain_is_steady_where_most_blocks_share_it():
+    rng = np.random.default_rng(3)
+    given = rng.normal(size=(1, 400))
+    weight, count, blocks = np.ones((1, 400)), np.array([400.0]), time_blocks(np.zeros(400, dtype=int))
+
+    def gained(other):
+        first, second = (ExplanationFit(np.zeros(1), np.array([np.mean(rows**2)]), 1) for rows in (given, other))
+        return steadiness((first, given), (second, other), count, weight, blocks)
+
+    once = given.copy()
+    once[:, :20] *= 0.05
+    assert gained(0.5 * given) > 4
+    assert gained(once) < 1.5

@@ -1,0 +1,135 @@
+"""Where each standard parameter stands, and what the ten of a body mean, against sums over points and pinocchio."""
+
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import INERTIAL, JOINT, PER_JOINT, StandardParameters
+from joint_dynamics.robot.standard_parameters import (
+    body_of,
+    column,
+    coupled_columns,
+    drive_columns,
+    inertia_of,
+    is_inertial,
+    link_columns,
+    parameter_names,
+    point_mass,
+    tensor_of,
+)
+
+
+@pytest.fixture
+def cloud():
+    """Masses (20,) kg and their places (20, 3) m."""
+    rng = np.random.default_rng(17)
+    return rng.uniform(0.1, 1.0, 20), rng.normal(scale=0.3, size=(20, 3))
+
+
+@pytest.fixture
+def coupled():
+    """Parameters of three joints and two coupled motors, each number another one."""
+    return StandardParameters(np.arange(1.0, 1.0 + 3 * PER_JOINT + 6), 3)
+
+
+def test_a_body_is_the_sum_of_its_points(cloud):
+    """Σ m (r·r E − r rᵀ), Σ m r, Σ m; and pinocchio's body of that mass, centre and tensor about the centre."""
+    masses, places = cloud
+    body = sum(point_mass(m, r) for m, r in zip(masses, places, strict=True))
+    tensor = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, places, strict=True))
+    np.testing.assert_allclose(tensor_of(body), tensor, atol=1e-14)
+    np.testing.assert_allclose(body[6:9], masses @ places, atol=1e-14)
+    assert body[9] == pytest.approx(masses.sum(), rel=1e-14)
+    centre = masses @ places / masses.sum()
+    about_centre = sum(
+        m * ((r - centre) @ (r - centre) * np.eye(3) - np.outer(r - centre, r - centre))
+        for m, r in zip(masses, places, strict=True)
+    )
+    np.testing.assert_allclose(body_of(pinocchio.Inertia(masses.sum(), centre, about_centre)), body, atol=1e-13)
+    np.testing.assert_allclose(body_of(inertia_of(body)), body, atol=1e-13)
+
+
+def test_a_tensor_is_taken_from_a_list_too():
+    np.testing.assert_array_equal(tensor_of([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), [[1, 2, 3], [2, 4, 5], [3, 5, 6]])
+    np.testing.assert_array_equal(point_mass(2, [1, 2, 3]), [26, -4, -6, 20, -12, 10, 2, 4, 6, 2])
+
+
+def test_every_number_stands_where_its_name_says(coupled):
+    names = parameter_names(3)
+    assert names == [f'{kind}_{k}' for k in (1, 2, 3) for kind in (*INERTIAL, *JOINT)]
+    for k in range(3):
+        assert names[link_columns(k)] == [f'{kind}_{k + 1}' for kind in INERTIAL]
+        assert names[drive_columns(k)] == [f'{kind}_{k + 1}' for kind in JOINT]
+        assert [names[column(kind, k)] for kind in ('XX', 'M', 'Ia', 'off')] == [
+            f'{kind}_{k + 1}' for kind in ('XX', 'M', 'Ia', 'off')
+        ]
+    inertial = [names.index(f'{kind}_{k}') for k in (1, 2, 3) for kind in INERTIAL]
+    # behind the joints: coupled motors
+    assert [k for k in range(3 * PER_JOINT + 6) if is_inertial(k, 3)] == inertial
+    assert coupled.values[coupled_columns(3)].tolist() == coupled.coupled.tolist() == [43, 44, 45, 46, 47, 48]
+    assert coupled.links[1].tolist() == list(range(15, 25))
+    assert [view[1] for view in (coupled.rotor_inertia, coupled.viscous, coupled.coulomb, coupled.offset)] == [
+        25,
+        26,
+        27,
+        28,
+    ]
+
+
+def test_writing_into_a_view_changes_the_values_and_a_copy_does_not(coupled):
+    copy = coupled.copy()
+    assert copy.n == 3
+    copy.values[:] = 0.0
+    assert coupled.values[0] == 1.0
+    for view in ('links', 'rotor_inertia', 'viscous', 'coulomb', 'offset', 'coupled'):
+        getattr(coupled, view)[-1] = -1.0
+    assert np.flatnonzero(coupled.values == -1.0).tolist() == [*range(28, 42), 47]
+
+
+def test_links_only_has_no_drives(coupled):
+    found = coupled.links_only()
+    np.testing.assert_array_equal(found.links, coupled.links)
+    assert found.values.shape == coupled.values.shape
+    for view in ('rotor_inertia', 'viscous', 'coulomb', 'offset', 'coupled'):
+        assert not getattr(found, view).any()
+    assert coupled.rotor_inertia.all(), 'those asked are left as they were'
+
+
+def test_a_payload_is_added_to_the_last_link_of_a_copy(coupled):
+    loaded = coupled.with_payload(range(10))
+    change = loaded.values - coupled.values
+    np.testing.assert_array_equal(change[link_columns(2)], np.arange(10.0))
+    assert np.count_nonzero(change) == 9
+
+
+def test_zeros_and_inertias_hold_places_of_coupled_motors():
+    assert StandardParameters.zeros(2).values.tolist() == [0.0] * 28
+    assert StandardParameters.zeros(2, 3).values.tolist() == [0.0] * 31
+    bodies = [inertia_of(np.arange(1.0, 11.0)), inertia_of(np.arange(2.0, 12.0))]
+    found = StandardParameters.of_inertias(bodies, 3)
+    assert found.values.shape == (31,)
+    np.testing.assert_allclose(found.links, [np.arange(1.0, 11.0), np.arange(2.0, 12.0)], atol=1e-13)
+    assert not found.coupled.any() and not found.rotor_inertia.any()
+    assert StandardParameters.of_inertias(bodies).coupled.shape == (0,)
+
+
+def test_a_link_as_a_document_and_back(coupled):
+    document = coupled.link_document(1)
+    assert document == dict(zip(INERTIAL, map(float, range(15, 25)), strict=True))
+    other = StandardParameters.zeros(3)
+    other.values[:] = 9.0
+    other.take_link(2, document)
+    np.testing.assert_array_equal(other.links[2], coupled.links[1])
+    other.take_link(2, {'M': 3.0})
+    assert other.links[2].tolist() == [0.0] * 9 + [3.0]
+    assert (other.links[:2] == 9.0).all() and (other.rotor_inertia == 9.0).all()
+
+
+@pytest.mark.parametrize(('values', 'shape'), [(np.zeros(41), r'\(41,\)'), (np.zeros((3, 14)), r'\(3, 14\)')])
+def test_too_few_numbers_are_refused(values, shape):
+    with pytest.raises(
+        JointDynamicsError,
+        match=f'^standard parameters: expected 42 numbers or more for 3 joints, found shape {shape}$',
+    ):
+        StandardParameters(values, 3)

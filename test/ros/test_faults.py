@@ -1,0 +1,403 @@
+"""Faults while the nodes work: one is killed, time jumps, the disk is full, a publisher is the wrong one.
+
+The others go on, and what was killed goes on where it was when it is started again.
+"""
+
+import json
+import os
+import resource
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+import rclpy
+from builtin_interfaces.msg import Time as TimeMessage
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.excitation import FourierBasis, FourierTrajectory
+from joint_dynamics.excitation.files import coefficients
+from joint_dynamics.nodes.estimator import EstimatorNode
+from joint_dynamics.nodes.feedforward import FeedforwardNode
+from joint_dynamics.nodes.identifier import IdentifierNode
+from joint_dynamics.nodes.topics import LATCHED
+
+URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="{mass}"/><origin xyz="0.2 0 0"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"
+type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80"
+velocity="3"/></joint></robot>"""
+UR5E = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
+JOINT = {
+    'rotor_inertia': {'value': 0.5},
+    'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 2.0}, 'maxwell_slip': {'operators': 4, 'presliding': 5e-4}},
+}
+PERIOD = 4_000_000
+GRAVITY = 2.0 * 0.2 * 9.81
+
+
+@pytest.fixture
+def robot_file(tmp_path):
+    (tmp_path / 'arm.urdf').write_text(URDF.format(mass=2))
+    return str(tmp_path / 'arm.urdf')
+
+
+@pytest.fixture
+def description_file(tmp_path):
+    path = tmp_path / 'dynamics.yaml'
+    DynamicsDescription({'robot': {'joint_names': ['hinge']}, 'joints': {'hinge': JOINT}}).save(path)
+    return str(path)
+
+
+class Arm:
+    """A joint that swings slowly, or is where `follow` says, and tells of it; every message 4 ms after the last."""
+
+    def __init__(self, ros, clock=None, regular=False):
+        self.ros, self.follow, self.moves, self.regular = ros, None, True, regular or clock is not None
+        self.states = ros.probe.create_publisher(JointState, 'joint_states', 1000)
+        self.clock = None if clock is None else ros.probe.create_publisher(Clock, '/clock', 100)
+        self.now = ros.probe.get_clock().now().nanoseconds if clock is None else clock
+        self.commands = ros.listen(Float64MultiArray, 'feedforward/commands', 1000)
+        self.diagnostics = ros.listen(DiagnosticArray, '/diagnostics')
+
+    def say(self):
+        self.now = self.now + PERIOD if self.regular else self.ros.probe.get_clock().now().nanoseconds
+        phase = self.now % (20 * 10**9) * 1e-9 * 2 * np.pi / 20
+        q, dq = (0.3 * np.sin(phase), 0.3 * 2 * np.pi / 20 * np.cos(phase)) if self.moves else (0.0, 0.0)
+        if self.follow is not None:
+            q, dq = self.follow()
+        effort = -GRAVITY * np.cos(q) + 3.0 * np.sign(dq) + 2.0 * dq
+        message = JointState(name=['hinge'], position=[float(q)], velocity=[float(dq)], effort=[float(effort)])
+        message.header.stamp = TimeMessage(sec=self.now // 10**9, nanosec=self.now % 10**9)
+        if self.clock:
+            self.clock.publish(Clock(clock=message.header.stamp))
+        self.states.publish(message)
+
+    def talk(self, condition, what='a condition'):
+        # An executor begins anew with its first node when the timeout changes: always the same here.
+        end = time.monotonic() + self.ros.PATIENCE
+        while not (value := condition()):
+            if time.monotonic() > end:
+                self.ros.give_up(f'talked {self.ros.PATIENCE:g} s in vain for {what}')
+            self.say()
+            for _ in range(16):
+                self.ros.executor.spin_once(timeout_sec=0.0005)
+        return value
+
+    def status(self, node, name):
+        """The last (level, message) of one condition of a node."""
+        for message in reversed(self.diagnostics):
+            for status in message.status:
+                if status.name == f'/{node}: {name}':
+                    return status.level, status.message
+        return None, ''
+
+
+def begin(ros, node_class, **parameters):
+    node = ros.node(node_class, **parameters)
+    for verb in ('configure', 'activate'):
+        assert ros.transition(f'/{node.NAME}', verb), node.diagnostics.message('state')
+    return node
+
+
+KILLED_WHILE_SAVING = """
+import os, signal, sys
+from joint_dynamics.nodes import estimator
+
+replace, saved = os.replace, []
+def last_moment(source, target):
+    if str(target).endswith(estimator.FILE):
+        saved.append(target)
+        if len(saved) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+    replace(source, target)
+os.replace = last_moment
+sys.exit(estimator.main())
+"""
+
+
+@pytest.mark.slow
+def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
+    ros, robot_file, description_file, tmp_path, monkeypatch
+):
+    (tmp_path / 'killed_estimator.py').write_text(KILLED_WHILE_SAVING, encoding='utf-8')
+    parts = [str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])]
+    monkeypatch.setenv('PYTHONPATH', os.pathsep.join(parts))
+    out, arm = tmp_path / 'out', Arm(ros, regular=True)
+    parameters = {
+        'robot_file': robot_file,
+        'description_file': description_file,
+        'reliable_inputs': 'true',
+        'output_folder': out,
+        'autostart': 'true',
+        'save_period': 0.0,
+    }
+    process = ros.process('killed_estimator', parameters=parameters)
+    arm.talk(lambda: arm.status('estimator', 'samples')[0] == DiagnosticStatus.OK, 'samples')
+    assert ros.trigger('/estimator/save').success
+    files = sorted(out.rglob('*'))
+    before = {path: path.read_bytes() for path in files if path.is_file()}
+    arm.talk(lambda: arm.status('estimator', 'samples')[0] == DiagnosticStatus.OK)
+    ros.processes.remove(process)
+    client = ros.clients['/estimator/save']
+    client.call_async(client.srv_type.Request())
+    ros.until(lambda: process.poll() is not None, what='the kill')
+    assert process.returncode == -signal.SIGKILL
+    # What was saved first is there whole.
+    assert all(path.read_bytes() == content for path, content in before.items())
+    DynamicsDescription.load(next(path for path in before if path.suffix == '.yaml'))
+
+    # Started again it resumes; then the disk is full for a while, which it survives.
+    arm.diagnostics.clear()
+    again = ros.process('joint_dynamics.nodes.estimator', parameters=parameters)
+    arm.talk(lambda: arm.status('estimator', 'samples')[0] == DiagnosticStatus.OK, 'samples again')
+    soft, hard = resource.prlimit(again.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(again.pid, resource.RLIMIT_FSIZE, (64, hard))
+    answer = ros.trigger('/estimator/save')
+    assert not answer.success
+    assert 'File too large' in answer.message
+    assert all(path.read_bytes() == content for path, content in before.items())
+    resource.prlimit(again.pid, resource.RLIMIT_FSIZE, (soft, hard))
+    assert ros.trigger('/estimator/save').success
+    leftover = [path for path in out.rglob('*') if path.is_file() and path not in before]
+    assert leftover == []
+
+
+@pytest.mark.slow
+def test_a_feedforward_that_is_killed_and_started_again_streams_again(ros, robot_file):
+    arm = Arm(ros)
+    parameters = {'robot_file': robot_file, 'use_description': 'false', 'mode': 'streaming', 'autostart': 'true'}
+    for _ in range(2):
+        process = ros.process('joint_dynamics.nodes.feedforward', parameters=parameters)
+        count = len(arm.commands)
+        arm.talk(lambda count=count: len(arm.commands) > count + 20, 'commands')
+        assert np.isfinite([list(message.data) for message in arm.commands]).all()
+        assert ros.stop(process, signal.SIGKILL)[0] == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_again(ros, robot_file, tmp_path):
+    series = FourierTrajectory(('hinge',), FourierBasis(20.0, 2, 1, 0.8, True), np.array([[0.0, 0.3, 0.1, -0.2, 0.05]]))
+    (tmp_path / 'summary.json').write_text(json.dumps({'trajectory': coefficients(series)}))
+    node, arm = (
+        begin(ros, FeedforwardNode, robot_file=robot_file, use_description=False, mode='streaming', timeout=5.0),
+        Arm(ros),
+    )
+    statuses = ros.listen(String, 'excitation/status', LATCHED)
+
+    def where():
+        motion = node.follower.motion(node.now())
+        return (0.0, 0.0) if motion is None else motion[:2, 0]
+
+    arm.follow = where
+    parameters = {
+        'robot_file': robot_file,
+        'trajectory_file': tmp_path / 'summary.json',
+        'autostart': 'true',
+        'output': 'topic',
+        'state_timeout': 5.0,
+        'tracking_error': 3.0,
+    }
+    for _ in range(2):
+        process = ros.process(
+            'joint_dynamics.nodes.excitation',
+            parameters=parameters,
+            remap={'~/joint_trajectory': '/feedforward/reference'},
+        )
+        statuses.clear()
+        arm.talk(lambda: any(status.data == 'ready' for status in statuses), 'a motion')
+        client = ros.probe.create_client(Trigger, 'excitation/start')
+        arm.talk(client.service_is_ready)
+        answer = client.call_async(client.srv_type.Request())
+        arm.talk(answer.done, 'the answer to the start')
+        assert answer.result().success, answer.result().message
+        arm.talk(lambda: abs(where()[1]) > 0.01, 'motion')
+        path = node.follower.path
+        assert ros.stop(process, signal.SIGKILL)[0] == -signal.SIGKILL
+        arm.talk(lambda path=path: node.follower.path is not path, 'the braking')
+        arm.talk(lambda: where()[1] == 0.0, 'rest')
+        assert 'was lost' in node.diagnostics.message('excitation heartbeat')
+
+
+def test_clocks_that_jump_ahead_and_back_end_nothing(ros, robot_file, description_file, tmp_path):
+    arm = Arm(ros, clock=10_000 * 10**9)
+    common = {'robot_file': robot_file, 'use_sim_time': True}
+    nodes = [
+        begin(ros, FeedforwardNode, mode='streaming', use_description=False, **common),
+        begin(ros, EstimatorNode, description_file=description_file, output_folder=str(tmp_path / 'e'), **common),
+        begin(ros, IdentifierNode, output_folder=str(tmp_path / 'i'), **common),
+    ]
+
+    def well():
+        return (
+            nodes[1].diagnostics.level('samples') == DiagnosticStatus.OK
+            and nodes[0].loop.fallback_reason.startswith('reference')
+            and all(node.diagnostics.level('inputs') == DiagnosticStatus.OK for node in nodes[1:])
+        )
+
+    arm.talk(well, 'all at work')
+    assert ros.trigger('/identifier/start_recording').success
+    for jump in (-3000, 3600, -3000, 86400 * 365):
+        arm.now += jump * 10**9
+        steps, count = nodes[1].session.steps, len(arm.commands)
+        arm.talk(lambda steps=steps: well() and nodes[1].session.steps not in range(steps, steps + 50), 'work')
+        arm.talk(lambda count=count: len(arm.commands) > count + 20, 'commands')
+    # The recording ended where time went back; another one can be made.
+    assert 'time went back' in nodes[2].diagnostics.message('recording')
+    assert ros.trigger('/identifier/start_recording').success
+    assert ros.trigger('/identifier/stop_recording').success
+    assert np.isfinite([list(message.data) for message in arm.commands]).all()
+
+
+def test_a_description_swapped_while_it_streams_counts_when_it_is_configured_next(ros):
+    documents = ros.probe.create_publisher(String, 'robot_description', LATCHED)
+    documents.publish(String(data=URDF.format(mass=2)))
+    node, arm = begin(ros, FeedforwardNode, mode='streaming', use_description=False), Arm(ros)
+    arm.moves = False
+
+    def held():
+        return arm.commands[-1].data[0] if arm.commands else 0.0
+
+    arm.talk(lambda: held() == pytest.approx(-GRAVITY, rel=1e-3), 'gravity of the first')
+    documents.publish(String(data=URDF.format(mass=4)))
+    arm.talk(lambda: node.diagnostics.level('robot_description') == DiagnosticStatus.WARN)
+    documents.publish(String(data='<robot'))
+    count = len(arm.commands)
+    arm.talk(lambda: len(arm.commands) > count + 20)
+    assert held() == pytest.approx(-GRAVITY, rel=1e-3)
+    documents.publish(String(data=URDF.format(mass=4)))
+    arm.talk(lambda: 'mass value="4"' in node.sources['robot'].text())
+    for verb in ('deactivate', 'cleanup', 'configure', 'activate'):
+        assert ros.transition('/feedforward', verb), node.diagnostics.message('state')
+    arm.talk(lambda: held() == pytest.approx(-2 * GRAVITY, rel=1e-3), 'gravity of the second')
+
+
+def test_publishers_of_another_type_or_quality_are_named_and_the_right_one_is_heard(ros, robot_file, tmp_path):
+    node = begin(ros, IdentifierNode, robot_file=robot_file, output_folder=str(tmp_path / 'out'), reliable_inputs=True)
+    # The middleware allows a process one type of a topic.
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    other = rclpy.create_node('other', context=context)
+    other.create_publisher(String, 'joint_states', 10)
+    best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+    wrong = ros.probe.create_publisher(JointState, 'joint_states', best_effort)
+
+    def said(*words):
+        wrong.publish(JointState(name=['hinge'], position=[0.0]))
+        return all(word in node.diagnostics.message('inputs') for word in words)
+
+    ros.until(lambda: said('joint_states', 'std_msgs/msg/String', 'best effort', 'reliable_inputs'))
+    arm = Arm(ros)
+    arm.talk(lambda: node.diagnostics.level('inputs') == DiagnosticStatus.OK, 'the right one')
+    other.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, robot_file, tmp_path):
+    out, arm = tmp_path / 'out', Arm(ros)
+    process = ros.process(
+        'joint_dynamics.nodes.identifier',
+        parameters={'robot_file': robot_file, 'output_folder': out, 'autostart': 'true', 'reliable_inputs': 'true'},
+    )
+    arm.talk(lambda: arm.status('identifier', 'inputs')[0] == DiagnosticStatus.OK, 'inputs')
+    soft, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (20_000, hard))
+    assert ros.trigger('/identifier/start_recording').success
+    arm.talk(lambda: 'goes on in memory only' in arm.status('identifier', 'recording')[1], 'the full disk')
+    assert ros.trigger('/identifier/stop_recording').success
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+    # There is room again: the next one is saved whole.
+    assert ros.trigger('/identifier/start_recording').success
+    answer = ros.trigger('/identifier/stop_recording')
+    assert answer.success
+    assert 'saved as' in answer.message
+
+
+@pytest.mark.slow
+def test_a_gazebo_model_that_is_killed_is_missed_by_name_and_heard_again(ros, robot_file, tmp_path):
+    parameters = {'robot_file': robot_file, 'autostart': 'true'}
+    process = ros.process('joint_dynamics.nodes.gazebo_model', parameters=parameters)
+    identifier = begin(
+        ros,
+        IdentifierNode,
+        robot_file=robot_file,
+        output_folder=str(tmp_path / 'out'),
+        inputs=['joint_states', 'motor_states'],
+        motor_states_effort='current',
+        reliable_inputs=True,
+        validation_recordings=0,
+    )
+    feedforward = begin(ros, FeedforwardNode, robot_file=robot_file, mode='streaming', use_description=False)
+    arm = Arm(ros, regular=True)
+
+    def inputs_of_identifier():
+        return identifier.diagnostics.level('inputs'), identifier.diagnostics.message('inputs')
+
+    arm.talk(lambda: inputs_of_identifier()[0] == DiagnosticStatus.OK, 'inputs')
+    assert ros.trigger('/identifier/start_recording').success
+
+    def recorded():
+        return identifier.recording.counts.get('motor_states', 0)
+
+    # Enough for a recording on either side of the hole.
+    arm.talk(lambda: recorded() > 150, 'the motor side')
+    assert ros.stop(process, signal.SIGKILL)[0] == -signal.SIGKILL
+    before = recorded()
+    arm.talk(lambda: inputs_of_identifier() == (DiagnosticStatus.STALE, 'silent: motor_states'), 'what is missing')
+    # Who does not need it goes on.
+    count = len(arm.commands)
+    arm.talk(lambda: len(arm.commands) > count + 20, 'commands')
+    assert feedforward.diagnostics.level('inputs') == DiagnosticStatus.OK
+    ros.process('joint_dynamics.nodes.gazebo_model', parameters=parameters)
+    arm.talk(lambda: inputs_of_identifier()[0] == DiagnosticStatus.OK, 'inputs again')
+    arm.talk(lambda: recorded() > before + 150, 'the motor side again')
+    assert ros.trigger('/identifier/stop_recording').success
+    # What was recorded meanwhile is not taken for whole.
+    answer = ros.trigger('/identifier/identify')
+    assert not answer.success
+    assert 'found a gap of' in answer.message
+    assert 'on motor_states' in answer.message
+
+
+@pytest.mark.slow
+def test_a_simulator_that_is_killed_is_missed_by_name_and_followed_again(ros, tmp_path):
+    process = ros.process('joint_dynamics.nodes.simulator', parameters={'autostart': 'true'})
+    description = DynamicsDescription({'robot': {'joint_names': list(UR5E)}, 'joints': dict.fromkeys(UR5E, JOINT)})
+    description.save(tmp_path / 'dynamics.yaml')
+    timed = {'use_sim_time': True, 'autostart': True}
+    feedforward = ros.node(FeedforwardNode, mode='streaming', use_description=False, **timed)
+    estimator = ros.node(
+        EstimatorNode, description_file=str(tmp_path / 'dynamics.yaml'), output_folder=str(tmp_path / 'e'), **timed
+    )
+    identifier = ros.node(IdentifierNode, output_folder=str(tmp_path / 'i'), **timed)
+    nodes, commands = (feedforward, estimator, identifier), ros.listen(Float64MultiArray, 'feedforward/commands', 1000)
+
+    def at_work():
+        return all(node.diagnostics.level('inputs') == DiagnosticStatus.OK for node in nodes)
+
+    ros.until(at_work, what='inputs of all nodes')
+    for _ in range(2):
+        steps, count = estimator.session.steps, len(commands)
+        ros.until(lambda steps=steps: estimator.session.steps not in range(steps, steps + 50), what='estimates')
+        ros.until(lambda count=count: len(commands) > count + 20, what='commands')
+        assert ros.trigger('/identifier/start_recording').success
+        assert ros.stop(process, signal.SIGKILL)[0] == -signal.SIGKILL
+        for node in nodes:
+            ros.until(
+                lambda node=node: node.diagnostics.message('inputs') == 'silent: joint_states',
+                what=f'what {node.NAME} misses',
+            )
+        process = ros.process('joint_dynamics.nodes.simulator', parameters={'autostart': 'true'})
+        ros.until(at_work, what='inputs of all nodes again')
+        # Simulated time began anew.
+        ros.until(lambda: 'time went back' in identifier.diagnostics.message('recording'), what='the recording')
+    assert np.isfinite([list(message.data) for message in commands]).all()

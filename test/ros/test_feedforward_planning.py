@@ -1,0 +1,205 @@
+"""While the feedforward node plans, it goes on: commands with every joint state, answers to requests."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from joint_dynamics.control import follower, trajectory
+from joint_dynamics.nodes.feedforward import FeedforwardNode
+from joint_dynamics.nodes.feedforward_planning import MAX_WAITING
+
+URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"
+type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80"
+velocity="3"/></joint></robot>"""
+NODE = '/feedforward'
+
+
+class Arm:
+    """A joint that stands where it is, and what it is commanded."""
+
+    def __init__(self, ros):
+        self.ros, self.said = ros, 0
+        self.states = ros.probe.create_publisher(JointState, 'joint_states', 1000)
+        self.reference = ros.probe.create_publisher(JointTrajectory, f'{NODE}/reference', 100)
+        self.commands = ros.listen(Float64MultiArray, f'{NODE}/commands', 1000)
+        self.trajectories = ros.listen(JointTrajectory, f'{NODE}/joint_trajectory')
+
+    def say(self):
+        message = JointState(name=['hinge'], position=[0.0], velocity=[0.0])
+        message.header.stamp = self.ros.probe.get_clock().now().to_msg()
+        self.states.publish(message)
+        self.said += 1
+
+    def talk(self, condition):
+        end = time.monotonic() + self.ros.PATIENCE
+        while not (value := condition()):
+            if time.monotonic() > end:
+                self.ros.give_up('talked in vain')
+            self.say()
+            for _ in range(4):
+                self.ros.executor.spin_once(timeout_sec=0.001)
+        return value
+
+    def want(self, message):
+        self.ros.until(self.reference.get_subscription_count)
+        self.reference.publish(message)
+
+
+def trajectory_of(*goals, seconds=1.0, count=0):
+    """Through the goals, `seconds` apart; count: of points in between, at rest where it stands."""
+    message = JointTrajectory(joint_names=['hinge'])
+    times = [*np.linspace(0.01, 1.0, count), *(1.0 + seconds * np.arange(1, len(goals) + 1))]
+    for t, q in zip(times, [0.0] * count + list(goals), strict=True):
+        duration = Duration(sec=int(t), nanosec=int(t % 1 * 1e9))
+        message.points.append(JointTrajectoryPoint(positions=[q], time_from_start=duration))
+    return message
+
+
+@pytest.fixture
+def start(ros, tmp_path):
+    def make(**parameters):
+        (tmp_path / 'arm.urdf').write_text(URDF)
+        robot_file = str(tmp_path / 'arm.urdf')
+        # However late joint states are on a busy machine, a trajectory is taken.
+        node = ros.node(FeedforwardNode, robot_file=robot_file, use_description=False, timeout=5.0, **parameters)
+        assert ros.transition(NODE, 'configure'), node.diagnostics.message('state')
+        assert ros.transition(NODE, 'activate')
+        return node
+
+    return make
+
+
+class Gate:
+    """Holds up every call of a function until it is opened, and refuses to hold up the executor."""
+
+    def __init__(self, monkeypatch, module, name):
+        self._function = getattr(module, name)
+        self.entered, self.opened, self.calls = threading.Event(), threading.Event(), 0
+        monkeypatch.setattr(module, name, self)
+
+    def __call__(self, *arguments, **options):
+        assert threading.current_thread() is not threading.main_thread(), 'planned by the executor'
+        self.calls += 1
+        self.entered.set()
+        assert self.opened.wait(180.0)
+        return self._function(*arguments, **options)
+
+
+def test_every_joint_state_gets_its_command_while_a_plan_is_made(monkeypatch, start, ros):
+    node, arm = start(mode='streaming', reliable_inputs=True), Arm(ros)
+    arm.talk(lambda: arm.commands)
+    gate = Gate(monkeypatch, follower, 'Path')
+    arm.want(trajectory_of(0.1, seconds=3600))
+    arm.talk(gate.entered.is_set)
+    ros.until(lambda: len(arm.commands) > 0)
+    said, commanded = arm.said, len(arm.commands)
+    arm.talk(lambda: arm.said >= said + 200)
+    ros.until(lambda: len(arm.commands) >= commanded + 200)
+    assert node.follower.path is None
+    gate.opened.set()
+    arm.talk(lambda: node.follower.path is not None)
+    assert gate.calls == 1
+
+
+def test_a_long_message_makes_no_object_of_a_point(monkeypatch, start, ros):
+    """A point as a Python object costs the interpreter 10 µs, 20,000 of them 0.2 s in one piece."""
+    node, arm = start(mode='streaming'), Arm(ros)
+    message = trajectory_of(0.1, seconds=3600, count=20_000)
+    arm.talk(lambda: arm.commands)
+    made, make = [0], JointTrajectoryPoint.__init__
+
+    def counted(self, *arguments, **options):
+        made[0] += 1
+        make(self, *arguments, **options)
+
+    monkeypatch.setattr(JointTrajectoryPoint, '__init__', counted)
+    arm.want(message)
+    path = arm.talk(lambda: node.follower.path)
+    assert len(path.times) == 20_002
+    assert made[0] == 0
+
+
+def test_requests_are_answered_while_the_torque_is_filled_in_and_an_end_calls_it_off(monkeypatch, start, ros):
+    node, arm = start(), Arm(ros)
+    for _ in range(30):
+        arm.say()
+        ros.executor.spin_once(timeout_sec=0.01)
+    gate = Gate(monkeypatch, trajectory, 'instants')
+    arm.want(trajectory_of(0.1, seconds=300))
+    arm.talk(gate.entered.is_set)
+    assert ros.state(NODE) == 'active'
+    arm.talk(lambda: 'planning' in node.diagnostics.message('reference'))
+    # Called off as soon as it goes on.
+    threading.Timer(0.2, gate.opened.set).start()
+    assert ros.transition(NODE, 'deactivate')
+    ros.until(lambda: node.planning.idle)
+    assert ros.transition(NODE, 'activate')
+    arm.talk(lambda: np.isfinite(node.loop.state['position']).all())
+    arm.want(trajectory_of(0.1))
+    arm.talk(lambda: arm.trajectories)
+    assert len(arm.trajectories) == 1
+    assert arm.trajectories[0].points[-1].time_from_start.sec == 2
+
+
+def test_trajectories_are_planned_in_the_order_in_which_they_come_and_too_many_are_refused(monkeypatch, start, ros):
+    node, arm = start(), Arm(ros)
+    gate = Gate(monkeypatch, follower, 'Path')
+    arm.talk(lambda: arm.want(trajectory_of(0.1)) or gate.entered.is_set())
+    for k in range(MAX_WAITING + 1):
+        arm.want(trajectory_of(0.1 + 0.01 * k))
+    arm.talk(lambda: f'expected at most {MAX_WAITING} waiting' in node.diagnostics.message('reference'))
+    waiting = node.planning.waiting
+    assert waiting == MAX_WAITING
+    gate.opened.set()
+    arm.talk(lambda: len(arm.trajectories) == waiting + 1)
+    goals = [message.points[-1].positions[0] for message in arm.trajectories]
+    assert goals == sorted(goals)
+
+
+def test_a_plan_that_comes_too_late_for_its_stamp_is_refused(monkeypatch, start, ros):
+    node, arm = start(mode='streaming', start_tolerance=0.05), Arm(ros)
+    arm.talk(lambda: arm.commands)
+    gate = Gate(monkeypatch, follower, 'Path')
+    message = trajectory_of(1.0, seconds=0.5)
+    message.header.stamp = ros.probe.get_clock().now().to_msg()
+    arm.want(message)
+    arm.talk(gate.entered.is_set)
+    late = message.header.stamp.sec + 2
+    arm.talk(lambda: ros.probe.get_clock().now().to_msg().sec > late)
+    gate.opened.set()
+    arm.talk(lambda: 'jump by' in node.diagnostics.message('reference'))
+    assert 'stamp it further ahead' in node.diagnostics.message('reference')
+    assert node.follower.path is None
+    # One that says no time begins when it is planned.
+    arm.want(trajectory_of(0.02))
+    arm.talk(lambda: node.follower.path is not None)
+    arm.talk(lambda: node.diagnostics.level('reference') == DiagnosticStatus.OK)
+
+
+def test_no_trajectory_ends_the_node(start, ros):
+    node, arm = start(mode='streaming'), Arm(ros)
+    arm.talk(lambda: arm.commands)
+    for times in ((1e-9, 2e-9, 3e-9, 2.0), (1.0, 1.0 + 1e-9, 2e9), (2e9, 2.1e9)):
+        for size in (0.1, 1e30, 1e308):
+            message = JointTrajectory(joint_names=['hinge'])
+            for k, t in enumerate(times):
+                duration = Duration(sec=int(t), nanosec=round((t - int(t)) * 1e9))
+                message.points.append(JointTrajectoryPoint(positions=[size * (-1) ** k], time_from_start=duration))
+            node.follower.clear()
+            node.refusals.clear()
+            arm.want(message)
+            arm.talk(lambda: node.follower.path is not None or node.refusals)
+    count = len(arm.commands)
+    arm.talk(lambda: len(arm.commands) > count + 20)
+    assert np.isfinite([list(command.data) for command in arm.commands]).all()

@@ -1,0 +1,162 @@
+"""Excitation and feedforward notice each other's end and tell whoever can be told; others note it."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.nodes.estimator import EstimatorNode
+from joint_dynamics.nodes.feedforward import FeedforwardNode
+from joint_dynamics.nodes.heartbeat import HEARTBEAT
+from joint_dynamics.nodes.identifier import IdentifierNode
+
+URDF = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge"
+type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="80"
+velocity="3"/></joint></robot>"""
+LOST = DiagnosticStatus.ERROR
+
+
+@pytest.fixture
+def robot_file(tmp_path):
+    (tmp_path / 'arm.urdf').write_text(URDF)
+    return str(tmp_path / 'arm.urdf')
+
+
+class Arm:
+    """A joint that is where it is asked to be, and says so at about 200 Hz."""
+
+    def __init__(self, ros):
+        self.ros, self.q = ros, 0.0
+        self.states = ros.probe.create_publisher(JointState, 'joint_states', 10)
+        self.reference = ros.probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
+
+    def talk(self, condition):
+        end = time.monotonic() + self.ros.PATIENCE
+        while not (value := condition()):
+            if time.monotonic() > end:
+                self.ros.give_up('talked in vain')
+            message = JointState(name=['hinge'], position=[self.q], velocity=[0.0])
+            message.header.stamp = self.ros.probe.get_clock().now().to_msg()
+            self.states.publish(message)
+            for _ in range(4):
+                self.ros.executor.spin_once(timeout_sec=0.001)
+        return value
+
+    def want(self, seconds, goal):
+        points = [JointTrajectoryPoint(positions=[goal], time_from_start=Duration(sec=seconds))]
+        self.ros.until(self.reference.get_subscription_count)
+        self.reference.publish(JointTrajectory(joint_names=['hinge'], points=points))
+
+
+def feedforward(ros, robot_file, **parameters):
+    # However late joint states are on a busy machine, a trajectory is taken.
+    node = ros.node(FeedforwardNode, robot_file=robot_file, use_description=False, timeout=5.0, **parameters)
+    assert ros.transition('/feedforward', 'configure')
+    assert ros.transition('/feedforward', 'activate')
+    return node
+
+
+def beats(node, source='excitation'):
+    return node.diagnostics.message(f'{source} heartbeat') == 'at work'
+
+
+def lost(node, source='excitation'):
+    message = node.diagnostics.message(f'{source} heartbeat')
+    return node.diagnostics.level(f'{source} heartbeat') == LOST and 'was lost' in message
+
+
+def test_a_streaming_node_brakes_on_the_path_when_who_moves_the_robot_is_killed(ros, robot_file, heart):
+    node, arm, other = feedforward(ros, robot_file, mode='streaming'), Arm(ros), heart('excitation')
+    arm.talk(lambda: beats(node))
+    # So slow that the link, which stands still, is not far from it in the time of the test.
+    arm.want(3600, 1.0)
+    path = arm.talk(lambda: node.follower.path)
+    other.kill_it()
+    arm.talk(lambda: lost(node))
+    brake, start = node.follower.path, node.follower.start
+    assert brake is not path
+    assert brake.end < 10
+    arm.talk(lambda: node.now() > start + brake.end)
+    assert not node.follower.motion(node.now())[1:].any()
+    arm.talk(lambda: 'braked what was being followed' in node.diagnostics.message('reference'))
+    # Another motion is followed, and the heart may come back.
+    arm.want(3600, 0.5)
+    arm.talk(lambda: node.follower.path not in (path, brake))
+    heart('excitation')
+    arm.talk(lambda: beats(node))
+
+
+def test_in_trajectory_mode_the_controller_is_told_to_brake(ros, robot_file, heart):
+    node, arm, other = feedforward(ros, robot_file), Arm(ros), heart('excitation')
+    sent = ros.listen(JointTrajectory, 'feedforward/joint_trajectory')
+    arm.talk(lambda: beats(node) and node.count_subscribers('feedforward/joint_trajectory'))
+    arm.want(60, 1.0)
+    arm.talk(lambda: sent)
+    other.kill_it()
+    arm.talk(lambda: len(sent) > 1)
+    brake = sent[1]
+    # It goes on where the motion was then, by its stamp, and ends at rest.
+    assert brake.header.stamp.sec > 0
+    assert brake.points[-1].time_from_start.sec < 10
+    assert list(brake.points[-1].velocities) == [0.0]
+    assert np.isfinite([point.effort[0] for point in brake.points]).all()
+    arm.talk(lambda: node.follower.motion(node.now()) is not None and node.follower.path.end < 10)
+    assert brake.points[0].positions[0] == pytest.approx(node.follower.path.at(0.0)[0, 0], abs=1e-9)
+
+
+def test_an_end_in_good_order_and_a_loss_of_one_that_did_nothing_stop_nothing(ros, robot_file, heart):
+    node, arm = feedforward(ros, robot_file, mode='streaming'), Arm(ros)
+    publisher = ros.probe.create_publisher(Bool, 'excitation/heartbeat', HEARTBEAT)
+    arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))
+    arm.want(3600, 1.0)
+    path = arm.talk(lambda: node.follower.path)
+    arm.talk(lambda: publisher.publish(Bool(data=False)) or node.diagnostics.message('excitation heartbeat') == 'beats')
+    # Silent, but it has said that nothing depends on it.
+    arm.talk(lambda: lost(node))
+    assert node.follower.path is path
+    arm.talk(lambda: publisher.publish(Bool(data=True)) or beats(node))
+    ros.probe.destroy_publisher(publisher)
+    arm.talk(lambda: node.diagnostics.level('excitation heartbeat') is None)
+    assert node.follower.path is path
+
+
+def test_a_node_that_is_not_at_work_any_more_says_so(ros, robot_file):
+    said = ros.listen(Bool, 'feedforward/heartbeat', HEARTBEAT)
+    node = feedforward(ros, robot_file, mode='streaming')
+    ros.until(lambda: said and said[-1].data)
+    assert ros.transition('/feedforward', 'deactivate')
+    ros.until(lambda: not said[-1].data)
+    assert not node.is_active
+
+
+def test_identifier_and_estimator_note_it(ros, robot_file, tmp_path, heart):
+    identifier = ros.node(IdentifierNode, robot_file=robot_file, output_folder=str(tmp_path / 'out'))
+    assert ros.transition('/identifier', 'configure')
+    assert ros.transition('/identifier', 'activate')
+    other = heart('excitation')
+    ros.until(lambda: beats(identifier))
+    assert ros.trigger('/identifier/start_recording').success
+    other.kill_it()
+    ros.until(lambda: lost(identifier))
+    # What is there stays, and goes on.
+    assert ros.trigger('/identifier/stop_recording').success
+    description = tmp_path / 'dynamics.yaml'
+    joint = {'rotor_inertia': {'value': 0.5}, 'friction': {'parameters': {'F_C0': 3.0, 'F_V1': 2.0}}}
+    DynamicsDescription({'robot': {'joint_names': ['hinge']}, 'joints': {'hinge': joint}}).save(description)
+    estimator = ros.node(EstimatorNode, robot_file=robot_file, description_file=str(description))
+    assert ros.transition('/estimator', 'configure'), estimator.diagnostics.message('state')
+    for source in ('excitation', 'feedforward'):
+        other = heart(source)
+        ros.until(lambda source=source: beats(estimator, source))
+        other.kill_it()
+        ros.until(lambda source=source: lost(estimator, source))

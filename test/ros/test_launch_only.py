@@ -1,0 +1,112 @@
+"""What only the launch sets: where files go and which services are offered cannot be changed by who talks to a node."""
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from rcl_interfaces.srv import DescribeParameters, SetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter
+
+from joint_dynamics.nodes.documentation import node_classes
+from joint_dynamics.nodes.identifier import IdentifierNode
+
+NODES = node_classes()
+# By name, so that a row whose effect is changed is noticed.
+READ_ONLY = {
+    'estimator': {'output_folder', 'services'},
+    'excitation': {'services'},
+    'feedforward': {'use_description'},
+    'gazebo_model': set(),
+    'identifier': {'output_folder', 'services'},
+    'simulator': {'services'},
+}
+FRAMEWORK = {'autostart', 'executor'}
+URDF = """<robot name="one"><link name="base"/>
+<link name="l1"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" velocity="3" effort="4"/></joint></robot>"""
+
+
+def another(row):
+    """A value of the parameter's type that it does not have, and might be given."""
+    if row.choices and isinstance(row.default, list):
+        return list(row.choices[1:]) or ['']
+    if row.choices:
+        return next(choice for choice in row.choices if choice != row.default)
+    return not row.default if isinstance(row.default, bool) else f'{row.default}/elsewhere'
+
+
+def test_the_table_says_which():
+    assert set(NODES) == set(READ_ONLY)
+    for name, node_class in NODES.items():
+        rows = node_class.parameter_rows()
+        assert {row.name for row in rows if row.read_only} == READ_ONLY[name] | FRAMEWORK
+        # Whatever names a folder is written to.
+        assert all(row.read_only for row in rows if 'folder' in row.name)
+        services = {row.name for row in node_class.topic_rows() if row.direction == 'service' and not row.ends}
+        offered = {row.name: row.default for row in rows}.get('services', [])
+        assert {f'~/{service}' for service in offered} == services
+
+
+def test_what_ends_a_motion_or_a_recording_cannot_be_withheld():
+    ends = {f'{name}/{row.name}' for name, kind in NODES.items() for row in kind.topic_rows() if row.ends}
+    assert ends == {'excitation/~/stop', 'identifier/~/stop_recording'}
+
+
+@pytest.mark.parametrize('name', READ_ONLY)
+def test_they_refuse_a_change_at_run_time_by_name(ros, name):
+    node = ros.node(NODES[name], '/x')
+    rows = [row for row in node.parameter_rows() if row.read_only]
+    assert rows
+    for row in rows:
+        before = node.parameters[row.name]
+        request = Parameter(row.name, value=another(row)).to_parameter_msg()
+        one = ros.call(SetParameters, f'/x/{name}/set_parameters', SetParameters.Request(parameters=[request]))
+        many = ros.call(
+            SetParametersAtomically,
+            f'/x/{name}/set_parameters_atomically',
+            SetParametersAtomically.Request(parameters=[request]),
+        )
+        for result in (one.results[0], many.result):
+            assert not result.successful
+            assert row.name in result.reason
+        assert node.parameters[row.name] == before
+    described = ros.call(
+        DescribeParameters,
+        f'/x/{name}/describe_parameters',
+        DescribeParameters.Request(names=[row.name for row in rows]),
+    )
+    assert all(descriptor.read_only for descriptor in described.descriptors)
+
+
+def services_of(ros, node):
+    """Our services of a node, as another process would see them."""
+    found = ros.probe.get_service_names_and_types_by_node(node.get_name(), node.get_namespace())
+    return {name.rpartition('/')[2] for name, types in found if types == ['std_srvs/srv/Trigger']}
+
+
+@pytest.mark.parametrize(
+    ('given', 'there'),
+    [
+        (None, {'start_recording', 'stop_recording', 'clear', 'identify'}),
+        (['identify'], {'stop_recording', 'identify'}),
+        ([''], {'stop_recording'}),
+    ],
+)
+def test_a_service_that_the_launch_withholds_is_not_there(ros, tmp_path, given, there):
+    (tmp_path / 'one.urdf').write_text(URDF)
+    parameters = {} if given is None else {'services': given}
+    # A name of its own: the participant of a test before lives until its last reference goes, and of two nodes with one
+    # name the graph may be asked for the one that has gone.
+    name = f'/with_{len(there)}_services'
+    node = ros.node(
+        IdentifierNode, name, robot_file=str(tmp_path / 'one.urdf'), output_folder=str(tmp_path / 'out'), **parameters
+    )
+    assert ros.transition(f'{name}/identifier', 'configure')
+    ros.until(lambda: services_of(ros, node) >= there)
+    assert services_of(ros, node) == there
+
+
+def test_a_service_that_is_none_is_refused_at_the_start(ros):
+    with pytest.raises(Exception, match=r'services.0.: expected one of start, found'):
+        ros.node(NODES['excitation'], '/x', services=['begin'])

@@ -1,0 +1,53 @@
+"""What the package refuses it refuses in one form: what was expected, what was found, and what helps."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import joint_dynamics
+
+ROOT = Path(joint_dynamics.__file__).parent
+OLD = (
+    'must be',
+    'must have',
+    'must not',
+    'must name',
+    'must come',
+    'has to be',
+    'should be',
+    'cannot be read',
+    'unknown',
+)
+
+
+def refusals():
+    """Yield file, line and text (placeholders as {}) of every JointDynamicsError that is made."""
+    for path in sorted(ROOT.rglob('*.py')):
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'JointDynamicsError' and node.args:
+                yield path.relative_to(ROOT).as_posix(), node.lineno, text_of(node.args[0])
+
+
+def text_of(node):
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return ''.join(text_of(part) for part in node.values)
+    if isinstance(node, ast.BinOp):
+        return text_of(node.left) + text_of(node.right)
+    return '{}'
+
+
+REFUSALS = list(refusals())
+
+
+def test_there_are_refusals():
+    assert len(REFUSALS) > 200
+
+
+@pytest.mark.parametrize(('file', 'line', 'text'), REFUSALS, ids=lambda value: str(value)[:40])
+def test_every_refusal_says_what_was_expected(file, line, text):
+    words = text.replace('{}', '').strip(' :()[];,')
+    assert 'expected' in text or not words, f'{file}:{line}: {text}'
+    assert not any(old in text for old in OLD), f'{file}:{line}: {text}'

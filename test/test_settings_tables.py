@@ -1,0 +1,87 @@
+"""The tables of settings in docs/ are those of the declarations, and every class of settings has one."""
+
+import ast
+import dataclasses
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import joint_dynamics
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.settings import Settings, declarations
+from joint_dynamics.settings.documentation import filled, main, named
+
+DOCS = Path(__file__).parents[1] / 'docs'
+PAGES = {path.name: path.read_text(encoding='utf-8') for path in sorted(DOCS.glob('*.md'))}
+TABLED = {name: named(page) for name, page in PAGES.items() if named(page)}
+
+
+@pytest.mark.parametrize('name', TABLED)
+def test_tables_are_as_declared(name):
+    assert PAGES[name] == filled(PAGES[name]), 'run: make docs'
+
+
+def settings_classes():
+    for module in pkgutil.walk_packages(joint_dynamics.__path__, 'joint_dynamics.'):
+        # What imports ROS has no settings of its own; of the demonstration they stand apart for that.
+        if not module.name.startswith(('joint_dynamics.nodes', 'joint_dynamics.demo', 'joint_dynamics.__main__')):
+            importlib.import_module(module.name)
+    importlib.import_module('joint_dynamics.demo.demo_settings')
+    found, left = set(), [Settings]
+    while left:
+        left += (below := [cls for cls in left.pop().__subclasses__() if cls.__module__.startswith('joint_dynamics.')])
+        found.update(below)
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+def test_every_class_of_settings_has_a_table():
+    tabled = {name.rpartition('.')[2] for names in TABLED.values() for name in names}
+    # a class that others are made from is in their tables
+    assert {cls.__name__ for cls in settings_classes() if not cls.__subclasses__()} - tabled == set()
+
+
+def test_what_is_called_settings_declares_them():
+    """Of the demonstration and the nodes too, which may not be there to be imported."""
+    plain = []
+    for path in sorted(Path(joint_dynamics.__file__).parent.rglob('*.py')):
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.ClassDef) and node.name.endswith('Settings') and node.name != 'Settings':
+                bases = [getattr(base, 'id', '') for base in node.bases]
+                plain += [] if any(base.endswith('Settings') for base in bases) else [f'{path.name}: {node.name}']
+    assert plain == []
+
+
+@pytest.mark.parametrize('cls', settings_classes(), ids=lambda cls: cls.__name__)
+def test_every_setting_is_declared_whole(cls):
+    declared = declarations(cls)
+    assert [item.name for item in dataclasses.fields(cls)] == list(declared)
+    for name, (_, declaration) in declared.items():
+        assert declaration.meaning, name
+        assert not declaration.meaning.endswith('.'), name
+
+
+def test_a_table_is_written_between_its_markers(tmp_path):
+    page = 'a\n<!-- settings estimation.HealthThresholds -->\nbygone\n<!-- end -->\nb\n'
+    (tmp_path / 'page.md').write_text(page, encoding='utf-8')
+    assert main([str(tmp_path)]) == 0
+    new = (tmp_path / 'page.md').read_text(encoding='utf-8')
+    assert '| `deviations` | `2.0` | ≥ 0 | a change must exceed so many deviations of the estimate |' in new
+    assert 'bygone' not in new
+    assert new.startswith('a\n')
+    assert new.endswith('<!-- end -->\nb\n')
+    assert filled(new) == new
+
+
+@pytest.mark.parametrize(
+    ('page', 'message'),
+    [
+        ('<!-- settings estimation.HealthThresholds -->\n', 'expected <!-- end --> after it'),
+        ('<!-- settings estimation.Health -->\n<!-- end -->\n', 'expected module.Class of settings'),
+        ('<!-- settings errors.JointDynamicsError -->\n<!-- end -->\n', 'expected module.Class of settings'),
+    ],
+)
+def test_a_wrong_marker_is_named(page, message):
+    with pytest.raises(JointDynamicsError, match=message):
+        filled(page)
