@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
 
 from joint_dynamics.description import DynamicsDescription
@@ -108,9 +109,9 @@ def configurations(name, files):
     }[name]
 
 
-def seen(node, name, namespace):
+def graph(node, name, namespace):
     """Rule -> names in full, of one node in the graph."""
-    found = {
+    return {
         rule: {each for each, _ in ask(name, namespace)}
         for rule, ask in (
             ('subscribe', node.get_subscriber_names_and_types_by_node),
@@ -119,6 +120,28 @@ def seen(node, name, namespace):
             ('request', node.get_client_names_and_types_by_node),
         )
     }
+
+
+def everything(node, name, namespace):
+    """(Rule, name in full) of all that one node in the graph has."""
+    return {(rule, each) for rule, names in graph(node, name, namespace).items() for each in names}
+
+
+def own(node):
+    """(Rule, name in full) of what a node knows to have created itself, its action clients by their first service."""
+    actions = [each._action_name for each in node.waitables if isinstance(each, ActionClient)]
+    return {
+        *(('subscribe', each.topic_name) for each in node.subscriptions),
+        *(('publish', each.topic_name) for each in node.publishers),
+        *(('reply', each.service_name) for each in node.services),
+        *(('request', each.service_name) for each in node.clients),
+        *(('request', f'{node.resolve_topic_name(each)}/_action/send_goal') for each in actions),
+    }
+
+
+def seen(node, name, namespace):
+    """Rule -> names in full, of one node in the graph, actions by their own name."""
+    found = graph(node, name, namespace)
     parts = {each for rule in found.values() for each in rule if '/_action/' in each}
     for rule in found:
         found[rule] -= parts
@@ -145,6 +168,8 @@ def used(ros, name, files):
             node.set_parameters([Parameter('use_sim_time', value=True)])
             node.trigger_configure()
             assert node.diagnostics.message('state') == 'inactive', node.diagnostics.message('state')
+            # The graph hears of a node's own topics and services a little later than the node itself.
+            ros.until(lambda node=node: own(node) <= everything(node, name, '/'), what=f'{name} in the graph')
             for rule, names in seen(node, name, '/').items():
                 found[rule] |= names
         finally:
