@@ -6,7 +6,7 @@ Along a recorded motion the laws give the torque that `validate` predicts.
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Arm, terms_from_config
+from joint_dynamics.arm import Arm, terms_from_config, with_reversal
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import FilterPlan, observe
@@ -18,9 +18,11 @@ EXACT = 1e-9
 """N·m, beside torques up to 1e4 N·m: rounding is a thousand times less."""
 
 
-def played(tools, robot, description, observation):
+def played(tools, robot, description, observation, friction):
     """Torque of a law, built as the node builds it, along the motion of an observation; the loop."""
-    loop = tools.node_loop(robot, description, law='adaptive_friction', viscous_share=1.0, effort_limit=1e5)
+    loop = tools.node_loop(
+        robot, description, law='adaptive_friction', friction=friction, viscous_share=1.0, effort_limit=1e5
+    )
     loop.controller.on_activate()
     torque = []
     zero = np.zeros(robot.n)
@@ -34,8 +36,14 @@ def played(tools, robot, description, observation):
 
 
 def check(tools, robot, description, observation):
-    predicted = predicted_torque(Arm.from_description(None, description), observation)
-    torque, loop = played(tools, robot, description, observation)
+    """The law as described, and with hysteresis, which turns friction over within an angle where none is described."""
+    arm = Arm.from_description(None, description)
+    if arm.friction.maxwell_slip is None:
+        predicted = predicted_torque(arm, observation)
+        torque, _ = played(tools, robot, description, observation, 'static')
+        np.testing.assert_allclose(torque, predicted, rtol=0, atol=EXACT)
+    predicted = predicted_torque(with_reversal(arm)[0], observation)
+    torque, loop = played(tools, robot, description, observation, 'hysteresis')
     np.testing.assert_allclose(torque, predicted, rtol=0, atol=EXACT)
     return predicted, loop
 
@@ -57,7 +65,8 @@ def test_tx40_with_its_coupling(tools, data):
     without = DynamicsDescription(
         {**document, 'inertial': {key: value for key, value in document['inertial'].items() if key != 'coupling'}}
     )
-    missing = predicted - predicted_torque(Arm.from_description(None, without), observation_of(result, recording))
+    reduced, _ = with_reversal(Arm.from_description(None, without))
+    missing = predicted - predicted_torque(reduced, observation_of(result, recording))
     rms = np.sqrt((missing**2).mean(axis=0))
     assert rms[4] > 1.0
     assert rms[5] > 1.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
+from joint_dynamics.arm.reversal import REVERSAL
 from joint_dynamics.control import ControllerSetup, available, create
 from joint_dynamics.control.friction import DRIVEN
 from joint_dynamics.errors import JointDynamicsError
@@ -280,13 +281,39 @@ def test_what_an_arm_lacks_is_said(make_arm, make_loop, robot):
         Arm(robot).with_payload(-1.0)
 
 
-def test_without_hysteresis_its_compensation_is_static_and_says_so(make_arm, make_loop, path, feed):
-    arm = make_arm(friction=FrictionModel({'F_C0': np.ones(6)}))
-    loop = make_loop('adaptive_friction', arm)
-    assert any('friction.maxwell_slip' in remark for remark in loop.remarks)
-    np.testing.assert_array_equal(
-        along(loop, path, feed, [1.1]), along(make_loop('adaptive_friction', arm, friction='static'), path, feed, [1.1])
+def test_friction_without_hysteresis_turns_over_within_a_tenth_of_a_milliradian_and_that_is_said(
+    make_arm, make_loop, path, feed
+):
+    parameters = {'F_C0': np.full(6, 5.0), 'F_V1': 2.0}
+    bare = make_arm(friction=FrictionModel(parameters), stiffness=None, kinematic_error=None)
+    loop = make_loop('adaptive_friction', bare, rest_gain=1.0)
+    assert any('no hysteresis in the dynamics description' in remark for remark in loop.remarks)
+    narrow = make_arm(
+        friction=FrictionModel(parameters, MaxwellSlip(6, REVERSAL, operators=1)), stiffness=None, kinematic_error=None
     )
+    instants = np.linspace(0.0, 5.0, 301)
+    found = along(loop, path, feed, instants)
+    np.testing.assert_allclose(
+        found, along(make_loop('adaptive_friction', narrow, rest_gain=1.0), path, feed, instants), atol=1e-12
+    )
+    # In slip it is the static friction.
+    static = along(make_loop('adaptive_friction', bare, friction='static'), path, feed, instants)
+    moved = np.array([path.at(t)[0] for t in instants])
+    slips = np.vstack([np.zeros(6, dtype=bool), np.abs(np.diff(moved, axis=0)) > 2 * REVERSAL])
+    assert slips.mean() > 0.8
+    np.testing.assert_allclose(found[slips], static[slips], atol=1e-9)
+    # A resting joint that is carried to and fro by less than that does not jump by twice its friction.
+    stand = path.at(0.0)
+    quiver = []
+    for k in range(20):
+        motion = stand.copy()
+        motion[0] += 0.01 * REVERSAL * (-1) ** k
+        motion[1] = 1e-3 * (-1) ** k
+        feed(loop, motion, 10.0 + k)
+        quiver.append(loop.law_now(10.0 + k, 1e-3))
+    jumps = np.abs(np.diff(quiver[1:], axis=0)).max(axis=0)
+    # Coulomb friction by the share of the angle, viscous friction in whole, gravity over an angle of 2 µrad.
+    assert np.all(jumps <= 5.0 * 0.02 + 2.0 * 2e-3 + 1e-3)
 
 
 def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):

@@ -8,6 +8,7 @@ from joint_dynamics.arm.coupled import CoupledDrives
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.friction_detail import FrictionDetail
 from joint_dynamics.arm.friction_scale import apply_friction_scale
+from joint_dynamics.arm.reversal import with_reversal
 from joint_dynamics.arm.steady_friction import SteadyFriction
 from joint_dynamics.arm.stream import MotorTorque
 from joint_dynamics.arm.term_columns import FRICTION, Motion, slip_of
@@ -46,4 +47,5 @@ __all__ = [
     'slip_of',
     'stribeck_term',
     'terms_from_config',
+    'with_reversal',
 ]

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arm import Arm, RangeWatch
+from joint_dynamics.arm import Arm, RangeWatch, with_reversal
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.interface import ControllerParameter
 from joint_dynamics.errors import JointDynamicsError
@@ -36,7 +36,7 @@ def friction_parameters(default: Kind) -> tuple[ControllerParameter, ...]:
             'friction',
             default,
             'none; static: the map over speed, with its jump at standstill; hysteresis: the extended '
-            'Maxwell-slip model',
+            'Maxwell-slip model, where the description has none with friction that turns over within 0.1 mrad',
             choices=('none', 'static', 'hysteresis'),
         ),
         ControllerParameter(
@@ -83,7 +83,7 @@ class FrictionCompensation:
     Keeps its own hysteresis state, the last temperature and the last α.
 
     `remarks`: what is not as asked for or as described, naming field and joint. `watch`: what of the motion left the
-    range of validity. Where the description has no Maxwell-slip part, `hysteresis` is `static`, which that says.
+    range of validity. Where the description has no Maxwell-slip part, friction turns over at once (`with_reversal`).
     Raises JointDynamicsError when the arm has no friction at all.
     """
 
@@ -103,12 +103,9 @@ class FrictionCompensation:
                 f'friction: expected a friction model in the dynamics description for {kind!r}, found none'
             )
         self.remarks: list[str] = []
-        if kind == 'hysteresis' and (arm.friction is None or arm.friction.maxwell_slip is None):
-            self.remarks.append(
-                'friction: hysteresis asked for, static used: no joint has friction.maxwell_slip in the dynamics'
-                ' description'
-            )
-            kind = 'static'
+        if kind == 'hysteresis':
+            arm, reversal = with_reversal(arm)
+            self.remarks += [f'friction: {remark}' for remark in reversal]
         self.kind = kind
         self.gain = np.broadcast_to(np.asarray(gain, dtype=float), (arm.n,)).copy()
         self.rest_gain, self.smoothing = rest_gain, smoothing

@@ -288,21 +288,14 @@ def _touch(robot: FlexibleJointRobot, force: FloatArray) -> None:
 
 
 def feed_forward(chain: ChainRun) -> None:
-    """Run the work under the robot's own controller alone, with static and with adaptive friction fed forward.
-
-    Where the identification has found no presliding, the adaptive law scales the map over speed instead of the
-    hysteresis.
-    """
+    """Run the work under the robot's own controller alone, with static and with adaptive friction fed forward."""
     assert chain.description is not None
     arm = Arm.from_description(chain.model, chain.description)
     static = {'friction': 'static', 'friction_smoothing': 0.02}
-    hysteresis = arm.friction is not None and arm.friction.maxwell_slip is not None
     loops = {
         'none': None,
         'static': ControlLoop(create('computed_torque'), arm, parameters=static),
-        'adaptive': ControlLoop(
-            create('adaptive_friction'), arm, parameters={'rest_gain': REST_GAIN} if hysteresis else static
-        ),
+        'adaptive': ControlLoop(create('adaptive_friction'), arm, parameters={'rest_gain': REST_GAIN}),
     }
     for law, loop in loops.items():
         chain.tracking[law], chain.torque[law] = _run(chain, loop, law == 'adaptive')
