@@ -337,7 +337,9 @@ def test_names_can_carry_a_prefix(ros):
     node = start(ros, tf_prefix='left_', trajectory_controller='left_controller')
     assert node.simulated.joint_names == tuple(f'left_{joint}' for joint in JOINTS)
     np.testing.assert_allclose(node.simulated.truth.position[1], -1.2, atol=1e-3)
-    assert ros.probe.count_subscribers('left_controller/joint_trajectory') == 1
+    ros.until(
+        lambda: ros.probe.count_subscribers('left_controller/joint_trajectory') == 1, what='its trajectory controller'
+    )
 
 
 def test_as_a_process_in_a_namespace_it_starts_by_itself_and_ends_cleanly(ros):
