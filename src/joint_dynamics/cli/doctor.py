@@ -1,4 +1,4 @@
-"""`joint-dynamics doctor`: what is installed, what is missing, what works, in a table and by exit status."""
+"""`joint-dynamics doctor`: what of the installation works, or what is wrong with a recording, and what it can show."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from joint_dynamics.cli.common import add_config_argument, load_config, load_recordings, load_robot, show_table
+from joint_dynamics.cli.identify import RECORDING_HELP
+from joint_dynamics.errors import JointDynamicsError
 
 # Module, distribution, what for, whether the package works without it.
 MODULES = (
@@ -48,20 +52,82 @@ rclpy.try_shutdown()
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    subparsers.add_parser(
+    parser: argparse.ArgumentParser = subparsers.add_parser(
         'doctor',
-        help='tell what is installed, what is missing, and what works',
+        help='tell what of the installation works, or what is wrong with a recording',
         description=(
-            'Lists every dependency with its version and tries what the package needs; '
-            'exit status 2 when something needed is missing.'
+            'Without a recording: lists every dependency with its version and tries what the package needs; exit '
+            'status 2 when something needed is missing. With recordings: tells what is wrong or odd with them (units, '
+            'signs, order, time stamps, delays, stuck or cut-off signals, mounting, motor side) and what can be '
+            'identified from them; exit status 3 when something is wrong.'
         ),
     )
+    parser.add_argument('recordings', nargs='*', metavar='RECORDING', help=RECORDING_HELP)
+    parser.add_argument('--robot', metavar='FILE', help='URDF, or MDH table in YAML; needed with a recording')
+    add_config_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table; return 0, or 2 where something needed is missing or does not work."""
-    from joint_dynamics.cli.common import show_table
+    """Look at the recordings, or at the installation; return 0, 2 where something needed is missing, 3 where wrong."""
+    if not args.recordings:
+        if args.robot or args.config:
+            raise JointDynamicsError('doctor: expected a RECORDING with --robot and --config, found none')
+        return _installation()
+    if not args.robot:
+        raise JointDynamicsError('doctor RECORDING: expected --robot FILE, found none')
+    config = load_config(args.config)
+    model = load_robot(args.robot, config)
+    # What a reader would refuse is what a doctor is asked for.
+    config['recording'] = {'implausible': 'note', **config.get('recording', {})}
+    wrong = False
+    for recording in load_recordings(args.recordings, config, model.joint_names, model.limits):
+        wrong |= _examine(model, recording, config)
+    return 3 if wrong else 0
 
+
+def _examine(model: Any, recording: Any, config: dict[str, Any]) -> bool:
+    from rich.console import Console
+    from rich.text import Text
+
+    from joint_dynamics.identification import IdentificationSettings
+    from joint_dynamics.identification.examine import examine
+
+    found = examine(model, recording, IdentificationSettings.from_config(config.get('identification', {})))
+    console = Console(soft_wrap=True)
+    console.print(Text(f'{recording.name}: {recording.samples} samples at {recording.rate:.6g} Hz, ', 'bold'), end='')
+    console.print(Text(f'{recording.duration:.6g} s: {", ".join(recording.quantities)}'))
+    unit = 'N·m' if recording.tau is not None else 'A'
+    show_table(
+        'Joints',
+        ['joint', 'travel, rad', 'rad/s (99 %)', 'at rest, %', f'rms, {unit}', 'left over, %', 'scale by others', '±'],
+        [
+            [
+                joint.name,
+                joint.travel,
+                joint.fastest,
+                100.0 * joint.resting,
+                joint.effort,
+                joint.left,
+                joint.scale,
+                joint.scale_std,
+            ]
+            for joint in found.joints
+        ],
+    )
+    for reason in found.reasons:
+        console.print(Text.assemble(('wrong: ', 'bold red'), str(reason)))
+    for line in found.odd:
+        console.print(Text.assemble(('odd: ', 'yellow'), line))
+    for line in found.able:
+        console.print(Text.assemble(('can be identified: ', 'green'), line))
+    for line in found.unable:
+        console.print(Text.assemble(('cannot be: ', 'yellow'), line))
+    if not found.reasons:
+        console.print(Text('nothing wrong found', 'bold green'))
+    return bool(found.reasons)
+
+
+def _installation() -> int:
     rows, missing = [], []
     for module, distribution, purpose, needed in MODULES:
         state = _version(module, distribution)

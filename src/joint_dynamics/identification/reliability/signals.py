@@ -8,6 +8,7 @@ import numpy as np
 from scipy.ndimage import median_filter
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 
@@ -42,6 +43,7 @@ def faults(recording: Recording) -> list[Reason]:
         *_stuck_positions(recording),
         *_efforts(recording),
         *_position_spikes(recording),
+        *motor_side_reasons(recording),
     ]
 
 

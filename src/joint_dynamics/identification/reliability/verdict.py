@@ -13,6 +13,7 @@ CODES = {
     'saturated': 'a torque is cut off at a bound',
     'spikes': 'a signal has single samples far off',
     'speed_mismatch': 'measured speeds are not the derivative of the positions',
+    'motor_side': 'motor angles are not those of the joint side',
     'time_scale': 'time stamps have another unit or rate than stated',
     'time_reversed': 'motion or torque runs backwards in time',
     'degrees': 'positions are not in rad',

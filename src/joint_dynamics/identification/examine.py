@@ -1,0 +1,191 @@
+"""What is wrong or odd with a recording, and what could be identified from it, before anyone does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.identify import identify
+from joint_dynamics.identification.regression.residuals import overall_residual
+from joint_dynamics.identification.reliability.motor_side import TRAVEL
+from joint_dynamics.identification.reliability.signals import faults
+from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
+from joint_dynamics.identification.result import IdentificationResult
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+#: Correlation from which torque and current of a joint are one signal at some scale.
+ONE_SIGNAL = 0.9999
+#: A joint moves one way where it goes back by less than this share of its way, over so many blocks of the recording.
+ONE_WAY, BLOCKS = 0.02, 200
+#: °C: temperatures that change by less tell nothing of friction's dependence on them.
+TEMPERATURE_SPAN = 3.0
+
+
+@dataclass(frozen=True)
+class JointFigures:
+    """What one joint did. Speeds by differences over the sampling period.
+
+    travel: rad (m). fastest: rad/s, 99 % of the samples are slower. resting: share of the samples slower than the rest
+    speed. effort: rms of torque [N·m], or of current [A] where no torque was recorded; NaN where neither was. left:
+    percent of the moving torque that rigid bodies with linear friction leave over, NaN where it was not identified.
+    scale, scale_std: factor of its torque that the other joints tell, and its deviation; NaN where they do not.
+    """
+
+    name: str
+    travel: float
+    fastest: float
+    resting: float
+    effort: float
+    left: float
+    scale: float
+    scale_std: float
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What `examine` found.
+
+    recording: as read. joints: figures, one per joint. reasons: what is wrong, the most telling first. odd: what is
+    unusual, or missing. able, unable: what can be identified from it, and what not. result: the identification that was
+    tried, without further friction terms; None where none was possible.
+    """
+
+    recording: Recording
+    joints: tuple[JointFigures, ...]
+    reasons: tuple[Reason, ...]
+    odd: tuple[str, ...]
+    able: tuple[str, ...]
+    unable: tuple[str, ...]
+    result: IdentificationResult | None
+
+
+def examine(model: RobotModel, recording: Recording, settings: IdentificationSettings | None = None) -> Examination:
+    """Look at a recording of a robot: its signals, and an identification without further terms.
+
+    Parameters
+    ----------
+    model
+        the robot; its joints must be in the recording.
+    recording
+        as `Recording.load` gives it; with implausible values noted instead of refused more is seen.
+    settings
+        of the identification; terms are not chosen whatever they say.
+
+    Returns
+    -------
+    Examination
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the recording lacks a joint of the robot.
+    """
+    recording = recording.select(model.joint_names)
+    settings = (settings or IdentificationSettings()).replaced(selection=False)
+    result, unable = None, []
+    try:
+        result = identify(model, [recording], settings=settings)
+        reasons = [reason for reason in result.reasons if reason.code != 'excitation']
+        unable += [reason.text for reason in result.reasons if reason.code == 'excitation']
+    except JointDynamicsError as error:
+        reasons = faults(recording)
+        unable.append(f'dynamics of the robot: {error}')
+    able: list[str] = []
+    if result is not None:
+        _dynamics(result, able, unable)
+    _joint_models(recording, able, unable)
+    notes = () if result is None else result.notes
+    return Examination(
+        recording,
+        tuple(_figures(recording, settings.rest_speed, result)),
+        tuple(without_duplicates(reasons)),
+        tuple(dict.fromkeys((*recording.notes, *notes, *_oddities(recording)))),
+        tuple(able),
+        tuple(unable),
+        result,
+    )
+
+
+def _figures(recording: Recording, rest_speed: float, result: IdentificationResult | None) -> Iterator[JointFigures]:
+    speed = np.abs(np.gradient(recording.q, recording.period, axis=0))
+    effort = recording.tau if recording.tau is not None else recording.current
+    left = np.full(recording.n, np.nan) if result is None else overall_residual(result.training, moving=True)[0]
+    scales = {} if result is None else result.extras.get('torque_scales') or {}
+    for j, name in enumerate(recording.joint_names):
+        scale = scales.get(name, {})
+        yield JointFigures(
+            name,
+            travel=float(np.ptp(recording.q[:, j])),
+            fastest=float(np.quantile(speed[:, j], 0.99)),
+            resting=float(np.mean(speed[:, j] <= rest_speed)),
+            effort=np.nan if effort is None else _rms(effort[:, j]),
+            left=float(left[j]),
+            scale=_number(scale.get('factor')),
+            scale_std=_number(scale.get('std')),
+        )
+
+
+def _dynamics(result: IdentificationResult, able: list[str], unable: list[str]) -> None:
+    names, poor = result.names, result.poorly_determined
+    able.append(
+        f'{len(names) - len(poor)} of {len(names)} base parameters of bodies, rotors and friction'
+        f' (condition number {result.solution.condition_number:.3g})'
+    )
+    if poor and not any(reason.code == 'excitation' for reason in result.reasons):
+        unable.append(f'not told from others by this motion: {", ".join(poor)}')
+
+
+def _joint_models(recording: Recording, able: list[str], unable: list[str]) -> None:
+    if recording.theta is None:
+        unable.append('stiffness, kinematic error, backlash: expected motor positions, found none')
+    else:
+        able.append('stiffness, kinematic error and backlash, where joints are loaded (motor positions are there)')
+    temperature = recording.temperature
+    if temperature is None:
+        unable.append('friction over temperature: expected joint temperatures, found none')
+    elif np.ptp(temperature, axis=0).max() < TEMPERATURE_SPAN:
+        spans = np.ptp(temperature, axis=0).max()
+        unable.append(
+            f'friction over temperature: expected a change of {TEMPERATURE_SPAN:g} °C, found {spans:.2g} °C at most'
+        )
+    else:
+        able.append(f'friction over temperature (a joint warms by {np.ptp(temperature, axis=0).max():.3g} °C)')
+    steps = np.diff(recording.q[:: max(1, recording.samples // BLOCKS)], axis=0)
+    forwards, backwards = np.maximum(steps, 0).sum(axis=0), np.maximum(-steps, 0).sum(axis=0)
+    one_way = [
+        name
+        for name, there, back in zip(recording.joint_names, forwards, backwards, strict=True)
+        if max(there, back) > TRAVEL and min(there, back) < ONE_WAY * max(there, back)
+    ]
+    if one_way:
+        unable.append(f'Coulomb friction apart from an offset, in one direction only: {", ".join(one_way)}')
+
+
+def _oddities(recording: Recording) -> Iterator[str]:
+    if recording.dq is None:
+        yield 'no measured speeds: time stamps in a wrong unit show less clearly'
+    if recording.tau is None and recording.current is None:
+        yield 'neither torque nor current: nothing can be identified'
+    if recording.tau is None or recording.current is None:
+        return
+    for j, name in enumerate(recording.joint_names):
+        tau, current = recording.tau[:, j], recording.current[:, j]
+        if np.ptp(tau) == 0 or np.ptp(current) == 0:
+            continue
+        if abs(np.corrcoef(tau, current)[0, 1]) > ONE_SIGNAL:
+            ratio = float((tau - tau.mean()) @ (current - current.mean()) / np.sum((current - current.mean()) ** 2))
+            yield f'the torque of {name} is {ratio:.4g} times its current: computed by a drive gain, not measured'
+
+
+def _rms(x: FloatArray) -> float:
+    return float(np.sqrt(np.mean(x**2)))
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else float(value)

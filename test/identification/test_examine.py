@@ -1,0 +1,108 @@
+"""What a recording is told to have wrong, and what could be identified from it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.examine import examine
+from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
+
+
+@pytest.fixture(scope='module')
+def good(true_robot):
+    return true_robot.record(7, duration=16.0, rate=200.0)
+
+
+def codes(found):
+    return {reason.code for reason in found.reasons}
+
+
+def test_of_a_good_recording_nothing_is_wrong(true_robot, good):
+    found = examine(true_robot.model, good)
+    assert found.reasons == ()
+    (line,) = (line for line in found.able if 'base parameters' in line)
+    assert line.startswith(f'{len(found.result.names)} of {len(found.result.names)} ')
+    assert any('motor positions' in line for line in found.unable)
+    assert any('temperatures' in line for line in found.unable)
+    for j, joint in enumerate(found.joints):
+        assert joint.name == true_robot.model.joint_names[j]
+        assert joint.travel == np.ptp(good.q[:, j])
+        assert joint.effort == pytest.approx(np.sqrt(np.mean(good.tau[:, j] ** 2)))
+        assert 0.0 <= joint.resting <= 1.0
+        # The noise of the torque, about, below the filter's cut-off.
+        assert joint.left < 3.0
+    told = [joint for joint in found.joints if joint.scale == joint.scale]
+    assert told
+    assert all(abs(np.log(joint.scale)) < 4 * joint.scale_std / joint.scale for joint in told)
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'code'),
+    [
+        (lambda r: replace(r, q=np.degrees(r.q)), 'degrees'),
+        (lambda r: replace(r, tau=-r.tau), 'torque_sign'),
+        (lambda r: replace(r, tau=r.tau[:, ::-1].copy()), 'torque_order'),
+        (lambda r: replace(r, time=1e3 * r.time), 'time_scale'),
+        (lambda r: replace(r, tau=np.clip(r.tau, -0.5 * r.tau.std(axis=0), 0.5 * r.tau.std(axis=0))), 'saturated'),
+    ],
+    ids=['degrees', 'sign', 'order', 'milliseconds', 'clipped'],
+)
+def test_what_is_wrong_is_named(true_robot, good, wrong, code):
+    assert code in codes(examine(true_robot.model, wrong(good)))
+
+
+def test_a_motor_side_of_another_ratio_is_named_and_one_of_the_joint_side_is_not(true_robot, good):
+    rng = np.random.default_rng(3)
+    deformation = 1e-3 * good.tau / np.abs(good.tau).max(axis=0) + 1e-4 * rng.normal(size=good.q.shape)
+    for ratios, wrong in ((1.0, False), (-1.0, True), (101.0, True)):
+        recording = replace(good, theta=ratios * (good.q + deformation) + 0.3)
+        reasons = list(motor_side_reasons(recording))
+        assert len(reasons) == (recording.n if wrong else 0)
+        told = [float(str(reason).partition(' turns ')[2].split()[0]) for reason in reasons]
+        # The deformation is a thousandth of the least travel.
+        np.testing.assert_allclose(told, ratios, rtol=5e-3)
+    assert examine(true_robot.model, replace(good, theta=-good.q)).reasons[0].code == 'motor_side'
+    assert any('stiffness' in line for line in examine(true_robot.model, replace(good, theta=good.q.copy())).able)
+
+
+def test_a_torque_that_is_a_current_times_a_number_is_odd(true_robot, good):
+    gains = np.linspace(8.0, 14.0, good.n)
+    found = examine(true_robot.model, replace(good, current=good.tau / gains))
+    told = [line for line in found.odd if 'computed by a drive gain' in line]
+    assert len(told) == good.n
+    assert '8 times' in told[0]
+    noisy = replace(good, current=good.tau / gains + 0.1 * np.random.default_rng(0).normal(size=good.tau.shape))
+    assert not any('computed by a drive gain' in line for line in examine(true_robot.model, noisy).odd)
+
+
+def test_where_nothing_can_be_identified_the_signals_are_told_all_the_same(true_robot, good):
+    still = replace(good, q=np.where(np.arange(good.n) == 1, good.q, good.q[0]))
+    found = examine(true_robot.model, still.window(0.0, 1.0))
+    assert found.result is None
+    assert found.unable[0].startswith('dynamics of the robot: ')
+    assert np.isnan(found.joints[1].left)
+    assert found.joints[1].travel > 0.0 == found.joints[0].travel
+    current = examine(true_robot.model, replace(good, tau=None, current=good.tau / 10.0))
+    assert current.result is None
+    assert 'drive' in current.unable[0]
+    with pytest.raises(JointDynamicsError, match='expected joints'):
+        examine(true_robot.model, replace(good, joint_names=tuple(f'x{j}' for j in range(good.n))))
+
+
+def test_a_joint_that_goes_one_way_only_is_told(true_robot, good):
+    q = good.q.copy()
+    q[:, 0] = 0.2 * good.time + 1e-4 * np.random.default_rng(1).normal(size=len(q))
+    (line,) = (line for line in examine(true_robot.model, replace(good, q=q)).unable if 'one direction' in line)
+    assert line.endswith(f': {good.joint_names[0]}')
+    assert not any('one direction' in line for line in examine(true_robot.model, good).unable)
+
+
+def test_temperatures_tell_where_they_change(true_robot, good):
+    steady = replace(good, temperature=np.full(good.q.shape, 30.0))
+    assert any(
+        'friction over temperature: expected a change' in line for line in examine(true_robot.model, steady).unable
+    )
+    warming = replace(good, temperature=30.0 + np.outer(good.time, np.ones(good.n)))
+    assert any('friction over temperature' in line for line in examine(true_robot.model, warming).able)
