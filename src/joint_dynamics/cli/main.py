@@ -25,6 +25,7 @@ COMMANDS = {
     'check-compensation': ('check_compensation', 'check an applied friction compensation before it is sent to a robot'),
     'gains': ('gains', 'gains of an effort controller from the inertia of the arm'),
     'export-urdf': ('export_urdf', 'write identified inertial parameters into a URDF'),
+    'export-mjcf': ('export_mjcf', "write identified dynamics as MJCF, MuJoCo's language"),
     'demo': ('demo', 'run the whole story on a simulated UR5e'),
     'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),
 }

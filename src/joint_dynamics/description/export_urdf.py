@@ -8,6 +8,7 @@ body, the export says so.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,10 @@ def inconsistent_links(description: DynamicsDescription, payload: str = 'merged'
     ]
 
 
-def not_exported(description: DynamicsDescription, payload: str = 'merged') -> list[str]:
+def not_exported(description: DynamicsDescription, payload: str = 'merged', held: Collection[str] = ()) -> list[str]:
     """Return what of a description a URDF has no place for, one line per field with its joints.
 
-    Torques computed from the URDF are without it.
+    Torques computed from the URDF are without it. held: fields that another format than URDF does hold.
     """
     lines: dict[str, list[str]] = {}
     friction = {
@@ -80,14 +81,14 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged') -> l
             'temperature_range',
             'validity',
         ):
-            if key in part:
+            if key in part and key not in held:
                 lines.setdefault(key, []).append(name)
         for key, what in friction.items():
             given = part.get('friction', {}).get(key, {})
             if given and (key != 'parameters' or set(given) - {'F_C0', 'F_V1'}):
                 lines.setdefault(f'friction.{key}{f": {what}" if what else ""}', []).append(name)
     found = [f'joints.({", ".join(names)}).{key}' for key, names in lines.items()]
-    if 'mounting' in description.document:
+    if 'mounting' in description.document and 'mounting' not in held:
         found.append('mounting')
     if description.document['robot'].get('coupling') is not None or 'coupling' in description.document['inertial']:
         found.append('robot.coupling, inertial.coupling')
@@ -201,15 +202,18 @@ def _write_inertial(link: ET.Element, body: FloatArray) -> None:
     link.insert(0, inertial)
 
 
+def joint_friction(part: dict[str, Any]) -> tuple[float, float]:
+    """Return damping [N·m·s/rad] and dry friction [N·m] of a joint's part, at the present scale α; neither drives."""
+    if 'friction' not in part:
+        return 0.0, 0.0
+    values, (first, second) = part['friction']['parameters'], part['friction'].get('scale', (1.0, 0.0))
+    return max(0.0, float(values.get('F_V1', 0.0)) + second), max(0.0, first * float(values['F_C0']))
+
+
 def _write_friction(joint: ET.Element, part: dict[str, Any]) -> None:
     if 'friction' not in part:
         return
-    values, (first, second) = part['friction']['parameters'], part['friction'].get('scale', (1.0, 0.0))
     for old in joint.findall('dynamics'):
         joint.remove(old)
-    ET.SubElement(
-        joint,
-        'dynamics',
-        damping=repr(max(0.0, float(values.get('F_V1', 0.0)) + second)),
-        friction=repr(max(0.0, first * float(values['F_C0']))),
-    )
+    damping, friction = joint_friction(part)
+    ET.SubElement(joint, 'dynamics', damping=repr(damping), friction=repr(friction))

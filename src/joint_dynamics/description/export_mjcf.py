@@ -1,0 +1,196 @@
+"""Write an identified robot as MJCF, MuJoCo's language: a new model, or into one that is there.
+
+MuJoCo's rigid bodies with armature and damping obey M(q) q̈ + diag(armature) q̈ + h(q, q̇) + damping q̇ = τ, which is the
+motor torque without what `not_exported` lists; dry friction is its constraint `frictionloss`.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description.description import DynamicsDescription
+from joint_dynamics.description.export_urdf import (
+    PAYLOAD,
+    PAYLOAD_LINK,
+    exported_links,
+    inconsistent_links,
+    joint_friction,
+)
+from joint_dynamics.description.files import write_atomically
+from joint_dynamics.description.mjcf_placement import placements_in
+from joint_dynamics.documents import parse_xml, read_text
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.standard_parameters import tensor_of
+
+
+def held_by(into: str | Path | None) -> frozenset[str]:
+    """Return the fields of a description that the MJCF holds and a URDF does not.
+
+    A new model has the robot's mounting as the direction of gravity; one that is there stands as it stands.
+    """
+    return frozenset({'rotor_inertia'} if into is not None else {'rotor_inertia', 'mounting'})
+
+
+def export_mjcf(
+    description: DynamicsDescription,
+    model: RobotModel,
+    out: str | Path,
+    payload: str = 'merged',
+    into: str | Path | None = None,
+) -> tuple[list[str], float]:
+    """Write the description's bodies, rotor inertias and friction as MJCF.
+
+    Returns the joints whose link is no body, which MuJoCo refuses (identify with physical consistency), and how far
+    `into` places links from where the robot file does [m, rad], 0 for a new model.
+
+    Parameters
+    ----------
+    model
+        the robot; link k moves with joint k.
+    payload
+        `merged` into the last link, `apart` as a body of its own that is fixed to it, or `without`.
+    into
+        an MJCF of the same robot: the bodies that carry its joints, by name, get the inertials, in their own frames,
+        the joints armature, damping and frictionloss; bodies fixed to them lose their mass, all else stays. Needs the
+        package mujoco, which says where the frames are. None: a new model without shapes, with the joints' limits.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the description has no inertial part or is of another robot, a link has no mass, `into` lacks a joint,
+        moves it otherwise, or includes other files, and where mujoco is needed and missing.
+    """
+    if payload not in PAYLOAD:
+        raise JointDynamicsError(f'export-mjcf: expected the payload {", ".join(PAYLOAD)}, found {payload!r}')
+    if 'inertial' not in description.document:
+        raise JointDynamicsError('export-mjcf: expected a description with inertial parameters, found none')
+    description.check_robot(model, mass=False)
+    links = exported_links(description, payload)
+    for name, link in links.items():
+        if link[9] <= 0:
+            raise JointDynamicsError(
+                f'export-mjcf: expected a positive mass behind {name}, found {link[9]:.4g} kg; identify with the URDF '
+                '(not an MDH table) or with physical consistency'
+            )
+    bodies = [links[name] for name in model.joint_names]
+    apart = description.payload() if payload == 'apart' and description.payload_attached else None
+    if into is None:
+        root, carriers, placements = _new_model(model)
+        apart_by = 0.0
+    else:
+        text = read_text(into, f'MJCF {into}')
+        root = parse_xml(text, f'MJCF {into}')
+        if root.tag != 'mujoco':
+            raise JointDynamicsError(f'MJCF {into}: expected the root element <mujoco>, found <{root.tag}>')
+        carriers = _carriers(root, model, str(into))
+        placements, apart_by = placements_in(into, model)
+        _keep_inertials(root)
+        for carrier in carriers:
+            _take_masses_off(carrier)
+    for k, (name, carrier) in enumerate(zip(model.joint_names, carriers, strict=True)):
+        _write_inertial(carrier, bodies[k], placements[k])
+        joint = _joint_of(carrier, name)
+        part = description.joint(name)
+        damping, friction = joint_friction(part)
+        values = {'armature': part.get('rotor_inertia', {}).get('value', 0.0), 'damping': damping}
+        joint.attrib.update({key: repr(float(value)) for key, value in values.items()}, frictionloss=repr(friction))
+    if apart is not None:
+        taken = {body.get('name') for body in root.iter('body')}
+        free = (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3)))
+        body = ET.SubElement(carriers[-1], 'body', name=next(name for name in free if name not in taken))
+        _write_inertial(body, apart, placements[-1])
+    ET.indent(root)
+    write_atomically(out, ET.tostring(root, encoding='unicode') + '\n')
+    return inconsistent_links(description, payload), apart_by
+
+
+def _new_model(model: RobotModel) -> tuple[ET.Element, list[ET.Element], list[pinocchio.SE3]]:
+    """Return the document, the body of each joint, and where the joint's frame is in it: the same."""
+    root = ET.Element('mujoco', model=model.pinocchio.name or 'robot')
+    ET.SubElement(root, 'compiler', angle='radian', autolimits='false')
+    ET.SubElement(root, 'option', gravity=_text(model.pinocchio.gravity.linear))
+    parents = [ET.SubElement(root, 'worldbody')]
+    for k, name in enumerate(model.joint_names):
+        placement = model.pinocchio.jointPlacements[k + 1]
+        x, y, z, w = pinocchio.Quaternion(placement.rotation).coeffs()
+        body = ET.SubElement(
+            parents[model.pinocchio.parents[k + 1]],
+            'body',
+            name=f'{name}_link',
+            pos=_text(placement.translation),
+            quat=_text([w, x, y, z]),
+        )
+        prismatic = bool(model.chain.prismatic[k])
+        joint = ET.SubElement(body, 'joint', name=name, type='slide' if prismatic else 'hinge')
+        joint.set('axis', _text(model.chain.axis[k]))
+        lower, upper = model.limits.lower[k], model.limits.upper[k]
+        if np.isfinite(lower) and np.isfinite(upper):
+            joint.attrib.update(limited='true', range=_text([lower, upper]))
+        if np.isfinite(model.limits.effort[k]):
+            effort = model.limits.effort[k]
+            joint.attrib.update(actuatorfrclimited='true', actuatorfrcrange=_text([-effort, effort]))
+        parents.append(body)
+    return root, parents[1:], [pinocchio.SE3.Identity()] * model.n
+
+
+def _carriers(root: ET.Element, model: RobotModel, source: str) -> list[ET.Element]:
+    """Return the body element that each joint moves."""
+    found = {
+        joint.get('name'): body for body in root.iter('body') for joint in body.findall('joint') if joint.get('name')
+    }
+    missing = [name for name in model.joint_names if name not in found]
+    if missing:
+        there = ', '.join(map(str, found)) or 'none'
+        hint = '; it includes other files: merge them first' if root.find('.//include') is not None else ''
+        raise JointDynamicsError(f'MJCF {source}: expected the joints {", ".join(missing)}, found {there}{hint}')
+    return [found[name] for name in model.joint_names]
+
+
+def _joint_of(body: ET.Element, name: str) -> ET.Element:
+    return next(joint for joint in body.findall('joint') if joint.get('name') == name)
+
+
+def _keep_inertials(root: ET.Element) -> None:
+    """Have MuJoCo take inertials as they are written."""
+    for compiler in root.iter('compiler'):
+        for changing in ('settotalmass', 'boundmass', 'boundinertia', 'balanceinertia'):
+            compiler.attrib.pop(changing, None)
+        if compiler.get('inertiafromgeom') == 'true':
+            compiler.set('inertiafromgeom', 'auto')
+
+
+def _take_masses_off(body: ET.Element) -> None:
+    """Take the masses of what is fixed to a body away: the identified link holds them all."""
+    for child in body.findall('body'):
+        if child.find('joint') is not None or child.find('freejoint') is not None:
+            continue
+        for old in child.findall('inertial'):
+            child.remove(old)
+        for geom in child.findall('geom'):
+            geom.attrib.pop('density', None)
+            geom.set('mass', '0')
+        _take_masses_off(child)
+
+
+def _write_inertial(body: ET.Element, link: FloatArray, placement: pinocchio.SE3) -> None:
+    """Write ten inertial parameters of a joint's frame; placement: of that frame in the body's."""
+    mass = float(link[9])
+    centre = link[6:9] / mass
+    tensor = tensor_of(link) - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    R = placement.rotation
+    tensor, centre = R @ tensor @ R.T, placement.act(centre)
+    for old in body.findall('inertial'):
+        body.remove(old)
+    inertial = ET.Element('inertial', pos=_text(centre), mass=repr(mass))
+    inertial.set('fullinertia', _text([tensor[i] for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]))
+    body.insert(0, inertial)
+
+
+def _text(values: object) -> str:
+    return ' '.join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))

@@ -1,0 +1,169 @@
+"""An exported MJCF, read and computed by MuJoCo."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pinocchio
+import pytest
+
+mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not installed')
+
+from joint_dynamics.arm import Arm  # noqa: E402
+from joint_dynamics.description import DynamicsDescription  # noqa: E402
+from joint_dynamics.description.export_mjcf import export_mjcf  # noqa: E402
+from joint_dynamics.errors import JointDynamicsError  # noqa: E402
+from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation  # noqa: E402
+
+PAYLOAD = {'mass': {'value': 2.0}, 'first_moments': [0.1, -0.2, 0.1], 'inertia': [0.5, 0.02, 0.01, 0.6, 0.03, 0.7]}
+SEEDS = range(6)
+
+
+def described(robot, rng, **more):
+    """A robot whose links, rotors and friction are others than the URDF's."""
+    standard = StandardParameters(robot.parameters, robot.n)
+    standard.links[:] *= rng.uniform(0.5, 2.0)
+    joints = {
+        name: {
+            'rotor_inertia': {'value': float(rng.uniform(0.1, 1.0))},
+            'friction': {'parameters': {'F_C0': float(rng.uniform(1, 5)), 'F_V1': float(rng.uniform(1, 5))}},
+        }
+        for name in robot.joint_names
+    }
+    document = {
+        'robot': {'joint_names': list(robot.joint_names), **robot.kinematics()},
+        'joints': joints,
+        'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
+        **more,
+    }
+    if robot.mounting is not None:
+        document['mounting'] = mounting_rotation(robot.mounting).tolist()
+    return DynamicsDescription(document)
+
+
+@pytest.fixture(params=SEEDS)
+def robot(request, urdf_of):
+    rng = np.random.default_rng(300 + request.param)
+    text = urdf_of(rng, joints=int(rng.integers(2, 8)))
+    return RobotModel.from_urdf(text, mounting=[0.4, -0.7, 0.2] if request.param % 2 else None)
+
+
+class Exported:
+    """The model in MuJoCo, joints by name; contacts, limits and dry friction switched off."""
+
+    def __init__(self, path, names, gravity=None):
+        self.model = mujoco.MjModel.from_xml_path(str(path))
+        if gravity is not None:
+            self.model.opt.gravity[:] = gravity
+        self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+        self.data = mujoco.MjData(self.model)
+        self.place = [int(self.model.joint(name).qposadr[0]) for name in names]
+        self.dofs = [int(self.model.joint(name).dofadr[0]) for name in names]
+
+    def torque(self, q, dq, ddq):
+        self.data.qpos[self.place], self.data.qvel[self.dofs], self.data.qacc[self.dofs] = q, dq, ddq
+        mujoco.mj_inverse(self.model, self.data)
+        return self.data.qfrc_inverse[self.dofs].copy()
+
+
+def expected(description, robot, q, dq, ddq):
+    arm = Arm.from_description(robot, description)
+    damping = np.array([description.joint(name)['friction']['parameters']['F_V1'] for name in robot.joint_names])
+    return arm.rigid.inverse_dynamics(q, dq, ddq) + arm.rotor_inertia * ddq + damping * dq
+
+
+def check(exported, description, robot):
+    for state in zip(*robot.random_states(30, np.random.default_rng(1)), strict=True):
+        wanted = expected(description, robot, *state)
+        np.testing.assert_allclose(exported.torque(*state), wanted, rtol=0, atol=1e-6 * max(1.0, np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize('payload', ['merged', 'apart'])
+def test_a_new_model_has_the_torque_of_the_description(robot, tmp_path, payload):
+    description = described(robot, np.random.default_rng(2), payload=PAYLOAD)
+    assert export_mjcf(description, robot, tmp_path / 'arm.xml', payload) == ([], 0.0)
+    exported = Exported(tmp_path / 'arm.xml', robot.joint_names)
+    check(exported, description, robot)
+    friction = [description.joint(name)['friction']['parameters']['F_C0'] for name in robot.joint_names]
+    np.testing.assert_allclose(exported.model.dof_frictionloss[exported.dofs], friction)
+    joints = [exported.model.joint(name) for name in robot.joint_names]
+    np.testing.assert_allclose(
+        [joint.range for joint in joints], np.column_stack([robot.limits.lower, robot.limits.upper])
+    )
+    assert any(mujoco.mj_id2name(exported.model, mujoco.mjtObj.mjOBJ_BODY, k) == 'payload' for k in range(30)) == (
+        payload == 'apart'
+    )
+
+
+def other_file(robot, rng):
+    """The same robot as somebody else's MJCF: other body frames, another base, geoms with masses, a fixed tool."""
+    root = ET.Element('mujoco', model='theirs')
+    ET.SubElement(root, 'compiler', angle='radian', inertiafromgeom='true', settotalmass='50')
+    stand = pinocchio.SE3.Random()
+    world = ET.SubElement(root, 'worldbody')
+    ET.SubElement(world, 'geom', type='plane', size='1 1 1')
+    bodies, frames = [body_at(world, 'stand', stand)], [pinocchio.SE3.Identity()]
+    for k, name in enumerate(robot.joint_names):
+        parent = robot.pinocchio.parents[k + 1]
+        frame = pinocchio.SE3.Random()
+        place = frames[parent].actInv(robot.pinocchio.jointPlacements[k + 1] * frame)
+        body = body_at(bodies[parent], f'their_{k}', place)
+        inside = frame.inverse()
+        ET.SubElement(
+            body,
+            'joint',
+            name=name,
+            type='slide' if robot.chain.prismatic[k] else 'hinge',
+            axis=words(inside.rotation @ robot.chain.axis[k]),
+            pos=words(inside.translation),
+            damping='77',
+        )
+        ET.SubElement(body, 'geom', type='sphere', size='0.05', rgba='1 0 0 1')
+        bodies.append(body)
+        frames.append(frame)
+    tool = body_at(bodies[-1], 'tool', pinocchio.SE3.Random())
+    ET.SubElement(tool, 'geom', type='box', size='0.1 0.1 0.1', density='5000')
+    return ET.tostring(root, encoding='unicode'), stand.rotation @ robot.pinocchio.gravity.linear
+
+
+def words(values):
+    return ' '.join(repr(float(value)) for value in values)
+
+
+def body_at(parent, name, place):
+    x, y, z, w = pinocchio.Quaternion(place.rotation).coeffs()
+    return ET.SubElement(parent, 'body', name=name, pos=words(place.translation), quat=words([w, x, y, z]))
+
+
+def test_into_an_mjcf_of_other_frames_by_joint_name(robot, tmp_path):
+    pinocchio.seed(4)
+    text, gravity = other_file(robot, np.random.default_rng(4))
+    (tmp_path / 'theirs.xml').write_text(text)
+    description = described(robot, np.random.default_rng(5))
+    unphysical, apart = export_mjcf(description, robot, tmp_path / 'arm.xml', into=tmp_path / 'theirs.xml')
+    assert unphysical == []
+    assert apart < 1e-6
+    check(Exported(tmp_path / 'arm.xml', robot.joint_names, gravity), description, robot)
+    kept = ET.fromstring((tmp_path / 'arm.xml').read_text())
+    assert [geom.get('type') for geom in kept.iter('geom')] == ['plane', *['sphere'] * robot.n, 'box']
+    assert kept.find('.//geom[@rgba]').get('rgba') == '1 0 0 1'
+    assert [body.get('name') for body in kept.iter('body')] == [
+        body.get('name') for body in ET.fromstring(text).iter('body')
+    ]
+
+
+def test_another_robot_is_refused(urdf_of, tmp_path):
+    rng = np.random.default_rng(8)
+    robot, other = (RobotModel.from_urdf(urdf_of(rng, joints=4)) for _ in range(2))
+    (tmp_path / 'other.xml').write_text(other_file(other, rng)[0])
+    description = described(robot, rng)
+    with pytest.raises(JointDynamicsError, match=r'expected j\d to move as in the robot file'):
+        export_mjcf(description, robot, tmp_path / 'arm.xml', into=tmp_path / 'other.xml')
+    (tmp_path / 'less.xml').write_text('<mujoco><worldbody><body><joint name="j1"/></body></worldbody></mujoco>')
+    with pytest.raises(JointDynamicsError, match='expected the joints j2, j3, j4, found j1'):
+        export_mjcf(description, robot, tmp_path / 'arm.xml', into=tmp_path / 'less.xml')
+    (tmp_path / 'robot.xml').write_text(robot.urdf)
+    with pytest.raises(JointDynamicsError, match='expected the root element <mujoco>, found <robot>'):
+        export_mjcf(description, robot, tmp_path / 'arm.xml', into=tmp_path / 'robot.xml')
+    with pytest.raises(JointDynamicsError, match='expected the payload merged, apart, without'):
+        export_mjcf(description, robot, tmp_path / 'arm.xml', 'with')
+    assert not (tmp_path / 'arm.xml').exists()
