@@ -149,15 +149,21 @@ def seen(node, name, namespace):
 
 
 def used(ros, name, files):
-    """What a node uses over all its configurations."""
+    """What a node uses over all its configurations, as if it had no namespace.
+
+    Each has one of its own: a node lives in the graph until its last reference in this process goes, and of two nodes
+    with one name the graph tells only what the first has.
+    """
     found = {rule: set() for rule in RULES}
     remaps = [
         word
         for ours, theirs in WIRING.get(name, {}).items()
         for word in ('-r', f'{ours}:={theirs.format_map(CONTROLLERS)}')
     ]
-    for parameters in configurations(name, files):
+    for k, parameters in enumerate(configurations(name, files)):
+        namespace = f'/policy_{name}_{k}'
         node = NODES[name](
+            namespace=namespace,
             cli_args=['--ros-args', *remaps],
             parameter_overrides=[Parameter(key, value=value) for key, value in parameters.items()],
         )
@@ -169,9 +175,12 @@ def used(ros, name, files):
             node.trigger_configure()
             assert node.diagnostics.message('state') == 'inactive', node.diagnostics.message('state')
             # The graph hears of a node's own topics and services a little later than the node itself.
-            ros.until(lambda node=node: own(node) <= everything(node, name, '/'), what=f'{name} in the graph')
-            for rule, names in seen(node, name, '/').items():
-                found[rule] |= names
+            ros.until(
+                lambda node=node, namespace=namespace: own(node) <= everything(node, name, namespace),
+                what=f'{name} in the graph',
+            )
+            for rule, names in seen(node, name, namespace).items():
+                found[rule] |= {each.removeprefix(namespace) for each in names}
         finally:
             ros.remove(node)
     return found
