@@ -72,6 +72,15 @@ def test_what_is_stale_is_named(mutants, package, text, said):
     assert said in found
 
 
+def test_zip_is_strict_for_the_reader_alone(mutants):
+    was = 'for a, b in zip(x, y, strict=True):'
+    for becomes in ('strict=None):', 'strict=False):', '):'):
+        assert mutants.reason_of({}, 'arm.reach.far', was, f'for a, b in zip(x, y, {becomes}')
+    for becomes in ('for a, b in zip(y, strict=True):', 'for a, b in zip(x, None, strict=False):'):
+        assert mutants.reason_of({}, 'arm.reach.far', was, becomes) is None
+    assert mutants.reason_of({('f', 'was', 'becomes'): 'no matter'}, 'f', 'was', 'becomes') == 'no matter'
+
+
 def test_the_tool_refuses_stale_explanations_before_it_runs_anything(mutants, tmp_path, monkeypatch, capsys):
     explained = mutants.ROOT / 'tools' / 'mutants_explained.yaml'
     broken = tmp_path / 'explained.yaml'

@@ -50,6 +50,8 @@ SAMPLES = {'robot': 150, 'joint': 150, 'signals': 80, 'arm': 60, 'identification
 SHARES = {'arm': 1.5, 'identification': 2.0, 'estimation': 2.0}
 # A mutant was found when a test failed, ran far longer than without it, or when the test run itself broke.
 SURVIVED, UNTESTED, ENDLESS = 'survived', 'no tests', 'timeout'
+# Said of every `zip` whose parts have one length by construction; what leaves it out needs no explanation of its own.
+STRICT = 'strict=True'
 EXPLAINED = ROOT / 'tools' / 'mutants_explained.yaml'
 
 
@@ -108,6 +110,13 @@ def explanations(text: str) -> dict[tuple[str, str, str], str]:
     return {(one['function'], one['was'], one['becomes']): one['why'] for one in yaml.safe_load(text) or ()}
 
 
+def reason_of(why: dict[tuple[str, str, str], str], function: str, was: str, becomes: str) -> str | None:
+    """Return why a mutant survives, None where nobody says."""
+    if STRICT in was and becomes in (was.replace(STRICT, other) for other in ('strict=None', 'strict=False', '')):
+        return 'What is zipped has one length always; strict says so to the reader.'
+    return why.get((function, was, becomes))
+
+
 def sources(package: Path) -> Iterator[tuple[str, set[str]]]:
     """Yield every function below a folder, named as `function_of` names it, with its lines without indentation."""
     for path in sorted(package.rglob('*.py')):
@@ -155,7 +164,7 @@ def report(layers: list[str], seconds: dict[str, float]) -> str:
         untested = sum(found[name] == UNTESTED for name in left)
         endless = sum(status == ENDLESS for status in found.values())
         diffs = {name: difference(layer, name) for name in left}
-        reasons = {name: why.get((function_of(name), *changed(diff))) for name, diff in diffs.items()}
+        reasons = {name: reason_of(why, function_of(name), *changed(diff)) for name, diff in diffs.items()}
         known = sum(reason is not None for reason in reasons.values())
         killed = len(found) - len(left)
         share = 100.0 * killed / max(len(found), 1)

@@ -95,17 +95,20 @@ def two_links():
     return RobotModel.from_mdh({'joints': rows})
 
 
-def observe_two_links(seed=0, samples=600, *, rate=100.0, factor=None, tau=None, temperature=None, name='run'):
-    """Both joints on a random series with speeds near 1 rad/s; factor: every so many samples kept, by a filter."""
+def observe_two_links(seed=0, samples=600, *, rate=100.0, factor=None, cutoff=4.0, tau=None):
+    """Both joints on a random series with speeds near 1 rad/s.
+
+    factor: every so many samples kept, low-pass filtered at `cutoff` Hz; None: all, as they are.
+    """
     rng = np.random.default_rng(seed)
     t = np.arange(samples) / rate
     k = 2 * np.pi * np.array([0.31, 0.47, 0.83])[:, None]
     a, b = rng.normal(size=(2, 3, 2)) * 0.5
     sine, cosine = np.sin(t[:, None] * k.T), np.cos(t[:, None] * k.T)
     q, dq, ddq = sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
-    decimator = None if factor is None else ParallelDecimator(samples, 0.2 * rate / factor, rate, factor)
+    decimator = None if factor is None else ParallelDecimator(samples, cutoff, rate, factor)
     tau = np.zeros_like(q) if tau is None else tau
-    return Observation(name, t, q, dq, ddq, q, dq, ddq, tau, temperature, decimator)
+    return Observation('run', t, q, dq, ddq, q, dq, ddq, tau, None, decimator)
 
 
 @pytest.fixture(scope='session')

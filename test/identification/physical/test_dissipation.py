@@ -10,6 +10,7 @@ from joint_dynamics.identification.physical.dissipation import checked_speed, di
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.robot import RobotModel
 
 PLAIN = {'Fc_1': 4.0, 'Fv_1': 1.0, 'Fc_2': 2.0, 'Fv_2': 0.5}
 
@@ -48,6 +49,21 @@ def test_the_speed_that_is_looked_at(two_links, make):
     problem, _ = make([], {}, runs=3)
     for j in range(2):
         assert checked_speed(problem, j) == pytest.approx(top_speed(problem, j))
+
+
+@pytest.mark.parametrize(('limit', 'times'), [(0.0, 2.0), (0.1, 1.0), (1.5, 1.5), (1.99, 1.99), (3.0, 2.0), (2e3, 2.0)])
+def test_the_limit_of_the_joint_bounds_it_where_there_is_one(two_links, observed, limit, times):
+    """Limits in times of the fastest seen, be that fast or slow."""
+    for pace in (1.0, 0.1):
+        run = observed(1)
+        run = replace(run, dtheta=pace * run.dtheta)
+        fastest = np.abs(run.dtheta).max(axis=0)
+        model = RobotModel.from_mdh(two_links.mdh.document())
+        model.pinocchio.velocityLimit[:] = limit * fastest
+        problem = Problem(model, [run])
+        assert [checked_speed(problem, j) for j in range(2)] == pytest.approx(times * fastest)
+    still = Problem(RobotModel.from_mdh(two_links.mdh.document()), [replace(run, dtheta=np.zeros_like(run.dtheta))])
+    assert checked_speed(still, 0) == pytest.approx(2e-3)
 
 
 def test_rows_are_friction_on_a_grid_of_speeds_loads_and_temperatures(two_links, make):
@@ -136,6 +152,11 @@ def test_of_several_terms_the_one_that_takes_most_where_least_is_left_is_named(t
     power = {'F_T0': 0.5, 'F_V2': 2.0, 'F_V3': 3.0}
     values = {f'{name}_{first}': share * plain / top ** power[name] for name, share in shares.items()}
     assert impossible_terms(*make(terms, values)) == [terms[2]]
+    # coefficients below and above one, what they take counts
+    values = {f'F_V3_{first}': -0.55 * plain / top**3, f'F_V2_{first}': -0.45 * plain / top**2}
+    assert impossible_terms(*make(terms, values)) == [terms[2]]
+    values = {f'F_V3_{first}': -0.45 * plain / top**3, f'F_V2_{first}': -0.55 * plain / top**2}
+    assert impossible_terms(*make(terms, values)) == [terms[3]]
     # where a term takes most of at low speed, that is the one
     values = {f'F_T0_{first}': -5.0, f'F_V3_{first}': 5.0, f'F_V2_{first}': 5.0}
     assert impossible_terms(*make(terms, {**values, 'Fc_1': 0.2, 'Fv_1': 0.1})) == [terms[0]]

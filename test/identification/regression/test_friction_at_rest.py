@@ -157,6 +157,9 @@ def test_stays_before_the_first_slip_have_a_ratio_of_their_own():
     tau, still = stays([8.0, *[3.0] * 4])
     late, early = breakaway_ratios([resting(tau, still, first=np.arange(tau.shape[1])[None] < 44)])
     assert late == early == pytest.approx((8.0 - 0.1) / 2.0)
+    # the unit of the torque does not matter
+    small = resting(1e-3 * tau, still, level=2e-3, half_width=1e-4)
+    assert breakaway_ratios([small])[0] == pytest.approx((8.0 - 0.1) / 2.0)
     # a joint without friction holds nothing that a ratio could be of
     assert breakaway_ratios([resting(tau, still, level=0.0)]) == (1.0, np.inf)
 
@@ -184,6 +187,11 @@ def test_the_interval_is_base_and_level_times_hysteresis_and_a_half_width():
             assert part.stated[j, k] == stated
             assert part.lower[j, k] == pytest.approx(lower) and part.upper[j, k] == pytest.approx(upper)
             assert part.within[j, k] == (stated and lower <= tau[j, k] <= upper)
+
+
+def test_the_ends_of_the_interval_belong_to_it():
+    part = resting([[2.0, -2.0, 2.0 + 1e-9]], [[True] * 3], half_width=0.0)
+    assert part.within.tolist() == [[True, True, False]]
 
 
 def test_the_summary_counts_what_is_stated_by_joint_and_together():

@@ -56,7 +56,11 @@ def line(samples):
 def test_as_many_samples_are_missing_as_the_jumps_are_long(pieces, length):
     q = without(line(SAMPLES), pieces, length)
     text = said(recording(q))['missing_samples']
-    counted, percent = re.search(r'jump (\d+) times, as if about (\S+) % of', text).groups()
+    counted, percent = re.fullmatch(
+        r'run: the positions jump (\d+) times, as if about (\S+) % of the samples were missing: '
+        r'record again, or use windows between the gaps',
+        text,
+    ).groups()
     assert int(counted) == pieces
     # one count is allowed for as resolution: the jump of L missing samples holds (L + 1)/2 ordinary steps here
     expected = 100 * pieces * ((length + 1) / 2 - 1) / len(q)
@@ -101,7 +105,14 @@ def test_an_encoder_that_stops_at_once_is_stuck_and_a_joint_that_slows_down_is_n
     fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, joint]))))
     text = said(recording(stuck(fastest, 100, joint=joint)))['stuck']
     assert f'the position of {JOINTS[joint]} stands still' in text
-    start, end = (float(value) for value in re.search(r'from (\S+) to (\S+) s', text).groups())
+    start, end = map(
+        float,
+        re.fullmatch(
+            r'run: .* from (\S+) to (\S+) s and stops or starts there within one sample: '
+            r'check its encoder, leave that stretch out',
+            text,
+        ).groups(),
+    )
     assert start == pytest.approx(fastest / RATE, abs=0.011 + 0.005 * start)
     assert end == pytest.approx((fastest + 100) / RATE, abs=0.011 + 0.005 * end)
     assert 'stuck' not in said(recording(stuck(fastest, 100, joint=joint, ramp=100)))
@@ -165,14 +176,22 @@ def test_speeds_that_no_arm_has(factor, code):
     found = said(fast)
     assert set(found) == (set() if code is None else {code})
     if code:
-        shown = float(re.search(r'(\S+) rad/s', found[code]).group(1))
-        assert shown == pytest.approx(rms.max(), rel=0.1)
-        assert JOINTS[int(np.argmax(rms))] in found[code]
+        name = JOINTS[int(np.argmax(rms))]
+        said_slow = (
+            rf'run: no joint moves faster than (\S+) rad/s \(rms, {name}\); expected a motion of more than 0.01 '
+        )
+        said_slow += 'rad/s: look at the unit of the time stamps'
+        said_fast = rf'run: {name} moves at (\S+) rad/s \(rms\), which no arm reaches: look whether time stamps are in '
+        said_fast += 'another unit than s'
+        shown = re.fullmatch(said_slow if factor < 1 else said_fast, found[code]).group(1)
+        assert float(shown) == pytest.approx(rms.max(), rel=0.1)
 
 
 def test_degrees_are_told_from_a_time_scale_by_their_span():
     q = smooth(0)
-    assert set(said(recording(q * 180 / np.pi))) == {'degrees'}
+    found = said(recording(q * 180 / np.pi))
+    assert set(found) == {'degrees'}
+    assert found['degrees'].endswith('which no arm reaches: look whether positions are in degrees')
     assert set(said(recording(q * 180 / np.pi / 20))) == set()
 
 
@@ -196,6 +215,35 @@ def test_measured_speeds_are_those_of_the_positions(factor, codes):
     # noise of the speed sensor is averaged out
     noisy = (dq + 0.3 * np.random.default_rng(1).normal(size=q.shape)) / np.array(factor)
     assert set(said(recording(q, dq=noisy))) == codes
+
+
+def test_what_is_said_of_measured_speeds():
+    q = smooth(0)
+    dq = np.gradient(q, 1 / RATE, axis=0)
+    begins = 'run: the positions change {} as fast as the measured speeds say'
+    for factor, code, ends in (
+        ((2.0, 2.0), 'time_scale', '2 times|: look at the unit and the rate of the time stamps'),
+        ((60.0, 60.0), 'degrees', '60 times|: positions are in degrees'),
+        ((-1.0, -1.0), 'time_reversed', '-1 times|: time runs backwards'),
+        ((2.0, 1.0), 'speed_mismatch', 'so many times|: a 2: look at signs, units and order of positions and speeds'),
+        (
+            (-1.0, 3.0),
+            'speed_mismatch',
+            'so many times|: a -1, b 3: look at signs, units and order of positions and speeds',
+        ),
+    ):
+        often, rest = ends.split('|')
+        text = said(recording(q, dq=dq / np.array(factor)))[code]
+        # the derivatives of the test and averages differ by less than what three digits show
+        assert text == begins.format(often) + rest, text
+    # two joints of which only one is told apart cannot say what is common
+    assert set(said(recording(q * [1.0, 0.0], dq=dq * [0.5, 0.0]))) == {'speed_mismatch'}
+
+
+def test_a_short_recording_is_looked_at_sample_by_sample():
+    """There and back at every sample: of every other one nothing would be left."""
+    q = np.outer(0.9 * (np.arange(500) % 2), [1.0, 0.5])
+    assert 'a moves at 90 rad/s' in said(recording(q))['time_scale']
 
 
 def test_a_speed_of_something_else_or_of_nothing_says_nothing():
@@ -226,6 +274,10 @@ def test_a_torque_that_stays_while_the_joint_moves_is_stuck(quantity):
     assert f'{quantity} of b keeps {values[900, 1]:.4g} from 9 to ' in text
     end = float(re.search(r'to (\S+) s', text).group(1))
     assert end == pytest.approx(11.49, abs=0.05)
+    values = torque(q)
+    values[900:1115, 1] = values[900, 1]
+    text = said(recording(q, **{quantity: values}))['stuck']
+    assert text.endswith(' s although the joint moves: leave that stretch out')
     # ten percent of the recording are needed, and a joint that moves
     values = torque(q)
     values[900:1050, 1] = values[900, 1]
@@ -251,10 +303,34 @@ def test_torques_cut_off_are_saturated_with_bounds_and_share(sides):
     speed = np.abs(np.gradient(q[:, 0], 1 / RATE))
     moving = speed > 0.1 * np.sqrt(np.mean(speed**2))
     at = sum(np.mean(cut[moving] == bound) for bound, side in zip((high, low), sides, strict=True) if side)
-    assert f'for {100 * at:.2g} % of the moving samples' in text
+    assert text.endswith(f'for {100 * at:.2g} % of the moving samples: it is cut off there; record a gentler motion')
     assert 'saturated' not in said(recording(q, tau=values))
     # a coarse sensor has many samples at its largest value, and as many next to it
     assert 'saturated' not in said(recording(q, tau=np.round(values * 2) / 2))
+
+
+@pytest.mark.parametrize(('below', 'saturated'), [(0, True), (40, True), (60, False), (200, False)])
+def test_a_pile_at_the_bound_is_one_where_little_lies_just_below(below, saturated):
+    """More than three times as many samples at the bound as within 3 % below it; 150 are at the bound here."""
+    q = line(SAMPLES)
+    rng = np.random.default_rng(8)
+    values = rng.uniform(-1.0, 0.9, SAMPLES)
+    places = rng.permutation(SAMPLES)
+    values[places[:150]] = 1.0
+    values[places[150 : 150 + below]] = rng.uniform(0.98, 0.9999, below)
+    found = said(recording(q, tau=np.column_stack([values, np.zeros(SAMPLES)])))
+    assert ('saturated' in found) is saturated
+    # in other units the same
+    found = said(recording(q, tau=np.column_stack([1e-3 * values, np.zeros(SAMPLES)])))
+    assert ('saturated' in found) is saturated
+
+
+def test_each_joint_moves_by_its_own_speed():
+    """A joint a hundredth as fast as the other one moves, too: its torque may not stay."""
+    q = smooth(0) * [1.0, 0.05]
+    values = torque(smooth(0))
+    values[900:1150, 1] = values[900, 1]
+    assert 'tau of b' in said(recording(q, tau=values))['stuck']
 
 
 def test_spikes_of_a_torque_are_counted():
@@ -264,8 +340,12 @@ def test_spikes_of_a_torque_are_counted():
     spiky = values.copy()
     spiky[places, 0] += 40.0
     text = said(recording(q, tau=spiky))['spikes']
-    assert f'tau of a has {len(places)} samples far off' in text
-    assert float(re.search(r'up to (\S+?)\)', text).group(1)) == pytest.approx(40.0, rel=0.02)
+    found = re.fullmatch(
+        rf'run: tau of a has {len(places)} samples far off their neighbours \(up to (\S+)\): '
+        'use method irls, which replaces them, or clean the recording',
+        text,
+    )
+    assert float(found.group(1)) == pytest.approx(40.0, rel=0.02)
     # few and small ones leave hardly anything after the filters; too many are no spikes
     small = values.copy()
     small[places[:2], 0] += 1.0
@@ -281,8 +361,12 @@ def test_spikes_of_a_position_are_counted():
     spiky = q.copy()
     spiky[places, 1] -= 2.0
     text = said(recording(spiky))['spikes']
-    assert f'the position of b has {len(places)} samples far off' in text
-    assert float(re.search(r'up to (\S+?)\)', text).group(1)) == pytest.approx(2.0, rel=0.02)
+    found = re.fullmatch(
+        rf'run: the position of b has {len(places)} samples far off their neighbours \(up to (\S+)\): '
+        'clean the recording',
+        text,
+    )
+    assert float(found.group(1)) == pytest.approx(2.0, rel=0.02)
     # ten times as far as the joint goes in three samples is needed, and more than a milliradian
     spiky = q.copy()
     spiky[places, 1] -= 0.1
