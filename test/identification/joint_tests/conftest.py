@@ -216,7 +216,8 @@ QUALITY = {
     'load': [
         {'fit_percent', 'form', 'forms', 'load_range', 'load_source', 'residual_rms', 'rows'},
         {
-            'form', 'held_out_gain_percent', 'held_out_residual_percent', 'load_source', 'relative_residual_percent', 'rows',
+            'form', 'held_out_gain_percent', 'held_out_residual_percent', 'load_source', 'relative_residual_percent',
+            'rows',
         },
     ],
     'stiffness': [

@@ -94,6 +94,9 @@ def test_rows_are_friction_on_a_grid_of_speeds_loads_and_temperatures(two_links,
     assert (warm.min(), warm.max()) == (pytest.approx(25.0 - 30.0), pytest.approx(41.0 - 30.0))
     loads = np.unique(other.rows_extra[:, names.index(f'F_Cl_{second}')])
     np.testing.assert_allclose(loads, [0.0, 4.0, 8.0])
+    # where no load was told, up to 1 N·m, and without a measured temperature that of a room
+    _, unknown = dissipation_rows(make(terms, {})[0])
+    np.testing.assert_allclose(np.unique(unknown.rows_extra[:, names.index(f'F_Cl_{second}')]), [0.0, 0.5, 1.0])
     root = other.rows_extra[:, names.index(terms[-1].names[0])]
     np.testing.assert_allclose(root, np.sqrt(other.rows_standard[:, 0]))
 
