@@ -51,6 +51,14 @@ def test_damping_comes_back_within_two_percent():
     assert result.document['damping']['value'] == D.value
 
 
+def test_the_damping_is_proportional_to_what_swings():
+    """A light link with hardly any damping is as reliable as a heavy one."""
+    data = ringing()
+    heavy, light = (identify_damping([data], DampingSettings(inertia=inertia)) for inertia in (0.9, 0.009))
+    assert light.reliable and light.parameters['D'].value == pytest.approx(heavy.parameters['D'].value / 100)
+    assert light.parameters['D'].std == pytest.approx(heavy.parameters['D'].std / 100)
+
+
 def test_dry_friction_is_not_taken_for_damping(says):
     result = identify_damping([ringing(D=0.0, dry=2.0)], DampingSettings(inertia=0.9))
     says(
