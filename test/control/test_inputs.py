@@ -39,6 +39,17 @@ def test_each_joint_has_its_own_age(values):
     assert 'jerk' not in values and values.quantities == ('position', 'temperature', 'velocity')
 
 
+def test_the_limit_itself_is_within_either_way(values):
+    """Of numbers that have no rounding: half a second old, half a second ahead."""
+    values.write('velocity', [1.0, 2.0, 3.0], 10.0)
+    for now in (9.5, 10.5):
+        assert values.fresh('velocity', now) and not values.stale('velocity', now).any()
+        assert values.why_invalid(('velocity',), now, 'state') == ''
+    for now in (9.499, 10.501):
+        assert not values.fresh('velocity', now) and values.stale('velocity', now).all()
+        assert values.why_invalid(('velocity',), now, 'state') != ''
+
+
 def test_what_is_old_is_said_of_the_oldest_joint(values):
     values.write('position', [1.0, 2.0, 3.0], 10.0)
     values.write('position', [1.0, 3.0], 10.2, joints=('a', 'c'))
