@@ -46,7 +46,7 @@ def test_the_page_on_feedforward_says_the_same_of_every_parameter(law):
     if not page.is_file():
         pytest.skip('docs/ is not beside the tests')
     table = page.read_text(encoding='utf-8')
-    for row in law.PARAMETERS:
+    for row in (*law.PARAMETERS, *friction_parameters('static')):
         name = f'{row.name}.<joint>' if row.per_joint else row.name
         assert f'| `{name}` |' in table and f'| {row.description} |' in table, name
 
