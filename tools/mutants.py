@@ -10,17 +10,20 @@ mutmut makes the mutants of functions, methods and getters, and runs, for each, 
 defaults of dataclass fields, functions under other decorators, and nested classes. The sample is drawn with a seed from
 the sorted names, so that the same source gives the same sample. Everything happens in copies under out/mutants; the
 repository is not touched. Printed, and kept in out/mutants/survivors.md: a table and each survivor as a diff. Survivors
-that change nothing are explained in tools/mutants_explained.yaml; they count as survivors all the same.
+that change nothing are explained in tools/mutants_explained.yaml; they count as survivors all the same. An explanation
+of what no longer stands in the source is refused before anything runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -47,6 +50,8 @@ SAMPLES = {'robot': 150, 'joint': 150, 'signals': 80, 'arm': 60, 'identification
 SHARES = {'arm': 1.5, 'identification': 2.0, 'estimation': 2.0}
 # A mutant was found when a test failed, ran far longer than without it, or when the test run itself broke.
 SURVIVED, UNTESTED, ENDLESS = 'survived', 'no tests', 'timeout'
+# Said of every `zip` whose parts have one length by construction; what leaves it out needs no explanation of its own.
+STRICT = 'strict=True'
 EXPLAINED = ROOT / 'tools' / 'mutants_explained.yaml'
 
 
@@ -100,10 +105,48 @@ def function_of(name: str) -> str:
     return f'{module}.{mangled.rpartition("__mutmut_")[0].removeprefix("x").strip("_ǁ").replace("ǁ", ".")}'
 
 
-def explanations() -> dict[tuple[str, str, str], str]:
+def explanations(text: str) -> dict[tuple[str, str, str], str]:
     """Return why mutants survive, by function and by the lines replaced and put there."""
-    text = EXPLAINED.read_text(encoding='utf-8')
     return {(one['function'], one['was'], one['becomes']): one['why'] for one in yaml.safe_load(text) or ()}
+
+
+def reason_of(why: dict[tuple[str, str, str], str], function: str, was: str, becomes: str) -> str | None:
+    """Return why a mutant survives, None where nobody says."""
+    if STRICT in was and becomes in (was.replace(STRICT, other) for other in ('strict=None', 'strict=False', '')):
+        return 'What is zipped has one length always; strict says so to the reader.'
+    return why.get((function, was, becomes))
+
+
+def sources(package: Path) -> Iterator[tuple[str, set[str]]]:
+    """Yield every function below a folder, named as `function_of` names it, with its lines without indentation."""
+    for path in sorted(package.rglob('*.py')):
+        text = path.read_text(encoding='utf-8')
+        module = '.'.join(('joint_dynamics', *path.relative_to(package).with_suffix('').parts))
+        tree = ast.parse(text)
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        for prefix, body in (('x_', tree.body), *((f'xǁ{node.name}ǁ', node.body) for node in classes)):
+            for node in body:
+                if isinstance(node, ast.FunctionDef):
+                    getter = any(ast.unparse(one) in ('property', 'cached_property') for one in node.decorator_list)
+                    name = f'{prefix}{"_get_" * getter}{node.name}'
+                    lines = text.splitlines()[node.lineno - 1 : node.end_lineno]
+                    yield function_of(f'{module}.{name}__mutmut_1'), {line.strip() for line in lines}
+
+
+def stale(text: str, package: Path) -> list[str]:
+    """Return what is wrong with explanations: of no function, of lines that it does not hold, or given twice."""
+    lines = dict(sources(package))
+    seen, found = set(), []
+    for one in yaml.safe_load(text) or ():
+        function, was, key = one['function'], one['was'], (one['function'], one['was'], one['becomes'])
+        if function not in lines:
+            found.append(f'{function}: expected a function of the package, found none of that name')
+        elif missing := [line for line in was.splitlines() if line.strip() not in lines[function]]:
+            found.append(f'{function}: expected a line of the function, found {missing[0]!r}')
+        elif key in seen:
+            found.append(f'{function}: expected one explanation of {one["becomes"]!r}, found two')
+        seen.add(key)
+    return found
 
 
 def report(layers: list[str], seconds: dict[str, float]) -> str:
@@ -113,7 +156,7 @@ def report(layers: list[str], seconds: dict[str, float]) -> str:
         '| killed % | s |',
         '| --- ' * 10 + '|',
     ]
-    why = explanations()
+    why = explanations(EXPLAINED.read_text(encoding='utf-8'))
     survivors, explained = [], []
     for layer in layers:
         total, found = outcomes(layer)
@@ -121,7 +164,7 @@ def report(layers: list[str], seconds: dict[str, float]) -> str:
         untested = sum(found[name] == UNTESTED for name in left)
         endless = sum(status == ENDLESS for status in found.values())
         diffs = {name: difference(layer, name) for name in left}
-        reasons = {name: why.get((function_of(name), *changed(diff))) for name, diff in diffs.items()}
+        reasons = {name: reason_of(why, function_of(name), *changed(diff)) for name, diff in diffs.items()}
         known = sum(reason is not None for reason in reasons.values())
         killed = len(found) - len(left)
         share = 100.0 * killed / max(len(found), 1)
@@ -155,6 +198,10 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.layers) - set(SAMPLES):
         parser.error(f'expected layers of {", ".join(SAMPLES)}, found {", ".join(sorted(unknown))}')
+    if wrong := stale(EXPLAINED.read_text(encoding='utf-8'), ROOT / 'src' / 'joint_dynamics'):
+        wrong.append(f'Mend or delete these in {EXPLAINED}.')
+        print(*wrong, sep='\n', file=sys.stderr)
+        return 2
     # Workers fill the cores already, and the recordings are where the repository has them.
     environment = {
         'JOINT_DYNAMICS_DATA': str(ROOT.parent / 'shared' / 'data'),

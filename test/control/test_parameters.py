@@ -1,5 +1,7 @@
 """What can be set of a law: names, defaults, units and bounds as documented, and words for what cannot be set."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,17 @@ def test_parameters_of_the_friction():
     for row in (kind, *rows.values()):
         # One sentence without a full stop, as the tables of the documentation show it.
         assert row.description and not row.description.endswith('.') and '\n' not in row.description
+
+
+@pytest.mark.parametrize('law', [ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback])
+def test_the_page_on_feedforward_says_the_same_of_every_parameter(law):
+    page = Path(__file__).parents[2] / 'docs' / 'feedforward.md'
+    if not page.is_file():
+        pytest.skip('docs/ is not beside the tests')
+    table = page.read_text(encoding='utf-8')
+    for row in (*law.PARAMETERS, *friction_parameters('static')):
+        name = f'{row.name}.<joint>' if row.per_joint else row.name
+        assert f'| `{name}` |' in table and f'| {row.description} |' in table, name
 
 
 @pytest.mark.parametrize(

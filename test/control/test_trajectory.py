@@ -1,13 +1,16 @@
 """Trajectory mode: the torque at as many points as linear interpolation needs."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from joint_dynamics.control import LoopSettings, Path, check_motion, fill_effort
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, LoopSettings, Path, check_motion, create, fill_effort
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel
+from joint_dynamics.robot import RobotModel
 
 
 @pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction', 'flexible_joint'])
@@ -86,6 +89,50 @@ def test_what_the_arm_cannot_do_is_refused_with_joint_and_time(make_arm, make_lo
     heavy = make_arm().with_payload(25.0, [0, 0, 0.1])
     with pytest.raises(JointDynamicsError, match='torque of shoulder_lift_joint'):
         fill_effort(make_loop(arm=heavy), path)
+
+
+@pytest.mark.parametrize('joint', [1, 4])
+def test_the_first_time_at_which_the_torque_is_too_large_is_named(make_loop, path, joint):
+    """Each joint by itself, upwards or downwards; torques that are within their limit at the beginning."""
+    free = make_loop()
+    time = np.linspace(0.0, 5.0, 2501)
+    torque = np.array([free.law_along(path.at(t), 0.0, 0.002) for t in time])
+    size = np.abs(torque)
+    limit = 1.01 * size.max(axis=0)
+    limit[joint] = 0.5 * (size[0, joint] + size[:, joint].max())
+    first = time[int(np.argmax(size[:, joint] > limit[joint]))]
+    assert 0.1 < first < 5.0
+    with pytest.raises(JointDynamicsError) as found:
+        fill_effort(make_loop(settings=LoopSettings(effort_limit=limit.tolist())), path, period=0.002)
+    said = re.fullmatch(
+        r'trajectory: expected it within the limits, found at (\S+) s torque of (\S+) is (\S+), allowed are (\S+) … '
+        r'(\S+)',
+        str(found.value),
+    )
+    assert said[2] == free.arm.joint_names[joint]
+    assert float(said[1]) == pytest.approx(first, abs=0.0025)
+    assert float(said[3]) == pytest.approx(torque[int(round(first / 0.002)), joint], rel=1e-3)
+    assert [float(said[4]), float(said[5])] == pytest.approx([-limit[joint], limit[joint]], rel=1e-5)
+
+
+def test_a_joint_without_a_limit_of_speed_may_be_as_fast_as_it_likes():
+    text = (
+        '<robot name="rod"><link name="base"/><link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>'
+        '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>'
+        '<limit lower="-3" upper="3" effort="1e6" velocity="{}"/></joint></robot>'
+    )
+    zero = np.zeros((2, 1))
+    fast = Path([0.0, 0.1], [[0.0], [2.0]], zero, zero)
+    free, slow = (
+        ControlLoop(create('computed_torque'), Arm(RobotModel.from_urdf(text.format(speed))), LoopSettings(), {})
+        for speed in (0, 5)
+    )
+    free.activate()
+    assert np.abs(fill_effort(free, fast).dq).max() > 30
+    slow.activate()
+    with pytest.raises(JointDynamicsError, match='speed of hinge is'):
+        fill_effort(slow, fast)
 
 
 def test_a_refused_trajectory_leaves_no_trace(make_loop, make_arm, path):

@@ -7,8 +7,10 @@ import numpy as np
 import pinocchio
 import pytest
 
+from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import PER_JOINT
+from joint_dynamics.robot import PER_JOINT, RobotModel
+from joint_dynamics.signals.filtering import ParallelDecimator
 
 
 class TrueRobot:
@@ -84,3 +86,31 @@ def true_robot(ur):
 def true_robot_of():
     """The class, to make one for another model."""
     return TrueRobot
+
+
+@pytest.fixture(scope='session')
+def two_links():
+    """Two links in a vertical plane: the smallest arm with gravity and with joints that feel each other."""
+    rows = [{'alpha': np.pi / 2, 'a': 0.0, 'd': 0.1, 'theta': 0.0}, {'alpha': 0.0, 'a': 0.4, 'd': 0.0, 'theta': 0.3}]
+    return RobotModel.from_mdh({'joints': rows})
+
+
+def observe_two_links(seed=0, samples=600, *, rate=100.0, factor=None, cutoff=4.0, tau=None):
+    """Both joints on a random series with speeds near 1 rad/s.
+
+    factor: every so many samples kept, low-pass filtered at `cutoff` Hz; None: all, as they are.
+    """
+    rng = np.random.default_rng(seed)
+    t = np.arange(samples) / rate
+    k = 2 * np.pi * np.array([0.31, 0.47, 0.83])[:, None]
+    a, b = rng.normal(size=(2, 3, 2)) * 0.5
+    sine, cosine = np.sin(t[:, None] * k.T), np.cos(t[:, None] * k.T)
+    q, dq, ddq = sine @ (a / k) + cosine @ (b / k), cosine @ a - sine @ b, -sine @ (a * k) - cosine @ (b * k)
+    decimator = None if factor is None else ParallelDecimator(samples, cutoff, rate, factor)
+    tau = np.zeros_like(q) if tau is None else tau
+    return Observation('run', t, q, dq, ddq, q, dq, ddq, tau, None, decimator)
+
+
+@pytest.fixture(scope='session')
+def observed():
+    return observe_two_links

@@ -57,6 +57,47 @@ def test_measured_torque_takes_no_part(found):
     np.testing.assert_array_equal(predict_torque(result.description, recording, result.settings), expected)
 
 
+def test_the_description_states_what_was_identified_with_its_deviations(found):
+    """Friction, rotors and base parameters are those of the solution, as many digits as there are."""
+    result, _ = found
+    document = result.description.document
+    names = list(result.names)
+    for k, joint in enumerate(result.problem.model.joint_names, start=1):
+        friction = document['joints'][joint]['friction']
+        assert friction['method'] == 'robot identification'
+        for field, name in (('F_C0', f'Fc_{k}'), ('F_V1', f'Fv_{k}'), ('offset', f'off_{k}')):
+            column = names.index(name)
+            assert friction['parameters'][field] == pytest.approx(result.solution.chi[column])
+            assert friction['standard_deviations'][field] == pytest.approx(result.deviation[column])
+        rotor = document['joints'][joint]['rotor_inertia']
+        if f'Ia_{k}' in names:
+            column = names.index(f'Ia_{k}')
+            assert rotor == {
+                'value': pytest.approx(result.solution.chi[column]),
+                'std': pytest.approx(result.deviation[column]),
+            }
+        else:
+            assert set(rotor) == {'value', 'identifiable'} and rotor['identifiable'] is False
+    assert any(f'Ia_{k}' in names for k in range(1, 7))
+    count = result.problem.base.count
+    for entry, name, value, std in zip(
+        document['inertial']['base'], names[:count], result.solution.chi, result.deviation[:count], strict=False
+    ):
+        assert (entry['name'], entry['value']) == (name, pytest.approx(value))
+        assert entry['std'] == pytest.approx(std)
+    provenance = document['provenance']
+    assert provenance['method'] == 'wls' and provenance['recordings'] == [fit.name for fit in result.training]
+    (validation,) = result.validation
+    assert provenance['validation'] == {validation.name: pytest.approx(validation.residual_percent()[1])}
+    assert provenance['condition_number'] == pytest.approx(result.solution.condition_number)
+
+
+def test_without_a_recording_there_is_nothing_to_validate(found):
+    result, _ = found
+    with pytest.raises(JointDynamicsError, match=r'^validate: expected at least one recording, found none$'):
+        validate_description(result.description, [])
+
+
 def test_what_cannot_be_predicted_is_said(found):
     result, recording = found
     with pytest.raises(JointDynamicsError, match='found joint_4'):

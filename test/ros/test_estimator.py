@@ -95,52 +95,66 @@ def arm():
 class Publisher:
     """Publishes samples of the arm as a driver would.
 
-    Joints in reverse order, motor side apart, one temperature per joint.
+    Joints in reverse order, motor side apart, one temperature per joint. `seen` holds the stamp of the last sample that
+    the node's session was given, by quantity.
     """
 
-    def __init__(self, ros, arm):
-        self.ros, self.arm, self.names = ros, arm, arm.robot.joint_names[::-1]
+    def __init__(self, ros, arm, node):
+        self.ros, self.arm, self.names, self.node = ros, arm, arm.robot.joint_names[::-1], node
+        self.seen = {}
+        take = node.session.take
+
+        def note(quantity, stamp, names, values):
+            take(quantity, stamp, names, values)
+            self.seen[quantity] = stamp
+
+        node.session.take = note
         self.link, self.motor = (
             ros.probe.create_publisher(JointState, name, 20000) for name in ('joint_states', 'motor_states')
         )
         self.warm = [ros.probe.create_publisher(Temperature, f'{name}/temperature', 100) for name in self.names]
 
-    def ready(self, node='estimator'):
+    def ready(self):
+        """Wait until either side knows the other: a sample sent earlier may be lost."""
+        publishers = {item.topic_name: item for item in (self.link, self.motor, *self.warm)}
+        inputs = [item for item in self.node.subscriptions if item.topic_name in publishers]
+        assert len(inputs) == len(publishers)
         self.ros.until(
             lambda: (
-                self.link.get_subscription_count()
-                and self.motor.get_subscription_count()
-                and all(item.get_subscription_count() for item in self.warm)
+                all(item.get_subscription_count() for item in publishers.values())
+                and all(item.get_publisher_count() for item in inputs)
             ),
             what='subscriptions',
         )
 
-    def send(self, k, shift=0, names=None, motor=True):
+    def send(self, k, names=None):
+        """Publish one sample of the joints `names`; return its stamp."""
         names = self.names if names is None else names
-        stamp = START + round(self.arm.samples.time[k] * 1e9) + shift
+        stamp = START + round(self.arm.samples.time[k] * 1e9)
         order = [self.arm.robot.joint_names.index(name) for name in names]
         samples = self.arm.samples
         message = JointState(name=list(names), position=samples.q[k, order].tolist(), effort=[0.0] * len(names))
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         self.link.publish(message)
-        if motor:
-            message = JointState(
-                name=list(names), position=samples.theta[k, order].tolist(), effort=samples.current[k, order].tolist()
-            )
-            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-            self.motor.publish(message)
+        message = JointState(
+            name=list(names), position=samples.theta[k, order].tolist(), effort=samples.current[k, order].tolist()
+        )
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        self.motor.publish(message)
         if k % 500 == 0:
             for publisher, j in zip(
                 self.warm, [self.arm.robot.joint_names.index(name) for name in self.names], strict=True
             ):
                 publisher.publish(Temperature(temperature=float(samples.temperature[k, j])))
+        return stamp
 
     def play(self, start, end, **options):
-        """Send samples, spinning in between so that nothing piles up."""
+        """Send samples, each when the node has seen the one before: none is dropped from a queue that fills up."""
         for k in range(start, end):
-            self.send(k, **options)
-            self.ros.executor.spin_once(timeout_sec=0.0)
-            self.ros.executor.spin_once(timeout_sec=0.0)
+            stamp = self.send(k, **options)
+            self.ros.until(
+                lambda stamp=stamp: self.seen.get('q') == self.seen.get('motor_position') == stamp, what=f'sample {k}'
+            )
 
 
 @pytest.fixture
@@ -163,7 +177,7 @@ def start(ros, arm, tmp_path):
         node = ros.node(EstimatorNode, **options)
         assert ros.transition('estimator', 'configure'), node.diagnostics.message('state')
         assert ros.transition('estimator', 'activate')
-        publisher = Publisher(ros, arm)
+        publisher = Publisher(ros, arm, node)
         publisher.ready()
         return node, publisher
 
@@ -172,10 +186,6 @@ def start(ros, arm, tmp_path):
 
 def given(node):
     return node.session.timeline.given
-
-
-def until_given(ros, node, samples):
-    ros.until(lambda: given(node) >= samples, what=f'{samples} samples')
 
 
 def status(ros, messages, name):
@@ -200,7 +210,6 @@ def test_it_gives_what_the_same_samples_give_here(ros, arm, start, assert_docume
     covariance = ros.listen(Float64MultiArray, 'estimator/stiffness_covariance')
     samples = 3000
     publisher.play(0, samples)
-    until_given(ros, node, samples)
     here = EstimationSession(
         arm.robot.model, arm.description, ('q', 'current', 'theta', 'temperature'), period=1 / RATE
     )
@@ -243,8 +252,8 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
     refused = ros.trigger('estimator/save')
     assert not refused.success
     assert 'samples' in refused.message
-    publisher.play(0, 2500)
-    until_given(ros, node, 2300)
+    publisher.play(0, 3000)
+    assert given(node) == 3000
     answer = ros.trigger('estimator/save')
     assert answer.success
     path = tmp_path / 'out' / 'dynamics.yaml'
@@ -260,8 +269,11 @@ def test_save_restart_and_reset(ros, arm, start, tmp_path):
         ),
         what='description',
     )
-    # Shutting down writes as well; the next one goes on from there, and a reset goes back to the description.
+    # Shutting down writes what was learnt since; the next one goes on from there, and a reset goes back to the
+    # description.
     path.unlink()
+    publisher.play(3000, 3200)
+    alpha = node.session.estimator.friction.parameters.copy()
     assert ros.transition('estimator', 'deactivate')
     assert path.exists()
     assert ros.transition('estimator', 'cleanup')
@@ -305,15 +317,15 @@ def test_diagnostics_and_recovery_over_dds(ros, arm, start):
 def test_parameters_that_take_effect_at_once(ros, start):
     node, publisher = start()
     publisher.play(0, 1200)
-    until_given(ros, node, 1000)
+    assert given(node) == 1200
     alpha = node.session.estimator.friction.parameters
     assert ros.set_parameter('estimator', 'learn', False).successful
     publisher.play(1200, 1800)
-    until_given(ros, node, 1600)
+    assert given(node) == 1800
     assert node.session.estimator.friction.parameters[:, 0] == pytest.approx(alpha[:, 0], abs=0.1)
     before = node.session.estimator.friction.parameters
     publisher.play(1800, 2000)
-    until_given(ros, node, 1800)
+    assert given(node) == 2000
     assert node.session.estimator.friction.parameters == pytest.approx(before)
     assert ros.set_parameter('estimator', 'contact_deviations', 9.0).successful
     assert node.session.settings.contact_deviations == 9.0
@@ -329,7 +341,10 @@ def test_parameters_that_take_effect_at_once(ros, start):
 def test_inactive_it_listens_to_nothing(ros, start):
     node, publisher = start()
     assert ros.transition('estimator', 'deactivate')
-    publisher.play(0, 200)
+    heard = ros.listen(JointState, 'joint_states')
+    for k in range(200):
+        publisher.send(k)
+        ros.until(lambda k=k: len(heard) > k, what=f'sample {k}')
     assert given(node) == 0
 
 

@@ -331,6 +331,58 @@ def test_what_is_known_must_set_the_scale(robot, clean, known, message):
         identify_drive_gains(robot.model, [clean[0]], [clean[1]], known, PLAN)
 
 
+def test_each_way_gives_its_own_solution_with_its_deviations(robot, clean):
+    """Gains, robot and payload are slices of one solution, that of the solver asked for."""
+    runs = ([robot.record(51)], [robot.record(52, HEAVY)])
+    known = {'M': 4.59, 'XX': 0.0959}
+    mask = np.array([name in known for name in INERTIAL])
+    system = CurrentSystem(
+        robot_problem := Problem(robot.model, current_observations(robot.model, runs[0], PLAN, None)),
+        payload_problem(robot_problem, current_observations(robot.model, runs[1], PLAN, None)),
+        known,
+        0.01,
+    )
+    triangles = triangulate(system.blocks())
+    start = weighted_least_squares(triangles, system.optional)
+    samples = [*system.robot.samples, *system.loaded.samples]
+    x_total, spread_total = total_least_squares(triangles, start)
+    regression = mixed(triangles, system.blocks, system.optional, start, samples)
+    expected = {
+        'mixed': (regression.x, regression.covariance, regression.inflation),
+        'tls': (x_total, spread_total, start.inflation),
+        'wls': (start.chi, start.inverse, start.inflation),
+    }
+    n, b = 6, robot_problem.columns
+    for solver, (x, covariance, inflation) in expected.items():
+        found = identify_drive_gains(robot.model, *runs, known, PLAN, solver=solver)
+        assert found.solver == solver and found.joint_names == robot.model.joint_names and found.prior is None
+        for name, (other, _, _) in expected.items():
+            np.testing.assert_allclose(found.by_solver[name], other[:n], rtol=1e-9)
+        np.testing.assert_allclose(found.solution.x, x, rtol=1e-9)
+        np.testing.assert_allclose(found.gains, x[:n], rtol=1e-9)
+        np.testing.assert_allclose(found.chi, x[n : n + b], rtol=1e-9)
+        np.testing.assert_allclose(found.covariance, covariance[n : n + b, n : n + b], rtol=1e-6)
+        std = np.where(np.isfinite(inflation), np.sqrt(np.maximum(np.diag(covariance), 0.0)), np.inf)
+        np.testing.assert_allclose(found.deviation, std[:n], rtol=1e-6)
+        payload = found.payload
+        np.testing.assert_array_equal(payload.known, mask)
+        np.testing.assert_allclose(payload.values[~mask], x[n + b :], rtol=1e-9)
+        np.testing.assert_array_equal(payload.values[mask], [0.0959, 4.59])
+        np.testing.assert_allclose(payload.deviation[~mask], std[n + b :], rtol=1e-6)
+        assert not payload.deviation[mask].any()
+        assert not payload.covariance[mask].any() and not payload.covariance[:, mask].any()
+        np.testing.assert_allclose(payload.covariance[np.ix_(~mask, ~mask)], covariance[n + b :, n + b :], rtol=1e-6)
+        np.testing.assert_array_equal(found.solution.sigma, regression.sigma if solver == 'mixed' else start.sigma)
+        expected_condition = regression.condition_number if solver == 'mixed' else start.condition_number
+        assert found.solution.condition_number == pytest.approx(expected_condition)
+        np.testing.assert_allclose(found.solution.inverse, regression.inverse if solver == 'mixed' else start.inverse)
+    # rest is looked at by the speed told: with none, every row counts
+    moving = identify_drive_gains(robot.model, *runs, known, PLAN, rest_speed=0.0)
+    assert moving.solution.inverse[0, 0] != regression.inverse[0, 0]
+    with pytest.raises(JointDynamicsError, match='drive_gains: expected'):
+        identify_drive_gains(robot.model, *runs, known, PLAN, prior={'joint_1': 1.0})
+
+
 def test_bad_recordings(robot, clean):
     unloaded, loaded = clean
     with pytest.raises(JointDynamicsError, match='loaded robot'):

@@ -6,6 +6,8 @@ Nothing of joint_dynamics.joint is used here. The hysteresis has eighteen operat
 (stick: dh = k ω dt; slip: dh = sgn(ω) C (ν − h) dt) on a virgin curve of another shape than the polynomial laws.
 """
 
+import json
+import re
 from dataclasses import dataclass, field
 
 import numba
@@ -201,6 +203,53 @@ def motions():
     return holder
 
 
+QUALITY = {
+    'damping': [{'damping_ratio', 'inertia', 'recordings'}],
+    'inertia': [{'fit_percent', 'half_swings', 'period_spread_percent', 'rows'}],
+    'friction': [
+        {
+            'asymmetry_deviations', 'directions', 'fit_percent', 'load_source', 'model', 'models', 'parameters_allowed',
+            'plateaus', 'points', 'residual_rms', 'speed_range', 'speeds',
+        },
+        {'directions', 'fit_percent', 'load_source', 'method', 'points', 'residual_rms', 'rows', 'speed_range'},
+    ],
+    'load': [
+        {'fit_percent', 'form', 'forms', 'load_range', 'load_source', 'residual_rms', 'rows'},
+        {
+            'form', 'held_out_gain_percent', 'held_out_residual_percent', 'load_source', 'relative_residual_percent',
+            'rows',
+        },
+    ],
+    'stiffness': [
+        {
+            'condition', 'deformation_range', 'fit_percent', 'moving', 'residual_rms', 'rows', 'source', 'torque_range',
+        },
+    ],
+    'temperature': [{'absolute_form', 'fit_percent', 'residual_rms', 'rows', 'temperature_range'}],
+    'transmission': [{'angle_range', 'deformation_range', 'fit_percent', 'residual_rms', 'rows', 'torque_range'}],
+}  # fmt: skip
+"""What summary.json holds of a test beside its parameters, by variant of the test."""
+LISTED = {
+    'models': {'model', 'bic', 'fit_percent'},
+    'points': (
+        {'speed', 'torque', 'std', 'temperature', 'load', 'recording', 'trend'}, {'speed', 'torque', 'std', 'samples'},
+    ),
+}  # fmt: skip
+
+
+def one_of(pattern, texts):
+    """The match of the one text that a pattern says wholly."""
+    found = [match for text in texts if (match := re.fullmatch(pattern, text))]
+    assert len(found) == 1, texts
+    return found[0]
+
+
+@pytest.fixture(scope='session')
+def says():
+    """Return a function (pattern, texts) -> match of the one reason or warning that reads so from end to end."""
+    return one_of
+
+
 @pytest.fixture(scope='session')
 def tells():
     """Return a check of what a result says beside its numbers.
@@ -215,6 +264,12 @@ def tells():
             for plot in result.plots
         ]
         assert found == list(plots)
+        assert set(result.quality) in QUALITY[test]
+        for name, keys in LISTED.items():
+            for entry in result.quality.get(name, ()):
+                assert set(entry) in (keys if isinstance(keys, tuple) else (keys,))
+        # what summary.json is made of
+        json.dumps(result.summary(), allow_nan=False)
         for one in (one for plot in result.plots for one in plot.series):
             assert one.x.ndim == 1 and one.x.shape == one.y.shape and np.isfinite([one.x, one.y]).all()
             assert one.std is None or (one.std.shape == one.x.shape and (one.std > 0).all())

@@ -118,15 +118,23 @@ def test_deviations_cover_the_errors(make_joint, motions):
     assert 0.5 < np.sqrt(np.mean(np.square(ratios))) < 1.5
 
 
-def test_one_direction_only_is_flagged(make_joint, motions):
+def test_one_direction_only_is_flagged(make_joint, motions, says):
     result = identify_friction([make_joint().data(motions.trapezoids(SPEEDS[4:]))])
     assert not result.reliable
-    assert any('one direction only' in reason for reason in result.reasons)
+    says(
+        'one direction only: Coulomb friction cannot be told from a torque offset or an error in gravity',
+        result.reasons,
+    )
 
 
-def test_one_speed_only_is_flagged(make_joint, motions):
+def test_one_speed_only_is_flagged(make_joint, motions, says):
     result = identify_friction([make_joint().data(motions.trapezoids([0.5, -0.5]))])
-    assert any('one speed only' in reason for reason in result.reasons)
+    says(
+        r'one speed only \(0.5 rad/s\): Coulomb and viscous friction cannot be told apart, F_C is the whole friction '
+        'at that speed',
+        result.reasons,
+    )
+    assert result.quality['parameters_allowed'] == 1
     assert abs(result.parameters['F_C'].value - 12.3) < 1.0
 
 
@@ -143,10 +151,20 @@ def test_no_plateau_is_refused(make_joint, motions):
         identify_friction([make_joint().data(np.zeros(3000))])
 
 
-def test_gravity_left_in_is_flagged(make_joint, motions):
+def test_gravity_left_in_is_flagged(make_joint, motions, says):
     theta = motions.trapezoids([0.5, -0.5, 1.0, -1.0] * 2)
     result = identify_friction([make_joint().data(theta, load=60 * np.sin(3 * theta), known_load=False)])
-    assert any('gravity is left in' in reason for reason in result.reasons)
+    trend, mean = map(
+        float,
+        says(
+            r'the torque changes by (\S+) N·m along a plateau whose mean is (\S+) N·m: gravity is left in; '
+            r'no load torque was subtracted \(give --robot, or a column load\)',
+            result.reasons,
+        ).groups(),
+    )
+    steepest = max(result.quality['points'], key=lambda point: abs(point['trend']) / abs(point['torque']))
+    assert trend == pytest.approx(abs(steepest['trend']), rel=0.05)
+    assert mean == pytest.approx(steepest['torque'], rel=0.05) and trend > 0.5 * abs(mean)
 
 
 def test_known_load_and_temperature_parts_are_taken_off(make_joint, motions):

@@ -10,7 +10,7 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
-from joint_dynamics.identification.reliability.chow import UNLIKELY, chow
+from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
 from joint_dynamics.identification.reliability.differences import compare_recordings, differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, samples_of, steadiness, time_blocks
 from joint_dynamics.identification.reliability.scales import estimate_scales
@@ -83,6 +83,13 @@ def planar_arm():
     dq, ddq = np.cos(np.outer(t, k)) @ (a * k[:, None]), -np.sin(np.outer(t, k)) @ (a * k[:, None] ** 2)
     tau = np.array([3.0, 0.5]) * ddq + 2.0 * dq + np.sign(dq) + 0.05 * rng.normal(size=q.shape)
     return model, Recording(model.joint_names, t, q, tau=tau, name='slides')
+
+
+def test_what_a_comparison_states():
+    test = ChowTest(3.25, (4.0, np.inf), 0.002, 0.07)
+    expected = {'statistic': 3.25, 'freedom': [4.0, None], 'probability': 0.002, 'effect_percent': pytest.approx(7.0)}
+    assert test.summary() == expected
+    assert str(test) == 'F = 3.25 with 4 and inf degrees of freedom'
 
 
 def test_parts_of_the_same_robot_differ_by_chance_alone(model_and_robot):

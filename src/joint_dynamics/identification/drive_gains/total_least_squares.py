@@ -132,8 +132,24 @@ def deviations(triangles: Triangles, x: FloatArray) -> tuple[FloatArray, FloatAr
     return sigma, np.maximum(triangles.resting.residual_norms(x) / np.sqrt(np.maximum(stays, 1.0)), sigma)
 
 
+def _no_scale() -> JointDynamicsError:
+    return JointDynamicsError(
+        'drive gains: expected a known payload that shows in the loaded recording, found no trace of it, so that '
+        'nothing sets the scale'
+    )
+
+
 def weighted_least_squares(triangles: Triangles, optional: FloatArray) -> Solution:
-    """Return the WLS solution of W_r χ_r = Y_L [G eq 15-16] with rows weighted per motor."""
+    """Return the WLS solution of W_r χ_r = Y_L [G eq 15-16] with rows weighted per motor.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the known payload shows in no row.
+    """
+    parts = [triangles] if triangles.resting is None else [triangles, triangles.resting]
+    if not any(part.factors[:, :, -1].any() for part in parts):
+        raise _no_scale()
     return wls(homogeneous(triangles), optional)
 
 
@@ -158,10 +174,7 @@ def total_least_squares(triangles: Triangles, start: Solution) -> tuple[FloatArr
     _, s, Vt = np.linalg.svd(W[:, shown] / scale[shown])
     last = Vt[-1]
     if abs(last[-1]) < 1e-12:
-        raise JointDynamicsError(
-            'drive gains: expected a known payload that shows in the loaded recording, found no trace of it, so '
-            'that nothing sets the scale'
-        )
+        raise _no_scale()
     scaled = last / last[-1]
     x = np.zeros(W.shape[1])
     x[shown] = scaled / scale[shown] * scale[-1]
@@ -219,10 +232,7 @@ def mixed_start(triangles: Triangles, start: Solution) -> FloatArray:
     z = -(Qt[good].T / s[good]) @ (inside @ g) / scale
     # the last exact column is the known torque y on the right side: V g − W z = y means [z; −1] there
     if z[-1] == 0 or not np.isfinite(z).all():
-        raise JointDynamicsError(
-            'drive gains: expected a known payload that shows in the loaded recording, found no trace of it, so '
-            'that nothing sets the scale'
-        )
+        raise _no_scale()
     return np.concatenate([g, z[:-1]]) / -z[-1]
 
 

@@ -1,0 +1,270 @@
+"""The three ways to solve the system of currents written out: dense matrices of a few motors, with rows at rest."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.drive_gains.total_least_squares import (
+    deviations,
+    homogeneous,
+    linearised,
+    mixed,
+    mixed_start,
+    total_least_squares,
+    weighted_least_squares,
+)
+from joint_dynamics.identification.regression.least_squares import triangulate
+from joint_dynamics.identification.regression.problem import Block
+
+N, B, SAMPLES = 3, 5, 400
+GAINS = np.array([20.0, -8.0, 3.0])
+NOISE = np.array([0.02, 0.3, 0.1])
+HELD = 3.0
+"""Deviation of currents at rest over that in motion."""
+
+
+def made(seed, *, rest=True, noise=NOISE):
+    """Blocks of an unloaded and a loaded run, each with stays of ten samples; the last column is the load's own."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=B)
+    blocks = []
+    for run in range(2):
+        W = rng.normal(size=(N, B, SAMPLES)) * np.array([1.0, 10.0, 0.1, 3.0, 1.0])[:, None]
+        y = rng.normal(size=(N, SAMPLES)) * 4.0 * run
+        # motor 1 does not see the second parameter; unloaded, nobody the last one
+        W[0, 1] = 0.0
+        W[:, -1] *= run
+        still = np.repeat(rng.random((N, SAMPLES // 10)) < 0.25, 10, axis=1) & rest
+        white = rng.normal(size=(N, SAMPLES)) * noise[:, None]
+        # of a stay, all samples are off by the same
+        white = np.where(still, HELD * np.repeat(white[:, ::10], 10, axis=1), white)
+        current = (np.einsum('mbs,b->ms', W, z) + y) / GAINS[:, None] + white
+        rows = np.concatenate([current[:, None], -W], axis=1)
+        scale = np.where(still, 10**-0.5, 1.0)
+        for start in range(0, SAMPLES, 150):
+            part = slice(start, min(start + 150, SAMPLES))
+            more = {'resting': still[:, part], 'scale': scale[:, part]} if rest else {}
+            blocks.append(Block(rows[:, :, part], y[:, part], y[:, part], run, part, **more))
+    return blocks, z
+
+
+def dense(blocks, sigma, rest_sigma):
+    """Weighted rows (rows, n + b) of all motors with one column per current, right side, and the motor of each row."""
+    rows, right, motors = [], [], []
+    for block in blocks:
+        for m in range(N):
+            still = np.zeros(block.tau.shape[1], dtype=bool) if block.resting is None else block.resting[m]
+            scale = np.ones(len(still)) if block.scale is None else block.scale[m]
+            factor = scale / np.where(still, np.inf if rest_sigma is None else rest_sigma[m], sigma[m])
+            own = np.zeros((len(still), N))
+            own[:, m] = block.rows[m, 0]
+            rows.append(np.concatenate([own, block.rows[m, 1:].T], axis=1) * factor[:, None])
+            right.append(block.tau[m] * factor)
+            motors.append(np.full(len(still), m))
+    return np.concatenate(rows), np.concatenate(right), np.concatenate(motors)
+
+
+@pytest.fixture(params=[(0, True), (1, True), (2, False)], ids=['a', 'b', 'without rest'])
+def system(request):
+    seed, rest = request.param
+    blocks, z = made(seed, rest=rest)
+    triangles = triangulate(blocks)
+    return blocks, z, triangles, weighted_least_squares(triangles, np.zeros(N + B))
+
+
+def test_one_column_per_current_is_the_same_system(system):
+    blocks, _, triangles, _ = system
+    whole = homogeneous(triangles)
+    A, y, motor = dense(blocks, np.ones(N), np.full(N, np.inf))
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        x = rng.normal(size=N + B)
+        expected = [np.linalg.norm((y - A @ x)[motor == m]) for m in range(N)]
+        np.testing.assert_allclose(whole.residual_norms(x), expected, rtol=1e-9)
+    np.testing.assert_array_equal(whole.counts, triangles.counts)
+    own = np.array([np.abs(A[motor == m]).max(axis=0) > 0 for m in range(N)])
+    np.testing.assert_array_equal(whole.own, own)
+
+
+def test_weighted_least_squares_is_that_of_the_rows(system):
+    blocks, _, _, start = system
+    A, y, _ = dense(blocks, start.sigma, start.rest_sigma)
+    np.testing.assert_allclose(start.chi, np.linalg.lstsq(A, y, rcond=None)[0], rtol=1e-7)
+
+
+def test_total_least_squares_is_the_smallest_singular_vector(system):
+    """Of columns of norm 1; with the published covariance [G eq 17-23]."""
+    blocks, _, triangles, start = system
+    A, y, _ = dense(blocks, start.sigma, start.rest_sigma)
+    W = np.column_stack([A, -y])
+    scale = np.linalg.norm(W, axis=0)
+    values, vectors = np.linalg.eigh((W / scale).T @ (W / scale))
+    expected = vectors[:, 0] / vectors[-1, 0] / scale * scale[-1]
+    x, covariance = total_least_squares(triangles, start)
+    np.testing.assert_allclose(x, expected[:-1], rtol=1e-6)
+    # the matrix of rank one less that is nearest: σ² (1 + ‖x‖²) (Ŵᵀ Ŵ)⁻¹ of the columns but the last
+    best = (W / scale) @ (np.eye(N + B + 1) - np.outer(vectors[:, 0], vectors[:, 0]))
+    normalised = x / scale[-1] * scale[:-1]
+    rows = sum(triangles.counts) + (0 if triangles.resting is None else sum(triangles.resting.counts))
+    spread = values[0] / (rows - (N + B + 1)) * (1 + normalised @ normalised)
+    spread = spread * np.linalg.inv(best[:, :-1].T @ best[:, :-1])
+    np.testing.assert_allclose(covariance, spread * np.outer(scale[-1] / scale[:-1], scale[-1] / scale[:-1]), rtol=1e-4)
+
+
+def test_the_closed_form_is_the_smallest_eigenvalue_against_the_noise_of_the_currents(system):
+    """What the exact columns leave of the currents, against what its own regression leaves of each current alone."""
+    blocks, _, triangles, start = system
+    A, y, motor = dense(blocks, start.sigma, start.rest_sigma)
+    V, exact = A[:, :N], np.column_stack([A[:, N:], y])
+    Q = np.linalg.qr(exact)[0]
+    left = V - Q @ (Q.T @ V)
+    power = np.zeros(N)
+    moving, y_moving, motor_moving = dense(blocks, start.sigma, None)
+    for m in range(N):
+        own = motor_moving == m
+        others = np.column_stack([moving[own][:, N:], y_moving[own]])
+        others = others[:, np.abs(others).max(axis=0) > 0]
+        # parameters from the rows in motion; their residuals, and those of the rows at rest with them
+        fit = np.linalg.lstsq(others, moving[own][:, m], rcond=None)[0]
+        count, rank = triangles.counts[m], others.shape[1]
+        power[m] = np.sum((moving[own][:, m] - others @ fit) ** 2) * count / (count - rank)
+        if triangles.resting is not None:
+            everything = np.column_stack([A[motor == m][:, N:], y[motor == m]])
+            shown = np.abs(everything).max(axis=0) > 0
+            residual = A[motor == m][:, m] - everything[:, shown] @ fit
+            moving_rows = np.abs(moving[own]).max(axis=1) > 0
+            power[m] += np.sum(residual[~moving_rows] ** 2)
+    vectors = scipy.linalg.eigh(left.T @ left, np.diag(power))[1]
+    g = vectors[:, 0]
+    z = np.linalg.lstsq(exact, -V @ g, rcond=None)[0]
+    expected = np.concatenate([g, z[:-1]]) / -z[-1]
+    np.testing.assert_allclose(mixed_start(triangles, start), expected, rtol=1e-6)
+
+
+def test_the_closed_form_does_not_attenuate_and_least_squares_does():
+    """A hundred times the noise of one current: its own gain suffers by weighted least squares, and no other's."""
+    errors = {'wls': [], 'mixed': []}
+    for seed in range(12):
+        blocks, _ = made(seed, rest=False, noise=NOISE * [1.0, 4.0, 10.0])
+        triangles = triangulate(blocks)
+        start = weighted_least_squares(triangles, np.zeros(N + B))
+        errors['wls'].append(start.chi[:N] / GAINS - 1)
+        errors['mixed'].append(mixed_start(triangles, start)[:N] / GAINS - 1)
+    mean = {name: np.mean(values, axis=0) for name, values in errors.items()}
+    spread = np.std(errors['mixed'], axis=0) / np.sqrt(12)
+    assert (np.abs(mean['mixed']) < 4 * spread).all()
+    assert mean['wls'].min() < -0.02
+
+
+def gauss_newton(blocks, x):
+    """Jacobian of the predicted currents and their residuals, (rows, n + b), (rows,), motor, at rest, stay's weight."""
+    g, z = x[:N], x[N:]
+    J, rho, motors, rests, scales = [], [], [], [], []
+    for block in blocks:
+        for m in range(N):
+            W = -block.rows[m, 1:].T
+            torque = W @ z + block.tau[m]
+            tangent = np.zeros((len(torque), N + B))
+            tangent[:, m], tangent[:, N:] = -torque / g[m] ** 2, W / g[m]
+            J.append(tangent)
+            rho.append(block.rows[m, 0] - torque / g[m])
+            motors.append(np.full(len(torque), m))
+            rests.append(np.zeros(len(torque), dtype=bool) if block.resting is None else block.resting[m])
+            scales.append(np.ones(len(torque)) if block.scale is None else block.scale[m])
+    return (np.concatenate(one) for one in (J, rho, motors, rests, scales))
+
+
+def solution_of(blocks):
+    triangles = triangulate(blocks)
+    start = weighted_least_squares(triangles, np.zeros(N + B))
+    return triangles, mixed(triangles, lambda: blocks, np.zeros(N + B), start, [SAMPLES, SAMPLES])
+
+
+def test_the_mixed_solution_is_the_regression_of_the_currents(system):
+    blocks, z, _, _ = system
+    triangles, found = solution_of(blocks)
+    J, rho, motor, rest, scale = gauss_newton(blocks, found.x)
+    sigma, rest_sigma = deviations(linearised(triangles, found.x), found.x)
+    for m in range(N):
+        moving = (motor == m) & ~rest
+        used = np.count_nonzero(np.abs(J[moving]).max(axis=0))
+        assert sigma[m] == pytest.approx(np.sqrt(np.sum(rho[moving] ** 2) / (moving.sum() - used)), rel=1e-6)
+        assert sigma[m] == pytest.approx(NOISE[m], rel=0.15)
+        if rest.any():
+            still = (motor == m) & rest
+            stays = np.sum(scale[still] ** 2)
+            alone = np.sqrt(np.sum((rho * scale)[still] ** 2) / stays)
+            assert rest_sigma[m] == pytest.approx(max(alone, sigma[m]), rel=1e-6)
+    if not rest.any():
+        assert rest_sigma is None
+        rest_sigma = sigma
+    weight = scale / np.where(rest, rest_sigma[motor], sigma[motor])
+    A, r = J * weight[:, None], rho * weight
+    step = np.linalg.lstsq(A, r, rcond=None)[0]
+    deviation = np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
+    # no step is left
+    assert np.abs(step / deviation).max() < 1e-5
+    np.testing.assert_allclose(found.inverse, np.linalg.inv(A.T @ A), rtol=1e-5)
+    norms = np.linalg.norm(A, axis=0)
+    assert found.condition_number == pytest.approx(np.linalg.cond(A / norms), rel=1e-5)
+    np.testing.assert_allclose(found.inflation, deviation * norms, rtol=1e-5)
+    # deviations of the torques, and the truth within those of the parameters
+    np.testing.assert_allclose(found.sigma, sigma * np.abs(GAINS), rtol=0.1)
+    np.testing.assert_allclose(found.sigma, sigma * np.abs(found.x[:N]), rtol=1e-6)
+    error = (found.x - np.concatenate([GAINS, z])) / np.sqrt(np.diag(found.covariance))
+    assert np.abs(error).max() < 4.5
+    assert 1 < found.iterations < 20
+
+
+def test_deviations_are_those_of_many_runs():
+    scores = []
+    for seed in range(20):
+        blocks, z = made(seed, rest=False)
+        found = solution_of(blocks)[1]
+        scores.append((found.x - np.concatenate([GAINS, z])) / np.sqrt(np.diag(found.covariance)))
+    assert 0.7 < np.sqrt(np.mean(np.square(scores))) < 1.3
+
+
+def test_units_of_current_and_parameters_do_not_matter(system):
+    blocks, _, triangles, start = system
+    units = np.array([1e3, 1.0, 1e-2])
+    columns = 10.0 ** np.arange(-2, 3)
+    other = []
+    for block in blocks:
+        rows = block.rows.copy()
+        rows[:, 0] *= units[:, None]
+        rows[:, 1:] *= columns[:, None]
+        other.append(replace(block, rows=rows))
+    again = triangulate(other)
+    factor = np.concatenate([units, columns])
+    np.testing.assert_allclose(
+        mixed_start(again, weighted_least_squares(again, np.zeros(N + B))) * factor,
+        mixed_start(triangles, start),
+        rtol=1e-6,
+    )
+
+
+def test_exact_currents_are_solved_exactly_and_nothing_is_too_certain(system):
+    blocks, z = made(3, noise=0 * NOISE)
+    triangles, found = solution_of(blocks)
+    truth = np.concatenate([GAINS, z])
+    np.testing.assert_allclose(found.x, truth, rtol=1e-6)
+    sigma, rest = deviations(linearised(triangles, truth), truth)
+    assert (sigma > 0).all() and (rest >= sigma).all()
+    np.testing.assert_allclose(
+        total_least_squares(triangles, weighted_least_squares(triangles, np.zeros(N + B)))[0], truth, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize('rest', [True, False])
+def test_without_a_trace_of_the_known_load_nothing_sets_the_scale(rest):
+    blocks, _ = made(4, rest=rest)
+    with pytest.raises(JointDynamicsError, match='expected a known payload that shows'):
+        weighted_least_squares(triangulate([replace(block, tau=0 * block.tau) for block in blocks]), np.zeros(N + B))
+    if rest:
+        # a load that is held at rest and nowhere else sets it
+        held = [replace(block, tau=np.where(block.resting, block.tau, 0.0)) for block in blocks]
+        assert np.isfinite(weighted_least_squares(triangulate(held), np.zeros(N + B)).chi).all()

@@ -1,0 +1,106 @@
+"""Maxwell-slip found from a motion whose operators are known."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification.joint_tests.slip_fit import LIMIT_RANGE, SlipData, fit_maxwell_slip
+from joint_dynamics.joint import PeriodicMap
+
+WIDTH = 1e-3
+BACKLASH = PeriodicMap.constant(WIDTH)
+LIMITS, SHARES = np.array([0.06, 0.7]), np.array([0.65, 0.35])
+LEVEL, VISCOUS, INERTIA, OFFSET = 5.0, 8.0, 0.6, -0.4
+RATE = 500.0
+
+
+def hysteresis(theta, limits=LIMITS, shares=SHARES):
+    """H of operators that all slip forward at first: springs whose ends give way, one sample after the other."""
+    ends, H = WIDTH * limits, np.empty(len(theta))
+    delta = ends.copy()
+    for k, step in enumerate(np.diff(theta, prepend=theta[0])):
+        delta = np.clip(delta + step, -ends, ends)
+        H[k] = np.sum(shares * delta / ends)
+    return H
+
+
+def run(seed, samples=900, noise=0.0):
+    """Reversals of all sizes about a slow swing; the first row at which every operator slips is known."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(samples) / RATE
+    omega = 0.02 * np.sin(2 * np.pi * 0.9 * t) + 0.012 * np.sin(2 * np.pi * 2.3 * t + rng.uniform(0, 6)) + 0.004
+    omega[:100] = 0.03
+    theta = np.concatenate([[0.0], np.cumsum(omega)[:-1]]) / RATE
+    alpha = np.gradient(omega, 1 / RATE)
+    y = LEVEL * hysteresis(theta) + VISCOUS * omega + INERTIA * alpha + OFFSET + noise * rng.normal(size=samples)
+    return SlipData(theta, omega, alpha, y, 90, 1.0)
+
+
+def fit(seed=0, methods=('nlr',), operators=2, noise=0.0, **more):
+    return fit_maxwell_slip(
+        [run(1, noise=noise), run(2, noise=noise)],
+        [run(3, noise=noise)],
+        BACKLASH,
+        operators=operators,
+        methods=methods,
+        seed=seed,
+        **more,
+    )
+
+
+@pytest.fixture(scope='module')
+def searched():
+    return fit()['nlr']
+
+
+def test_the_search_finds_the_operators_that_made_the_torque(searched):
+    np.testing.assert_allclose(searched.limits, LIMITS, rtol=0.03)
+    np.testing.assert_allclose(searched.stiffness * searched.limits, SHARES, atol=0.02)
+    levels = {'F_C': searched.F_C, 'F_V1': searched.F_V1}
+    assert levels == pytest.approx({'F_C': LEVEL, 'F_V1': VISCOUS}, rel=0.02)
+    assert searched.inertia == pytest.approx(INERTIA, rel=0.2)
+    assert searched.offset == pytest.approx(OFFSET, abs=0.05)
+    assert searched.estimation_percent > 99.5 and searched.validation_percent > 99.5
+
+
+def test_limits_are_in_order_and_in_range(searched):
+    for noise, operators in ((0.0, 2), (0.5, 3)):
+        found = searched if noise == 0.0 else fit(noise=noise, operators=operators)['nlr']
+        assert len(found.limits) == operators
+        assert (np.diff(found.limits) > 0).all()
+        assert found.limits.min() >= LIMIT_RANGE[0] and found.limits.max() <= LIMIT_RANGE[1] * (1 + 1e-6)
+        assert (found.stiffness >= 0).all() and found.stiffness @ found.limits == pytest.approx(1.0)
+
+
+def test_the_search_is_repeatable(searched):
+    again = fit()['nlr']
+    np.testing.assert_array_equal(again.limits, searched.limits)
+    np.testing.assert_array_equal(again.stiffness, searched.stiffness)
+
+
+def test_no_spacing_that_is_given_does_better_than_the_one_searched_for():
+    for noise in (0.0, 0.3):
+        found = fit(methods=('static', 'law', 'lr_linear', 'lr_polynomial', 'nlr'), noise=noise)
+        best = max(one.estimation_percent for one in found.values())
+        assert found['nlr'].estimation_percent == best
+        assert found['static'].estimation_percent == min(one.estimation_percent for one in found.values())
+
+
+def test_long_runs_are_searched_by_every_so_many_rows():
+    """The path matters, not how often it was sampled: eight times the rows, the same operators."""
+    data = [run(1), run(2)]
+    dense = []
+    for one in data:
+        steps = np.linspace(0, len(one.theta) - 1, 8 * len(one.theta))
+        rows = [np.interp(steps, np.arange(len(one.theta)), values) for values in (one.theta, one.omega, one.alpha)]
+        y = LEVEL * hysteresis(rows[0]) + VISCOUS * rows[1] + INERTIA * rows[2] + OFFSET
+        dense.append(SlipData(*rows, y, 8 * one.start, 1.0))
+    found = fit_maxwell_slip(dense, dense[:1], BACKLASH, operators=2, methods=('nlr',))['nlr']
+    np.testing.assert_allclose(found.limits, LIMITS, rtol=0.03)
+
+
+def test_thinned_runs_begin_where_every_operator_slips():
+    one = run(1)
+    thin = one.thinned(7)
+    for name in ('theta', 'omega', 'alpha', 'y'):
+        np.testing.assert_array_equal(getattr(thin, name), getattr(one, name)[one.start :: 7])
+    assert (thin.start, thin.direction) == (0, one.direction)

@@ -1,0 +1,197 @@
+"""Loop 3 of I-IRLS: friction with a power of the speed, from rows whose answer is known."""
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+from joint_dynamics.identification.regression.friction_loop import (
+    EXPONENTS,
+    JointRows,
+    PowerColumns,
+    bounded_fit,
+    fit_friction,
+    gather,
+    power_term,
+)
+from joint_dynamics.identification.regression.problem import Problem
+
+FREE = np.array([0.0, -np.inf])
+"""Coulomb friction dissipates, an offset may have either sign."""
+
+
+@pytest.fixture(scope='module')
+def powers(two_links, observed):
+    return PowerColumns(Problem(two_links, [observed(1, 500), observed(2, 300)]))
+
+
+def rows_of(powers, exponent, power=(3.0, 1.5), coulomb=(2.0, 4.0), offset=(0.3, -0.7), noise=0.0, seed=0):
+    """Per joint, columns sgn ω and 1 and the target of friction with exactly one answer; every seventh row left out."""
+    rng = np.random.default_rng(seed)
+    sign, speed = np.sign(powers.at(np.full(2, 1.0))), np.abs(powers.at(np.full(2, 1.0)))
+    keep = np.arange(sign.shape[1]) % 7 != 0
+    found = []
+    for j in range(2):
+        target = (coulomb[j] + power[j] * speed[j] ** exponent[j]) * sign[j] + offset[j]
+        target = np.where(keep, target + noise * rng.normal(size=target.shape), 1e3)
+        found.append(JointRows(np.array([sign[j], np.ones_like(speed[j])])[:, keep], target[keep], keep))
+    return found
+
+
+def cost_of(powers, part, j, exponent):
+    """Sum of squares of the best fit within bounds at one exponent, by scipy."""
+    A = np.concatenate([part.columns, powers.at(np.full(2, exponent))[j : j + 1, part.keep]]).T
+    return 2 * lsq_linear(A, part.target, bounds=([0.0, -np.inf, 0.0], np.inf)).cost
+
+
+def test_between_its_nodes_the_table_is_the_power_of_the_speed(two_links, observed):
+    run = observed(1, 500)
+    table = PowerColumns(Problem(two_links, [run, observed(2, 300)]))
+    for exponents in ((0.2, 2.0), (0.5, 1.1), (table.nodes[3], 0.77)):
+        found = table.at(np.array(exponents))[:, :500]
+        exact = np.sign(run.dq) * np.abs(run.dq) ** np.array(exponents)
+        np.testing.assert_allclose(found, exact.T, atol=1e-5)
+    assert table.at(np.ones(2)).shape == (2, 800)
+    assert table.nodes.min() > EXPONENTS[0] and table.nodes.max() < EXPONENTS[1]
+
+
+@pytest.mark.parametrize('exponent', [(0.35, 1.6), (1.0, 0.6), (0.9, 1.2), (1.9, 0.25)])
+def test_everywhere_finds_exponent_and_parameters_from_any_start(powers, exponent):
+    for start in (1.0, 0.2, 2.0):
+        found = fit_friction(powers, rows_of(powers, exponent), [FREE, FREE], np.full(2, start), 'everywhere')
+        # twelve golden sections of the 29 % between starts leave 0.1 %
+        np.testing.assert_allclose([one.exponent for one in found], exponent, rtol=2e-3)
+        np.testing.assert_allclose([one.power for one in found], (3.0, 1.5), rtol=1e-2)
+        np.testing.assert_allclose([one.linear for one in found], [[2.0, 0.3], [4.0, -0.7]], atol=0.03)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_everywhere_is_as_good_as_a_dense_grid(powers, seed):
+    """With noise and with friction that no exponent makes exact."""
+    rng = np.random.default_rng(seed)
+    rows = rows_of(powers, rng.uniform(0.3, 1.8, 2), noise=0.5, seed=seed)
+    found = fit_friction(powers, rows, [FREE, FREE], np.ones(2), 'everywhere')
+    for j, (part, one) in enumerate(zip(rows, found, strict=True)):
+        best = min(cost_of(powers, part, j, exponent) for exponent in np.linspace(*EXPONENTS, 181))
+        assert cost_of(powers, part, j, one.exponent) <= best * (1 + 1e-5)
+        # and the parameters given are those of that exponent
+        column = powers.at(np.full(2, one.exponent))[j, part.keep]
+        residual = part.target - np.array([*one.linear, one.power]) @ np.concatenate([part.columns, column[None]])
+        assert residual @ residual == pytest.approx(cost_of(powers, part, j, one.exponent), rel=1e-6)
+
+
+def test_near_stays_near_and_gains_what_there_is_within_a_tenth(powers):
+    rows = rows_of(powers, (0.62, 1.5))
+    found = fit_friction(powers, rows, [FREE, FREE], np.array([0.6, 1.0]), 'near')
+    assert found[0].exponent == pytest.approx(0.62, rel=5e-3)
+    # the other's best is out of reach: it goes to the end of its interval
+    assert found[1].exponent == pytest.approx(1.1, rel=1e-2) and found[1].exponent <= 1.1
+    down = fit_friction(powers, rows, [FREE, FREE], np.array([0.6, 2.0]), 'near')
+    assert down[1].exponent == pytest.approx(2.0 / 1.1, rel=1e-2) and down[1].exponent >= 2.0 / 1.1
+
+
+def test_exponents_stay_within_their_bounds(powers):
+    rows = rows_of(powers, (0.05, 3.0))
+    for search in ('everywhere', 'near'):
+        found = fit_friction(powers, rows, [FREE, FREE], np.array([0.21, 1.95]), search)
+        assert found[0].exponent == pytest.approx(0.2, rel=1e-2) and found[0].exponent >= 0.2
+        assert found[1].exponent == pytest.approx(2.0, rel=1e-2) and found[1].exponent <= 2.0
+
+
+@pytest.mark.parametrize('search', ['everywhere', 'near'])
+def test_no_search_makes_it_worse(powers, search):
+    """Friction of no power at all: cosines of the speed."""
+    speed = powers.at(np.ones(2))
+    rng = np.random.default_rng(1)
+    keep = np.ones(speed.shape[1], dtype=bool)
+    rows = [
+        JointRows(np.array([np.sign(w), np.ones_like(w)]), np.cos(4 * w) + rng.normal(size=w.shape), keep)
+        for w in speed
+    ]
+    for exponents in rng.uniform(*EXPONENTS, (6, 2)):
+        found = fit_friction(powers, rows, [FREE, FREE], exponents, search)
+        for j, (part, one) in enumerate(zip(rows, found, strict=True)):
+            before = cost_of(powers, part, j, exponents[j])
+            assert cost_of(powers, part, j, one.exponent) <= before * (1 + 1e-9)
+
+
+def test_nowhere_keeps_the_exponent(powers):
+    exponents = np.array([0.7, 1.3])
+    rows = rows_of(powers, exponents)
+    found = fit_friction(powers, rows, [FREE, FREE], exponents, 'nowhere')
+    assert [one.exponent for one in found] == exponents.tolist()
+    np.testing.assert_allclose([one.power for one in found], (3.0, 1.5), rtol=1e-5)
+    np.testing.assert_allclose([one.linear for one in found], [[2.0, 0.3], [4.0, -0.7]], atol=1e-5)
+    other = fit_friction(powers, rows, [FREE, FREE], np.array([1.0, 1.0]), 'nowhere')
+    assert [one.exponent for one in other] == [1.0, 1.0]
+
+
+def test_without_a_power_the_columns_hold_the_speed(powers):
+    rows = rows_of(powers, (1.0, 1.0), power=(0.0, 0.0))
+    for table, exponents in ((powers, None), (None, np.ones(2)), (None, None)):
+        found = fit_friction(table, rows, [FREE, FREE], exponents, 'everywhere')
+        assert [(one.power, one.exponent) for one in found] == [(0.0, 1.0), (0.0, 1.0)]
+        np.testing.assert_allclose([one.linear for one in found], [[2.0, 0.3], [4.0, -0.7]], atol=1e-5)
+
+
+def test_bounds_hold_for_columns_and_power(powers):
+    rows = rows_of(powers, (0.8, 0.8), power=(-1.0, 2.0), coulomb=(3.0, -2.0))
+    found = fit_friction(powers, rows, [FREE, FREE], np.ones(2), 'everywhere')
+    assert found[0].power == 0.0 and found[1].linear[0] == 0.0
+    assert found[0].linear[1] == pytest.approx(0.3, abs=0.05)
+    low = fit_friction(powers, rows, [FREE, np.full(2, -np.inf)], np.ones(2), 'everywhere')
+    assert low[1].linear[0] == pytest.approx(-2.0, abs=0.03)
+    high = fit_friction(powers, rows, [np.array([5.0, -np.inf]), FREE], np.ones(2), 'everywhere')
+    assert high[0].linear[0] == pytest.approx(5.0)
+
+
+def test_the_power_of_the_speed_is_a_term_of_a_description():
+    term = power_term('elbow', 0.75)
+    assert (term.joint, term.names, term.ridge) == ('elbow', ('f_v_elbow',), 0.0)
+    assert term.document == {'function': 'sign(dq) * abs(dq)**0.75'} and term.opposes_motion
+    speed = np.linspace(-2, 2, 9)
+    np.testing.assert_allclose(term.values(0 * speed, speed), [np.sign(speed) * np.abs(speed) ** 0.75])
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_a_bounded_fit_is_scipys(seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.normal(size=(4, 60)) * 10.0 ** rng.uniform(-3, 3, 4)[:, None]
+    target = rng.normal(size=4) / np.abs(columns).mean(axis=1) @ columns + 0.1 * rng.normal(size=60)
+    lower = np.where(rng.random(4) < 0.5, 0.0, -np.inf)
+    found, cost = bounded_fit(columns, target, lower)
+    scale = np.linalg.norm(columns, axis=1)
+    exact = lsq_linear((columns / scale[:, None]).T, target, bounds=(lower, np.inf), method='bvls', tol=1e-14)
+    np.testing.assert_allclose(found * scale, exact.x, atol=1e-5 * np.abs(exact.x).max())
+    assert cost == pytest.approx(2 * exact.cost, rel=1e-4)
+    # a column that is nowhere stays at zero
+    without, again = bounded_fit(np.vstack([columns, np.zeros(60)]), target, np.append(lower, -np.inf))
+    assert without[4] == 0.0
+    np.testing.assert_allclose(without[:4] * scale, found * scale, atol=1e-9 * np.abs(exact.x).max())
+    assert again == pytest.approx(cost, rel=1e-9)
+
+
+def test_the_target_is_what_other_columns_leave_of_the_torque(two_links, observed):
+    """Of the joint's own rows that count: weighted above zero, in motion."""
+    rng = np.random.default_rng(2)
+    runs = [observed(seed, size, tau=rng.normal(size=(size, 2))) for seed, size in ((1, 400), (2, 2500))]
+    problem = Problem(two_links, runs, rest_speed=0.3)
+    chi = rng.normal(size=problem.columns)
+    friction = [[problem.names.index(f'{kind}_{j}') for kind in ('Fc', 'off')] for j in (1, 2)]
+    power = [problem.names.index(f'Fv_{j}') for j in (1, 2)]
+    blocks = list(problem.blocks())
+    weights = [(rng.random(block.tau.shape) < 0.8) * 0.5 for block in blocks]
+    assert len(blocks) == 3 and any(block.resting.any() for block in blocks)
+    for used in (power, []):
+        found = gather(problem, chi, friction, used, weights)
+        for j, part in enumerate(found):
+            rest = [k for k in range(problem.columns) if k not in (*friction[j], *used[j : j + 1])]
+            rows, tau, resting = (
+                np.concatenate([getattr(block, name)[j] for block in blocks], axis=-1)
+                for name in ('rows', 'tau', 'resting')
+            )
+            keep = (np.concatenate([weight[j] for weight in weights]) > 0) & ~resting
+            np.testing.assert_array_equal(part.keep, keep)
+            np.testing.assert_array_equal(part.columns, rows[friction[j]][:, keep])
+            np.testing.assert_allclose(part.target, (tau - chi[rest] @ rows[rest])[keep], rtol=1e-9, atol=1e-9)
+    still = gather(Problem(two_links, runs), chi, friction, power, weights)
+    np.testing.assert_array_equal(still[0].keep, np.concatenate([weight[0] for weight in weights]) > 0)

@@ -1,0 +1,263 @@
+"""What the loops of IRLS and I-IRLS promise of their result, written out with dense matrices for two links."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification.regression.iirls import FrictionOptions, iirls
+from joint_dynamics.identification.regression.irls import Noise, irls, reweight, whitened
+from joint_dynamics.identification.regression.least_squares import triangulate, wls
+from joint_dynamics.identification.regression.outliers import cleaned
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import full_rate_torque
+
+DEVIATION = np.array([0.5, 0.1])
+
+
+@pytest.fixture(scope='module')
+def problem(two_links, observed):
+    """Two runs with correlated noise, one row in twenty wrong, no parallel filter; joint 2 rests now and then."""
+    rng = np.random.default_rng(11)
+    runs = [observed(1, 700), observed(2, 500)]
+    plain = Problem(two_links, runs)
+    chi = rng.normal(size=plain.columns)
+    made = []
+    for run in runs:
+        noise = rng.normal(size=run.q.shape) @ np.array([[1.0, 0.6], [0.0, 0.8]])
+        noise += (rng.random(noise.shape) < 0.05) * rng.choice([-1, 1], noise.shape) * 25
+        made.append(replace(run, tau=full_rate_torque(plain, run, chi) + noise * DEVIATION))
+    return Problem(two_links, made, rest_speed=0.05)
+
+
+@pytest.fixture(scope='module')
+def first(problem):
+    return wls(triangulate(problem.blocks()))
+
+
+@pytest.fixture(scope='module')
+def found(problem, first):
+    return reweight(problem, first)
+
+
+def system(estimate):
+    """Whitened rows (rows, b), right side and weights (rows,) of an estimate, and those not whitened."""
+    blocks = list(whitened(estimate.problem.blocks(), estimate.noise))
+    A = np.concatenate([block.rows.transpose(0, 2, 1).reshape(-1, block.rows.shape[1]) for block in blocks])
+    y = np.concatenate([block.tau.ravel() for block in blocks])
+    return A, y, np.concatenate([weight.ravel() for weight in estimate.weights])
+
+
+def test_the_solution_is_that_of_the_rows_kept(found):
+    A, y, weight = system(found)
+    assert set(np.unique(weight)) == {0.0, 1.0}
+    A, y = A[weight > 0], y[weight > 0]
+    np.testing.assert_allclose(found.solution.chi, np.linalg.lstsq(A, y, rcond=None)[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.solution.inverse, np.linalg.inv(A.T @ A), rtol=1e-6, atol=1e-12)
+    assert found.solution.condition_number == pytest.approx(np.linalg.cond(A / np.linalg.norm(A, axis=0)), rel=1e-6)
+    np.testing.assert_array_equal(found.solution.sigma, found.noise.sigma)
+    np.testing.assert_array_equal(found.solution.rest_sigma, found.noise.rest_sigma)
+    # a stay at rest counts as one row, those left out not at all
+    scale = np.concatenate([block.scale.ravel() for block in found.problem.blocks()])
+    whole = triangulate(whitened(found.problem.blocks(), found.noise), found.weights)
+    assert found.solution.rows == whole.rows
+    assert found.solution.rows <= weight.sum() and scale.min() < 1.0
+
+
+def test_weights_are_those_of_the_normalised_residuals(found):
+    """In the end, but for rows right at the threshold: the last estimate hardly moved."""
+    again = []
+    for block in found.problem.blocks():
+        residual = block.tau - np.einsum('jbs,b->js', block.rows, found.solution.chi)
+        deviation = np.where(block.resting, found.noise.rest_sigma[:, None], found.noise.sigma[:, None])
+        white = residual / deviation
+        both = ~block.resting.any(axis=0)
+        values, vectors = np.linalg.eigh(found.noise.correlation)
+        white[:, both] = (vectors / np.sqrt(values)) @ vectors.T @ white[:, both]
+        again.append(np.abs(white) <= 4.0)
+    again = np.concatenate(again, axis=1)
+    weights = np.concatenate(found.weights, axis=1)
+    assert np.mean(again != weights) < 1e-3
+    wrong = 100 * (1 - weights.mean())
+    assert found.rejected_percent == pytest.approx(wrong) and 3 < wrong < 12
+    assert found.trace[-1]['rejected_percent'] == pytest.approx(wrong)
+
+
+@pytest.mark.parametrize('threshold', [1.5, 2.5, 4.0])
+def test_the_noise_is_that_of_the_rows_kept(problem, first, threshold):
+    """Deviations and correlation of moving rows; a normal law cut at T deviations is narrower by a known factor."""
+    found = reweight(problem, first, threshold)
+    rows, still = [], []
+    for block in found.problem.blocks():
+        rows.append(block.tau - np.einsum('jbs,b->js', block.rows, found.solution.chi))
+        still.append(block.resting)
+    residual, kept = np.concatenate(rows, axis=1), ~np.concatenate(still, axis=1)
+    kept &= np.concatenate(found.weights, axis=1) > 0
+    inside = np.random.default_rng(0).normal(size=1_000_000)
+    cut = inside[np.abs(inside) <= threshold].std()
+    for j in range(2):
+        own = residual[j, kept[j]]
+        free = len(own) - found.problem.columns / 2
+        # the factor is that of a million samples; the last sweep changed the estimate by up to a hundredth
+        assert found.noise.sigma[j] == pytest.approx(np.sqrt(own @ own / free) / cut, rel=5e-3)
+        assert found.noise.sigma[j] == pytest.approx(DEVIATION[j], rel=0.1 if threshold > 2 else 0.2)
+    together = kept.all(axis=0)
+    assert found.noise.correlation[0, 1] == pytest.approx(np.corrcoef(residual[:, together])[0, 1], abs=0.01)
+    np.testing.assert_array_equal(np.diag(found.noise.correlation), 1.0)
+
+
+def test_the_course_ends_when_nothing_changes_any_more(problem, first, found):
+    assert 2 <= len(found.trace) < 30
+    changes = [entry['change'] for entry in found.trace]
+    assert changes[-1] < 1e-2 < changes[0]
+    again = reweight(problem, found.solution, start=found)
+    assert len(again.trace) <= 2
+    assert [set(entry) for entry in found.trace] == [{'change', 'rejected_percent'}] * len(found.trace)
+    deviation = np.sqrt(np.diag(found.solution.inverse))
+    assert np.abs((again.solution.chi - found.solution.chi) / deviation).max() < 2e-2
+
+
+def test_a_start_lends_its_weights_and_noise(problem, first, found):
+    """Begun with noise a hundred times too large, nothing is left out in the first sweep."""
+    wide = replace(found, noise=Noise(100 * found.noise.sigma, 100 * found.noise.rest_sigma, np.eye(2)))
+    begun = reweight(problem, first, start=wide)
+    assert begun.trace[0]['rejected_percent'] == 0.0
+    plain = reweight(problem, first)
+    assert plain.trace[0]['rejected_percent'] > 1.0
+
+
+@pytest.mark.parametrize('threshold', [1.5, 3.0, 50.0])
+def test_a_lower_threshold_leaves_more_out(problem, first, found, threshold):
+    other = reweight(problem, first, threshold)
+    if threshold == 50.0:
+        # of wrong rows that stay, the deviation is so large that hardly any is beyond it
+        assert other.rejected_percent < found.rejected_percent
+    else:
+        assert other.rejected_percent > found.rejected_percent
+    clean = irls(problem, first, threshold)
+    assert (clean.rejected_percent > found.rejected_percent) == (threshold < 4.0)
+
+
+def test_fixed_columns_keep_their_value_and_have_no_deviation(problem, first):
+    fixed = np.zeros(problem.columns, dtype=bool)
+    fixed[[1, 4]] = True
+    known = replace(first, chi=np.where(fixed, first.chi + 0.3, first.chi))
+    estimate = reweight(problem, known, fixed=fixed)
+    solution = estimate.solution
+    np.testing.assert_array_equal(solution.chi[fixed], known.chi[fixed])
+    np.testing.assert_array_equal(solution.inflation[fixed], 1.0)
+    assert not solution.inverse[fixed].any() and not solution.inverse[:, fixed].any()
+    A, y, weight = system(estimate)
+    A, y = A[weight > 0], y[weight > 0]
+    y = y - A[:, fixed] @ known.chi[fixed]
+    free = A[:, ~fixed]
+    np.testing.assert_allclose(solution.chi[~fixed], np.linalg.lstsq(free, y, rcond=None)[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(solution.inverse[np.ix_(~fixed, ~fixed)], np.linalg.inv(free.T @ free), rtol=1e-6)
+    scaled = free / np.linalg.norm(free, axis=0)
+    np.testing.assert_allclose(
+        solution.inflation[~fixed], np.sqrt(np.diag(np.linalg.inv(scaled.T @ scaled))), rtol=1e-6
+    )
+    # what is known does not count when the excitation is judged
+    assert solution.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-6)
+    np.testing.assert_array_equal(solution.sigma, estimate.noise.sigma)
+    np.testing.assert_array_equal(solution.rest_sigma, estimate.noise.rest_sigma)
+
+
+@pytest.fixture(scope='module')
+def spiky(two_links, observed):
+    """Behind a parallel filter, with spikes on three samples in a hundred; where they are, and the parameters."""
+    rng = np.random.default_rng(21)
+    runs = [observed(seed, size, factor=4) for seed, size in ((1, 1200), (2, 900))]
+    plain = Problem(two_links, runs)
+    chi, made, places = rng.normal(size=plain.columns), [], []
+    for run in runs:
+        # torque jumps where the sign of a speed does, and the filter mixes what is next to it: no Coulomb friction
+        chi[[name.startswith('Fc') for name in plain.names]] = 0.0
+        spikes = rng.random(run.q.shape) < 0.03
+        noise = rng.normal(size=run.q.shape) + spikes * rng.choice([-1, 1], run.q.shape) * 30
+        made.append(replace(run, tau=full_rate_torque(plain, run, chi) + noise * DEVIATION))
+        places.append(spikes)
+    return Problem(two_links, made), places, chi
+
+
+def test_replacing_and_reweighting_go_on_until_neither_changes_anything(spiky):
+    problem, places, chi = spiky
+    found = irls(problem, wls(triangulate(problem.blocks())))
+    clean, wrong = cleaned(problem, found.solution.chi)
+    for mask, spikes in zip(wrong, places, strict=True):
+        np.testing.assert_array_equal(mask, spikes)
+    trace = found.trace
+    assert len(trace) > 2 and trace[0]['change'] is None
+    assert all(entry['change'] > 0.0 for entry in trace[1:])
+    assert trace[-1]['change'] < 1e-2 and all(entry['change'] >= 1e-2 for entry in trace[1:-1])
+    share = 100 * np.mean(np.concatenate([mask.ravel() for mask in places]))
+    assert trace[-1]['replaced_samples_percent'] == pytest.approx(share)
+    assert trace[-1]['rejected_rows_percent'] == pytest.approx(found.rejected_percent)
+    # a pass begins where the last one ended
+    assert trace[0]['sweeps'] >= 2 and trace[-1]['sweeps'] <= 2
+    again = reweight(clean, found.solution, start=found)
+    deviation = np.sqrt(np.diag(found.solution.inverse))
+    assert np.abs((again.solution.chi - found.solution.chi) / deviation).max() < 2e-2
+    tau = [np.concatenate([block.tau for block in one.blocks()], axis=1) for one in (clean, found.problem)]
+    np.testing.assert_allclose(tau[0], tau[1], atol=0.02 * DEVIATION.min())
+    assert np.abs((found.solution.chi - chi) / np.sqrt(np.diag(found.covariance()))).max() < 5
+
+
+def test_without_outliers_there_is_one_pass(two_links, observed):
+    run = observed(1, 1200, factor=4)
+    plain = Problem(two_links, [run])
+    noise = np.random.default_rng(2).uniform(-1, 1, run.q.shape)
+    torque = full_rate_torque(plain, run, np.arange(1.0, 1.0 + plain.columns))
+    quiet = Problem(two_links, [replace(run, tau=torque + noise)])
+    found = irls(quiet, wls(triangulate(quiet.blocks())))
+    sweeps = len(reweight(quiet, wls(triangulate(quiet.blocks()))).trace)
+    assert found.trace == [
+        {
+            'change': None,
+            'sweeps': sweeps,
+            'rejected_rows_percent': pytest.approx(found.rejected_percent),
+            'replaced_samples_percent': 0.0,
+        }
+    ]
+
+
+def test_the_covariance_is_of_the_rows_kept_alone(found):
+    """Of white noise it is near (AᵀA)⁻¹; what was left out has no part in it, whatever it is."""
+    ratio = np.diag(found.covariance()) / np.diag(found.solution.inverse)
+    assert ratio.min() > 0.2 and ratio.max() < 5 and 0.6 < np.median(ratio) < 1.7
+    blocks = list(found.problem.blocks())
+    runs = [observation.tau.copy() for observation in found.problem.observations]
+    for block, weight in zip(blocks, found.weights, strict=True):
+        # a sample counts for both joints, whitened: only where neither does, anything may stand
+        out = (weight == 0).all(axis=0)
+        runs[block.observation][block.kept][out] += 1e3
+    other = replace(found, problem=found.problem.with_torque(runs))
+    assert any((weight == 0).all(axis=0).any() for weight in found.weights)
+    np.testing.assert_allclose(other.covariance(), found.covariance(), rtol=1e-9, atol=1e-15)
+
+
+@pytest.fixture(scope='module')
+def with_friction(problem, first):
+    return iirls(problem, first, FrictionOptions(load=False, exponent=0.8))[0]
+
+
+def test_of_friction_found_in_turn_the_deviations_are_those_of_all_columns(with_friction):
+    """The estimate stays, the information is that of all columns that are there together."""
+    estimate, solution = with_friction, with_friction.solution
+    names = estimate.problem.names
+    absent = np.array([name in ('Fv_1', 'Fv_2') for name in names])
+    assert (solution.chi[absent] == 0.0).all()
+    np.testing.assert_array_equal(solution.inflation[absent], 1.0)
+    assert not solution.inverse[absent].any() and not solution.inverse[:, absent].any()
+    A, _, weight = system(estimate)
+    A = A[weight > 0][:, ~absent]
+    np.testing.assert_allclose(solution.inverse[np.ix_(~absent, ~absent)], np.linalg.inv(A.T @ A), rtol=1e-5)
+    scaled = A / np.linalg.norm(A, axis=0)
+    np.testing.assert_allclose(
+        solution.inflation[~absent], np.sqrt(np.diag(np.linalg.inv(scaled.T @ scaled))), rtol=1e-5
+    )
+    assert solution.condition_number == pytest.approx(np.linalg.cond(scaled), rel=1e-5)
+    np.testing.assert_array_equal(solution.sigma, estimate.noise.sigma)
+    np.testing.assert_array_equal(solution.rest_sigma, estimate.noise.rest_sigma)
+    whole = triangulate(whitened(estimate.problem.blocks(), estimate.noise), estimate.weights)
+    assert solution.rows == whole.rows

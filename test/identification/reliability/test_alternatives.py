@@ -1,0 +1,155 @@
+"""Other explanations of the same samples: what was done to a good recording is the first thing that is said of it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import full_rate_torque
+from joint_dynamics.identification.reliability.alternatives import Alternative, Alternatives
+from joint_dynamics.identification.reliability.evidence import samples_of
+
+TRUTH = {
+    'ZZ_1': 0.5, 'MX_1': 1.5, 'MY_1': 0.2, 'M_1': 5.0, 'ZZ_2': 0.25, 'MX_2': 0.5, 'MY_2': 0.1, 'M_2': 2.0, 'Ia_1': 0.5,
+    'Ia_2': 0.1, 'Fv_1': 2.0, 'Fv_2': 1.0, 'Fc_1': 1.5, 'Fc_2': 0.6, 'off_1': 0.1,
+}  # fmt: skip
+BOTH = np.arange(2)
+TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
+LEANING = {'+90°': 'up along +x', '−90°': 'up along −x', '180°': 'up along −z'}
+
+
+@pytest.fixture(scope='module')
+def samples(two_links, observed):
+    """Samples of two links with 3 % noise; two recordings."""
+    rng = np.random.default_rng(0)
+    standard = np.zeros(len(two_links.parameter_names))
+    for name, value in TRUTH.items():
+        standard[two_links.parameter_names.index(name)] = value
+    chi = two_links.base_parameters().regroup(standard)
+    runs = [observed(3, 600), observed(5, 500)]
+    torques = [full_rate_torque(Problem(two_links, runs), run, chi) for run in runs]
+    return samples_of(
+        Problem(
+            two_links,
+            [
+                replace(run, tau=tau + 0.03 * tau.std(axis=0) * rng.normal(size=tau.shape))
+                for run, tau in zip(runs, torques, strict=True)
+            ],
+        )
+    )
+
+
+def clear(model, samples):
+    """What is said, the best first."""
+    found = Alternatives(model, samples).clear()
+    gains = [one.gain for one in found]
+    assert gains == sorted(gains, reverse=True)
+    return [(one.code, one.text) for one in found]
+
+
+def only(j, value, other=1.0):
+    return np.where(j == BOTH, value, other)
+
+
+def test_good_samples_have_no_better_explanation(two_links, samples):
+    assert clear(two_links, samples) == []
+
+
+@pytest.mark.parametrize('j', [0, 1])
+def test_signs_and_scales_of_one_joint(two_links, samples, j):
+    name = two_links.joint_names[j]
+    sign = only(j, -1.0)
+    turned = samples.moved(BOTH, sign)
+    torque = replace(samples, tau=samples.tau * sign[:, None])
+    assert clear(two_links, torque)[0] == ('torque_sign', f'the torque of {name} has the opposite sign')
+    assert clear(two_links, turned)[0] == ('position_sign', f'the position of {name} has the opposite sign')
+    text = f'position and torque of {name} both have the opposite sign: its axis points the other way'
+    assert clear(two_links, replace(turned, tau=torque.tau))[0] == ('axis_sign', text)
+    for factor in (0.5, 2.0):
+        doubled = replace(samples, tau=samples.tau * only(j, factor)[:, None])
+        text = f'the torque of {name} is about {factor:g} times what it should be'
+        assert ('drive_gain', text) in clear(two_links, doubled)[:2]
+
+
+def test_signs_order_and_units_of_all_joints(two_links, samples):
+    first, second = two_links.joint_names
+    assert clear(two_links, replace(samples, tau=-samples.tau))[0] == (
+        'torque_sign', 'the torques of all joints have the opposite sign',
+    )  # fmt: skip
+    for factor, text in (
+        (180 / np.pi, 'the positions are in degrees, not in rad'),
+        (np.pi / 180, 'the positions were converted from degrees twice'),
+    ):
+        assert clear(two_links, samples.moved(BOTH, np.full(2, factor)))[0] == ('degrees', text)
+    swapped = samples.moved(BOTH[::-1], np.ones(2))
+    for changed, found in (
+        (replace(samples, tau=samples.tau[::-1]), ('torque_order', f'the torques of {first} and {second} swapped')),
+        (replace(swapped, weight=samples.weight), ('position_order', f'the positions of {first} and {second} swapped')),
+        (replace(swapped, tau=samples.tau[::-1]), ('joint_order', f'the columns of {first} and {second} swapped')),
+    ):
+        assert clear(two_links, changed)[0] == found
+
+
+def test_time_that_runs_backwards(two_links, samples):
+    backwards = replace(samples, dq=-samples.dq, dtheta=-samples.dtheta, sign=-samples.sign)
+    assert clear(two_links, backwards)[0] == ('time_reversed', 'the recordings run backwards in time')
+    tau = samples.tau.copy()
+    for index in (0, 1):
+        tau[:, samples.part == index] = tau[:, samples.part == index][:, ::-1]
+    text = 'torques and positions run in opposite directions of time'
+    assert clear(two_links, replace(samples, tau=tau))[0] == ('time_reversed', text)
+
+
+@pytest.mark.parametrize('factor', [10.0, 2.0, 0.5, 0.1])
+def test_time_in_other_units(two_links, samples, factor):
+    faster = replace(
+        samples,
+        dq=samples.dq * factor,
+        dtheta=samples.dtheta * factor,
+        ddq=samples.ddq * factor**2,
+        ddtheta=samples.ddtheta * factor**2,
+    )
+    text = f'time runs {factor:g} times as fast as the stamps say'
+    text = text if factor > 1 else f'the time stamps are {1 / factor:g} times too far apart'
+    assert clear(two_links, faster)[0] == ('time_scale', text)
+
+
+@pytest.mark.parametrize('turn', list(TURNS))
+def test_the_zero_of_the_first_joint_and_the_base_that_leans_are_the_same(two_links, samples, turn):
+    """Both joints turn about one horizontal direction: nothing tells an offset of the first from a base that leans."""
+    shifted = replace(samples, q=samples.q - np.array([[TURNS[turn]], [0.0]]))
+    assert set(clear(two_links, shifted)[:2]) == {
+        ('position_offset', f'the zero position of {two_links.joint_names[0]} is off by about {turn}'),
+        ('mounting', f'the base stands otherwise: with {LEANING[turn]} of its own frame'),
+    }
+
+
+def test_everything_is_tried(two_links, samples):
+    """Of each kind as many as there are; a scale that gains no more than a torque on its own is passed over."""
+    codes = [one.code for one in Alternatives(two_links, samples).all()]
+    counted = {code: codes.count(code) for code in set(codes)}
+    assert counted == {
+        'torque_sign': 1, 'position_sign': 2, 'axis_sign': 2, 'position_offset': 6, 'degrees': 2, 'time_reversed': 2,
+        'torque_order': 1, 'position_order': 1, 'joint_order': 1, 'time_scale': 8, 'mounting': 5,
+    }  # fmt: skip
+
+
+def test_a_gain_of_a_few_blocks_of_time_has_to_be_twice_as_large(two_links, samples):
+    fitted = Alternatives(two_links, samples).given
+    for gain, steadiness, expected in (
+        (19.9, np.inf, False), (20.1, np.inf, True), (20.1, 2.1, True),
+        (20.1, 1.9, False), (39.9, 1.9, False), (40.1, 1.9, True),
+    ):  # fmt: skip
+        assert Alternative('code', 'text', fitted, gain, steadiness).clear is expected
+    assert Alternative('code', 'text', fitted, 20.1).clear
+
+
+def test_what_is_unexplained_belongs_to_the_column_it_came_from(two_links, samples):
+    """Noise on the second torque alone: with the torques swapped, and back, it is the second that is left over."""
+    rng = np.random.default_rng(1)
+    noisy = samples.tau + np.array([[0.0], [0.5 * samples.tau[1].std()]]) * rng.normal(size=samples.tau.shape)
+    found = Alternatives(two_links, replace(samples, tau=noisy[::-1]))
+    swapped = next(one for one in found.orders() if one.code == 'torque_order')
+    first, second = swapped.fitted.unexplained
+    assert first > 10 * second > 0

@@ -1,0 +1,377 @@
+"""Faults that a recording shows by itself: at which size each one begins to count, and what is said of it."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification.reliability.signals import faults
+from joint_dynamics.recording import Recording
+
+RATE, SAMPLES = 100.0, 2000
+JOINTS = ('a', 'b')
+
+
+def smooth(seed=0, samples=SAMPLES):
+    """Positions (samples, 2) that never stand still for long; speeds of about 1 rad/s."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(samples) / RATE
+    k = 2 * np.pi * np.array([0.23, 0.37, 0.59])
+    return np.sin(t[:, None] * k + rng.uniform(0, 6, 3)) @ (rng.uniform(0.6, 1.0, (3, 2)) / k[:, None])
+
+
+def recording(q, **more):
+    return Recording(JOINTS, np.arange(len(q)) / RATE, q, name='run', **more)
+
+
+def said(made):
+    return {reason.code: reason.text for reason in faults(made)}
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_a_smooth_motion_has_no_faults_and_noise_is_none(seed):
+    rng = np.random.default_rng(seed)
+    q = smooth(seed)
+    assert said(recording(q)) == {}
+    assert said(recording(q + 1e-3 * rng.normal(size=q.shape))) == {}
+    # an encoder so coarse that most steps are of no or of one count
+    assert said(recording(np.round(q / 0.02) * 0.02)) == {}
+
+
+def without(q, pieces, length):
+    """The positions without `pieces` pieces of `length` samples each, evenly spread."""
+    gone = np.zeros(len(q), dtype=bool)
+    for start in np.linspace(100, len(q) - 100 - length, pieces).astype(int):
+        gone[start : start + length] = True
+    return q[~gone]
+
+
+def line(samples):
+    """Both joints at constant speeds of other sizes: what is missing is exactly what the jumps hold."""
+    return np.outer(np.arange(samples) / RATE, [1.0, -0.3])
+
+
+@pytest.mark.parametrize(('pieces', 'length'), [(10, 12), (4, 60), (1, 200)])
+def test_as_many_samples_are_missing_as_the_jumps_are_long(pieces, length):
+    q = without(line(SAMPLES), pieces, length)
+    text = said(recording(q))['missing_samples']
+    counted, percent = re.fullmatch(
+        r'run: the positions jump (\d+) times, as if about (\S+) % of the samples were missing: '
+        r'record again, or use windows between the gaps',
+        text,
+    ).groups()
+    assert int(counted) == pieces
+    # one count is allowed for as resolution: the jump of L missing samples holds (L + 1)/2 ordinary steps here
+    expected = 100 * pieces * ((length + 1) / 2 - 1) / len(q)
+    assert float(percent) == pytest.approx(expected, rel=0.06)
+
+
+def test_a_joint_that_stands_still_says_nothing_about_missing_samples():
+    moving = without(smooth(1), 6, 40)
+    still = np.zeros(len(moving))
+    assert 'missing_samples' in said(recording(moving))
+    for q in (np.column_stack([moving[:, 0], still]), np.column_stack([still, moving[:, 1]])):
+        assert 'missing_samples' in said(recording(q))
+    assert 'missing_samples' not in said(recording(np.zeros_like(moving)))
+
+
+def test_few_missing_samples_and_spikes_are_not_missing_samples():
+    # 2 % of the samples, as the jumps tell them, are the limit
+    assert 'missing_samples' not in said(recording(without(line(SAMPLES), 2, 30)))
+    assert 'missing_samples' in said(recording(without(line(SAMPLES), 3, 40)))
+    spiky = line(SAMPLES)
+    spiky[100:1900:100] += 0.5
+    assert 'missing_samples' not in said(recording(spiky))
+    assert 'spikes' in said(recording(spiky))
+
+
+def stuck(start, samples, *, ramp=0, joint=0, seed=2):
+    """A motion in which one encoder stands still for some samples, as the joint slows down over `ramp` ones or not."""
+    q = smooth(seed)
+    speed = np.diff(q, axis=0)
+    end = start + samples
+    share = np.ones(len(speed))
+    share[start:end] = 0.0
+    if ramp:
+        share[start - ramp : start] = np.linspace(1, 0, ramp + 1)[:-1]
+        share[end : end + ramp] = np.linspace(0, 1, ramp + 1)[1:]
+    speed[:, joint] *= share
+    return np.concatenate([q[:1], q[0] + np.cumsum(speed, axis=0)])
+
+
+@pytest.mark.parametrize('joint', [0, 1])
+def test_an_encoder_that_stops_at_once_is_stuck_and_a_joint_that_slows_down_is_not(joint):
+    fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, joint]))))
+    text = said(recording(stuck(fastest, 100, joint=joint)))['stuck']
+    assert f'the position of {JOINTS[joint]} stands still' in text
+    start, end = map(
+        float,
+        re.fullmatch(
+            r'run: .* from (\S+) to (\S+) s and stops or starts there within one sample: '
+            r'check its encoder, leave that stretch out',
+            text,
+        ).groups(),
+    )
+    assert start == pytest.approx(fastest / RATE, abs=0.011 + 0.005 * start)
+    assert end == pytest.approx((fastest + 100) / RATE, abs=0.011 + 0.005 * end)
+    assert 'stuck' not in said(recording(stuck(fastest, 100, joint=joint, ramp=100)))
+
+
+def test_how_long_it_has_to_be_stuck():
+    """Two percent of the samples: 40 of 2000."""
+    fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, 0]))))
+    assert 'stuck' not in said(recording(stuck(fastest, 38)))
+    assert 'stuck' in said(recording(stuck(fastest, 41)))
+    # of a short recording at least five
+    short = smooth(2)[fastest - 50 : fastest + 70]
+    for samples, expected in ((4, False), (6, True)):
+        speed = np.diff(short, axis=0)
+        speed[50 : 50 + samples, 0] = 0.0
+        q = np.concatenate([short[:1], short[0] + np.cumsum(speed, axis=0)])
+        assert ('stuck' in said(recording(q))) is expected
+
+
+def test_the_speed_before_or_after_tells_a_stuck_encoder():
+    """At either end alone: an encoder that begins to stick as the joint goes, or begins to work again as it goes."""
+    t = np.arange(SAMPLES) / RATE
+    for begins in (True, False):
+        speed = np.where(t < 10, 1.0, 0.0)
+        # the other end of the stay is reached by a slope
+        speed = np.where((t >= 12) & (t < 16), (t - 12) / 4, np.where(t >= 16, 1.0, speed))
+        q = np.outer(np.cumsum(speed) / RATE, [1.0, 0.0])
+        q = q if begins else q[::-1]
+        assert 'stuck' in said(recording(q + smooth(3) * [0, 1]))
+    slow = np.where(t < 8, 1.0, np.where(t < 10, (10 - t) / 2, 0.0))
+    slow = np.where((t >= 12) & (t < 16), (t - 12) / 4, np.where(t >= 16, 1.0, slow))
+    assert 'stuck' not in said(recording(np.outer(np.cumsum(slow) / RATE, [1.0, 0.0]) + smooth(3) * [0, 1]))
+    # at the ends of a recording there is nothing before or after
+    rest = np.where((t < 4) | (t > 16), 0.0, np.minimum(t - 4, 16 - t).clip(0, 1))
+    assert 'stuck' not in said(recording(np.outer(np.cumsum(rest) / RATE, [1.0, 0.0]) + smooth(3) * [0, 1]))
+
+
+def test_one_stretch_is_named_of_each_joint():
+    q = smooth(2)
+    speed = np.diff(q, axis=0)
+    fast = [int(np.argmax(np.abs(speed[:1500, j]))) for j in range(2)]
+    for j, start in enumerate(fast):
+        speed[start : start + 100, j] = 0.0
+        again = start + 110 + int(np.argmax(np.abs(speed[start + 110 : start + 300, j])))
+        speed[again : again + 100, j] = 0.0
+    found = faults(recording(np.concatenate([q[:1], q[0] + np.cumsum(speed, axis=0)])))
+    texts = [reason.text for reason in found if reason.code == 'stuck']
+    assert len(texts) == 2
+    assert all(f'position of {name} ' in text for name, text in zip(JOINTS, texts, strict=True))
+
+
+# Speeds.
+
+
+@pytest.mark.parametrize(('factor', 'code'), [(0.004, 'time_scale'), (0.05, None), (30.0, None), (200.0, 'time_scale')])
+def test_speeds_that_no_arm_has(factor, code):
+    """Between 0.01 and 60 rad/s (rms) a recording may be right; this one has 0.7."""
+    q = smooth(0)
+    fast = Recording(JOINTS, np.arange(len(q)) / RATE / factor, q, name='run')
+    rms = np.sqrt(np.mean(np.gradient(q, 1 / RATE / factor, axis=0) ** 2, axis=0))
+    found = said(fast)
+    assert set(found) == (set() if code is None else {code})
+    if code:
+        name = JOINTS[int(np.argmax(rms))]
+        said_slow = (
+            rf'run: no joint moves faster than (\S+) rad/s \(rms, {name}\); expected a motion of more than 0.01 '
+        )
+        said_slow += 'rad/s: look at the unit of the time stamps'
+        said_fast = rf'run: {name} moves at (\S+) rad/s \(rms\), which no arm reaches: look whether time stamps are in '
+        said_fast += 'another unit than s'
+        shown = re.fullmatch(said_slow if factor < 1 else said_fast, found[code]).group(1)
+        assert float(shown) == pytest.approx(rms.max(), rel=0.1)
+
+
+def test_degrees_are_told_from_a_time_scale_by_their_span():
+    q = smooth(0)
+    found = said(recording(q * 180 / np.pi))
+    assert set(found) == {'degrees'}
+    assert found['degrees'].endswith('which no arm reaches: look whether positions are in degrees')
+    assert set(said(recording(q * 180 / np.pi / 20))) == set()
+
+
+@pytest.mark.parametrize(
+    ('factor', 'codes'),
+    [
+        ((1.0, 1.0), set()),
+        ((1.2, 1.2), set()),
+        ((1.3, 1.3), {'time_scale'}),
+        ((0.7, 0.7), {'time_scale'}),
+        ((180 / np.pi, 180 / np.pi), {'degrees'}),
+        ((-1.0, -1.0), {'time_reversed'}),
+        ((-1.0, 1.0), {'speed_mismatch'}),
+        ((2.0, 1.0), {'speed_mismatch'}),
+    ],
+)
+def test_measured_speeds_are_those_of_the_positions(factor, codes):
+    q = smooth(0)
+    dq = np.gradient(q, 1 / RATE, axis=0)
+    assert set(said(recording(q, dq=dq / np.array(factor)))) == codes
+    # noise of the speed sensor is averaged out
+    noisy = (dq + 0.3 * np.random.default_rng(1).normal(size=q.shape)) / np.array(factor)
+    assert set(said(recording(q, dq=noisy))) == codes
+
+
+def test_what_is_said_of_measured_speeds():
+    q = smooth(0)
+    dq = np.gradient(q, 1 / RATE, axis=0)
+    begins = 'run: the positions change {} as fast as the measured speeds say'
+    for factor, code, ends in (
+        ((2.0, 2.0), 'time_scale', '2 times|: look at the unit and the rate of the time stamps'),
+        ((60.0, 60.0), 'degrees', '60 times|: positions are in degrees'),
+        ((-1.0, -1.0), 'time_reversed', '-1 times|: time runs backwards'),
+        ((2.0, 1.0), 'speed_mismatch', 'so many times|: a 2: look at signs, units and order of positions and speeds'),
+        (
+            (-1.0, 3.0),
+            'speed_mismatch',
+            'so many times|: a -1, b 3: look at signs, units and order of positions and speeds',
+        ),
+    ):
+        often, rest = ends.split('|')
+        text = said(recording(q, dq=dq / np.array(factor)))[code]
+        # the derivatives of the test and averages differ by less than what three digits show
+        assert text == begins.format(often) + rest, text
+    # two joints of which only one is told apart cannot say what is common
+    assert set(said(recording(q * [1.0, 0.0], dq=dq * [0.5, 0.0]))) == {'speed_mismatch'}
+
+
+def test_a_short_recording_is_looked_at_sample_by_sample():
+    """There and back at every sample: of every other one nothing would be left."""
+    q = np.outer(0.9 * (np.arange(500) % 2), [1.0, 0.5])
+    assert 'a moves at 90 rad/s' in said(recording(q))['time_scale']
+
+
+def test_a_speed_of_something_else_or_of_nothing_says_nothing():
+    q, other = smooth(0), np.gradient(smooth(5), 1 / RATE, axis=0)[:, ::-1]
+    assert said(recording(q, dq=other)) == {}
+    dq = np.gradient(q, 1 / RATE, axis=0)
+    assert said(recording(q, dq=np.column_stack([dq[:, 0], 1e-4 * dq[:, 1]]))) == {}
+    still = q * [1.0, 0.0]
+    assert said(recording(still, dq=np.column_stack([dq[:, 0], dq[:, 1]]))) == {}
+    found = said(recording(still, dq=np.column_stack([-dq[:, 0], dq[:, 1]])))
+    assert set(found) == {'speed_mismatch'} and 'a -1' in found['speed_mismatch']
+
+
+# Torques and currents.
+
+
+def torque(q):
+    return np.gradient(q, 1 / RATE, axis=0) * [3.0, 2.0] + np.sin(7 * q)
+
+
+@pytest.mark.parametrize('quantity', ['tau', 'current'])
+def test_a_torque_that_stays_while_the_joint_moves_is_stuck(quantity):
+    q = smooth(0)
+    values = torque(q)
+    assert said(recording(q, **{quantity: values})) == {}
+    values[900:1150, 1] = values[900, 1]
+    text = said(recording(q, **{quantity: values}))['stuck']
+    assert f'{quantity} of b keeps {values[900, 1]:.4g} from 9 to ' in text
+    end = float(re.search(r'to (\S+) s', text).group(1))
+    assert end == pytest.approx(11.49, abs=0.05)
+    values = torque(q)
+    values[900:1115, 1] = values[900, 1]
+    text = said(recording(q, **{quantity: values}))['stuck']
+    assert text.endswith(' s although the joint moves: leave that stretch out')
+    # ten percent of the recording are needed, and a joint that moves
+    values = torque(q)
+    values[900:1050, 1] = values[900, 1]
+    assert 'stuck' not in said(recording(q, **{quantity: values}))
+
+
+def test_of_several_stretches_the_longest_is_named():
+    q = smooth(0)
+    values = torque(q)
+    values[300:520, 0], values[900:1200, 0] = values[300, 0], values[900, 0]
+    assert 'from 9 to' in said(recording(q, tau=values))['stuck']
+
+
+@pytest.mark.parametrize('sides', [(True, True), (True, False), (False, True)])
+def test_torques_cut_off_are_saturated_with_bounds_and_share(sides):
+    q = smooth(0)
+    values = torque(q)
+    high, low = (np.quantile(values[:, 0], p) for p in (0.93, 0.07))
+    cut = np.clip(values[:, 0], low if sides[1] else None, high if sides[0] else None)
+    text = said(recording(q, tau=np.column_stack([cut, values[:, 1]])))['saturated']
+    bounds = [f'{bound:.4g}' for bound, side in zip((high, low), sides, strict=True) if side]
+    assert f'tau of a stays at {" and ".join(bounds)} for' in text
+    speed = np.abs(np.gradient(q[:, 0], 1 / RATE))
+    moving = speed > 0.1 * np.sqrt(np.mean(speed**2))
+    at = sum(np.mean(cut[moving] == bound) for bound, side in zip((high, low), sides, strict=True) if side)
+    assert text.endswith(f'for {100 * at:.2g} % of the moving samples: it is cut off there; record a gentler motion')
+    assert 'saturated' not in said(recording(q, tau=values))
+    # a coarse sensor has many samples at its largest value, and as many next to it
+    assert 'saturated' not in said(recording(q, tau=np.round(values * 2) / 2))
+
+
+@pytest.mark.parametrize(('below', 'saturated'), [(0, True), (40, True), (60, False), (200, False)])
+def test_a_pile_at_the_bound_is_one_where_little_lies_just_below(below, saturated):
+    """More than three times as many samples at the bound as within 3 % below it; 150 are at the bound here."""
+    q = line(SAMPLES)
+    rng = np.random.default_rng(8)
+    values = rng.uniform(-1.0, 0.9, SAMPLES)
+    places = rng.permutation(SAMPLES)
+    values[places[:150]] = 1.0
+    values[places[150 : 150 + below]] = rng.uniform(0.98, 0.9999, below)
+    found = said(recording(q, tau=np.column_stack([values, np.zeros(SAMPLES)])))
+    assert ('saturated' in found) is saturated
+    # in other units the same
+    found = said(recording(q, tau=np.column_stack([1e-3 * values, np.zeros(SAMPLES)])))
+    assert ('saturated' in found) is saturated
+
+
+def test_each_joint_moves_by_its_own_speed():
+    """A joint a hundredth as fast as the other one moves, too: its torque may not stay."""
+    q = smooth(0) * [1.0, 0.05]
+    values = torque(smooth(0))
+    values[900:1150, 1] = values[900, 1]
+    assert 'tau of b' in said(recording(q, tau=values))['stuck']
+
+
+def test_spikes_of_a_torque_are_counted():
+    q = smooth(0)
+    values = torque(q)
+    places = np.arange(100, 1900, 90)
+    spiky = values.copy()
+    spiky[places, 0] += 40.0
+    text = said(recording(q, tau=spiky))['spikes']
+    found = re.fullmatch(
+        rf'run: tau of a has {len(places)} samples far off their neighbours \(up to (\S+)\): '
+        'use method irls, which replaces them, or clean the recording',
+        text,
+    )
+    assert float(found.group(1)) == pytest.approx(40.0, rel=0.02)
+    # few and small ones leave hardly anything after the filters; too many are no spikes
+    small = values.copy()
+    small[places[:2], 0] += 1.0
+    assert 'spikes' not in said(recording(q, tau=small))
+    many = values.copy()
+    many[::20, 0] += 40.0
+    assert 'spikes' not in said(recording(q, tau=many))
+
+
+def test_spikes_of_a_position_are_counted():
+    q = smooth(0)
+    places = np.arange(100, 1900, 150)
+    spiky = q.copy()
+    spiky[places, 1] -= 2.0
+    text = said(recording(spiky))['spikes']
+    found = re.fullmatch(
+        rf'run: the position of b has {len(places)} samples far off their neighbours \(up to (\S+)\): '
+        'clean the recording',
+        text,
+    )
+    assert float(found.group(1)) == pytest.approx(2.0, rel=0.02)
+    # ten times as far as the joint goes in three samples is needed, and more than a milliradian
+    spiky = q.copy()
+    spiky[places, 1] -= 0.1
+    assert 'spikes' not in said(recording(spiky))
+    slow = recording(1e-3 * q + 0)
+    tiny = slow.q.copy()
+    tiny[places, 1] += 5e-4
+    assert 'spikes' not in said(replace(slow, q=tiny))
