@@ -52,7 +52,7 @@ class TorsionalStiffness(ElasticPolynomial):
         return cls(document['coefficients'])
 
     @classmethod
-    def stack(cls, parts: Sequence[TorsionalStiffness]) -> TorsionalStiffness:
+    def stack(cls, stiffnesses: Sequence[TorsionalStiffness]) -> TorsionalStiffness:
         """Join one-joint polynomials, of possibly different order, into one of n joints."""
-        order = max(part.order for part in parts)
-        return cls([np.pad(part.coefficients.ravel(), (0, order - part.order)) for part in parts])
+        order = max(stiffness.order for stiffness in stiffnesses)
+        return cls([np.pad(stiffness.coefficients.ravel(), (0, order - stiffness.order)) for stiffness in stiffnesses])

@@ -269,10 +269,12 @@ class InputSet:
         if silent:
             never = [topic for topic, age in silent.items() if math.isinf(age)]
             stale = [topic for topic, age in silent.items() if not math.isinf(age)]
-            parts = [f'nothing yet on {", ".join(never)}'] * bool(never) + [f'silent: {", ".join(stale)}'] * bool(stale)
-            parts += self.checks.unfit_publishers(silent)
+            reasons = [f'nothing yet on {", ".join(never)}'] * bool(never) + [f'silent: {", ".join(stale)}'] * bool(
+                stale
+            )
+            reasons += self.checks.unfit_publishers(silent)
             self._node.diagnostics.set(
-                'inputs', STALE, '; '.join(parts), **{topic: f'{age:.1f} s' for topic, age in silent.items()}
+                'inputs', STALE, '; '.join(reasons), **{topic: f'{age:.1f} s' for topic, age in silent.items()}
             )
         else:
             self._node.diagnostics.set('inputs', OK, f'{len(self._limits)} topics arrive')

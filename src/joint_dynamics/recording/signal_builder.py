@@ -122,12 +122,12 @@ class SignalBuilder:
         joints = self._joints(tables, name)
         merged: dict[str, list[Table]] = {}
         for quantity in dict.fromkeys(table.quantity for table in tables):
-            parts = self._merge([table for table in tables if table.quantity == quantity], joints, name)
-            if parts:
-                merged[quantity] = parts
+            members = self._merge([table for table in tables if table.quantity == quantity], joints, name)
+            if members:
+                merged[quantity] = members
         notes = self._leave_out(merged, joints, name)
         aligner = make_grid(
-            [table for parts in merged.values() for table in parts],
+            [table for members in merged.values() for table in members],
             self.settings,
             name,
             window,
@@ -136,15 +136,15 @@ class SignalBuilder:
             self.unprotected,
         )
         arrays: dict[str, FloatArray] = {}
-        for quantity, parts in merged.items():
+        for quantity, members in merged.items():
             array = np.empty((aligner.grid.size, len(joints)))
-            for table in parts:
+            for table in members:
                 array[:, [joints.index(joint) for joint in table.names]] = aligner.align(table)
             arrays[quantity] = array
         duplicates = [
             f'{table.duplicates} duplicate stamps of {table.quantity} on {table.source}: the last sample of each kept'
-            for parts in merged.values()
-            for table in parts
+            for members in merged.values()
+            for table in members
             if table.duplicates
         ]
         self._reflect(arrays, joints, notes)
@@ -223,13 +223,13 @@ class SignalBuilder:
         Raise for other quantities that some joints lack.
         """
         notes = []
-        for quantity, parts in list(merged.items()):
-            source = ', '.join(dict.fromkeys(table.source for table in parts))
-            if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in parts):
+        for quantity, members in list(merged.items()):
+            source = ', '.join(dict.fromkeys(table.source for table in members))
+            if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in members):
                 notes.append(f'{quantity} on {source} is nowhere a number: left out')
                 del merged[quantity]
                 continue
-            missing = [joint for joint in joints if not any(joint in table.names for table in parts)]
+            missing = [joint for joint in joints if not any(joint in table.names for table in members)]
             if missing and quantity in OPTIONAL:
                 notes.append(f'{quantity} on {source} lacks {", ".join(missing)}: left out')
                 del merged[quantity]

@@ -71,9 +71,9 @@ def identify_stiffness(
         data.need('theta')
     moving = any(np.ptp(data.q) > settings.still for data in recordings)
     source = _source(recordings, settings, moving)
-    parts = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
+    by_recording = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
     rows = _FitRows(
-        *(np.concatenate([getattr(item, name) for item in parts]) for name in ('phi', 'dphi', 'tau', 'lash'))
+        *(np.concatenate([getattr(item, name) for item in by_recording]) for name in ('phi', 'dphi', 'tau', 'lash'))
     )
     dphi, tau = rows.dphi, rows.tau
     fit, shift, reach = _fit(rows, settings, moving)

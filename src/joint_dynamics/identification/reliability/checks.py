@@ -93,10 +93,10 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     reasons += _left_over(alternatives, candidates[0][1] if candidates else None)
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
-    parts = compare_recordings(alternatives, names)
+    by_part = compare_recordings(alternatives, names)
     if not reasons:
         reasons += [
-            _apart_reason(name, found) for name, found in parts.items() if _apart(parts, found) > MIN_DELAY_COST
+            _apart_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_DELAY_COST
         ]
     notes = [difference_note(found) for found in changes if found.clear and found.effect <= MIN_DELAY_COST]
     notes += _untold(scales)
@@ -106,14 +106,14 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         {
             'delay': delay.summary(),
             **scales.summary(),
-            'parts': {name: found.summary() for name, found in parts.items()},
+            'parts': {name: found.summary() for name, found in by_part.items()},
         },
     )
 
 
-def _apart(parts: Mapping[str, ChowTest], found: ChowTest) -> float:
+def _apart(by_part: Mapping[str, ChowTest], found: ChowTest) -> float:
     """Return the share of the torque (rms) that a part's own parameters make, 0 where that may be chance."""
-    return found.effect if found.probability < UNLIKELY / len(parts) else 0.0
+    return found.effect if found.probability < UNLIKELY / len(by_part) else 0.0
 
 
 def _apart_reason(name: str, found: ChowTest) -> Reason:
