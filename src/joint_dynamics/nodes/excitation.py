@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.excitation import PlanSettings, Playback, Progress, Trajectory, load_trajectory, plan
 from joint_dynamics.excitation.files import seconds_and_nanoseconds
 from joint_dynamics.excitation.plan import NO_FLOOR, with_options
@@ -28,7 +28,7 @@ from joint_dynamics.nodes.controller_watch import ControllerWatch
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.excitation_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.robot_states import RobotStates
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.start import MOVED, Start

@@ -20,14 +20,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.control import Follower, load
 from joint_dynamics.control.preflight import run_away
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.feedforward_messages import table_of
 from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, build_loop, foreign_rows
 from joint_dynamics.nodes.feedforward_planning import Output, PlannedPath, Planning
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.inputs import InputSet, message_class, recording_settings
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import STATE
 from joint_dynamics.nodes.trajectory_bytes import read_trajectory

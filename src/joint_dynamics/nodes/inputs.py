@@ -15,10 +15,10 @@ from typing import Any
 
 from rclpy.serialization import deserialize_message
 
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.input_checks import InputChecks
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR, TopicRow
 from joint_dynamics.recording.inputs import KEYS, TEMPERATURE, Input

@@ -18,10 +18,10 @@ from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes import simulator_messages as messages
 from joint_dynamics.nodes.diagnostics import OK, WARN
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.simulator_ending import interruptible, leave
 from joint_dynamics.nodes.simulator_parameters import PARAMETERS, TOPICS
