@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment, assess, keeps
-from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.constraint import Constraint
 from joint_dynamics.excitation.excitation_settings import KINDS, LimitSettings
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import parameters_with_payload

@@ -26,42 +26,12 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.load import QUADRANT_PARAMETERS, CoulombLevel, QuadrantFriction
+from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, maps_of, quadrants_of
+from joint_dynamics.joint.load import CoulombLevel, QuadrantFriction
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
 from joint_dynamics.joint.static_friction import StaticFriction, direction
-from joint_dynamics.joint.temperature import T_MAX, T_MIN, TemperatureFriction, root_speed
-
-# Name, default, meaning and unit; the order is that of the documents. F_S None means F_C0.
-PARAMETERS: dict[str, float | None] = {
-    'F_C0': None,
-    'F_Cl': 0.0,
-    'F_C1': 0.0,
-    'tau_max': np.inf,
-    'F_S': None,
-    'V_S': 0.1,
-    'mu': 1.0,
-    'F_V1': 0.0,
-    'F_V2': 0.0,
-    'F_V3': 0.0,
-    'F_T0': 0.0,
-    'F_T1': 0.0,
-    'F_T2': 0.0,
-    'T_0': 25.0,
-    'T_min': T_MIN,
-    'T_max': T_MAX,
-    'offset': 0.0,
-}
-DOCUMENT_FIELDS = {
-    'parameters',
-    'standard_deviations',
-    'maxwell_slip',
-    'directions',
-    'scale',
-    'quadrants',
-    'range',
-    'method',
-}
+from joint_dynamics.joint.temperature import TemperatureFriction, root_speed
 
 
 class FrictionModel:
@@ -87,7 +57,7 @@ class FrictionModel:
         joints: int | None = None,
         quadrants: Mapping[str, ArrayLike] | None = None,
     ) -> None:
-        _check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
+        check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
         sizes = {np.size(value) for value in parameters.values()} | ({joints} if joints else set())
         if maxwell_slip is not None:
             sizes.add(maxwell_slip.joints)
@@ -281,8 +251,8 @@ class FrictionModel:
         Fields as in docs/joint_models.md. Raises when one joint has a Maxwell-slip part and another has none.
         """
         for document in documents:
-            _check_fields(document, DOCUMENT_FIELDS, needed='parameters', what='field')
-            _check_fields(document['parameters'], set(PARAMETERS), needed='F_C0', what='parameter')
+            check_fields(document, DOCUMENT_FIELDS, needed='parameters', what='field')
+            check_fields(document['parameters'], set(PARAMETERS), needed='F_C0', what='parameter')
         names = [name for name in PARAMETERS if any(name in document['parameters'] for document in documents)]
         columns = {}
         for name in names:
@@ -299,13 +269,13 @@ class FrictionModel:
                 )
             slip = MaxwellSlip.from_dicts(
                 [item for item in slips if item is not None],
-                None if kinematic_error is None else _maps(kinematic_error),
+                None if kinematic_error is None else maps_of(kinematic_error),
             )
         return cls(
             columns,
             slip,
             joints=len(documents),
-            quadrants=_quadrants([document.get('quadrants') for document in documents]),
+            quadrants=quadrants_of([document.get('quadrants') for document in documents]),
         )
 
     @classmethod
@@ -314,29 +284,3 @@ class FrictionModel:
     ) -> FrictionModel:
         """Build one joint from its documents, see `from_dicts`."""
         return cls.from_dicts([document], None if kinematic_error is None else [kinematic_error])
-
-
-def _quadrants(documents: Sequence[Mapping[str, Any] | None]) -> dict[str, FloatArray] | None:
-    if all(document is None for document in documents):
-        return None
-    absent = dict.fromkeys((*QUADRANT_PARAMETERS, 'dq_s'), np.nan)
-    rows = []
-    for document in documents:
-        if document is not None:
-            _check_fields(document, set(absent), needed='dq_s', what='quadrant parameter')
-        rows.append(
-            absent if document is None else {name: getattr(QuadrantFriction(**document), name) for name in absent}
-        )
-    return {name: np.array([float(row[name]) for row in rows]) for name in absent}
-
-
-def _check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what: str) -> None:
-    unknown = sorted(set(given) - known, key=str)
-    if unknown:
-        raise JointDynamicsError(f'friction: expected a known {what}, found {unknown[0]!r}')
-    if needed not in given:
-        raise JointDynamicsError(f'friction: expected the {what} {needed}')
-
-
-def _maps(items: Sequence[Mapping[str, Any] | PeriodicMap]) -> list[PeriodicMap]:
-    return [item if isinstance(item, PeriodicMap) else PeriodicMap.from_dict(item) for item in items]

@@ -21,7 +21,8 @@ from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.estimator_messages import joint_state, payload_message, stamp_message, table
 from joint_dynamics.nodes.estimator_parameters import PARAMETERS, TOPICS, TUNING, settings_of
 from joint_dynamics.nodes.heartbeat import HeartbeatWatch
-from joint_dynamics.nodes.inputs import InputSet, recording_settings
+from joint_dynamics.nodes.input_parameters import recording_settings
+from joint_dynamics.nodes.inputs import InputSet
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import LATCHED

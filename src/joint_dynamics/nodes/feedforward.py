@@ -26,7 +26,8 @@ from joint_dynamics.nodes.feedforward_messages import table_of
 from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, build_loop, foreign_rows
 from joint_dynamics.nodes.feedforward_planning import Output, PlannedPath, Planning
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
-from joint_dynamics.nodes.inputs import InputSet, message_class, recording_settings
+from joint_dynamics.nodes.input_parameters import recording_settings
+from joint_dynamics.nodes.inputs import InputSet, message_class
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import STATE

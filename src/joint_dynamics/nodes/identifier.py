@@ -25,7 +25,8 @@ from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.identifier_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.identify_worker import Job
-from joint_dynamics.nodes.inputs import InputSet, recording_settings
+from joint_dynamics.nodes.input_parameters import recording_settings
+from joint_dynamics.nodes.inputs import InputSet
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.saving import Saving
