@@ -250,7 +250,7 @@ def test_reset_takes_the_hysteresis_where_it_is_told():
             "^friction: expected a known parameter, found 'F_Y'$",
         ),
         (lambda: FrictionModel.from_dict({'parameters': {}}), '^friction: expected the parameter F_C0, found none$'),
-        (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters$'),
+        (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters, found'),
         (
             lambda: FrictionModel.from_dicts(
                 [{'parameters': {'F_C0': 1}, 'maxwell_slip': {'presliding': 1e-3}}, {'parameters': {'F_C0': 1}}]
