@@ -116,7 +116,10 @@ class Arm(ArmFields):
         return replace(self, payload=np.array(body, dtype=float))
 
     def with_payload(self, mass: float, center: Sequence[float] | ArrayLike = (0.0, 0.0, 0.0)) -> Arm:
-        """Return the arm with a point mass (kg) at `center` (m, last joint's frame) added to its payload [G II.B]."""
+        """Return the arm with a point mass [kg] at `center` (3,) [m] of the last joint added to its payload [G II.B].
+
+        Raises JointDynamicsError for a mass below zero and anything that is not finite.
+        """
         position = np.asarray(center, dtype=float)
         if position.shape != (3,) or not np.all(np.isfinite(position)) or not (np.isfinite(mass) and mass >= 0):
             raise JointDynamicsError(

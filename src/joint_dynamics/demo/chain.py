@@ -35,12 +35,16 @@ WARM_EVERY = 100
 PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
 
 
+def new_chain(settings: ChainSettings | None = None) -> ChainRun:
+    """Return the chain before its first stage: a robot of the settings' seed, and nothing known of it yet."""
+    use = settings or ChainSettings()
+    robot = demo_robot(use.seed, use.engine, motions.cycle().q[0], methods_laws=use.methods_laws)
+    return ChainRun(use, robot, RobotModel.load(ur5e_urdf()))
+
+
 def run_chain(settings: ChainSettings | None = None) -> ChainRun:
     """Run all stages; raise JointDynamicsError where one refuses."""
-    use = settings or ChainSettings()
-    model = RobotModel.load(ur5e_urdf())
-    robot = demo_robot(use.seed, use.engine, motions.cycle().q[0], methods_laws=use.methods_laws)
-    chain = ChainRun(use, robot, model)
+    chain = new_chain(settings)
     for stage in STAGES:
         stage(chain)
     return chain
