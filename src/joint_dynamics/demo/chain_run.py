@@ -74,7 +74,9 @@ class ChainRun:
             or self.untaught.stiffness is None
             or (described := Arm.from_description(self.model, self.description).stiffness) is None
         ):
-            raise JointDynamicsError('chain: expected it to have been run to the estimator')
+            raise JointDynamicsError(
+                'chain: expected it to have been run to the estimator, found a stage that is missing'
+            )
         truth, work = self.robot.truth.as_document(), motions.cycle()
         comparison = self.comparison()
         friction = friction_errors(self.description, self.estimator.friction_scale()[0], truth)

@@ -106,8 +106,10 @@ class SmoothConstraint(Constraint):
         """Return a slack that the motion has at all times, see `Constraint`."""
 
         def values(t: FloatArray, inside: FloatArray) -> FloatArray:
-            parts = [slice(k, k + BLOCK) for k in range(0, len(t), BLOCK)]
-            ends = [self.at_ends(RobotMotion(model, *trajectory.one_sided(t[part], inside[part]))) for part in parts]
+            blocks = [slice(k, k + BLOCK) for k in range(0, len(t), BLOCK)]
+            ends = [
+                self.at_ends(RobotMotion(model, *trajectory.one_sided(t[block], inside[block]))) for block in blocks
+            ]
             return np.concatenate(ends, axis=1)
 
         def lowest(

@@ -48,11 +48,11 @@ def check_times(trajectory: PiecewiseTrajectory) -> FloatArray:
     """
     knots = trajectory.knots
     speed = np.abs(trajectory.motion(knots)[1]).max(axis=0)
-    parts = []
+    pieces = []
     for begin, end, fastest in zip(knots[:-1], knots[1:], np.maximum(speed[:-1], speed[1:]), strict=True):
         count = int(np.ceil((end - begin) * max(fastest / STEP, 10.0)))
-        parts.append(np.linspace(begin, np.nextafter(end, begin), count + 1))
-    return np.append(np.concatenate(parts), knots[-1])
+        pieces.append(np.linspace(begin, np.nextafter(end, begin), count + 1))
+    return np.append(np.concatenate(pieces), knots[-1])
 
 
 def make_profile(

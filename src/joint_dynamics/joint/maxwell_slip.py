@@ -297,7 +297,9 @@ class MaxwellSlip:
             k.shape != row.shape for k, row in zip(stiffness, limits, strict=True)
         ):
             raise JointDynamicsError(
-                'maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike'
+                'maxwell_slip: expected the same number of operators for every joint, and limits and stiffness '
+                'alike, found '
+                f'{[row.size for row in limits]} limits and {[k.size for k in stiffness]} stiffnesses'
             )
         slip = cls(
             len(documents),

@@ -51,7 +51,9 @@ class TorsionalStiffness(ElasticPolynomial):
         Raises JointDynamicsError without coefficients.
         """
         if 'coefficients' not in document:
-            raise JointDynamicsError('stiffness: expected the field coefficients')
+            raise JointDynamicsError(
+                f'stiffness: expected the field coefficients, found {", ".join(map(str, document)) or "none"}'
+            )
         return cls(document['coefficients'])
 
     @classmethod

@@ -142,7 +142,7 @@ class ExcitationNode(DynamicsNode):
 
     def _start(self) -> Future:
         if not self.is_active:
-            raise JointDynamicsError('start: expected the node to be active')
+            raise JointDynamicsError('start: expected the node to be active, found it inactive')
         if self.playing is not None or self._starting is not None:
             raise JointDynamicsError('start: expected no motion, found one being played')
         if self.playback is None:

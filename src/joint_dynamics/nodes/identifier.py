@@ -248,7 +248,7 @@ class IdentifierNode(DynamicsNode):
 
     def _must_be_active(self) -> None:
         if not self.is_active:
-            raise JointDynamicsError('expected the node to be active')
+            raise JointDynamicsError('expected the node to be active, found it inactive')
 
     def _folder(self) -> Path:
         if self.parameters['output_folder']:

@@ -218,7 +218,8 @@ class FlexibleJointRobot(Plant):
         self._ticks += done
         if done < ticks:
             raise JointDynamicsError(
-                f'simulation: the motion left the numbers at {self.time:.3f} s: expected gains the joints can follow'
+                'simulation: expected gains the joints can follow, found that the motion left the numbers at '
+                f'{self.time:.3f} s'
             )
         noise = self._rng.standard_normal((ticks, 2, self.n))
         out[:, 4] += self.sensors.current_noise * self.drives.max_current * noise[:, 0]

@@ -196,7 +196,8 @@ def _motor_side(
     """Return τ_E + D φ̇ = K_τ i − B θ̈ − f from the motor side, N·m [M3 eq 16]."""
     if base is None or settings.rotor_inertia is None:
         raise JointDynamicsError(
-            'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config)'
+            'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config), found '
+            + ('no friction' if base is None else 'no rotor_inertia')
         )
     assert data.tau is not None
     omega = central_difference(theta, data.rate)
