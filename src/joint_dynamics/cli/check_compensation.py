@@ -117,7 +117,8 @@ def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
     unknown = sorted(str(name) for name in document['joints'] if name not in joint_names)
     if unknown:
         raise JointDynamicsError(
-            f'applied {path}: joints: expected joints of the description, {", ".join(joint_names)}, found {unknown[0]}'
+            f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}, '
+            'found another name'
         )
     for name, item in document['joints'].items():
         if isinstance(item, dict):
