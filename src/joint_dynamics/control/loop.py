@@ -83,7 +83,7 @@ class ControlLoop:
         what it computes with.
     settings
         LoopSettings; None: as declared.
-    parameters
+    parameters : mapping
         of the controller, by name (default for those left out).
 
     Attributes

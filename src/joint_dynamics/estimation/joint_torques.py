@@ -4,8 +4,8 @@
 
 The hysteresis H and the speed part F_v of the friction are driven by the raw motor angle and then pass through the
 smoother like every signal: an undelayed factor beside delayed ones costs half the gain of the adaptation, and F_v is
-far from linear. Signs: M q̈ + C q̇ + g + τ_ext = τ_J, so the external torque is what the link gives to its surroundings,
-and a push in the direction of q is negative [M2 eq 2.23].
+far from linear. Signs: M q̈ + C q̇ + g + τ_ext = τ_J, so the external torque is what the link gives to its
+surroundings, and a push in the direction of q is negative [M2 eq 2.23].
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def validate_description(
         cut-offs are its own, else those the description was identified with, else from the recordings.
     drive_gains
         {joint: N·m/A}; None: the settings', or the description's.
-    notes
+    notes : list of texts
         is told where a motion leaves the range of validity, and by how much.
 
     Raises

@@ -39,7 +39,7 @@ class FrictionModel:
 
     Parameters
     ----------
-    parameters
+    parameters : mapping
         names of `PARAMETERS`, each a number or (n,) in SI; F_C0 is needed, the rest has defaults that switch its term
         off.
     maxwell_slip

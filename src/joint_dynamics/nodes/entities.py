@@ -29,7 +29,7 @@ class EntityNode(Node):
         what the node offers beside the rows every node has.
     ROBOT, DESCRIPTION
         whether it needs the robot, and the dynamics description; each has a topic of its own.
-    parameters
+    parameters : NodeParameters
         present values by name. diagnostics: what is wrong and why.
     """
 

@@ -48,7 +48,7 @@ class DynamicsNode(EntityNode):
         set before `configure` is called, as far as ROBOT and DESCRIPTION say.
     sources
         where the documents come from: `robot` and `description`, as far as the node takes them.
-    parameters
+    parameters : NodeParameters
         present values by name. diagnostics: what is wrong and why. is_active: whether the state is active.
     """
 

@@ -56,7 +56,7 @@ class Recording(AlignedSignals):
         (N, n) known torque through the transmission, N·m.
     name
         where it comes from, for tables and messages.
-    notes
+    notes : tuple of texts
         what was done to the data on the way in (resampling, gaps bridged, alignment error, joints that never move).
 
     Raises JointDynamicsError when a shape does not fit, a value is not finite, or time is not uniform and increasing.

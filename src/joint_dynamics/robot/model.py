@@ -285,7 +285,7 @@ class RobotModel:
         ----------
         q, dq, ddq
             motion (samples, joints) or (joints,) [rad, rad/s, rad/s²].
-        parameters
+        parameters : array
             standard parameters (p,) [SI]; None: the URDF's.
 
         Raises
@@ -315,7 +315,7 @@ class RobotModel:
 
         Parameters
         ----------
-        parameters
+        parameters : array
             standard parameters (p,) [SI]; None: the URDF's.
 
         Raises

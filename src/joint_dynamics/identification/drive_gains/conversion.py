@@ -43,7 +43,7 @@ class ConvertedRecordings:
         (n, n) of the gains' relative errors, None where nothing is uncertain.
     extras
         entries of the summary: gains and payload found, the deviation stated or assumed.
-    notes
+    notes : list of texts
         for the reader.
     """
 
