@@ -15,7 +15,7 @@ PROGRESS := tools/with_progress.sh
 LOG := $(VENV)/log
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: env demo test test-nightly fuzz mutants variants lint bench soak docs lock licences clean
+.PHONY: env demo test test-slow test-nightly fuzz mutants variants lint bench soak docs lock licences clean
 
 env: $(VENV)/.installed
 
@@ -44,7 +44,11 @@ demo: env
 
 # Two workers already fill two cores; threads inside numpy would only get in each other's way.
 test: env
-	$(PYTEST) -n 2 --dist worksteal -m 'not nightly' test
+	$(PYTEST) -n 2 --dist worksteal -m 'not nightly and not slow' test
+
+# what takes long of the tests of every change: continuous integration runs both
+test-slow: env
+	$(PYTEST) -n 2 --dist worksteal -m 'slow and not nightly' test
 
 test-nightly: env
 	HYPOTHESIS_PROFILE=random $(PYTEST) -n 2 --dist worksteal -m 'nightly or hypothesis' test

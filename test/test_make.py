@@ -3,7 +3,9 @@
 Progress, where the log is when something fails, and what to install when something is missing.
 """
 
+import re
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,20 @@ def test_a_failure_has_its_status_the_end_of_the_log_and_its_name(tmp_path):
     assert done.returncode == 3
     assert f'Installing: failed. The last lines of {log}:' in done.stderr
     assert 'no such package' in done.stderr
+
+
+def selected(target, **marks):
+    """Whether the tests with these marks are run by a target of the Makefile."""
+    recipe = re.search(rf"^{target}: env\n\t.* -m '([^']+)'", (TOOLS.parent / 'Makefile').read_text(), re.MULTILINE)
+    return eval(recipe.group(1), {'__builtins__': {}}, marks)
+
+
+@pytest.mark.parametrize(('slow', 'nightly'), product([False, True], repeat=2))
+def test_quick_and_slow_tests_are_all_but_the_nightly_ones_and_none_runs_twice(slow, nightly):
+    runs = [target for target in ('test', 'test-slow') if selected(target, slow=slow, nightly=nightly)]
+    assert runs == ([] if nightly else ['test-slow' if slow else 'test'])
+
+
+def test_continuous_integration_runs_linters_quick_and_slow_tests():
+    script = (TOOLS.parent / '.ci' / 'run').read_text()
+    assert re.findall(r'^make (.*)$', script, re.MULTILINE) == ['--keep-going lint test test-slow']

@@ -44,8 +44,8 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     PYTHONPATH without the empty parts that stand for the working folder.
     """
     found = {**os.environ, **(changes or {})}
-    parts = [part for part in found.pop('PYTHONPATH', '').split(os.pathsep) if part]
-    return {**found, 'PYTHONPATH': os.pathsep.join(parts)} if parts else found
+    folders = [folder for folder in found.pop('PYTHONPATH', '').split(os.pathsep) if folder]
+    return {**found, 'PYTHONPATH': os.pathsep.join(folders)} if folders else found
 
 
 def leave_working_folder() -> None:

@@ -227,6 +227,7 @@ def check(loop, out, last, period):
     return out
 
 
+@pytest.mark.slow
 def test_bounded_input_or_not_bounded_output_for_ten_minutes(arm, path):
     # The law with the most inputs: feedforward, friction, torque loop and PID.
     rng = np.random.default_rng(7)

@@ -27,6 +27,7 @@ def bench():
     return module
 
 
+@pytest.mark.slow
 def test_adaptation_takes_away_the_error_of_a_friction_that_is_half_of_the_true_one(bench):
     def cycle(count):
         return bench.cycle(count, acceleration=2 * np.pi / 3, points=4)

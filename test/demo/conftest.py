@@ -6,6 +6,14 @@ from joint_dynamics.demo.chain import run_chain
 from joint_dynamics.demo.demo_settings import ChainSettings
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Whoever looks at the chain waits a minute for it."""
+    for item in items:
+        if 'chain' in getattr(item, 'fixturenames', ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope='session')
 def chain():
     """Excite, record, identify, estimate, feed forward, push; links by MuJoCo where that is installed."""

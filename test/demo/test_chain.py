@@ -12,6 +12,7 @@ from joint_dynamics.control import ControlLoop, LoopSettings, create
 from joint_dynamics.demo import chain as stages
 from joint_dynamics.demo import motions
 from joint_dynamics.demo.comparison import map_nrmse
+from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.demo.plant import demo_robot, unknown_tool
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.preparation.observations import observe
@@ -105,6 +106,17 @@ def test_nothing_touches_the_arm_unfelt_and_nothing_is_felt_where_nothing_touche
     assert pushes >= 5
     assert felt >= 0.7 * pushes
     assert chain.contacts <= 0.02 * chain.learned
+
+
+def test_the_short_way_from_the_first_motion_to_the_description():
+    """One period of the exciting motion, on our own engine: excited, recorded and identified, quickly."""
+    short = stages.new_chain(ChainSettings(seed=1, repeats=1))
+    stages.record(short)
+    stages.identify_all(short)
+    assert not short.result.reasons
+    assert short.result.summary()['validation_moving_overall_percent'] < 3.0
+    assert short.comparison().median_error_percent < 15.0
+    assert Arm.from_description(short.model, short.description).stiffness is not None
 
 
 def test_the_same_seed_is_the_same_robot_with_either_engine():

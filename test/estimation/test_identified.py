@@ -52,6 +52,7 @@ def identified():
     return identify(arm.model, [recording], settings=IdentificationSettings(drive_gains=gains)).description
 
 
+@pytest.mark.slow
 def test_stiffness_is_learnt_from_what_identify_wrote(identified, tools, nrmse):
     parts = [identified.joint(name) for name in identified.joint_names]
     assert all({'stiffness', 'kinematic_error'} <= set(part) for part in parts)

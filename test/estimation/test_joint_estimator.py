@@ -54,6 +54,7 @@ def plain(waypoint_run, worn_start):
     return estimate(waypoint_run, worn_start, EstimationSettings(friction_rate=(0.0, 0.0)))
 
 
+@pytest.mark.slow
 def test_adaptation_of_chapter_six(adaptive, plain):
     """Torque MSE of two cycles after 50 s, with and without adaptation [M6 table 2].
 
@@ -67,6 +68,7 @@ def test_adaptation_of_chapter_six(adaptive, plain):
     assert not estimator.friction.saturated.any()
 
 
+@pytest.mark.slow
 def test_transmission_torques(adaptive, waypoint_run):
     """Each estimate against the truth at its delay; the fused one is as good as the best on every joint."""
     estimator, kept = adaptive
@@ -85,6 +87,7 @@ def test_transmission_torques(adaptive, waypoint_run):
     assert np.sqrt(np.mean((kept.torque_spring[AFTER:, 1] - truth[:, 1])[loaded] ** 2)) < 0.5
 
 
+@pytest.mark.slow
 def test_stiffness_of_loaded_joints(adaptive, waypoint_run, nrmse):
     estimator, _ = adaptive
     truth = waypoint_run.robot.truth.stiffness
@@ -94,6 +97,7 @@ def test_stiffness_of_loaded_joints(adaptive, waypoint_run, nrmse):
     assert estimator.stiffness.changes.tolist() == [0] * 6
 
 
+@pytest.mark.slow
 def test_extended_maxwell_slip_beats_sign_at_reversals(adaptive, waypoint_run):
     """The usual load friction sgn(ω) F(τ_J) on the same data, the same adaptation given.
 
@@ -133,6 +137,7 @@ def test_extended_maxwell_slip_beats_sign_at_reversals(adaptive, waypoint_run):
     assert np.mean(ratio) >= 2.1
 
 
+@pytest.mark.slow
 def test_a_push_of_ten_newton_at_the_tool(adaptive, waypoint_run, tools):
     """On from the adapted state, one more cycle.
 

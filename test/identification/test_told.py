@@ -14,13 +14,13 @@ from joint_dynamics.identification.physical import semidefinite
 from joint_dynamics.identification.regression.irls import WeightedEstimate
 from joint_dynamics.identification.regression.stiction import Resting, resting_summary
 from joint_dynamics.identification.regression.torque import prior_spread
-from joint_dynamics.identification.reliability.checks import (
+from joint_dynamics.identification.reliability.coverage import Training, leaves
+from joint_dynamics.identification.reliability.reasons import (
     delay_reason,
     difference_note,
     difference_reason,
     scales_reason,
 )
-from joint_dynamics.identification.reliability.coverage import Training, leaves
 from joint_dynamics.robot import INERTIAL, StandardParameters
 
 NAMES = ('a', 'b')

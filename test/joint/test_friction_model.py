@@ -240,7 +240,7 @@ def test_reset_takes_the_hysteresis_where_it_is_told():
             r'^friction: expected parameters for one or 3 joints, found sizes \[2, 3\]$',
         ),
         (lambda: FrictionModel({'F_C0': 1, 'F_X': 1}), "^friction: expected a known parameter, found 'F_X'$"),
-        (lambda: FrictionModel({}), '^friction: expected the parameter F_C0$'),
+        (lambda: FrictionModel({}), '^friction: expected the parameter F_C0, found none$'),
         (
             lambda: FrictionModel.from_dict({'parameters': {'F_C0': 1}, 'colour': 1}),
             "^friction: expected a known field, found 'colour'$",
@@ -249,8 +249,8 @@ def test_reset_takes_the_hysteresis_where_it_is_told():
             lambda: FrictionModel.from_dict({'parameters': {'F_Y': 1}}),
             "^friction: expected a known parameter, found 'F_Y'$",
         ),
-        (lambda: FrictionModel.from_dict({'parameters': {}}), '^friction: expected the parameter F_C0$'),
-        (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters$'),
+        (lambda: FrictionModel.from_dict({'parameters': {}}), '^friction: expected the parameter F_C0, found none$'),
+        (lambda: FrictionModel.from_dict({}), '^friction: expected the field parameters, found'),
         (
             lambda: FrictionModel.from_dicts(
                 [{'parameters': {'F_C0': 1}, 'maxwell_slip': {'presliding': 1e-3}}, {'parameters': {'F_C0': 1}}]

@@ -95,7 +95,7 @@ def test_quadrants_go_round_as_documents():
 @pytest.mark.parametrize(
     ('quadrants', 'message'),
     [
-        ({'c_m': 4.0}, 'friction: expected the quadrant parameter dq_s'),
+        ({'c_m': 4.0}, 'friction: expected the quadrant parameter dq_s, found c_m'),
         ({'dq_s': 0.1, 'e_m': 4.0}, "friction: expected a known quadrant parameter, found 'e_m'"),
         ({'dq_s': 0.0}, 'dq_s: expected values > 0, found 0.0'),
     ],

@@ -277,11 +277,11 @@ def test_stiffness_is_scaled_to_a_sum_of_one_when_it_is_nearly_so():
             lambda: MaxwellSlip.from_dicts(
                 [{'operators': 3, 'presliding': 1e-3}, {'operators': 4, 'presliding': 1e-3}]
             ),
-            '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
+            '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike',
         ),
         (
             lambda: MaxwellSlip.from_dicts([{'limits': [0.5, 1.0], 'stiffness': [1.0], 'presliding': 1e-3}]),
-            '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike$',
+            '^maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike',
         ),
     ],
 )

@@ -99,7 +99,7 @@ def test_documents_and_stacking():
                 r' found \[\[1.0\], \[0.0\]\]$'
             ),
         ),
-        (lambda: TorsionalStiffness.from_dict({}), '^stiffness: expected the field coefficients$'),
+        (lambda: TorsionalStiffness.from_dict({}), '^stiffness: expected the field coefficients, found none$'),
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(build, message):

@@ -103,8 +103,8 @@ def test_windows_that_are_none(bag, window, reason):
 
 
 def test_a_missing_recording(tmp_path):
-    damaged(tmp_path / 'nothing', 'no such recording')
-    damaged(f'{tmp_path / "nothing"}@0:1', 'no such recording')
+    damaged(tmp_path / 'nothing', 'found no such file')
+    damaged(f'{tmp_path / "nothing"}@0:1', 'found no such file')
 
 
 def test_files_that_are_no_recordings(tmp_path):

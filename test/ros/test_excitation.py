@@ -127,6 +127,7 @@ def points(message):
     )
 
 
+@pytest.mark.slow
 def test_the_simulated_robot_plays_it(ros, series, summary, assert_documented):
     """In simulated time: on a busy machine the robot falls behind the wall's clock, but not behind its own."""
     start = [0.1, -1.5, 0.6, -1.5, 0.2, 0.1]

@@ -229,6 +229,7 @@ def test_an_excitation_killed_in_its_motion_stops_the_robot_and_can_be_started_a
         assert 'was lost' in node.diagnostics.message('excitation heartbeat')
 
 
+@pytest.mark.slow
 def test_clocks_that_jump_ahead_and_back_end_nothing(ros, robot_file, description_file, tmp_path):
     arm = Arm(ros, clock=10_000 * 10**9)
     common = {'robot_file': robot_file, 'use_sim_time': True}

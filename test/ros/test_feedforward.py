@@ -556,6 +556,7 @@ def test_without_a_description_the_urdf_has_to_do(ros, robot, model):
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), model.gravity(HOME), atol=1e-6))
 
 
+@pytest.mark.slow
 def test_simulated_time_that_goes_back_is_a_new_beginning(ros, start, robot, model):
     clock = ros.probe.create_publisher(Clock, '/clock', 10)
     node = start(mode='streaming', use_sim_time=True, safe_command='zero')

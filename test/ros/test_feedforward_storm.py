@@ -189,6 +189,7 @@ class Storm:
         self.checked = len(self.commands)
 
 
+@pytest.mark.slow
 def test_a_storm_of_bad_messages_gets_no_bad_command_through(ros, node):
     rng = np.random.default_rng(11)
     storm = Storm(ros, node.robot.joint_names, rng)

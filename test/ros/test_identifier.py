@@ -141,7 +141,7 @@ def play(ros, tmp_path):
         ros.processes.remove(player)
 
 
-@pytest.mark.parametrize('executor', ['single_threaded', 'events'])
+@pytest.mark.parametrize('executor', ['single_threaded', pytest.param('events', marks=pytest.mark.slow)])
 def test_played_over_dds_in_a_namespace_it_finds_what_identify_finds(ros, play, robot_file, tmp_path, executor):
     recording = simulated(RobotModel.load(robot_file), 5.0)
     out = tmp_path / 'out'
@@ -336,6 +336,7 @@ def test_a_recording_without_all_joints_is_not_begun(ros, identifier, robot_file
     assert f'found none of {JOINTS[2]}' in answer.message
 
 
+@pytest.mark.slow
 def test_motion_that_does_not_excite_is_not_reliable_unless_told(ros, identifier, robot_file, tmp_path):
     node = identifier()
     ros.until(lambda: node.is_active)
@@ -442,6 +443,7 @@ def test_a_defect_in_the_worker_is_reported(ros, identifier, robot_file, monkeyp
     assert 'a defect ended the identification' in answer.message
 
 
+@pytest.mark.slow
 def test_a_real_recording_played_over_dds(ros, play, data, tmp_path):
     model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
     recording = Recording.load(

@@ -72,6 +72,7 @@ def saved(folder):
         return [bytes(data) for _, _, data in reader.messages()]
 
 
+@pytest.mark.slow
 def test_a_killed_node_leaves_its_recording_and_the_next_one_goes_on(ros, parameters, source, tmp_path):
     out = tmp_path / 'out'
     process = ros.process(

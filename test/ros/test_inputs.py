@@ -12,7 +12,8 @@ from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Float64MultiArray
 
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
-from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS, InputSet, recording_settings
+from joint_dynamics.nodes.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS, recording_settings
+from joint_dynamics.nodes.inputs import InputSet
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 
 LIMIT = '<limit lower="-3" upper="3" effort="9" velocity="2"/>'

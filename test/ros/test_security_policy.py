@@ -19,7 +19,7 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory
 from joint_dynamics.excitation.files import coefficients
 from joint_dynamics.nodes.documentation import node_classes
-from joint_dynamics.nodes.inputs import FORMS
+from joint_dynamics.nodes.input_parameters import FORMS
 from joint_dynamics.nodes.security import RULES, Site, main, operator_access, policy
 from joint_dynamics.nodes.wiring import CONTROLLERS, WIRING, enclave
 from joint_dynamics.robot import RobotModel

@@ -109,11 +109,17 @@ class Arm(ArmFields):
         return self.robot.rigid_body(self.standard.values)
 
     def carrying(self, body: ArrayLike) -> Arm:
-        """Return the arm with a payload of ten inertial parameters (last joint's frame) in the place of its own."""
+        """Return the arm with another payload in the place of its own.
+
+        body: (10,) inertial parameters [kg·m², kg·m, kg] in the last joint's frame.
+        """
         return replace(self, payload=np.array(body, dtype=float))
 
     def with_payload(self, mass: float, center: Sequence[float] | ArrayLike = (0.0, 0.0, 0.0)) -> Arm:
-        """Return the arm with a point mass (kg) at `center` (m, last joint's frame) added to its payload [G II.B]."""
+        """Return the arm with a point mass [kg] at `center` (3,) [m] of the last joint added to its payload [G II.B].
+
+        Raises JointDynamicsError for a mass below zero and anything that is not finite.
+        """
         position = np.asarray(center, dtype=float)
         if position.shape != (3,) or not np.all(np.isfinite(position)) or not (np.isfinite(mass) and mass >= 0):
             raise JointDynamicsError(
@@ -130,14 +136,14 @@ class Arm(ArmFields):
     # The parts of the torque, for arrays (…, n).
 
     def link_torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
-        """Return τ_J of one state (n,) or of a recording (N, n), N·m."""
+        """Return τ_J [N·m] of one state q, dq, ddq (n,) or of a recording (N, n) [rad, rad/s, rad/s²]."""
         if q.ndim == 1:
             return self.rigid.inverse_dynamics(q, dq, ddq)
         q, dq, ddq = (np.ascontiguousarray(array.T) for array in (q, dq, ddq))
         return rigid_torque(self.robot.chain, q, dq, ddq, self.standard.links).T
 
     def rotor_torque(self, acceleration: FloatArray) -> FloatArray:
-        """Return what the rotors take at motor-side accelerations θ̈ rad/s², N·m."""
+        """Return what the rotors take at a motor-side acceleration θ̈ (…, n) [rad/s²], (…, n) [N·m]."""
         own = self.rotor_inertia * acceleration
         return own if self.coupled is None else own + self.coupled.rotors(acceleration)
 
@@ -150,10 +156,20 @@ class Arm(ArmFields):
         scale: FloatArray | None = None,
         temperature_factor: FloatArray | None = None,
     ) -> FloatArray:
-        """Return α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) and the coupled motors' friction, N·m.
+        """Return α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) and the coupled motors' friction, (…, n) [N·m].
 
-        H: of `slip_direction`. scale: α (n, 2) in the place of the arm's own; temperature: °C, None: that without
-        effect; temperature_factor: the friction's `temperature_factor` at it, where that is known already.
+        Parameters
+        ----------
+        H
+            (…, n), of `slip_direction`.
+        speed, load
+            θ̇ (…, n) [rad/s] and τ_J (…, n) [N·m].
+        temperature
+            (…, n) or one [°C]; None: that without effect.
+        scale
+            α (n, 2) in the place of the arm's own.
+        temperature_factor
+            the friction's `temperature_factor` at it, where that is known already.
         """
         turning = speed
         if self.validity is not None:
@@ -167,9 +183,10 @@ class Arm(ArmFields):
         return found if self.coupled is None else found + self.coupled.friction(turning)
 
     def slip_direction(self, theta: FloatArray, speed: FloatArray) -> FloatArray:
-        """Return H of a recording (N, n).
+        """Return H (N, n) of a recording, without unit.
 
-        Of the hysteresis, undeformed at the first sample, or sgn θ̇ where there is none.
+        Of the hysteresis, undeformed at the first sample, or sgn θ̇ where there is none. theta, speed: θ and
+        θ̇ (N, n) [rad, rad/s].
         """
         if self.friction is None or self.friction.maxwell_slip is None:
             return np.sign(speed)
@@ -187,9 +204,22 @@ class Arm(ArmFields):
         temperature: FloatArray | None = None,
         scale: FloatArray | None = None,
     ) -> FloatArray:
-        """Return τ_m − τ_J, N·m: rotors, friction and further terms at link angles q rad.
+        """Return τ_m − τ_J (…, n) [N·m]: rotors, friction and further terms.
 
-        Motor speeds rad/s and accelerations rad/s².
+        Parameters
+        ----------
+        H
+            (…, n), of `slip_direction`.
+        q
+            link angles (…, n) [rad].
+        speed, acceleration
+            of the motor side (…, n) [rad/s, rad/s²].
+        load
+            τ_J (…, n) [N·m].
+        temperature
+            (…, n) [°C]; None: that without effect.
+        scale
+            α (n, 2) in the place of the arm's own.
         """
         total = self.rotor_torque(acceleration) + self.friction_torque(H, speed, load, temperature, scale)
         return total + self.terms.torque(q, speed, load, H, temperature) if self.terms else total
@@ -208,12 +238,18 @@ class Arm(ArmFields):
         temperature: FloatArray | None = None,
         load: FloatArray | None = None,
     ) -> FloatArray:
-        """Return τ_m (N, n) N·m of a recording (N, n) in rad, rad/s, rad/s², °C.
+        """Return τ_m (N, n) [N·m] of a recording. The hysteresis is undeformed at the first sample.
 
-        The hysteresis is undeformed at the first sample.
-
-        theta, dtheta, ddtheta: motor side, reflected; None: see the module. load: τ_J for friction and terms; None:
-        that of the rigid bodies.
+        Parameters
+        ----------
+        q, dq, ddq
+            of the links (N, n) [rad, rad/s, rad/s²].
+        theta, dtheta, ddtheta
+            of the motor side, reflected, likewise; None: see the module.
+        temperature
+            (N, n) [°C]; None: that without effect.
+        load
+            τ_J (N, n) [N·m] for friction and terms; None: that of the rigid bodies.
         """
         tau_J = self.link_torque(q, dq, ddq)
         return tau_J + self._drives(
@@ -233,9 +269,14 @@ class Arm(ArmFields):
         temperature: FloatArray | None = None,
         load: FloatArray | None = None,
     ) -> FloatArray:
-        """Return τ_J (N, n) N·m that measured motor torque (N, n) leaves for the links.
+        """Return τ_J (N, n) [N·m] that measured motor torque leaves for the links. The inverse of `motor_torque`.
 
-        The inverse of `motor_torque`.
+        Parameters
+        ----------
+        motor_torque
+            τ_m (N, n) [N·m].
+        q, dq, ddq, theta, dtheta, ddtheta, temperature, load
+            as of `motor_torque`.
         """
         tau_J = self.link_torque(q, dq, ddq)
         return motor_torque - self._drives(

@@ -19,7 +19,7 @@ class CoupledDrives:
     ----------
     coupling
         of n joints.
-    parameters
+    parameters : array
         (3 m,) Ia, Fv, Fs of its m coupled motors, in the order of `coupling.parameter_names`.
     """
 

@@ -169,13 +169,13 @@ def _parameters(robot: RobotModel, description: DynamicsDescription, remarks: li
 def _friction(
     description: DynamicsDescription, names: tuple[str, ...], remarks: list[str]
 ) -> tuple[FrictionModel | None, FloatArray]:
-    parts = [description.joint(name).get('friction') for name in names]
-    rubs = np.array([part is not None for part in parts])
+    frictions = [description.joint(name).get('friction') for name in names]
+    rubs = np.array([part is not None for part in frictions])
     if not rubs.any():
         return None, rubs
-    slip = next((part['maxwell_slip'] for part in parts if part is not None and 'maxwell_slip' in part), None)
+    slip = next((part['maxwell_slip'] for part in frictions if part is not None and 'maxwell_slip' in part), None)
     documents = []
-    for name, part in zip(names, parts, strict=True):
+    for name, part in zip(names, frictions, strict=True):
         if part is None:
             remarks.append(f'joints.{name}.friction: none described, taken for none')
         document = {'parameters': {'F_C0': 0.0}} if part is None else dict(part)

@@ -110,11 +110,15 @@ def _read(path: str, joint_names: tuple[str, ...]) -> dict[str, Any]:
         or not isinstance(document['joints'], dict)
         or not document['joints']
     ):
-        raise JointDynamicsError(f'applied {path}: expected the one field joints with at least one joint')
+        raise JointDynamicsError(
+            f'applied {path}: expected the one field joints with at least one joint, found '
+            f'{list(document) if isinstance(document, dict) else document!r}'
+        )
     unknown = sorted(str(name) for name in document['joints'] if name not in joint_names)
     if unknown:
         raise JointDynamicsError(
-            f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}'
+            f'applied {path}: joints.{unknown[0]}: expected a joint of the description, {", ".join(joint_names)}, '
+            'found another name'
         )
     for name, item in document['joints'].items():
         if isinstance(item, dict):

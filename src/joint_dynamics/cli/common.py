@@ -35,7 +35,7 @@ def load_config(path: str | None) -> dict[str, Any]:
         )
     for key, value in config.items():
         if key not in SECTIONS:
-            raise JointDynamicsError(f'config {path}: {key}: expected one of {", ".join(SECTIONS)}')
+            raise JointDynamicsError(f'config {path}: expected the keys {", ".join(SECTIONS)}, found {key!r}')
         if not isinstance(value, Mapping):
             raise JointDynamicsError(f'config {path}: {key}: expected a mapping, found {value!r}')
     return dict(config)
@@ -46,7 +46,7 @@ def load_robot(path: str, config: Mapping[str, Any]) -> RobotModel:
     options = dict(config.get('robot', {}))
     unknown = sorted(set(options) - set(ROBOT_KEYS), key=str)
     if unknown:
-        raise JointDynamicsError(f'robot.{unknown[0]}: expected one of {", ".join(ROBOT_KEYS)}')
+        raise JointDynamicsError(f'robot: expected the keys {", ".join(ROBOT_KEYS)}, found {unknown[0]!r}')
     return RobotModel.load(path, **options)
 
 

@@ -57,7 +57,7 @@ def _check(joint: str, item: Mapping[str, Any]) -> None:
         raise JointDynamicsError(f'applied: joints.{joint}: expected a mapping with parameters, found {item!r}')
     for key, value in item.items():
         if key not in FIELDS:
-            raise JointDynamicsError(f'applied: joints.{joint}.{key}: expected one of {", ".join(FIELDS)}')
+            raise JointDynamicsError(f'applied: joints.{joint}: expected the keys {", ".join(FIELDS)}, found {key!r}')
         if key in ('smoothing', 'speed_limit', 'spring', 'inertia') and not _positive(value, key == 'smoothing'):
             raise JointDynamicsError(f'applied: joints.{joint}.{key}: expected a number above 0, found {value!r}')
     temperatures = item.get('temperatures', [])

@@ -267,7 +267,7 @@ def check_compensation(
         limit = limits.get(joint) if item.speed_limit is None else item.speed_limit
         if limit is None:
             raise JointDynamicsError(
-                f'{joint}: expected speed_limit (rad/s) in the applied file, since the description has none'
+                f'{joint}: expected speed_limit (rad/s) in the applied file or the description, found none'
             )
         for temperature in item.temperatures or (None,):
             positive, negative = (

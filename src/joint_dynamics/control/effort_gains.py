@@ -86,8 +86,8 @@ def effort_gains(arm: Arm, period: float, *, ratio: float = 0.4, damping: float 
     largest = masses.diagonal(axis1=1, axis2=2).max(axis=0)
     d = ratio * smallest / period
     # Joints that move together: each below its bound can be above it in a direction they share.
-    together = np.linalg.eigvals(period * inverses * d).real.max()
-    d = d * min(1.0, LARGEST / together)
+    eigenvalue = np.linalg.eigvals(period * inverses * d).real.max()
+    d = d * min(1.0, LARGEST / eigenvalue)
     return EffortGains(robot.joint_names, period, d**2 / (4 * damping**2 * largest), d, smallest, largest)
 
 

@@ -92,8 +92,9 @@ class InterfaceConfiguration:
             joint, _, quantity = name.rpartition('/')
             if joint not in joint_names or quantity not in known:
                 raise JointDynamicsError(
-                    f'interface {name!r}: expected <joint>/<quantity> with a joint of {", ".join(joint_names)} and a '
-                    f'quantity of {", ".join(known)}'
+                    f'interface: expected <joint>/<quantity> with a joint of {", ".join(joint_names)} and a '
+                    'quantity of '
+                    f'{", ".join(known)}, found {name!r}'
                 )
             claimed.setdefault(quantity, set()).add(joint)
         for quantity, joints in claimed.items():

@@ -75,8 +75,16 @@ class LoopSettings(Settings):
 class ControlLoop:
     """Run a controller: write `state` and `reference`, call `step`, send what it returns.
 
-    controller: unconfigured. parameters: its parameters by name (default for those left out). Raises JointDynamicsError
-    when the controller refuses, or claims what does not exist.
+    Parameters
+    ----------
+    controller
+        a law, unconfigured.
+    arm
+        what it computes with.
+    settings
+        LoopSettings; None: as declared.
+    parameters : mapping
+        of the controller, by name (default for those left out).
 
     Attributes
     ----------
@@ -85,6 +93,10 @@ class ControlLoop:
     fallback_reason
         why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
 
+    Raises
+    ------
+    JointDynamicsError
+        When the controller refuses, or claims what does not exist.
     """
 
     def __init__(
@@ -233,12 +245,21 @@ class ControlLoop:
         return out
 
     def law_along(self, motion: FloatArray, time: float, period: float, *, load: bool = True) -> FloatArray:
-        """Return the law's command (n,) at one instant of a desired motion (5, n) that is tracked perfectly.
+        """Return the law's command (n,) at one instant of a desired motion that is tracked perfectly, past the gate.
 
-        Nothing goes through the gate.
+        Parameters
+        ----------
+        motion
+            (5, n): q and its derivatives to the fourth [rad, rad/s, …].
+        time, period
+            age of temperature and α, those last written, is taken at `time` [s]; period of the law [s].
+        load
+            False: temperature and α are those of the call before.
 
-        Temperature and α are those last written, their age taken at `time` s; `load` False: those of the call before.
-        Raises JointDynamicsError when the law fails, or needs to measure.
+        Raises
+        ------
+        JointDynamicsError
+            When the law fails, or needs to measure.
         """
         if not self.controller.OPEN_LOOP:
             raise JointDynamicsError(
@@ -290,9 +311,9 @@ class ControlLoop:
         return command.copy()
 
     def law_now(self, time: float, period: float) -> FloatArray | None:
-        """Return the law's command (n,) for what was last written, unchecked and past the gate.
+        """Return the law's command (n,) [N·m, A] for what was last written, unchecked and past the gate.
 
-        None, and the gate closed, where the law fails; arguments as in `step`, which checks.
+        None, and the gate closed, where the law fails; time, period [s]: as in `step`, which checks.
         """
         _, reference = self._loaned
         self._load_state(time)

@@ -98,7 +98,9 @@ class Path:
                 f' and {", ".join(str(values.shape) for values in given)}'
             )
         if not np.isfinite(t).all() or np.any(np.diff(t) <= 0):
-            raise JointDynamicsError('trajectory: expected finite times that increase from point to point')
+            raise JointDynamicsError(
+                f'trajectory: expected finite times that increase from point to point, found {str(t.tolist())[:80]}'
+            )
         for name, numbers in zip(('positions', 'velocities', 'accelerations'), given, strict=False):
             if not np.isfinite(numbers).all():
                 raise JointDynamicsError(

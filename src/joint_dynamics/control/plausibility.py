@@ -91,8 +91,8 @@ class Jumps:
         taken = index[finite]
         self._q[taken], self._time[taken] = q[finite], time
         # Also where time went back: what counts is how long positions have gone on.
-        settled = index[finite & ~jumps & (np.abs(time - self._jumped[index]) >= RECOVERY_TIME)]
-        self._jumped[settled] = np.nan
+        recovered = index[finite & ~jumps & (np.abs(time - self._jumped[index]) >= RECOVERY_TIME)]
+        self._jumped[recovered] = np.nan
         self._calm = not self.suspect.any()
         self._when = time if np.all(self._time == time) else np.nan
         return ~finite | np.isnan(self._jumped[index])

@@ -220,8 +220,8 @@ def check_motion(loop: ControlLoop, path: Path) -> None:
 def instants(path: Path, period: float) -> FloatArray:
     """Return the times (N,) of the steps: evenly between the points of the path, which are among them."""
     points = path.times
-    parts = [np.linspace(a, b, max(1, int(np.ceil((b - a) / period - 1e-9))) + 1)[:-1] for a, b in pairwise(points)]
-    return np.append(np.concatenate(parts), points[-1])
+    pieces = [np.linspace(a, b, max(1, int(np.ceil((b - a) / period - 1e-9))) + 1)[:-1] for a, b in pairwise(points)]
+    return np.append(np.concatenate(pieces), points[-1])
 
 
 def _points(

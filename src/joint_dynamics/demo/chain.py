@@ -7,9 +7,7 @@ The truth is only what the figures are compared with at the end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pinocchio
@@ -18,17 +16,16 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import ControlLoop, create
 from joint_dynamics.demo import motions
-from joint_dynamics.demo.comparison import Comparison, compare_parameters, friction_errors, map_nrmse
+from joint_dynamics.demo.chain_run import ChainRun
+from joint_dynamics.demo.comparison import map_nrmse
 from joint_dynamics.demo.demo_settings import ChainSettings
 from joint_dynamics.demo.joints import identify_joints
 from joint_dynamics.demo.plant import FLOOR, GAIN_DEVIATION, HEATING_TIME, REST_GAIN, WEAR, demo_robot, heating
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator, choose_friction_method
 from joint_dynamics.excitation import MotionSamples
 from joint_dynamics.excitation.plan import Plan, PlanSettings, plan
-from joint_dynamics.identification import IdentificationResult, IdentificationSettings, identify
-from joint_dynamics.recording import Recording
+from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import Command, FlexibleJointRobot, TrajectoryPoints, play, recording_of, ur5e_urdf
 
@@ -38,101 +35,16 @@ WARM_EVERY = 100
 PUSH_EVERY, PUSH_LONG, PUSH_FORCE = 1.5, 0.3, 25.0
 
 
-@dataclass
-class ChainRun:
-    """What the chain made, stage after stage; arrays (n,) unless said otherwise.
-
-    `recordings`: exciting motion, constant speeds, work. `result`, `description`: of the identification, the
-    description with the joints' physics.
-    `estimator`: started from that description; `untaught`: from what `identify` alone wrote.
-    `contacts`: samples in which the first called a contact though nothing touched the arm, of `learned` samples.
-    `pushes`: those felt, and all. `tracking` [rad²] and `torque` [(N·m)²]: mean squares by law, `none`, `static` and
-    `adaptive`.
-    `worn_tracking`, `worn_torque`: the same of the worn and warm robot, by `nominal` (the friction found when new) and
-    `adaptive`, both with hysteresis. `worn_stiffness`: NRMSE of the stiffness maps at the end of that.
-    """
-
-    settings: ChainSettings
-    robot: FlexibleJointRobot
-    model: RobotModel
-    recordings: list[Recording] = field(default_factory=list)
-    result: IdentificationResult | None = None
-    description: DynamicsDescription | None = None
-    estimator: JointEstimator | None = None
-    untaught: JointEstimator | None = None
-    contacts: int = 0
-    learned: int = 0
-    pushes: tuple[int, int] = (0, 0)
-    tracking: dict[str, FloatArray] = field(default_factory=dict)
-    torque: dict[str, FloatArray] = field(default_factory=dict)
-    worn_tracking: dict[str, FloatArray] = field(default_factory=dict)
-    worn_torque: dict[str, FloatArray] = field(default_factory=dict)
-    worn_stiffness: FloatArray | None = None
-    _before_wear: dict[str, Any] | None = None
-
-    def figures(self) -> dict[str, Any]:
-        """Return how good it is beside the truth, by plain names: percent, mrad, N·m.
-
-        What is not named `worn_…` is of the new robot, whose joints were identified, and stays so when they wear.
-        """
-        return {**(self._figures_now() if self._before_wear is None else self._before_wear), **self._worn_figures()}
-
-    def _figures_now(self) -> dict[str, Any]:
-        if (
-            self.result is None
-            or self.description is None
-            or self.estimator is None
-            or self.untaught is None
-            or self.estimator.stiffness is None
-            or self.untaught.stiffness is None
-            or (described := Arm.from_description(self.model, self.description).stiffness) is None
-        ):
-            raise JointDynamicsError('chain: expected it to have been run to the estimator')
-        truth, work = self.robot.truth.as_document(), motions.cycle()
-        comparison = self.comparison()
-        friction = friction_errors(self.description, self.estimator.friction_scale()[0], truth)
-        moving = self.result.summary()['validation_moving_overall_percent']
-        return {
-            'laws': str(self.robot.laws),
-            'coverage_percent': comparison.coverage_percent,
-            'median_error_percent': comparison.median_error_percent,
-            'work_residual_percent': moving,
-            'stiffness_described_nrmse': map_nrmse(described.coefficients, self.model, work, truth),
-            'stiffness_nrmse': map_nrmse(self.estimator.stiffness.coefficients, self.model, work, truth),
-            'stiffness_untaught_nrmse': map_nrmse(self.untaught.stiffness.coefficients, self.model, work, truth),
-            'friction_identified_percent': friction['friction_error_identified_percent'],
-            'friction_adapted_percent': friction['friction_error_adapted_percent'],
-            'pushes_felt': self.pushes[0],
-            'pushes': self.pushes[1],
-            'contact_percent': 100.0 * self.contacts / max(self.learned, 1),
-            **{f'tracking_{law}_mrad': 1e3 * float(np.sqrt(value.mean())) for law, value in self.tracking.items()},
-            **{f'torque_{law}': float(np.sqrt(value.mean())) for law, value in self.torque.items()},
-        }
-
-    def _worn_figures(self) -> dict[str, Any]:
-        """Return what adaptation leaves of the mean squares of the worn robot, in percent by joint."""
-        if self.worn_stiffness is None:
-            return {}
-        return {
-            'worn_stiffness_nrmse': self.worn_stiffness,
-            **{
-                f'worn_{name}_left_percent': 100.0 * found['adaptive'] / found['nominal']
-                for name, found in (('torque', self.worn_torque), ('tracking', self.worn_tracking))
-            },
-        }
-
-    def comparison(self) -> Comparison:
-        """Return the base parameters beside the truth."""
-        assert self.result is not None
-        return compare_parameters(self.result.summary()['parameters'], self.robot.truth.as_document())
+def new_chain(settings: ChainSettings | None = None) -> ChainRun:
+    """Return the chain before its first stage: a robot of the settings' seed, and nothing known of it yet."""
+    use = settings or ChainSettings()
+    robot = demo_robot(use.seed, use.engine, motions.cycle().q[0], methods_laws=use.methods_laws)
+    return ChainRun(use, robot, RobotModel.load(ur5e_urdf()))
 
 
 def run_chain(settings: ChainSettings | None = None) -> ChainRun:
     """Run all stages; raise JointDynamicsError where one refuses."""
-    use = settings or ChainSettings()
-    model = RobotModel.load(ur5e_urdf())
-    robot = demo_robot(use.seed, use.engine, motions.cycle().q[0], methods_laws=use.methods_laws)
-    chain = ChainRun(use, robot, model)
+    chain = new_chain(settings)
     for stage in STAGES:
         stage(chain)
     return chain
@@ -214,7 +126,7 @@ def wear_out(chain: ChainRun) -> None:
     """Wear and warm the joints at work, let the estimator follow, and feed forward without and with what it learnt."""
     assert chain.description is not None and chain.estimator is not None and chain.estimator.stiffness is not None
     robot, work = chain.robot, motions.cycle()
-    chain._before_wear = chain._figures_now()
+    chain.keep_figures()
     robot.place(work.q[0])
     chain.estimator.reset_signals()
     robot.set_wear(WEAR, HEATING_TIME)

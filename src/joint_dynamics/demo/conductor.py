@@ -61,7 +61,7 @@ class Conductor:
         while not (value := condition()):
             self._watch()
             if time.monotonic() > end:
-                raise JointDynamicsError(f'expected {what} within {timeout:g} s, waited in vain')
+                raise JointDynamicsError(f'expected {what} within {timeout:g} s, found that it did not come')
             self._executor.spin_once(timeout_sec=_TICK)
         return value
 
@@ -119,7 +119,7 @@ class Conductor:
         """
         request = ChangeState.Request(transition=Transition(id=TRANSITIONS[verb]))
         if not self.call(ChangeState, f'{node_name}/change_state', request, timeout).success:
-            raise JointDynamicsError(f'{node_name}: expected it to {verb}, it refused (its log says why)')
+            raise JointDynamicsError(f'{node_name}: expected it to {verb}, found that it refused (its log says why)')
 
     def state(self, node_name: str) -> str:
         """Return the label of a node's lifecycle state."""
@@ -133,7 +133,8 @@ class Conductor:
         while self.state(node_name) != 'active':
             if time.monotonic() > end:
                 raise JointDynamicsError(
-                    f'{node_name}: expected it to be active within {timeout:g} s, it is not (its log says why)'
+                    f'{node_name}: expected it to be active within {timeout:g} s, found that it is not (its log '
+                    'says why)'
                 )
             self.rest(0.1)
 

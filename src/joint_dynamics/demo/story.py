@@ -64,7 +64,7 @@ class Story:
     def the_robot(self) -> DemoRobot:
         """The robot, which `start` has made."""
         if self.robot is None:
-            raise JointDynamicsError('demo: expected the robot to be started first')
+            raise JointDynamicsError('demo: expected the robot to be started first, found none')
         return self.robot
 
     @property

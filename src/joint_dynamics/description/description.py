@@ -18,7 +18,8 @@ import yaml
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.files import current, write_atomically
 from joint_dynamics.description.identity import check_identity, identity_of
-from joint_dynamics.description.schema import FORMAT, VERSION, migrated, validate
+from joint_dynamics.description.migration import migrated
+from joint_dynamics.description.schema import FORMAT, VERSION, validate
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import PeriodicMap
@@ -124,7 +125,7 @@ class DynamicsDescription:
         check_identity(identity, model, sum(link['M'] for link in links.values()) if links else None)
 
     def joint(self, name: str) -> dict[str, Any]:
-        """Return one joint's part (plain data); raise JointDynamicsError for an unknown joint."""
+        """Return the part of the joint `name` (plain data); raise JointDynamicsError for an unknown joint."""
         if name not in self.document['joints']:
             raise JointDynamicsError(
                 f'dynamics description: expected a joint of {", ".join(self.joint_names)}, found {name!r}'
@@ -137,11 +138,21 @@ class DynamicsDescription:
     def values(
         self, key: str, joint_names: tuple[str, ...] | list[str] | None = None, default: float | None = None
     ) -> FloatArray:
-        """Return {value} fields such as `drive_gain`, `rotor_inertia`, `damping` as (n,).
+        """Return {value} fields as (n,) in their SI unit.
 
-        `default` where a joint has none.
+        Parameters
+        ----------
+        key
+            the field, such as `drive_gain`, `rotor_inertia`, `damping`.
+        joint_names
+            the joints wanted; None: all.
+        default
+            of a joint that has none.
 
-        Raises JointDynamicsError naming the joint where there is neither.
+        Raises
+        ------
+        JointDynamicsError
+            Naming the joint where there is neither.
         """
         found = []
         for name in self._names(joint_names):
@@ -154,11 +165,11 @@ class DynamicsDescription:
         return np.array(found, dtype=float)
 
     def has(self, key: str, joint_names: tuple[str, ...] | list[str] | None = None) -> bool:
-        """Whether every joint has this part (`friction`, `stiffness`, …)."""
+        """Whether every joint has the part `key` (`friction`, `stiffness`, …)."""
         return all(key in self.joint(name) for name in self._names(joint_names))
 
     def scale(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FloatArray:
-        """Return the present friction scale α, (n, 2): [1, 0] where nothing was adapted [M6 eq 24]."""
+        """Return the present friction scale α, (n, 2), without unit: [1, 0] where nothing was adapted [M6 eq 24]."""
         return np.array(
             [self.joint(name).get('friction', {}).get('scale', [1.0, 0.0]) for name in self._names(joint_names)],
             dtype=float,
@@ -194,9 +205,9 @@ class DynamicsDescription:
         return standard.values
 
     def payload(self) -> FloatArray:
-        """Return the ten inertial parameters of the payload in the last joint's frame, zeros where none is described.
+        """Return the inertial parameters (10,) [SI] of the payload in the last joint's frame.
 
-        See `payload_attached`.
+        Zeros where none is described. See `payload_attached`.
         """
         given = self.document.get('payload')
         if given is None:

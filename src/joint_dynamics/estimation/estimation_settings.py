@@ -112,7 +112,8 @@ class EstimationSettings(Settings):
     def thesis(cls, **changes: Any) -> EstimationSettings:
         """Return the thesis's numbers for 1 kHz.
 
-        101 samples, untapered; RLS-DF* in raw units; the published excitation condition.
+        101 samples, untapered; RLS-DF* in raw units; the published excitation condition. changes: settings that go
+        before these.
         """
         return cls(
             **{

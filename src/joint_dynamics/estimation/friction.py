@@ -50,6 +50,11 @@ class FrictionEstimator:
     floor
         smallest mean(Y_i²) that is divided by, (N·m)² and (rad/s)², (2,) or (n, 2): the gains before much is known of
         the motion.
+
+    Raises
+    ------
+    JointDynamicsError
+        For shapes that do not fit and values outside these bounds.
     """
 
     def __init__(
@@ -90,7 +95,7 @@ class FrictionEstimator:
         self.reset()
 
     def reset(self, parameters: ArrayLike | None = None) -> None:
-        """Begin again at `parameters` (2,) or (n, 2), default α(0), clipped to the bounds.
+        """Begin again at `parameters` α (2,) or (n, 2) [–, N·m·s/rad], default α(0), clipped to the bounds.
 
         The information is forgotten.
         """
@@ -113,12 +118,12 @@ class FrictionEstimator:
 
     @property
     def saturated(self) -> BoolArray:
-        """Whether α is at a bound, (n, 2)."""
+        """Whether α is at a bound, (n, 2) bool."""
         return (self._alpha <= self.lower) | (self._alpha >= self.upper)
 
     @property
     def excitation(self) -> Array:
-        """Seconds of adaptation since the reset, (n,)."""
+        """Adaptation since the reset, (n,) [s]."""
         return self._adapted * self.period
 
     @property
@@ -143,24 +148,29 @@ class FrictionEstimator:
         return np.linalg.inv(np.linalg.inv(prior) + weight[:, None, None] * information)
 
     def predict(self, coulomb: Array, omega: Array) -> Array:
-        """f̂ = α₁ F(τ_J) H + α₂ ω, N·m, (n,)."""
+        """f̂ = α₁ F(τ_J) H + α₂ ω (n,) [N·m]; coulomb: F(τ_J) H (n,) [N·m], omega: ω (n,) [rad/s]."""
         return self._alpha[:, 0] * coulomb + self._alpha[:, 1] * omega
 
     def update(
         self, friction: ArrayLike, coulomb: ArrayLike, omega: ArrayLike, excited: ArrayLike | None = None
     ) -> Array:
-        """Take one sample (n,) and return the prediction error f − f̂, N·m, (n,), from before the correction.
+        """Take one sample and return the prediction error f − f̂ (n,) [N·m] from before the correction.
 
         Parameters
         ----------
         friction
-            measure f = K_τ i − B ω̇ − τ_J − F_v, N·m.
+            measure f = K_τ i − B ω̇ − τ_J − F_v (n,) [N·m].
         coulomb
-            F(τ_J) H of the nominal model, N·m.
+            F(τ_J) H of the nominal model (n,) [N·m].
         omega
-            ω, rad/s; all equally delayed.
+            ω (n,) [rad/s]; all equally delayed.
         excited
             (n,) bool: joints that may adapt (default all). Values that are not finite leave their joint alone.
+
+        Raises
+        ------
+        JointDynamicsError
+            For other shapes.
         """
         f, Y1, Y2 = np.asarray(friction, dtype=float), np.asarray(coulomb, dtype=float), np.asarray(omega, dtype=float)
         if not f.shape == Y1.shape == Y2.shape == (self.joints,):

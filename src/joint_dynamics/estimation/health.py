@@ -149,15 +149,15 @@ class HealthMonitor:
         )
         found = []
         for j in range(len(given)):
-            parts = []
+            findings = []
             if ratios is not None and np.isfinite(ratios[j]):
-                parts.append(
+                findings.append(
                     self._part(
                         'stiffness', ratios[j], stiffness_deviation, stiffness_excitation, j, self.thresholds.stiffness
                     )
                 )
             if scale is not None:
-                parts.append(
+                findings.append(
                     self._part(
                         'Coulomb friction',
                         scale[j],
@@ -168,8 +168,8 @@ class HealthMonitor:
                     )
                 )
             order = (ERROR, WARNING, OK, UNKNOWN)
-            status = min((part[0] for part in parts), key=order.index, default=UNKNOWN)
-            reason = '; '.join(part[1] for part in parts if part[0] == status) or 'no reference'
+            status = min((part[0] for part in findings), key=order.index, default=UNKNOWN)
+            reason = '; '.join(part[1] for part in findings if part[0] == status) or 'no reference'
             ratio = [None if r is None or not np.isfinite(r[j]) else float(r[j]) for r in (ratios, scale)]
             found.append(JointHealth(status, reason, *ratio))
         return found

@@ -68,9 +68,9 @@ class MomentumObserver:
         self.external = np.zeros(self.body.n)
 
     def update(self, transmission_torque: ArrayLike, q: Array, dq: Array) -> Array:
-        """Take τ_J (N·m), q (rad) and q̇ (rad/s), (n,) each; return τ_ext, N·m, late by 1/K.
+        """Take one sample and return τ_ext (n,) [N·m], late by 1/K. Broken values leave everything as it was.
 
-        Broken values leave everything as it was.
+        transmission_torque, q, dq: τ_J [N·m], q [rad] and q̇ [rad/s], (n,) each.
         """
         torque = np.asarray(transmission_torque, dtype=float)
         if not np.isfinite(torque.sum() + q.sum() + dq.sum()):

@@ -83,14 +83,18 @@ class PayloadEstimator:
     def update(
         self, q: Array, dq: Array, ddq: Array, torque: Array, coulomb: Array, omega: Array, slipping: BoolArray
     ) -> None:
-        """Take one sample, (n,) each.
-
-        The motion, τ̂_J − τ_J(unloaded) by nominal friction (N·m), F(τ_J) H (N·m), ω (rad/s).
+        """Take one sample.
 
         Parameters
         ----------
+        q, dq, ddq
+            the motion, (n,) each [rad, rad/s, rad/s²].
+        torque
+            τ̂_J − τ_J(unloaded) by nominal friction (n,) [N·m].
+        coulomb, omega
+            F(τ_J) H (n,) [N·m] and ω (n,) [rad/s].
         slipping
-            joints that move; the torque of one that stands is anywhere within its friction, and is left out.
+            (n,) bool: joints that move; the torque of one that stands is anywhere within its friction, and is left out.
         """
         if not slipping.any() or not np.isfinite(torque.sum() + coulomb.sum() + q.sum() + dq.sum() + ddq.sum()):
             return
@@ -115,7 +119,10 @@ class PayloadEstimator:
         return self._updates % self._every == 1 and self.excitation > 3.0
 
     def taken(self) -> Array:
-        """Return [M, MX, MY, MZ] for the link model; from here on the payload counts as known if it is good enough."""
+        """Return [M, MX, MY, MZ] (4,) [kg, kg·m] for the link model.
+
+        From here on the payload counts as known if it is good enough.
+        """
         self.known = self.mass_deviation < max(self.known_share * abs(self.mass), 0.1)
         return self.parameters
 
@@ -150,7 +157,7 @@ class PayloadEstimator:
 
     @property
     def covariance(self) -> Array:
-        """Covariance of [M, MX, MY, MZ], (4, 4)."""
+        """Covariance of [M, MX, MY, MZ], (4, 4) [kg, kg·m]."""
         return self._solve()[1][:COLUMNS, :COLUMNS]
 
     @property

@@ -44,18 +44,40 @@ MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
 class EstimationSession:
     """Samples in, estimates out.
 
-    robot, description  RobotModel and DynamicsDescription of its joints (parts may be missing: they are then not used,
-    or learnt).
-    offered     quantities that the inputs may give (those of Recording, and motor_position, motor_torque).
-    settings    EstimationSettings; friction `adaptive` does without hysteresis, or becomes `coulomb_viscous`, where
-                none is described (`choose_friction_method`), which `remarks` says.
-    period      s; None: from the stamps. max_gap s: longest hole bridged.
-    motor_side  MotorSide, how motor signals are reflected.
-    saved       adapted description of an earlier run; used when it is one of `description`, else passed over, which
-                `remarks` says.
-    thresholds  HealthThresholds; working_range rad: deformation over which stiffnesses are compared.
+    Parameters
+    ----------
+    robot, description
+        RobotModel and DynamicsDescription of its joints (parts may be missing: they are then not used, or learnt).
+    offered
+        quantities that the inputs may give (those of Recording, and motor_position, motor_torque).
+    settings
+        EstimationSettings; friction `adaptive` does without hysteresis, or becomes `coulomb_viscous`, where none is
+        described (`choose_friction_method`), which `remarks` says.
+    period
+        of the samples [s]; None: from the stamps.
+    max_gap
+        longest hole bridged [s].
+    motor_side
+        MotorSide, how motor signals are reflected.
+    saved
+        adapted description of an earlier run; used when it is one of `description`, else passed over, which `remarks`
+        says.
+    thresholds
+        HealthThresholds.
+    working_range
+        deformation over which stiffnesses are compared [rad].
 
-    `estimator` is None until the period is known. `remarks`: what is worth saying once.
+    Attributes
+    ----------
+    estimator
+        None until the period is known.
+    remarks
+        what is worth saying once.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where robot, description and inputs do not fit together.
     """
 
     def __init__(
@@ -174,7 +196,17 @@ class EstimationSession:
         self.estimator.set_temperature(self._temperatures)
 
     def take(self, quantity: str, stamp: int, names: Sequence[str], values: ArrayLike) -> None:
-        """Take one sample of an input: stamp in ns, values of the joints `names` in the quantity's unit."""
+        """Take one sample of an input.
+
+        Parameters
+        ----------
+        quantity
+            one of `offered`, or `temperature`.
+        stamp
+            ns.
+        names, values
+            of the joints, and theirs (len(names),) in the quantity's unit: rad, rad/s, N·m, A, °C.
+        """
         if quantity == 'temperature':
             self._warm(names, values)
         elif quantity in MOTOR and quantity in ('motor_position', self._effort_source):

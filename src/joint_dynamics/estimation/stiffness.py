@@ -105,7 +105,8 @@ class StiffnessEstimator:
     def thesis(cls, joints: int = 1, **options: Any) -> StiffnessEstimator:
         """Return the run of thesis chapter 3.
 
-        Raw units, P(0) = diag(1e9, 1e18), δ = 0.1, μ = 0.99995, α(0) = 0, at 1 kHz; no gate.
+        Raw units, P(0) = diag(1e9, 1e18), δ = 0.1, μ = 0.99995, α(0) = 0, at 1 kHz; no gate. options: of the class,
+        which go before these.
         """
         return cls(
             joints,
@@ -125,7 +126,7 @@ class StiffnessEstimator:
     def ordinary(cls, joints: int = 1, order: int = 2, **options: Any) -> StiffnessEstimator:
         """Return ordinary recursive least squares, that is batch least squares sample by sample.
 
-        μ = 1, δ = 0, no gate.
+        μ = 1, δ = 0, no gate. options: of the class, which go before these.
         """
         return cls(
             joints, order, **{'mu': 1.0, 'delta': 0.0, 'gate': 0.0, 'novelty': 0.0, 'change_share': np.inf, **options}
@@ -208,12 +209,19 @@ class StiffnessEstimator:
         return total
 
     def update(self, deformation: ArrayLike, torque: ArrayLike, excited: ArrayLike | None = None) -> Array:
-        """Take φ (n,) rad and the virtual measure of τ_E (n,) N·m.
+        """Take one sample and return the prediction error ε (n,) [N·m], 0 where there was no update.
 
-        Return the prediction error ε (n,) N·m, 0 where there was no update.
+        Parameters
+        ----------
+        deformation, torque
+            φ (n,) [rad] and the virtual measure of τ_E (n,) [N·m]. A joint where either is not finite is left alone.
+        excited
+            (n,) bool: joints that may be updated (default all).
 
-        `excited` (n,) bool: joints that may be updated (default all). A joint whose φ or torque is not finite is left
-        alone.
+        Raises
+        ------
+        JointDynamicsError
+            For other shapes.
         """
         phi, y = np.asarray(deformation, dtype=float), np.asarray(torque, dtype=float)
         if phi.shape != (self.joints,) or y.shape != (self.joints,):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.excitation.constraints import ALLOWED, Constraint
+from joint_dynamics.excitation.constraint import ALLOWED, Constraint
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.trajectory import Trajectory

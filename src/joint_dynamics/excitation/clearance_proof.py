@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.excitation.constraints import ALLOWED
+from joint_dynamics.excitation.constraint import ALLOWED
 from joint_dynamics.excitation.kinematics import LinkFrames
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot.chain import Chain

@@ -10,7 +10,7 @@ import pinocchio
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.excitation.clearance_proof import certified_clearance
-from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.constraint import Constraint
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.geometry import FLOOR, CollisionBodies
 from joint_dynamics.excitation.kinematics import LinkFrames

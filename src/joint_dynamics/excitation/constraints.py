@@ -1,128 +1,23 @@
-"""Limits as slacks, at least zero where a motion keeps them, in fractions of the limit.
-
-Gradients, and bounds over all time.
-
-Every bound: f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) in between.
-"""
+"""The limits of a motion but for collisions, made from the settings: joints, torque, place of the end-effector."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.constraint import Constraint, SmoothConstraint, wrench_rounding
 from joint_dynamics.excitation.excitation_settings import LimitSettings
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import end_effector_frame, parameters_with_payload, parent_joint
 from joint_dynamics.excitation.motion import RobotMotion, Sensitivity
+from joint_dynamics.excitation.torque_bound import TorqueBound
 from joint_dynamics.excitation.trajectory import Trajectory
-from joint_dynamics.excitation.wrench_bounds import point_acceleration, torque_bounds
-from joint_dynamics.robot import RobotModel, StandardParameters
-from joint_dynamics.signals.extremes import certified_minimum
+from joint_dynamics.excitation.wrench_bounds import point_acceleration
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.polynomial import ROUNDING
-
-BLOCK = 1000
-ALLOWED = 1e-9
-"""Share of a limit that does not count as broken.
-
-Rounding in the last digits of a limit, and of a motion made to meet it.
-"""
-
-
-def wrench_rounding(n: int) -> float:
-    """Return the share of the bound of a torque or of a place of n joints that rounding may change it by.
-
-    Newton-Euler sums products, each of no more than 20 n roundings: an error of 20 n u of the same sum of magnitudes.
-    That exceeds the bound by norms by √3 per rotation at most (‖|R|‖ ≤ √3), on the way out and back: 3^n. The motion it
-    starts from has errors of its own.
-    """
-    return 20 * n * 3.0**n * 1.2e-16 + 100 * n * ROUNDING
-
-
-class Constraint(ABC):
-    """One kind of limit.
-
-    Attributes
-    ----------
-    kind: its name among the margins. scale: margin as a fraction of the limit = scale · smallest slack.
-    tolerance: of the certified margin, as a fraction of the limit.
-
-    """
-
-    kind: str
-    scale: float = 1.0
-    tolerance: float = 1e-4
-
-    @abstractmethod
-    def slack(self, motion: RobotMotion) -> FloatArray:
-        """Return the slack (limits, samples), negative where the limit is broken."""
-
-    def smallest(self, motion: RobotMotion) -> float:
-        """Return the smallest slack of the motion, inf where the limit binds nothing."""
-        return float(self.slack(motion).min(initial=np.inf))
-
-    @abstractmethod
-    def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
-        """Add the gradient of Σ weight · slack; weight (limits, samples), called after `slack` of the same motion."""
-
-    @abstractmethod
-    def certified(
-        self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
-    ) -> float:
-        """Return a slack that the motion has at all times of the intervals [begin, end] (N,) [s], each between knots.
-
-        No more than `tolerance` below the smallest; enough: a slack beyond which it is not looked for any more
-        precisely, and below which the search ends at the first value that is found.
-        """
-
-
-class SmoothConstraint(Constraint):
-    """A limit on what has a second derivative between two knots."""
-
-    @abstractmethod
-    def at_ends(self, motion: RobotMotion) -> FloatArray:
-        """Return what `over` needs of a motion at the ends of intervals, (values, samples)."""
-
-    @abstractmethod
-    def over(
-        self,
-        model: RobotModel,
-        trajectory: Trajectory,
-        begin: FloatArray,
-        end: FloatArray,
-        first: FloatArray,
-        last: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return a lower bound of the slack over each interval [begin, end] (N,).
-
-        The smallest at its ends, (N,) each.
-
-        Parameters
-        ----------
-        first, last
-            `at_ends` of the motion at begin and at end.
-        """
-
-    def certified(
-        self, model: RobotModel, trajectory: Trajectory, begin: FloatArray, end: FloatArray, enough: float = np.inf
-    ) -> float:
-        """Return a slack that the motion has at all times, see `Constraint`."""
-
-        def values(t: FloatArray, inside: FloatArray) -> FloatArray:
-            parts = [slice(k, k + BLOCK) for k in range(0, len(t), BLOCK)]
-            ends = [self.at_ends(RobotMotion(model, *trajectory.one_sided(t[part], inside[part]))) for part in parts]
-            return np.concatenate(ends, axis=1)
-
-        def lowest(
-            begin: FloatArray, end: FloatArray, first: FloatArray, last: FloatArray
-        ) -> tuple[FloatArray, FloatArray]:
-            return self.over(model, trajectory, begin, end, first, last)
-
-        tolerance, allowed = self.tolerance / self.scale, ALLOWED / self.scale
-        return certified_minimum(begin, end, values, lowest, tolerance, enough, allowed).bound
 
 
 class JointBound(SmoothConstraint):
@@ -167,91 +62,6 @@ class JointBound(SmoothConstraint):
         """Add −weight · sign(value − middle) / half range."""
         gradient = getattr(sensitivity, self._quantity)
         gradient -= weight * np.sign(getattr(motion, self._quantity) - self._middle) / self._half
-
-
-class TorqueBound(SmoothConstraint):
-    """Torque of every joint within ± limit, by the robot's standard parameters: slack = 1 − |W χ| / limit.
-
-    The Coulomb friction of a drive that rests may have either sign.
-    """
-
-    kind = 'torque'
-
-    def __init__(self, parameters: FloatArray, limit: FloatArray):
-        self._parameters = parameters
-        self._limit = limit[:, None]
-        n = len(limit)
-        own = StandardParameters(parameters, n)
-        self._coulomb = np.append(own.coulomb, own.coupled[2::3])[:, None]
-        smooth = own.copy()
-        smooth.coulomb[:], smooth.coupled[2::3] = 0.0, 0.0
-        self._smooth = smooth.values
-
-    def torque(self, motion: RobotMotion) -> FloatArray:
-        """Return the torque (joints, samples) [N·m]."""
-        return np.matmul(self._parameters, motion.regressor.rows)
-
-    def slack(self, motion: RobotMotion) -> FloatArray:
-        """Return the slack (joints, samples)."""
-        rest = np.abs(self._coulomb[: len(self._limit)]) * (motion.dq == 0.0)
-        return 1 - (np.abs(self.torque(motion)) + rest) / self._limit
-
-    def pull_back(self, motion: RobotMotion, weight: FloatArray, sensitivity: Sensitivity) -> None:
-        """Add the gradient with respect to the regressor."""
-        torque_bar = -weight * np.sign(self.torque(motion)) / self._limit
-        rows = sensitivity.rows
-        rows += self._parameters[None, :, None] * torque_bar[:, None, :]
-
-    def at_ends(self, motion: RobotMotion) -> FloatArray:
-        """Return the torque without Coulomb friction, and the speeds of the joints."""
-        return np.concatenate([np.matmul(self._smooth, motion.regressor.rows), motion.dq])
-
-    def over(
-        self,
-        model: RobotModel,
-        trajectory: Trajectory,
-        begin: FloatArray,
-        end: FloatArray,
-        first: FloatArray,
-        last: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the bound by the torque's second derivative.
-
-        Coulomb friction has the speed's sign where that is certain.
-        """
-        n, square = model.n, (end - begin) ** 2 / 4
-        q = trajectory.majorants(begin, end)
-        bound = torque_bounds(model.chain, self._parameters, q)
-        matrix, rotor, viscous, offset = self._drives(model)
-        share = np.abs(matrix)
-        bound[2] += share.T @ (rotor * (share @ (12 * q[4])) + viscous * (share @ (3 * q[3])))
-        size = bound[0] + share.T @ (rotor * (share @ (2 * q[2])) + viscous * (share @ q[1])) + offset
-        beyond = square * bound[2] + wrench_rounding(model.n) * size
-        speeds = matrix @ first[n:], matrix @ last[n:]
-        rounding = share @ (3 * square * q[3] + ROUNDING * trajectory.magnitude()[1][:, None])
-        forward, back = np.minimum(*speeds) > rounding, np.maximum(*speeds) < -rounding
-        sign, open_sign = forward.astype(float) - back, ~(forward | back)
-        known = matrix.T @ (self._coulomb * sign)
-        unknown = share.T @ (np.abs(self._coulomb) * open_sign)
-        worst = np.maximum(np.abs(first[:n] + known), np.abs(last[:n] + known))
-        moving = [matrix.T @ (self._coulomb * np.sign(speed)) for speed in speeds]
-        resting = [share.T @ (np.abs(self._coulomb) * (speed == 0)) for speed in speeds]
-        met = np.maximum(*(np.abs(end[:n] + moving[k]) + resting[k] for k, end in enumerate((first, last))))
-        met = np.where(unknown > 0, met, worst)
-        return (1 - (worst + unknown + beyond) / self._limit).min(axis=0), (1 - met / self._limit).min(axis=0)
-
-    def _drives(self, model: RobotModel) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return drive speeds per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets.
-
-        n, 1.
-        """
-        own = StandardParameters(np.abs(self._parameters), model.n)
-        matrix, rotor, viscous = np.eye(model.n), own.rotor_inertia, own.viscous
-        if model.coupling is not None:
-            extra = own.coupled.reshape(-1, 3)
-            matrix = np.concatenate([matrix, model.coupling.matrix[list(model.coupling.motors)]])
-            rotor, viscous = np.append(rotor, extra[:, 0]), np.append(viscous, extra[:, 1])
-        return matrix, rotor[:, None], viscous[:, None], own.offset[:, None]
 
 
 class EndEffectorBound(SmoothConstraint):

@@ -49,12 +49,12 @@ def weighted_blocks(blocks: Sequence[IntArray], weights: Sequence[float]) -> Cri
 
     def evaluate(G: FloatArray, sharpness: float) -> tuple[float, FloatArray]:
         gradient = np.zeros_like(G)
-        parts = []
+        terms = []
         for block, weight in zip(blocks, weights, strict=True):
             value, inner = log_condition(G[np.ix_(block, block)], sharpness)
-            parts.append(weight * np.exp(value))
-            gradient[np.ix_(block, block)] += parts[-1] * inner
-        return float(np.log(sum(parts))), gradient / sum(parts)
+            terms.append(weight * np.exp(value))
+            gradient[np.ix_(block, block)] += terms[-1] * inner
+        return float(np.log(sum(terms))), gradient / sum(terms)
 
     return evaluate
 

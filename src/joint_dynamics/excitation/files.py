@@ -109,7 +109,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise JointDynamicsError(f'trajectory {path}: expected all fields of a trajectory, found: {error}') from None
     raise JointDynamicsError(
-        f'trajectory {path}: expected summary.json of a Fourier excitation, or a JointTrajectory in YAML'
+        f'trajectory {path}: expected summary.json of a Fourier excitation, or a JointTrajectory in YAML, found neither'
     )
 
 

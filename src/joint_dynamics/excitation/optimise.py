@@ -162,12 +162,17 @@ def optimise(
 ) -> ExcitationResult:
     """Search the coefficients of a Fourier series that excites all parameters within all limits.
 
+    The trajectory returned keeps every limit at all times, by proof; what a search ends at and cannot be made to do so
+    does not count.
+
     Parameters
     ----------
+    model
+        the robot, with torque limits where `limits.torque` counts.
+    settings
+        ExcitationSettings; None: as declared.
     on_progress
-        called every 0.2 s in the calling thread; an exception it raises ends the search and passes through. The
-        trajectory returned keeps every limit at all times, by proof; what a search ends at and cannot be made to do so
-        does not count.
+        called every 0.2 s in the calling thread; an exception it raises ends the search and passes through.
 
     Raises
     ------

@@ -14,7 +14,8 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment, assess, keeps, margins_of
 from joint_dynamics.excitation.collision import Clearance
-from joint_dynamics.excitation.constraints import Constraint, make_constraints
+from joint_dynamics.excitation.constraint import Constraint
+from joint_dynamics.excitation.constraints import make_constraints
 from joint_dynamics.excitation.criteria import make_criterion, with_information
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory

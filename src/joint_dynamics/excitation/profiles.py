@@ -11,7 +11,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.assessment import Assessment, assess, keeps
-from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.constraint import Constraint
 from joint_dynamics.excitation.excitation_settings import KINDS, LimitSettings
 from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.load import parameters_with_payload
@@ -48,11 +48,11 @@ def check_times(trajectory: PiecewiseTrajectory) -> FloatArray:
     """
     knots = trajectory.knots
     speed = np.abs(trajectory.motion(knots)[1]).max(axis=0)
-    parts = []
+    pieces = []
     for begin, end, fastest in zip(knots[:-1], knots[1:], np.maximum(speed[:-1], speed[1:]), strict=True):
         count = int(np.ceil((end - begin) * max(fastest / STEP, 10.0)))
-        parts.append(np.linspace(begin, np.nextafter(end, begin), count + 1))
-    return np.append(np.concatenate(parts), knots[-1])
+        pieces.append(np.linspace(begin, np.nextafter(end, begin), count + 1))
+    return np.append(np.concatenate(pieces), knots[-1])
 
 
 def make_profile(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.excitation.constraints import Constraint
+from joint_dynamics.excitation.constraint import Constraint
 from joint_dynamics.excitation.trajectory import Trajectory
 from joint_dynamics.robot import RobotModel
 

@@ -83,10 +83,10 @@ class Succession(Trajectory):
         When the postures do not meet within 1 mrad.
     """
 
-    def __init__(self, parts: Sequence[Trajectory]):
-        self.joint_names = parts[0].joint_names
-        self._parts = list(parts)
-        for before, after in itertools.pairwise(parts):
+    def __init__(self, motions: Sequence[Trajectory]):
+        self.joint_names = motions[0].joint_names
+        self._motions = list(motions)
+        for before, after in itertools.pairwise(motions):
             gap = np.abs(after.position(0.0)[0] - before.position(before.duration)[0])
             if gap.max() > SAME_POSTURE:
                 worst = int(gap.argmax())
@@ -94,20 +94,20 @@ class Succession(Trajectory):
                     'trajectory: expected every motion to begin where the one before ends, found'
                     f' {self.joint_names[worst]} {gap[worst]:.4g} rad away'
                 )
-        self._begin = np.concatenate([[0.0], np.cumsum([part.duration for part in parts])])
+        self._begin = np.concatenate([[0.0], np.cumsum([part.duration for part in motions])])
         self.duration = float(self._begin[-1])
 
     @property
     def knots(self) -> FloatArray:
         """Those of the parts."""
         return np.unique(
-            np.concatenate([begin + part.knots for begin, part in zip(self._begin[:-1], self._parts, strict=True)])
+            np.concatenate([begin + part.knots for begin, part in zip(self._begin[:-1], self._motions, strict=True)])
         )
 
     def _of(self, t: FloatArray) -> list[tuple[IntArray, float, Trajectory]]:
         """Return for every part that holds one of the times t which ones, its begin [s] and itself."""
-        index = np.clip(np.searchsorted(self._begin, t, side='right') - 1, 0, len(self._parts) - 1)
-        return [(np.flatnonzero(index == k), self._begin[k], self._parts[k]) for k in np.unique(index).tolist()]
+        index = np.clip(np.searchsorted(self._begin, t, side='right') - 1, 0, len(self._motions) - 1)
+        return [(np.flatnonzero(index == k), self._begin[k], self._motions[k]) for k in np.unique(index).tolist()]
 
     def motion(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq, (joints, samples) each."""
@@ -131,12 +131,12 @@ class Succession(Trajectory):
 
     def magnitude(self) -> FloatArray:
         """Return the greatest of the parts, (3, joints)."""
-        return np.max([part.magnitude() for part in self._parts], axis=0)
+        return np.max([part.magnitude() for part in self._motions], axis=0)
 
     def without_repetition(self) -> Trajectory:
         """Return the same with every part once, and none of them twice."""
-        parts = [part.without_repetition() for part in dict.fromkeys(self._parts)]
-        return self if parts == self._parts else Succession(parts)
+        motions = [part.without_repetition() for part in dict.fromkeys(self._motions)]
+        return self if motions == self._motions else Succession(motions)
 
 
 class Braking(Trajectory):
@@ -246,7 +246,9 @@ class SampledTrajectory(_Quintic):
         points = [np.asarray(array, dtype=float) for array in (q, dq, ddq)]
         shape = (len(times), len(joint_names))
         if times.ndim != 1 or len(times) < 2 or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
-            raise JointDynamicsError('trajectory: expected at least two points at increasing times')
+            raise JointDynamicsError(
+                f'trajectory: expected at least two points at increasing times, found {str(times.tolist())[:80]}'
+            )
         if any(array.shape != shape or not np.all(np.isfinite(array)) for array in points):
             raise JointDynamicsError(
                 f'trajectory: expected finite positions, velocities and accelerations of shape {shape}, found '

@@ -62,7 +62,7 @@ def torque_bounds(chain: Chain, parameters: FloatArray, q: FloatArray) -> FloatA
 
     Parameters
     ----------
-    parameters
+    parameters : array
         standard parameters (p,).
     q
         majorants (ORDERS, joints, N) of the joints' motion.

@@ -15,7 +15,7 @@ from joint_dynamics.identification.regression.friction_state import FrictionStat
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.coverage import Training
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS
-from joint_dynamics.joint.friction_model import PARAMETERS
+from joint_dynamics.joint.friction_documents import PARAMETERS
 from joint_dynamics.robot import StandardParameters, mounting_rotation
 from joint_dynamics.version import __version__
 

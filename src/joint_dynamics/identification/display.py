@@ -11,7 +11,7 @@ from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.excitation import relative_deviation_percent
 
 
-def one_line(result: Findings) -> str:
+def summary_line(result: Findings) -> str:
     """Return method, sizes, residual and verdict in one line."""
     base = result.problem.base.count
     further = len(result.names) - base
@@ -47,7 +47,7 @@ def as_html(result: Findings) -> str:
         ],
     )
     return (
-        f'<div><p><b>{escape(one_line(result))}</b></p><ul>{reasons}</ul>{residuals}'
+        f'<div><p><b>{escape(summary_line(result))}</b></p><ul>{reasons}</ul>{residuals}'
         f'<details><summary>{len(result.names)} parameters</summary>{parameters}</details></div>'
     )
 

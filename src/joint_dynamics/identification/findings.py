@@ -53,7 +53,7 @@ class Findings:
 
     @property
     def deviation(self) -> FloatArray:
-        """Standard deviation of each parameter (b,)."""
+        """Standard deviation of each parameter (b,), in its SI unit."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     @property

@@ -119,12 +119,25 @@ class IdentificationSettings(Settings):
 
     @classmethod
     def from_mapping(cls, mapping: Any, where: str = '') -> IdentificationSettings:
-        """Build from the `identification` part of a configuration file. Raises JointDynamicsError naming the key."""
+        """Build from the `identification` part of a configuration file.
+
+        Parameters
+        ----------
+        mapping
+            keys and values.
+        where
+            what stands before the keys in a refusal.
+
+        Raises
+        ------
+        JointDynamicsError
+            Naming the key.
+        """
         if isinstance(mapping, Mapping) and 'terms' in mapping:
             mapping = {**mapping, 'terms': terms_from_config(mapping['terms'])}
         return super().from_mapping(mapping, where)
 
     @classmethod
     def from_config(cls, config: Any) -> IdentificationSettings:
-        """Build from the `identification` part of a configuration file, as `from_mapping`."""
+        """Build from `config`, the `identification` part of a configuration file, as `from_mapping`."""
         return cls.from_mapping(config)

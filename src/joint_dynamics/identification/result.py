@@ -8,7 +8,7 @@ from functools import cached_property
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification.describe import describe
-from joint_dynamics.identification.display import as_html, one_line
+from joint_dynamics.identification.display import as_html, summary_line
 from joint_dynamics.identification.findings import Findings
 from joint_dynamics.identification.validate import predict_torque
 from joint_dynamics.recording import Recording
@@ -51,7 +51,7 @@ class IdentificationResult(Findings):
         return predict_torque(self.description, recording, self.settings)
 
     def __repr__(self) -> str:
-        return f'<IdentificationResult {one_line(self)}>'
+        return f'<IdentificationResult {summary_line(self)}>'
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the verdict with its reasons, residuals and parameters."""

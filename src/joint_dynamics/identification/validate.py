@@ -87,9 +87,23 @@ def validate_description(
 ) -> list[Fit]:
     """Predict the torque of every recording and return one Fit each.
 
-    Cut-offs are the settings' own, else those the description was identified with, else from the recordings. Drive
-    gains: given, the settings', or the description's. notes: is told where a motion leaves the range of validity, and
-    by how much. Raises JointDynamicsError where robot, description and recordings do not fit together.
+    Parameters
+    ----------
+    description
+        with the robot it is of.
+    recordings
+        with torque, or with current and drive gains.
+    settings
+        cut-offs are its own, else those the description was identified with, else from the recordings.
+    drive_gains
+        {joint: N·m/A}; None: the settings', or the description's.
+    notes : list of texts
+        is told where a motion leaves the range of validity, and by how much.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where robot, description and recordings do not fit together.
     """
     settings = settings or IdentificationSettings()
     arm = Arm.from_description(None, description)

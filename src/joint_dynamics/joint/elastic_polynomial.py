@@ -25,6 +25,11 @@ class ElasticPolynomial:
     ----------
     coefficients
         (P,) for one joint, or (n, P); α_p in N·m/rad^{2p−1}.
+
+    Raises
+    ------
+    JointDynamicsError
+        For other shapes and numbers that are not finite.
     """
 
     def __init__(self, coefficients: ArrayLike) -> None:
@@ -50,11 +55,11 @@ class ElasticPolynomial:
 
     @staticmethod
     def basis(phi: ArrayLike, order: int) -> FloatArray:
-        """Regressor ψ = [φ, φ³, …, φ^{2P−1}], shape φ.shape + (P,)."""
+        """Regressor ψ = [φ, φ³, …, φ^{2P−1}], phi [rad] (…,), P = `order`; shape (…, P) [rad^{2p−1}]."""
         return np.asarray(phi, dtype=float)[..., None] ** (2 * np.arange(order) + 1)
 
     def torque(self, phi: ArrayLike) -> FloatArray:
-        """Elastic torque τ_E(φ), N·m, same shape as φ."""
+        """Elastic torque τ_E(φ) [N·m] of the deformation phi [rad], (…,) of one joint or (…, n); same shape."""
         phi = self._check(phi)
         square, total = phi * phi, np.zeros_like(phi)
         for p in range(self.order - 1, -1, -1):
@@ -62,7 +67,7 @@ class ElasticPolynomial:
         return total * phi
 
     def stiffness(self, phi: ArrayLike) -> FloatArray:
-        """Stiffness k(φ) = dτ_E/dφ, N·m/rad, same shape as φ."""
+        """Stiffness k(φ) = dτ_E/dφ [N·m/rad] at the deformation phi [rad], (…,) or (…, n); same shape."""
         phi = self._check(phi)
         square, total = phi * phi, np.zeros_like(phi)
         for p in range(self.order - 1, -1, -1):
@@ -70,7 +75,7 @@ class ElasticPolynomial:
         return total
 
     def curvature(self, phi: ArrayLike) -> FloatArray:
-        """Return dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3}, N·m/rad², same shape as φ."""
+        """Return dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3} [N·m/rad²] at phi [rad], (…,) or (…, n); same shape."""
         phi = self._check(phi)
         if self.order == 1:
             return np.zeros_like(phi)

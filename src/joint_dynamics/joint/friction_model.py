@@ -26,57 +26,33 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.load import QUADRANT_PARAMETERS, CoulombLevel, QuadrantFriction
+from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, maps_of, quadrants_of
+from joint_dynamics.joint.load import CoulombLevel, QuadrantFriction
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
 from joint_dynamics.joint.static_friction import StaticFriction, direction
-from joint_dynamics.joint.temperature import T_MAX, T_MIN, TemperatureFriction, root_speed
-
-# Name, default, meaning and unit; the order is that of the documents. F_S None means F_C0.
-PARAMETERS: dict[str, float | None] = {
-    'F_C0': None,
-    'F_Cl': 0.0,
-    'F_C1': 0.0,
-    'tau_max': np.inf,
-    'F_S': None,
-    'V_S': 0.1,
-    'mu': 1.0,
-    'F_V1': 0.0,
-    'F_V2': 0.0,
-    'F_V3': 0.0,
-    'F_T0': 0.0,
-    'F_T1': 0.0,
-    'F_T2': 0.0,
-    'T_0': 25.0,
-    'T_min': T_MIN,
-    'T_max': T_MAX,
-    'offset': 0.0,
-}
-DOCUMENT_FIELDS = {
-    'parameters',
-    'standard_deviations',
-    'maxwell_slip',
-    'directions',
-    'scale',
-    'quadrants',
-    'range',
-    'method',
-}
+from joint_dynamics.joint.temperature import TemperatureFriction, root_speed
 
 
 class FrictionModel:
     """Friction of n joints on the motor coordinate; arrays (…, n) in rad/s, N·m, °C.
 
-    Parameters in SI as (n,) arrays or numbers.
-
     Parameters
     ----------
-    parameters
-        names of `PARAMETERS`, each a number or (n,); F_C0 is needed, the rest has defaults that switch its term off.
+    parameters : mapping
+        names of `PARAMETERS`, each a number or (n,) in SI; F_C0 is needed, the rest has defaults that switch its term
+        off.
     maxwell_slip
         the hysteresis; None for a model that is only given H, or evaluated as a static map.
+    joints
+        n, where all parameters are numbers; None: their size.
     quadrants
         Hamon's friction of all joints, NaN for joints that have none of it; None: no joint has.
+
+    Raises
+    ------
+    JointDynamicsError
+        For a parameter that is not known, without F_C0, and for sizes that do not agree.
     """
 
     def __init__(
@@ -87,7 +63,7 @@ class FrictionModel:
         joints: int | None = None,
         quadrants: Mapping[str, ArrayLike] | None = None,
     ) -> None:
-        _check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
+        check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
         sizes = {np.size(value) for value in parameters.values()} | ({joints} if joints else set())
         if maxwell_slip is not None:
             sizes.add(maxwell_slip.joints)
@@ -125,13 +101,13 @@ class FrictionModel:
         )
 
     def level(self, tau_J: ArrayLike = 0.0) -> FloatArray:
-        """Coulomb level F(τ_J), N·m, (…, n)."""
+        """Coulomb level F(τ_J) (…, n) [N·m] under the torque tau_J through the transmission (…, n) [N·m]."""
         return self.coulomb.level(tau_J)
 
     def dry(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
-        """Dry friction F(τ_J) H, or Hamon's where the joint has `quadrants`, N·m, (…, n).
+        """Dry friction F(τ_J) H, or Hamon's where the joint has `quadrants`, (…, n) [N·m].
 
-        What α₁ of the adaptive law scales.
+        What α₁ of the adaptive law scales. H (…, n); omega, tau_J: ω and τ_J (…, n) [rad/s, N·m].
         """
         found = self.level(tau_J) * np.asarray(H, dtype=float)
         if self.quadrants is None:
@@ -146,7 +122,7 @@ class FrictionModel:
         )
 
     def temperature_factor(self, temperature: ArrayLike | None = None) -> FloatArray:
-        """Return the factor of sgn(ω)√|ω| at a temperature (°C), N·m·√(s/rad).
+        """Return the factor of sgn(ω)√|ω|, (…, n) [N·m·√(s/rad)], at a temperature (…, n) or one [°C].
 
         Without one the joint is taken to be at T0.
         """
@@ -160,10 +136,14 @@ class FrictionModel:
         temperature: ArrayLike | None = None,
         temperature_factor: FloatArray | None = None,
     ) -> FloatArray:
-        """F_v(ω, T) with its Stribeck term on H, N·m, (…, n); without a temperature the joint is taken to be at T0.
+        """F_v(ω, T) with its Stribeck term on H, (…, n) [N·m].
 
         Parameters
         ----------
+        H, omega
+            hysteresis and ω, (…, n) [–, rad/s].
+        temperature
+            (…, n) or one [°C]; None: the joint is at T0.
         temperature_factor
             what `temperature_factor` gives for the temperature, where it is known already.
         """
@@ -186,25 +166,35 @@ class FrictionModel:
     def torque(
         self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
     ) -> FloatArray:
-        """Friction torque f, N·m, (…, n).
+        """Friction torque f, (…, n) [N·m].
 
-        For a given hysteresis H, speed ω, transmission torque τ_J and temperature T.
+        Parameters
+        ----------
+        H, omega, tau_J
+            hysteresis, speed ω and transmission torque τ_J, (…, n) [–, rad/s, N·m].
+        temperature
+            (…, n) or one [°C]; None: the joint is at T0.
         """
         return self.dry(H, omega, tau_J) + self.speed_part(H, omega, temperature)
 
     def static(
         self, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None, smoothing: float = 0.0
     ) -> FloatArray:
-        """Return the static map: the model in steady slip, H = sgn ω (or tanh(ω/smoothing), smoothing in rad/s).
+        """Return the static map (…, n) [N·m]: the model in steady slip, H = sgn ω.
 
-        N·m.
+        Parameters
+        ----------
+        omega, tau_J, temperature
+            as of `torque`.
+        smoothing
+            s [rad/s] > 0: tanh(ω/s) in the place of sgn ω.
         """
         return self.torque(direction(omega, smoothing), omega, tau_J, temperature)
 
     def regressor(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
-        """Y = [F(τ_J) H, ω] of the adaptive law, nominal α = [1, 0], shape (…, n, 2) [M6 eq 24].
+        """Y = [F(τ_J) H, ω] of the adaptive law, nominal α = [1, 0], shape (…, n, 2) [N·m, rad/s] [M6 eq 24].
 
-        H carries 𝓑⁻¹, missing in print.
+        H carries 𝓑⁻¹, missing in print. H, omega, tau_J: as of `torque`.
         """
         first, second = np.broadcast_arrays(self.dry(H, omega, tau_J), np.asarray(omega, dtype=float))
         return np.stack([first, second], axis=-1)
@@ -219,17 +209,28 @@ class FrictionModel:
     def step(
         self, theta: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
     ) -> FloatArray:
-        """Take one sample (n,): advance the hysteresis to θ (rad) and return f (n,) N·m."""
+        """Take one sample: advance the hysteresis to θ and return f (n,) [N·m].
+
+        theta, omega, tau_J, temperature: (n,) [rad, rad/s, N·m, °C]. Raises JointDynamicsError without a Maxwell-slip
+        part.
+        """
         return self.torque(self._slip().step(theta), omega, tau_J, temperature)
 
     def run(
         self, theta: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
     ) -> FloatArray:
-        """Take a recording (N, n): the same as `step` sample by sample, N·m (N, n)."""
+        """Take a recording: the same as `step` sample by sample, (N, n) [N·m].
+
+        theta, omega, tau_J, temperature: (N, n) [rad, rad/s, N·m, °C]. Raises JointDynamicsError without a Maxwell-slip
+        part.
+        """
         return self.torque(self._slip().run(theta), omega, tau_J, temperature)
 
     def reset(self, theta: ArrayLike | None = None, direction: ArrayLike = 0.0) -> None:
-        """Forget the hysteresis, see `MaxwellSlip.reset`."""
+        """Forget the hysteresis, see `MaxwellSlip.reset`: theta (n,) [rad], direction (n,) without unit.
+
+        Raises JointDynamicsError without a Maxwell-slip part.
+        """
         self._slip().reset(theta, direction)
 
     @property
@@ -276,13 +277,23 @@ class FrictionModel:
         documents: Sequence[Mapping[str, Any]],
         kinematic_error: Sequence[Mapping[str, Any] | PeriodicMap] | None = None,
     ) -> FrictionModel:
-        """Build n joints from their friction documents and, for the Maxwell-slip part, their kinematic error maps.
+        """Build n joints from their documents; fields as in docs/joint_models.md.
 
-        Fields as in docs/joint_models.md. Raises when one joint has a Maxwell-slip part and another has none.
+        Parameters
+        ----------
+        documents
+            of their friction, one per joint.
+        kinematic_error
+            their maps θ̃(θ) [rad], which the Maxwell-slip part takes off; None: none.
+
+        Raises
+        ------
+        JointDynamicsError
+            For what is not known or not there, and where one joint has a Maxwell-slip part and another has none.
         """
         for document in documents:
-            _check_fields(document, DOCUMENT_FIELDS, needed='parameters', what='field')
-            _check_fields(document['parameters'], set(PARAMETERS), needed='F_C0', what='parameter')
+            check_fields(document, DOCUMENT_FIELDS, needed='parameters', what='field')
+            check_fields(document['parameters'], set(PARAMETERS), needed='F_C0', what='parameter')
         names = [name for name in PARAMETERS if any(name in document['parameters'] for document in documents)]
         columns = {}
         for name in names:
@@ -299,44 +310,18 @@ class FrictionModel:
                 )
             slip = MaxwellSlip.from_dicts(
                 [item for item in slips if item is not None],
-                None if kinematic_error is None else _maps(kinematic_error),
+                None if kinematic_error is None else maps_of(kinematic_error),
             )
         return cls(
             columns,
             slip,
             joints=len(documents),
-            quadrants=_quadrants([document.get('quadrants') for document in documents]),
+            quadrants=quadrants_of([document.get('quadrants') for document in documents]),
         )
 
     @classmethod
     def from_dict(
         cls, document: Mapping[str, Any], kinematic_error: Mapping[str, Any] | PeriodicMap | None = None
     ) -> FrictionModel:
-        """Build one joint from its documents, see `from_dicts`."""
+        """Build one joint from its `document` and the map of its `kinematic_error`, see `from_dicts`."""
         return cls.from_dicts([document], None if kinematic_error is None else [kinematic_error])
-
-
-def _quadrants(documents: Sequence[Mapping[str, Any] | None]) -> dict[str, FloatArray] | None:
-    if all(document is None for document in documents):
-        return None
-    absent = dict.fromkeys((*QUADRANT_PARAMETERS, 'dq_s'), np.nan)
-    rows = []
-    for document in documents:
-        if document is not None:
-            _check_fields(document, set(absent), needed='dq_s', what='quadrant parameter')
-        rows.append(
-            absent if document is None else {name: getattr(QuadrantFriction(**document), name) for name in absent}
-        )
-    return {name: np.array([float(row[name]) for row in rows]) for name in absent}
-
-
-def _check_fields(given: Mapping[str, Any], known: set[str], *, needed: str, what: str) -> None:
-    unknown = sorted(set(given) - known, key=str)
-    if unknown:
-        raise JointDynamicsError(f'friction: expected a known {what}, found {unknown[0]!r}')
-    if needed not in given:
-        raise JointDynamicsError(f'friction: expected the {what} {needed}')
-
-
-def _maps(items: Sequence[Mapping[str, Any] | PeriodicMap]) -> list[PeriodicMap]:
-    return [item if isinstance(item, PeriodicMap) else PeriodicMap.from_dict(item) for item in items]

@@ -62,7 +62,10 @@ class PeriodicMap:
     def stack(cls, maps: Sequence[PeriodicMap]) -> PeriodicMap:
         """Join one-joint maps into one of n joints, evaluated on θ of shape (…, n)."""
         if not maps or any(item.joints is not None for item in maps):
-            raise JointDynamicsError('PeriodicMap.stack: expected at least one map, each of one joint')
+            raise JointDynamicsError(
+                'PeriodicMap.stack: expected at least one map, each of one joint, found '
+                + (', '.join(f'{item.joints} joints' for item in maps if item.joints is not None) or 'none')
+            )
         joined = cls.__new__(cls)
         joined._tables = tuple(item._tables[0] for item in maps)
         joined._periods = tuple(item._periods[0] for item in maps)
@@ -145,7 +148,9 @@ class PeriodicMap:
             raise JointDynamicsError(f'periodic map: expected a known field, found {min(unknown, key=str)!r}')
         if kind == 'table':
             if 'values' not in document:
-                raise JointDynamicsError('periodic map of type table: expected the field values')
+                raise JointDynamicsError(
+                    f'periodic map of type table: expected the field values, found {", ".join(map(str, document))}'
+                )
             return cls(_plain_list(document['values'], 'values'), _plain(document.get('period', TURN), 'period'))
         if kind == 'fourier':
             return FourierSeries.from_dict(document).tabulate()
@@ -232,7 +237,10 @@ class FourierSeries:
         """Build from the document written by `to_dict`."""
         missing = {'mean', 'cosine', 'sine'} - set(document)
         if missing:
-            raise JointDynamicsError(f'periodic map of type fourier: expected the field {sorted(missing)[0]}')
+            raise JointDynamicsError(
+                f'periodic map of type fourier: expected the field {sorted(missing)[0]}, found '
+                f'{", ".join(map(str, document))}'
+            )
         return cls(
             _plain(document['mean'], 'mean'),
             _plain_list(document['cosine'], 'cosine'),

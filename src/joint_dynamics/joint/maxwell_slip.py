@@ -46,19 +46,31 @@ def polynomial_stiffness(limits: ArrayLike, r_k: float = 2.0) -> FloatArray:
 class MaxwellSlip:
     """M Maxwell-slip operators per joint; input the motor angle, output the normalised hysteresis H in [−1, 1].
 
-    joints           n, number of joints.
-    presliding       𝓑(θ) > 0, rad: deformation at which the last operator slips: a number, (n,), or a PeriodicMap
-                     (stacked for n joints). [M6]
-                     takes half the backlash of the joint for it; it is a length of the friction, and need not be that
-                     of the play.
-    operators        M ≥ 1; r_Delta, r_k: exponents of the polynomial laws [M6 eq 17-18], defaults of the paper.
-    limits           Δ, (M,) or (n, M), 0 < Δ_1 < … < Δ_M: given instead of the law for Δ.
-    stiffness        k, (M,) or (n, M), k_i ≥ 0 and Σ k_i Δ_i = 1: given instead of the law for k.
-    kinematic_error  θ̃(θ), rad: taken off the input first; None: none.
-
     `step(theta)` takes one sample, (n,) rad, and returns H, (n,); `run(theta)` takes (N, n), from the present state on,
     and returns (N, n). For n = 1 a scalar and (N,) are taken too. The first sample after `reset` sets the angle from
     which deformation counts.
+
+    Parameters
+    ----------
+    joints
+        n.
+    presliding
+        𝓑(θ) > 0 [rad], the deformation at which the last operator slips: a number, (n,), or a PeriodicMap (stacked for
+        n joints). [M6] takes half the backlash of the joint for it; it is a length of the friction, and need not be
+        that of the play.
+    operators
+        M ≥ 1; r_Delta, r_k: exponents of the polynomial laws [M6 eq 17-18], defaults of the paper.
+    limits
+        Δ, (M,) or (n, M), 0 < Δ_1 < … < Δ_M: given instead of the law for Δ.
+    stiffness
+        k, (M,) or (n, M), k_i ≥ 0 and Σ k_i Δ_i = 1: given instead of the law for k.
+    kinematic_error
+        θ̃(θ) [rad]: taken off the input first; None: none.
+
+    Raises
+    ------
+    JointDynamicsError
+        For shapes that do not fit and values outside these bounds.
     """
 
     def __init__(
@@ -134,7 +146,7 @@ class MaxwellSlip:
 
     @property
     def output(self) -> FloatArray:
-        """Present H, (n,), −1 ≤ H ≤ 1; zeros before the first sample."""
+        """Present H, (n,), −1 ≤ H ≤ 1, without unit; zeros before the first sample."""
         return self._output.copy()
 
     @property
@@ -253,9 +265,19 @@ class MaxwellSlip:
     def from_dicts(
         cls, documents: Sequence[Mapping[str, Any]], kinematic_error: Sequence[PeriodicMap] | None = None
     ) -> MaxwellSlip:
-        """Build all joints from one document per joint, its presliding length (a number or a map) among them.
+        """Build all joints from their documents, each with a presliding length or map, all of as many operators.
 
-        All with as many operators.
+        Parameters
+        ----------
+        documents
+            one per joint, fields as in docs/joint_models.md.
+        kinematic_error
+            maps θ̃(θ) [rad] of the joints; None: none.
+
+        Raises
+        ------
+        JointDynamicsError
+            For a field that is not known or not there, and where the numbers of operators differ.
         """
         limits, stiffness, presliding = [], [], []
         for document in documents:
@@ -275,7 +297,9 @@ class MaxwellSlip:
             k.shape != row.shape for k, row in zip(stiffness, limits, strict=True)
         ):
             raise JointDynamicsError(
-                'maxwell_slip: expected the same number of operators for every joint, and limits and stiffness alike'
+                'maxwell_slip: expected the same number of operators for every joint, and limits and stiffness '
+                'alike, found '
+                f'{[row.size for row in limits]} limits and {[k.size for k in stiffness]} stiffnesses'
             )
         slip = cls(
             len(documents),

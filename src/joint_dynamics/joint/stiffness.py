@@ -46,13 +46,21 @@ class TorsionalStiffness(ElasticPolynomial):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TorsionalStiffness:
-        """Build one joint's stiffness from its document (fields as in docs/joint_models.md)."""
+        """Build one joint's stiffness from its document (fields as in docs/joint_models.md).
+
+        Raises JointDynamicsError without coefficients.
+        """
         if 'coefficients' not in document:
-            raise JointDynamicsError('stiffness: expected the field coefficients')
+            raise JointDynamicsError(
+                f'stiffness: expected the field coefficients, found {", ".join(map(str, document)) or "none"}'
+            )
         return cls(document['coefficients'])
 
     @classmethod
-    def stack(cls, parts: Sequence[TorsionalStiffness]) -> TorsionalStiffness:
-        """Join one-joint polynomials, of possibly different order, into one of n joints."""
-        order = max(part.order for part in parts)
-        return cls([np.pad(part.coefficients.ravel(), (0, order - part.order)) for part in parts])
+    def stack(cls, stiffnesses: Sequence[TorsionalStiffness]) -> TorsionalStiffness:
+        """Join one-joint polynomials, of possibly different order, into one of n joints.
+
+        stiffnesses: one per joint.
+        """
+        order = max(stiffness.order for stiffness in stiffnesses)
+        return cls([np.pad(stiffness.coefficients.ravel(), (0, order - stiffness.order)) for stiffness in stiffnesses])

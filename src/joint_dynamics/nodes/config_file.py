@@ -19,5 +19,5 @@ def section_of(path: str, name: str) -> dict[str, Any]:
     document = parse_yaml(read_text(path, f'config_file {path}'), f'config_file {path}') or {}
     section = (document.get(name) or {}) if isinstance(document, Mapping) else None
     if not isinstance(section, Mapping):
-        raise JointDynamicsError(f'config_file {path}: expected a YAML file with a section {name}')
+        raise JointDynamicsError(f'config_file {path}: expected a YAML file with a section {name}, found none')
     return dict(section)

@@ -96,10 +96,10 @@ class Console:
         return f'; next: {"; ".join(hints)}' if hints else ''
 
     def _resolved(self, text: str) -> str:
-        parts = text.split('{')
-        resolved = [parts[0]]
-        for part in parts[1:]:
-            name, _, rest = part.partition('}')
+        pieces = text.split('{')
+        resolved = [pieces[0]]
+        for piece in pieces[1:]:
+            name, _, rest = piece.partition('}')
             resolved.append(self._node.resolve_topic_name(name) + rest)
         return ''.join(resolved)
 

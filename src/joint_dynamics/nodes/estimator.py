@@ -15,14 +15,15 @@ from std_msgs.msg import Float64MultiArray, String
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.estimation import EstimationSession, HealthThresholds
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.estimator_messages import joint_state, payload_message, stamp_message, table
 from joint_dynamics.nodes.estimator_parameters import PARAMETERS, TOPICS, TUNING, settings_of
 from joint_dynamics.nodes.heartbeat import HeartbeatWatch
-from joint_dynamics.nodes.inputs import InputSet, recording_settings
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.input_parameters import recording_settings
+from joint_dynamics.nodes.inputs import InputSet
+from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import LATCHED
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from joint_dynamics.estimation import EstimationSettings, HealthThresholds
 from joint_dynamics.nodes.heartbeat import listening_row
-from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS
+from joint_dynamics.nodes.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.parameters import ParameterRow, rows_of
 from joint_dynamics.nodes.topics import TopicRow
 

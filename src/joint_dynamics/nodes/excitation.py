@@ -7,46 +7,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 
-import numpy as np
-from builtin_interfaces.msg import Duration, Time
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.excitation import PlanSettings, Playback, Progress, Trajectory, load_trajectory, plan
-from joint_dynamics.excitation.files import seconds_and_nanoseconds
 from joint_dynamics.excitation.plan import NO_FLOOR, with_options
-from joint_dynamics.excitation.playback import distance_from
 from joint_dynamics.excitation.stopping import come_to_rest, delay_of
+from joint_dynamics.nodes import excitation_messages as messages
 from joint_dynamics.nodes.background import Background
 from joint_dynamics.nodes.config_file import section_of
 from joint_dynamics.nodes.controller_watch import ControllerWatch
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.excitation_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.robot_states import RobotStates
 from joint_dynamics.nodes.run import run
-from joint_dynamics.nodes.start import MOVED, Start
+from joint_dynamics.nodes.running_motion import RunningMotion
+from joint_dynamics.nodes.start import Start
 from joint_dynamics.nodes.topics import SENSOR, STATUS
 from joint_dynamics.nodes.trajectory_output import make_output
 
-MAX_POINTS = 20000
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
 MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
-
-
-@dataclass(frozen=True)
-class RunningMotion:
-    """A motion that the controller has, and when it began, s of the node's clock."""
-
-    motion: Trajectory
-    began: float
 
 
 class ExcitationNode(DynamicsNode):
@@ -138,19 +126,7 @@ class ExcitationNode(DynamicsNode):
         )
 
     def _message(self, motion: Trajectory) -> JointTrajectory:
-        samples = motion.sample(min(self.parameters['rate'], MAX_POINTS / motion.duration))
-        message = JointTrajectory(joint_names=list(self.robot.joint_names))
-        for time_, q, dq, ddq in zip(samples.time, samples.q, samples.dq, samples.ddq, strict=True):
-            sec, nanosec = seconds_and_nanoseconds(time_)
-            message.points.append(
-                JointTrajectoryPoint(
-                    positions=q.tolist(),
-                    velocities=dq.tolist(),
-                    accelerations=ddq.tolist(),
-                    time_from_start=Duration(sec=sec, nanosec=nanosec),
-                )
-            )
-        return message
+        return messages.moving(self.robot.joint_names, motion, self.parameters['rate'])
 
     def _stamp(self, message: JointTrajectory, now: float | None = None) -> float:
         """Stamp a message with `now` [s], by default that of the clock; return it.
@@ -159,15 +135,14 @@ class ExcitationNode(DynamicsNode):
         """
         now = self.now() if now is None else now
         if self.states.stamped:
-            sec, nanosec = seconds_and_nanoseconds(now)
-            message.header.stamp = Time(sec=sec, nanosec=nanosec)
+            message.header.stamp = messages.stamp(now)
         return now
 
     # Start.
 
     def _start(self) -> Future:
         if not self.is_active:
-            raise JointDynamicsError('start: expected the node to be active')
+            raise JointDynamicsError('start: expected the node to be active, found it inactive')
         if self.playing is not None or self._starting is not None:
             raise JointDynamicsError('start: expected no motion, found one being played')
         if self.playback is None:
@@ -250,15 +225,7 @@ class ExcitationNode(DynamicsNode):
         """Bring the robot to rest where it stands: it is not where the motion is. Return how long that takes [s]."""
         assert self.playback is not None
         posture, duration = come_to_rest(self.states.q, self.states.dq, self.playback.limits.acceleration)
-        sec, nanosec = seconds_and_nanoseconds(duration)
-        message = JointTrajectory(joint_names=list(self.robot.joint_names))
-        message.points = [
-            JointTrajectoryPoint(
-                positions=posture.tolist(),
-                velocities=[0.0] * len(posture),
-                time_from_start=Duration(sec=sec, nanosec=nanosec),
-            )
-        ]
+        message = messages.standing(self.robot.joint_names, posture, duration)
         self._stamp(message)
         self.output.send(message)
         self._end(f'stopped: {reason}')
@@ -311,26 +278,16 @@ class ExcitationNode(DynamicsNode):
         if not self.output.connected:
             self._stop(f'nobody takes trajectories on {self.output.name} any more: the controller is gone')
             return
-        error = distance_from(playing.motion, self.states.time - playing.began, self.states.q)
+        error = playing.distance(self.states)
         if error.max() > self.parameters['tracking_error']:
             self._hold(
                 f'{self.robot.joint_names[int(error.argmax())]} is {error.max():.3g} rad from where it should'
-                f' be{self._cause(playing)}'
+                f' be'
+                f'{playing.cause(self.states, self.parameters["standstill"], self.output.name)}'
             )
         elif self.states.time - playing.began > playing.motion.duration and self._starting is None:
             self.playing = None
             self._say('done')
-
-    def _cause(self, playing: RunningMotion) -> str:
-        """Say what a robot that does not follow points to."""
-        if np.abs(self.states.q - playing.motion.position(0.0)[0]).max() < MOVED:
-            return (
-                f' and has not moved at all: is the controller that takes {self.output.name} active, and connected to'
-                ' the robot?'
-            )
-        if np.nanmax(np.abs(self.states.dq), initial=0.0) < self.parameters['standstill']:
-            return ' and stands still: the controller was deactivated, or the robot stopped by itself'
-        return ''
 
     def _follow_plan(self, planning: Background[Playback]) -> None:
         outcome = planning.outcome

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,29 +19,20 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.control import Follower, load
 from joint_dynamics.control.preflight import run_away
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.feedforward_messages import table_of
 from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, build_loop, foreign_rows
 from joint_dynamics.nodes.feedforward_planning import Output, PlannedPath, Planning
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
-from joint_dynamics.nodes.inputs import InputSet, message_class, recording_settings
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.input_parameters import recording_settings
+from joint_dynamics.nodes.inputs import InputSet, message_class
+from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.loop_clock import LoopClock
+from joint_dynamics.nodes.loop_inputs import LoopInputs
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import STATE
 from joint_dynamics.nodes.trajectory_bytes import read_trajectory
 
-#: Quantity of an input -> state of the loop.
-STATES = {
-    'q': 'position',
-    'dq': 'velocity',
-    'tau': 'effort',
-    'temperature': 'temperature',
-    'theta': 'motor_position',
-    'dtheta': 'motor_velocity',
-    'load': 'torque',
-}
-MOTOR_STATES = {'motor_position': 'motor_position', 'motor_velocity': 'motor_velocity', 'motor_torque': 'effort'}
 WATCH = 0.02
 LAST_WORD = Duration(seconds=0.2)
 
@@ -53,8 +43,8 @@ class FeedforwardNode(DynamicsNode):
     Attributes
     ----------
     loop
-        ControlLoop around the law. follower: Follower of what is desired. planning: Planning of trajectories. All three
-        are of the last configuration.
+        ControlLoop around the law. follower: Follower of what is desired. planning: Planning of trajectories.
+        loop_clock: LoopClock. All are of the last configuration.
     refusals
         what was refused since activation and has not been mended by a good message, by what takes it.
 
@@ -109,16 +99,16 @@ class FeedforwardNode(DynamicsNode):
             )
         self._order = np.array([arm.joint_names.index(name) for name in self._names])
         self.planning = Planning(self.loop, self.follower, None if self._streaming else self._output())
-        self._simulated = self.get_parameter('use_sim_time').value
+        self.loop_clock = LoopClock(self)
+        self._inputs = LoopInputs(self.loop, recording_settings(values, arm.joint_names), self.loop_clock)
         self._forget_time()
-        self._inputs_settings = recording_settings(values, arm.joint_names)
         self._connect(type(self.loop.controller).__name__)
 
     def _connect(self, law: str) -> None:
         claimed = self.loop.state
         if self._streaming:
             self._commands = self.advertise(Float64MultiArray, '~/commands')
-            self.every(WATCH, self._watch, steady=not self._simulated)
+            self.every(WATCH, self._watch, steady=not self.loop_clock.simulated)
         else:
             self._trajectories = self.advertise(JointTrajectory, '~/joint_trajectory')
             self.every(WATCH, self._go_on, steady=True)
@@ -128,10 +118,10 @@ class FeedforwardNode(DynamicsNode):
         else:
             self.subscribe(JointTrajectory, '~/reference', self._guarded(self._take_trajectory), STATE, raw=True)
         if 'friction_scale' in claimed:
-            self.subscribe(Float64MultiArray, 'friction_parameters', self._guarded(self._take_friction), STATE)
+            self.subscribe(Float64MultiArray, 'friction_parameters', self._guarded(self._inputs.take_friction), STATE)
         if 'torque' in claimed and 'load_torques' not in self.parameters['inputs']:
-            self.subscribe(JointState, 'joint_torques', self._guarded(self._take_torques))
-        InputSet(self, self._inputs_settings, self._take_sample, after=self._after_message)
+            self.subscribe(JointState, 'joint_torques', self._guarded(self._inputs.take_torques))
+        InputSet(self, self._inputs.settings, self._inputs.take_sample, after=self._after_message)
         self._heart = Heartbeat(self, lambda: self.is_active)
         HeartbeatWatch(self, 'excitation', self._brake)
         self.every(0.1, self._report, steady=True)
@@ -187,28 +177,14 @@ class FeedforwardNode(DynamicsNode):
             self.loop.state.clear()
             self.loop.reference.clear()
 
-    # Time: s of a clock that does not jump, or of the simulation.
-
     def _forget_time(self) -> None:
-        self._stepped = self._newest = -math.inf
-        self._position_came = False
+        self._stepped = -math.inf
+        self.loop_clock.forget()
+        self._inputs.position_came = False
 
     def now(self) -> float:
         """Return the time of the loop, s: of a clock that does not jump, or of the simulation."""
-        if not self._simulated:
-            return time.monotonic()
-        # Joint states may be ahead of the /clock message of the same instant.
-        return max(self.get_clock().now().nanoseconds * 1e-9, self._newest)
-
-    def _time_of(self, stamp: int) -> float:
-        clock = self.get_clock().now().nanoseconds
-        if self._simulated:
-            # A stamp far in the future is a defect that must not make everything else look old; the loop refuses it.
-            instant = stamp * 1e-9
-            if instant <= clock * 1e-9 + self.parameters['timeout']:
-                self._newest = max(self._newest, instant)
-            return instant
-        return time.monotonic() - (clock - stamp) * 1e-9
+        return self.loop_clock.now()
 
     # What comes in.
 
@@ -227,36 +203,6 @@ class FeedforwardNode(DynamicsNode):
     def _refuse(self, what: str, error: JointDynamicsError) -> None:
         self.refusals[what] = one_line(error)
         self.get_logger().error(self.refusals[what])
-
-    def _take_sample(self, quantity: str, stamp: int, names: Sequence[str], values: Any) -> None:
-        state = self.loop.state
-        if quantity == 'current' and 'effort' in state:
-            gains = dict(zip(self.robot.joint_names, self.loop.arm.drive_gain, strict=True))
-            quantity, values = (
-                'tau',
-                [value * gains.get(name, math.nan) for name, value in zip(names, values, strict=True)],
-            )
-        if quantity in STATES:
-            state.write(STATES[quantity], values, self._time_of(stamp), names)
-            self._position_came = self._position_came or quantity == 'q'
-        elif quantity in MOTOR_STATES and MOTOR_STATES[quantity] in state:
-            given = dict(zip(names, values, strict=True))
-            raw = np.array([[given.get(name, math.nan) for name in self.robot.joint_names]])
-            reflect = getattr(self._inputs_settings.motor_side, quantity.removeprefix('motor_'))
-            state.write(MOTOR_STATES[quantity], reflect(raw, self.robot.joint_names)[0], self._time_of(stamp))
-
-    def _take_friction(self, message: Float64MultiArray) -> None:
-        alpha = table_of(message, self.robot.joint_names, 2, 'friction_parameters')
-        for column, quantity in enumerate(('friction_scale', 'viscous_excess')):
-            self.loop.state.write(quantity, alpha[:, column], self.now())
-
-    def _take_torques(self, message: JointState) -> None:
-        if len(message.effort) != len(message.name):
-            raise JointDynamicsError(
-                f'joint_torques: expected one effort per name, found {len(message.effort)} for {len(message.name)}'
-            )
-        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-        self.loop.state.write('torque', message.effort, self._time_of(stamp) if stamp else self.now(), message.name)
 
     def _take_controller_state(self, message: Any) -> None:
         point = message.reference
@@ -325,8 +271,8 @@ class FeedforwardNode(DynamicsNode):
     # What goes out.
 
     def _after_message(self, topic: str) -> None:
-        if self._position_came:
-            self._position_came = False
+        if self._inputs.position_came:
+            self._inputs.position_came = False
             if self._streaming and self.is_active:
                 self._step(self.now())
 

@@ -23,7 +23,7 @@ from joint_dynamics.control import (
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.heartbeat import BEAT_ROW, listening_row
-from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS
+from joint_dynamics.nodes.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.topics import TopicRow
 from joint_dynamics.robot import RobotModel

@@ -25,7 +25,8 @@ from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.identifier_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.identify_worker import Job
-from joint_dynamics.nodes.inputs import InputSet, recording_settings
+from joint_dynamics.nodes.input_parameters import recording_settings
+from joint_dynamics.nodes.inputs import InputSet
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.saving import Saving
@@ -247,7 +248,7 @@ class IdentifierNode(DynamicsNode):
 
     def _must_be_active(self) -> None:
         if not self.is_active:
-            raise JointDynamicsError('expected the node to be active')
+            raise JointDynamicsError('expected the node to be active, found it inactive')
 
     def _folder(self) -> Path:
         if self.parameters['output_folder']:

@@ -6,7 +6,7 @@ from typing import Any
 
 from joint_dynamics.identification.identification_settings import IdentificationSettings, KnownPayload
 from joint_dynamics.nodes.heartbeat import listening_row
-from joint_dynamics.nodes.inputs import INPUT_PARAMETERS, INPUT_TOPICS
+from joint_dynamics.nodes.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.topics import TopicRow
 from joint_dynamics.recording import RecordingSettings

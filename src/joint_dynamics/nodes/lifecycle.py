@@ -1,32 +1,24 @@
-"""The base of every node: a lifecycle node that fails with one clear line, says so in /diagnostics.
-
-Stays usable.
-"""
+"""The base of every node: a lifecycle node that fails with one clear line, tells /diagnostics, and stays usable."""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rclpy.clock import Clock, JumpThreshold, TimeJump
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.exceptions import ParameterException
 from rclpy.lifecycle import LifecycleState, Node, TransitionCallbackReturn
-from rclpy.qos import QoSProfile
-from rclpy.task import Future
-from std_srvs.srv import Trigger
 
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes import common
 from joint_dynamics.nodes.console import clock_jump
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
-from joint_dynamics.nodes.documents import LatchedText
-from joint_dynamics.nodes.mounting import mounting_from_tf
+from joint_dynamics.nodes.entities import EntityNode
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
-from joint_dynamics.nodes.topics import SENSOR, STATE, TopicRow
+from joint_dynamics.nodes.sources import create_sources, load_description, load_robot
 from joint_dynamics.nodes.transitions import refuse_unfit_transitions
 from joint_dynamics.robot import RobotModel
 
@@ -41,7 +33,7 @@ SUCCESS, FAILURE, FAULT = (
 )
 
 
-class DynamicsNode(Node):
+class DynamicsNode(EntityNode):
     """A composable lifecycle node. `options` go to rclpy's Node (namespace, parameter_overrides, context, …).
 
     A node sets the class attributes and fills in the hooks `configure`, `activate`, `deactivate`, `cleanup`,
@@ -50,23 +42,18 @@ class DynamicsNode(Node):
 
     Attributes
     ----------
-    NAME, PARAMETERS, TOPICS
-        what the node is called, takes, and offers beside the rows every node has.
-    ROBOT
-        whether it needs the robot (`robot_description` or `robot_file`); DESCRIPTION: whether the dynamics description.
+    NAME, PARAMETERS
+        what the node is called, and takes beside the rows every node has; TOPICS, ROBOT, DESCRIPTION: see `EntityNode`.
     robot, description
         set before `configure` is called, as far as ROBOT and DESCRIPTION say.
     sources
         where the documents come from: `robot` and `description`, as far as the node takes them.
-    parameters
+    parameters : NodeParameters
         present values by name. diagnostics: what is wrong and why. is_active: whether the state is active.
     """
 
     NAME: ClassVar[str]
     PARAMETERS: ClassVar[tuple[ParameterRow, ...]] = ()
-    TOPICS: ClassVar[tuple[TopicRow, ...]] = ()
-    ROBOT: ClassVar[bool] = True
-    DESCRIPTION: ClassVar[Literal['none', 'optional', 'required']] = 'none'
 
     robot: RobotModel
     description: DynamicsDescription | None
@@ -76,8 +63,6 @@ class DynamicsNode(Node):
         refuse_unfit_transitions(self)
         self.is_active = False
         self.description = None
-        self._owned: list[tuple[Callable, Any]] = []
-        self._topic_names = {row.name for row in self.topic_rows()}
         self.parameters = NodeParameters(
             self,
             self.parameter_rows(),
@@ -86,7 +71,7 @@ class DynamicsNode(Node):
         )
         self.diagnostics = Diagnostics(self)
         self.diagnostics.set('state', OK, 'unconfigured')
-        self.sources = self._create_sources()
+        self.sources = create_sources(self)
         # Simulated time that is set back, or a recording that loops: state built on the old time is worthless.
         self._jump = self.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False),
@@ -106,16 +91,6 @@ class DynamicsNode(Node):
             *(common.ROBOT_PARAMETERS if cls.ROBOT else ()),
             *(common.DESCRIPTION_PARAMETERS if cls.DESCRIPTION != 'none' else ()),
             *cls.PARAMETERS,
-        )
-
-    @classmethod
-    def topic_rows(cls) -> tuple[TopicRow, ...]:
-        """Return all topics and services of the node."""
-        return (
-            *(common.ROBOT_TOPICS if cls.ROBOT else ()),
-            *(common.DESCRIPTION_TOPICS if cls.DESCRIPTION != 'none' else ()),
-            *cls.TOPICS,
-            *common.COMMON_TOPICS,
         )
 
     # Hooks.
@@ -141,104 +116,6 @@ class DynamicsNode(Node):
         Called after the change, with new values by name, while configured.
         """
 
-    # What a node uses.
-
-    def subscribe(
-        self,
-        kind: type,
-        topic: str,
-        callback: Callable,
-        qos: QoSProfile = SENSOR,
-        *,
-        row: str | None = None,
-        raw: bool = False,
-        events: SubscriptionEventCallbacks | None = None,
-    ) -> Any:
-        """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic.
-
-        Parameters
-        ----------
-        raw
-            to the bytes.
-        events
-            of its quality of service.
-        """
-        return self._own(
-            self.destroy_subscription,
-            topic if row is None else row,
-            self.create_subscription,
-            kind,
-            topic,
-            callback,
-            qos,
-            raw=raw,
-            event_callbacks=events,
-        )
-
-    def advertise(
-        self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None
-    ) -> Any:
-        """Create a publisher that lives until cleanup and, unless `when_inactive`.
-
-        Is silent when the node is not active.
-        """
-        row = topic if row is None else row
-        if when_inactive:
-            return self._own(self.destroy_publisher, row, self.create_publisher, kind, topic, qos)
-        return self._own(self.destroy_lifecycle_publisher, row, self.create_lifecycle_publisher, kind, topic, qos)
-
-    def serve(self, name: str, action: Callable[[], str | Future]) -> Any:
-        """Offer a `std_srvs/Trigger` that lives until cleanup; nothing where the launch withholds it (None).
-
-        `action` returns the message, JointDynamicsError refuses.
-
-        Where the answer takes time, `action` returns a Future of the Trigger.Response; the executor goes on meanwhile.
-        """
-
-        def respond(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response | Future:
-            try:
-                answer = action()
-                if isinstance(answer, Future):
-                    return answer
-                response.message, response.success = answer or 'done', True
-            except JointDynamicsError as error:
-                response.message, response.success = one_line(error), False
-                self.get_logger().error(f'{name}: {response.message}')
-            return response
-
-        if name in self.withheld:
-            return None
-        service = self._own(self.destroy_service, name, self.create_service, Trigger, name, respond)
-        send = service.send_response
-
-        # A coroutine would do in the SingleThreadedExecutor; the EventsExecutor of Jazzy sends whatever the callback
-        # returns.
-        def send_response(response: Trigger.Response | Future, header: Any) -> None:
-            if isinstance(response, Future):
-                response.add_done_callback(lambda future: send(future.result(), header))
-            else:
-                send(response, header)
-
-        service.send_response = send_response
-        return service
-
-    @property
-    def withheld(self) -> tuple[str, ...]:
-        """Services of the table that the launch does not let this node offer (parameter `services`), as `~/name`."""
-        rows = [row for row in self.topic_rows() if row.direction == 'service' and not row.ends]
-        return tuple(row.name for row in rows if row.name.removeprefix('~/') not in self.parameters['services'])
-
-    def every(self, period: float, callback: Callable, *, steady: bool = False) -> Any:
-        """Call back every `period` s of the node's clock.
-
-        Parameters
-        ----------
-        steady
-            of the wall, also while simulated time stands still.
-        """
-        clock = Clock(clock_type=ClockType.STEADY_TIME) if steady else self.get_clock()
-        return self._own(self.destroy_timer, None, self.create_timer, period, callback, clock=clock)
-
     def close(self) -> None:
         """Shut down in good order (deactivate, clean up) while the publishers still work, then destroy the node."""
         try:
@@ -255,19 +132,19 @@ class DynamicsNode(Node):
         def work() -> None:
             timeout = self.parameters['description_timeout'] if self.sources else 0.0
             if self.ROBOT:
-                self.robot = self._load_robot(timeout)
+                self.robot = load_robot(self, self.sources['robot'], timeout)
                 self.parameters.declare_joints(self.robot.joint_names)
             if self.DESCRIPTION == 'required' or (
                 self.DESCRIPTION == 'optional' and self.sources['description'].available
             ):
-                self.description = self._load_description(timeout)
+                self.description = load_description(self.sources['description'], timeout)
                 if self.ROBOT:
                     self.description.check_robot(self.robot)
             self.configure()
 
         result = self._transition('configure', 'inactive', work, lambda: Node.on_configure(self, state))
         if result != SUCCESS:
-            self._let_go()
+            self.destroy_entities()
         return result
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -290,7 +167,7 @@ class DynamicsNode(Node):
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Call the hook, then destroy what was created while configuring."""
-        return self._transition('clean up', 'unconfigured', self.cleanup, self._let_go)
+        return self._transition('clean up', 'unconfigured', self.cleanup, self.destroy_entities)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Deactivate and clean up as far as needed."""
@@ -302,12 +179,12 @@ class DynamicsNode(Node):
             if state.label != 'unconfigured':
                 self.cleanup()
 
-        return self._transition('shut down', 'finalized', work, self._let_go)
+        return self._transition('shut down', 'finalized', work, self.destroy_entities)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Go back to unconfigured after a fault."""
         self.is_active = False
-        self._let_go()
+        self.destroy_entities()
         return SUCCESS
 
     # Inside.
@@ -328,55 +205,6 @@ class DynamicsNode(Node):
         self.diagnostics.set('state', OK, reached)
         return SUCCESS
 
-    def _own(self, destroy: Callable, documented: str | None, create: Callable, *arguments: Any, **options: Any) -> Any:
-        if documented is not None and documented not in self._topic_names:
-            raise ValueError(f'{documented} is not in the table of topics of {type(self).__name__}')
-        entity = create(*arguments, **options)
-        self._owned.append((destroy, entity))
-        return entity
-
-    @property
-    def entities(self) -> list[Any]:
-        """What `subscribe`, `advertise`, `serve` and `every` have made and cleanup destroys."""
-        return [entity for _, entity in self._owned]
-
-    def _let_go(self) -> None:
-        while self._owned:
-            destroy, entity = self._owned.pop()
-            destroy(entity)
-
-    def _create_sources(self) -> dict[str, LatchedText]:
-        def source(name: str, topic: str) -> LatchedText:
-            return LatchedText(
-                self, topic, lambda: self.parameters[f'{name}_file'], lambda: self._source_changed(topic)
-            )
-
-        sources = {}
-        if self.ROBOT:
-            sources['robot'] = source('robot', 'robot_description')
-        if self.DESCRIPTION != 'none':
-            sources['description'] = source('description', 'dynamics_description')
-        return sources
-
-    def _source_changed(self, topic: str) -> None:
-        self.diagnostics.set(
-            topic, WARN, 'changed since the node was configured: clean up and configure again to use it'
-        )
-
-    def _load_robot(self, timeout: float) -> RobotModel:
-        source = self.parameters['robot_file'] or self.sources['robot'].text(timeout)
-        joints, mounting, world = (self.parameters[name] or None for name in ('joints', 'mounting', 'world_frame'))
-        robot = RobotModel.load(source, joints=joints, mounting=mounting)
-        if mounting is not None or world is None:
-            return robot
-        base = self.parameters['base_frame'] or robot.pinocchio.frames[1].name
-        return RobotModel.load(source, joints=joints, mounting=mounting_from_tf(self, world, base, timeout))
-
-    def _load_description(self, timeout: float) -> DynamicsDescription:
-        from joint_dynamics.description import DynamicsDescription
-
-        return DynamicsDescription.from_yaml(self.sources['description'].text(timeout))
-
     def _try_start(self) -> None:
         needed = [source for name, source in self.sources.items() if name == 'robot' or self.DESCRIPTION == 'required']
         if not all(source.available for source in needed):
@@ -390,15 +218,10 @@ class DynamicsNode(Node):
 
     def _time_jump(self, jump: TimeJump) -> None:
         delta = jump.delta.nanoseconds * 1e-9
-        if delta < 0 and self._owned:
+        if delta < 0 and self.entities:
             clock_jump(self, -delta)
             self.on_time_jump(delta)
 
     def _parameters_changed(self, changed: dict[str, Any]) -> None:
-        if self._owned:
+        if self.entities:
             self.parameters_changed(changed)
-
-
-def one_line(error: Exception) -> str:
-    """Return the message of an error on one line."""
-    return ' '.join(str(error).split())

@@ -12,8 +12,8 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
-from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.errors import JointDynamicsError, one_line
+from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.transport import leave_out_shared_memory
 
 # rclpy's MultiThreadedExecutor is not offered: at 500 Hz it loses nearly every message.

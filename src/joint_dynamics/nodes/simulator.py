@@ -8,36 +8,24 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes import simulator_messages as messages
 from joint_dynamics.nodes.diagnostics import OK, WARN
-from joint_dynamics.nodes.lifecycle import DynamicsNode, one_line
+from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.simulator_ending import interruptible, leave
 from joint_dynamics.nodes.simulator_parameters import PARAMETERS, TOPICS
+from joint_dynamics.nodes.simulator_plant import build_robot, set_plant
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR
-from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation import (
-    Controllers,
-    FlexibleJointRobot,
-    Laws,
-    ModelErrors,
-    Pace,
-    Payload,
-    Samples,
-    Sensors,
-    ur5e_description,
-)
+from joint_dynamics.simulation import Controllers, Pace, Samples
 
 #: Simulated time starts here, for 0 means `no time yet` in ROS.
 EPOCH = 10**9
@@ -65,17 +53,9 @@ class SimulatorNode(DynamicsNode):
     def configure(self) -> None:
         """Build the robot (the first time on a machine this compiles the plant) and everything it is commanded with."""
         value = self.parameters
-        source = value['robot_file'] or ur5e_description(value['tf_prefix'])
-        model = RobotModel.from_urdf(source, joints=value['joints'] or None, mounting=value['mounting'] or None)
-        scale = value['model_errors']
-        errors = ModelErrors.none()
-        if scale > 0.0:
-            errors = replace(ModelErrors(), inertia=value['inertia_error']).scaled(scale)
-        if value['engine'] != 'mujoco' and (value['floor'] or value['push_force']):
-            raise JointDynamicsError(f'floor, push_force: expected with engine mujoco, found with {value["engine"]}')
         with interruptible():
             self.get_logger().info('building the robot; the first start on a machine compiles the plant')
-            self.simulated = self._robot(model, errors)
+            self.simulated = build_robot(value)
             # The first call compiles the plant, where that has not been done on this machine: here, not in the middle
             # of a motion.
             self.simulated.compile()
@@ -97,31 +77,13 @@ class SimulatorNode(DynamicsNode):
             batch=max(1, round(value['batch'] * value['rate'])),
         )
         self._epoch = EPOCH if value['publish_clock'] else 0
-        self._advertise(model)
+        self._advertise()
         self._listen()
         self._rejected = False
         self._timer = self.every(self._wall_period(), self._tick, steady=True)
         self.every(1.0, self._report, steady=True)
 
-    def _robot(self, model: RobotModel, errors: ModelErrors) -> FlexibleJointRobot:
-        value = self.parameters
-        return FlexibleJointRobot(
-            model,
-            rate=value['rate'],
-            seed=value['seed'],
-            errors=errors,
-            laws=None if value['laws_seed'] < 0 else Laws.drawn(value['laws_seed']),
-            sensors=Sensors.ideal() if value['ideal_sensors'] else Sensors(),
-            feedback=value['feedback'],
-            position=value['position'] or None,
-            temperature=value['temperature'],
-            ambient=value['ambient_temperature'],
-            heat_speed=value['heat_speed'],
-            dynamics=value['engine'],
-            floor=value['floor_height'] if value['floor'] else None,
-        )
-
-    def _advertise(self, model: RobotModel) -> None:
+    def _advertise(self) -> None:
         names = self.simulated.joint_names
         self._joint_states = messages.JointStatePublisher(
             self.advertise(JointState, 'joint_states', RELIABLE_SENSOR), names
@@ -139,7 +101,7 @@ class SimulatorNode(DynamicsNode):
         self._truth = self.advertise(String, '~/truth', LATCHED, when_inactive=True)
         # Kept as an attribute: a publisher that is collected takes its latched message with it.
         self._description = self.advertise(String, 'robot_description', LATCHED, when_inactive=True)
-        self._description.publish(String(data=model.urdf or ''))
+        self._description.publish(String(data=self.simulated.model.urdf or ''))
         self._data_sheet = self.advertise(String, '~/data_sheet', LATCHED, when_inactive=True)
         self._data_sheet.publish(
             String(
@@ -249,22 +211,8 @@ class SimulatorNode(DynamicsNode):
                 self._set_plant(name)
 
     def _set_plant(self, name: str, at_once: bool = False) -> None:
-        value, robot = self.parameters, self.simulated
         try:
-            if name == 'heating':
-                robot.set_heating(value.per_joint('heating'))
-            elif name == 'external_torque':
-                robot.set_external_torque(value.per_joint('external_torque'))
-            elif name == 'wear':
-                robot.set_wear(value.per_joint('wear'), 0.0 if at_once else value['wear_duration'])
-            elif name.startswith('payload'):
-                tensor = np.zeros((3, 3))
-                if value['payload_inertia']:
-                    xx, xy, xz, yy, yz, zz = value['payload_inertia']
-                    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-                robot.attach_payload(Payload(value['payload_mass'], value['payload_com'] or np.zeros(3), tensor))
-            elif name.startswith('push') and (robot.dynamics == 'mujoco' or value['push_force']):
-                robot.push(-1, value['push_force'] or np.zeros(3), value['push_point'] or np.zeros(3))
+            set_plant(self.simulated, self.parameters, name, at_once)
         except JointDynamicsError as error:
             self.get_logger().error(one_line(error))
             self.diagnostics.set('plant', WARN, one_line(error))

@@ -66,13 +66,13 @@ class Worker:
 
 
 def _available(descriptor: int) -> bytes:
-    parts = []
+    chunks = []
     while True:
         try:
-            part = os.read(descriptor, 1 << 16)
+            chunk = os.read(descriptor, 1 << 16)
         except BlockingIOError:
             break
-        if not part:
+        if not chunk:
             break
-        parts.append(part)
-    return b''.join(parts)
+        chunks.append(chunk)
+    return b''.join(chunks)

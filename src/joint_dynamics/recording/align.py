@@ -301,26 +301,28 @@ def merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
             groups.setdefault(members, []).append(joint)
     merged = []
     for members, joints in groups.items():
-        parts = [tables[index] for index in members]
-        if len(parts) == 1:
-            same = parts[0].names == tuple(joints)
-            columns = [parts[0].names.index(joint) for joint in joints]
+        sources = [tables[index] for index in members]
+        if len(sources) == 1:
+            same = sources[0].names == tuple(joints)
+            columns = [sources[0].names.index(joint) for joint in joints]
             merged.append(
-                parts[0] if same else replace(parts[0], names=tuple(joints), values=parts[0].values[:, columns])
+                sources[0] if same else replace(sources[0], names=tuple(joints), values=sources[0].values[:, columns])
             )
             continue
-        stamps = np.concatenate([part.stamps for part in parts])
-        values = np.concatenate([part.values[:, [part.names.index(joint) for joint in joints]] for part in parts])
+        stamps = np.concatenate([source.stamps for source in sources])
+        values = np.concatenate(
+            [source.values[:, [source.names.index(joint) for joint in joints]] for source in sources]
+        )
         order = np.argsort(stamps, kind='stable')
         stamps, values = stamps[order], values[order]
         last = np.append(np.diff(stamps) > 0, True)
         merged.append(
             replace(
-                parts[0],
+                sources[0],
                 names=tuple(joints),
                 stamps=stamps[last],
                 values=values[last],
-                duplicates=sum(part.duplicates for part in parts) + int(stamps.size - last.sum()),
+                duplicates=sum(source.duplicates for source in sources) + int(stamps.size - last.sum()),
             )
         )
     return merged

@@ -211,7 +211,9 @@ def message_definition(kind: str) -> tuple[str, str]:
     """
     store = _store()
     if kind not in store.fielddefs:
-        raise JointDynamicsError(f'{kind}: expected a message type of the common packages or control_msgs')
+        raise JointDynamicsError(
+            f'{kind}: expected a message type of the common packages or control_msgs, found another'
+        )
     return 'ros2msg', store.generate_msgdef(kind, ros_version=2)[0]
 
 

@@ -32,9 +32,14 @@ class RecordingBuilder(SignalBuilder):
     def build(self, name: str = 'recording', window: tuple[float | None, float | None] = (None, None)) -> Recording:
         """Return everything added so far, aligned.
 
-        `window` (t0, t1) in s from the start, t1 left out, None for an open end.
-
         What is wrong outside the window (gaps, NaN) does no harm.
+
+        Parameters
+        ----------
+        name
+            of the recording, in messages and reports.
+        window
+            (t0, t1) [s from the start], t1 left out, None for an open end.
 
         Raises
         ------

@@ -46,7 +46,9 @@ def read_file(
     path, window = parse_spec(spec)
     builder = SignalBuilder(joint_names, settings, limits)
     if not path.exists():
-        raise JointDynamicsError(f'{path}: no such recording (expected a rosbag2 folder, a .mcap, .db3 or .csv file)')
+        raise JointDynamicsError(
+            f'{path}: expected a recording (a rosbag2 folder, a .mcap, .db3 or .csv file), found no such file'
+        )
     notes: tuple[str, ...] = ()
     if path.is_dir() or path.suffix in ('.mcap', '.db3'):
         notes = read_bag(path, builder)

@@ -125,8 +125,8 @@ class TemperatureInput:
             match = topic_regex(self.pattern).fullmatch(absolute(topic))
             if match:
                 return match['joint']
-        parts = topic.strip('/').split('/')
-        for name in (frame, *parts):
+        segments = topic.strip('/').split('/')
+        for name in (frame, *segments):
             if name in self.joint_names:
                 return name
         if frame and not self.joint_names:

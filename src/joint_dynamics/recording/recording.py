@@ -56,7 +56,7 @@ class Recording(AlignedSignals):
         (N, n) known torque through the transmission, N·m.
     name
         where it comes from, for tables and messages.
-    notes
+    notes : tuple of texts
         what was done to the data on the way in (resampling, gaps bridged, alignment error, joints that never move).
 
     Raises JointDynamicsError when a shape does not fit, a value is not finite, or time is not uniform and increasing.
@@ -69,9 +69,23 @@ class Recording(AlignedSignals):
         joint_names: Sequence[str] | None = None,
         limits: JointLimits | None = None,
     ) -> Recording:
-        """Read a rosbag2 folder, an .mcap, .db3 or CSV file, optionally a window `PATH@t0:t1`.
+        """Read a recording from files; `load_recording` by its short name.
 
-        `load_recording` by its short name.
+        Parameters
+        ----------
+        spec
+            a rosbag2 folder, an .mcap, .db3 or CSV file, optionally a window `PATH@t0:t1` (s; t1 is left out).
+        settings
+            which topic holds what: RecordingSettings, or the mapping it is made from.
+        joint_names
+            the joints wanted, in their order; None: all found.
+        limits
+            of these joints, where known, which no value exceeds by orders of magnitude.
+
+        Raises
+        ------
+        JointDynamicsError
+            One line, for whatever is wrong with the recording.
         """
         return read_file(Recording, spec, settings, joint_names, limits)
 
@@ -146,7 +160,7 @@ class Recording(AlignedSignals):
         raise JointDynamicsError(f'{self.name}: expected torque or current, found only {", ".join(self.quantities)}')
 
     def save_csv(self, path: str | Path) -> None:
-        """Write a CSV file that `load` reads back bit for bit.
+        """Write a CSV file to `path` that `load` reads back bit for bit.
 
         Time, q<k>, dq<k>, tau<k>, cur<k>, theta<k>, …, k = 1…n.
         """

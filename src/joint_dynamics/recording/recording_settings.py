@@ -126,9 +126,21 @@ class RecordingSettings(Settings):
 
     @classmethod
     def from_mapping(cls, mapping: Any, where: str = '') -> RecordingSettings:
-        """Return the settings a mapping (of YAML) states. Raises JointDynamicsError naming the key.
+        """Return the settings a mapping (of YAML) states.
 
         Null stands for the default, of joint_states and motor_states (and false, and none) for no such input.
+
+        Parameters
+        ----------
+        mapping
+            keys and values; settings are returned as they are.
+        where
+            what stands before the keys in a refusal.
+
+        Raises
+        ------
+        JointDynamicsError
+            Naming the key.
         """
         if isinstance(mapping, RecordingSettings):
             return mapping

@@ -26,7 +26,17 @@ OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
 
 
 class SignalBuilder:
-    """Collects samples and aligns them when asked; `RecordingBuilder`, which says more, without its `build`."""
+    """Collects samples and aligns them when asked; `RecordingBuilder`, which says more, without its `build`.
+
+    Parameters
+    ----------
+    joint_names
+        the joints wanted, in their order; None: those of the link-side positions, in order of appearance.
+    settings
+        RecordingSettings or the mapping it is made from.
+    limits
+        of these joints, where the robot is known.
+    """
 
     def __init__(
         self,
@@ -47,7 +57,8 @@ class SignalBuilder:
     def topics(self) -> dict[str, str]:
         """Return topic -> message type of everything to subscribe to.
 
-        `{joint}` stands for each name a joint has, here or in messages.
+        `{joint}` stands for each name a joint has, here or in messages. Raises JointDynamicsError where it stands for
+        names that are not known.
         """
         found: dict[str, str] = {}
         for item in self.inputs:
@@ -108,7 +119,21 @@ class SignalBuilder:
     def add_block(
         self, quantity: str, stamps: IntArray, names: Sequence[str], values: FloatArray, source: str = 'input'
     ) -> None:
-        """Add a block of samples: `values` (K, len(names)) at `stamps` (K,) ns."""
+        """Add a block of samples of one source.
+
+        Parameters
+        ----------
+        quantity
+            as the fields of `Recording` are called.
+        stamps
+            (K,) ns.
+        names
+            of the joints.
+        values
+            (K, len(names)) in the unit of the quantity: rad, rad/s, N·m, A, °C.
+        source
+            where they come from, for messages.
+        """
         self._stream(quantity, source).extend(stamps, names, values)
 
     def clear(self) -> None:
@@ -117,17 +142,23 @@ class SignalBuilder:
         self.counts.clear()
 
     def aligned(self, kind: type[S], name: str, window: tuple[float | None, float | None]) -> S:
-        """Return everything added so far as `kind`; see `RecordingBuilder.build`."""
+        """Return everything added so far as `kind`; `name` and `window` as of `RecordingBuilder.build`.
+
+        Raises
+        ------
+        JointDynamicsError
+            One line, for what cannot be used.
+        """
         tables = self._tables(name)
         joints = self._joints(tables, name)
         merged: dict[str, list[Table]] = {}
         for quantity in dict.fromkeys(table.quantity for table in tables):
-            parts = self._merge([table for table in tables if table.quantity == quantity], joints, name)
-            if parts:
-                merged[quantity] = parts
+            members = self._merge([table for table in tables if table.quantity == quantity], joints, name)
+            if members:
+                merged[quantity] = members
         notes = self._leave_out(merged, joints, name)
         aligner = make_grid(
-            [table for parts in merged.values() for table in parts],
+            [table for members in merged.values() for table in members],
             self.settings,
             name,
             window,
@@ -136,15 +167,15 @@ class SignalBuilder:
             self.unprotected,
         )
         arrays: dict[str, FloatArray] = {}
-        for quantity, parts in merged.items():
+        for quantity, members in merged.items():
             array = np.empty((aligner.grid.size, len(joints)))
-            for table in parts:
+            for table in members:
                 array[:, [joints.index(joint) for joint in table.names]] = aligner.align(table)
             arrays[quantity] = array
         duplicates = [
             f'{table.duplicates} duplicate stamps of {table.quantity} on {table.source}: the last sample of each kept'
-            for parts in merged.values()
-            for table in parts
+            for members in merged.values()
+            for table in members
             if table.duplicates
         ]
         self._reflect(arrays, joints, notes)
@@ -223,13 +254,13 @@ class SignalBuilder:
         Raise for other quantities that some joints lack.
         """
         notes = []
-        for quantity, parts in list(merged.items()):
-            source = ', '.join(dict.fromkeys(table.source for table in parts))
-            if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in parts):
+        for quantity, members in list(merged.items()):
+            source = ', '.join(dict.fromkeys(table.source for table in members))
+            if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in members):
                 notes.append(f'{quantity} on {source} is nowhere a number: left out')
                 del merged[quantity]
                 continue
-            missing = [joint for joint in joints if not any(joint in table.names for table in parts)]
+            missing = [joint for joint in joints if not any(joint in table.names for table in members)]
             if missing and quantity in OPTIONAL:
                 notes.append(f'{quantity} on {source} lacks {", ".join(missing)}: left out')
                 del merged[quantity]

@@ -66,7 +66,7 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
     schemas: dict[int, Schema] = {}
     channels: dict[int, Channel] = {}
 
-    def parts(kind: int, content: bytes) -> list[McapRecord]:
+    def records_of(kind: int, content: bytes) -> list[McapRecord]:
         stream = ReadDataStream(BytesIO(content))
         if kind == CHUNK:
             return breakup_chunk(Chunk.read(stream), validate_crc=True)
@@ -76,7 +76,7 @@ def stored_messages(path: Path) -> Iterator[StoredMessage]:
 
     for kind, content in _whole_records(path):
         try:
-            records = parts(kind, content)
+            records = records_of(kind, content)
         # mcap and the decompressors have no common class for what damaged content makes them raise.
         except Exception as error:
             raise JointDynamicsError(

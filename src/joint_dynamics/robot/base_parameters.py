@@ -67,14 +67,18 @@ class BaseParameters:
         return ' '.join(terms)
 
     def regroup(self, standard: FloatArray) -> FloatArray:
-        """Return the base values (b,) of a standard parameter vector (p,)."""
+        """Return the base values (b,) of a standard parameter vector (p,) [SI]."""
         return self.matrix @ np.asarray(standard, dtype=float)
 
     def lift(self, base: FloatArray, prior: FloatArray | None = None, spread: FloatArray | None = None) -> FloatArray:
-        """Return the standard vector (p,) nearest to `prior` (default: zero) that has these base values (b,).
+        """Return the standard vector (p,) [SI] nearest to `prior` (default: zero) that has these base values (b,).
 
         Parameters
         ----------
+        base
+            (b,) [SI].
+        prior
+            (p,) [SI]; None: zero.
         spread
             (p,) > 0, by which distances from the prior are measured (default: 1), as deviations of what the prior
             states.

@@ -40,7 +40,8 @@ class DriveCoupling:
         diagonal = np.diag(matrix)
         if not np.all(np.abs(matrix) < 1e9) or np.any(diagonal == 0) or abs(np.linalg.det(matrix)) < 1e-12:
             raise JointDynamicsError(
-                'coupling: expected a regular matrix of finite numbers without zeros on the diagonal'
+                'coupling: expected a regular matrix of finite numbers without zeros on the diagonal, found '
+                f'{str(matrix.tolist())[:80]}'
             )
         self.matrix = matrix / diagonal[:, None]
         self.motors = [m for m in range(len(matrix)) if np.count_nonzero(self.matrix[m]) > 1]

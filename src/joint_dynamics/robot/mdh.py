@@ -83,7 +83,7 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
         text, name = read_source(source)
         document = parse_yaml(text, f'robot {name}')
     if not isinstance(document, Mapping) or not isinstance(document.get('joints'), list) or not document['joints']:
-        raise JointDynamicsError(f'robot {name}: expected a list `joints` of MDH rows')
+        raise JointDynamicsError(f'robot {name}: expected a list `joints` of MDH rows, found none')
     names, rows, prismatic = [], [], []
     for index, row in enumerate(document['joints'], start=1):
         where = f'robot {name}: joints[{index}]'

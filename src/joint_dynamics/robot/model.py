@@ -37,15 +37,30 @@ class RobotModel:
     joint, in the direction of q, and are what the drive has to give: tau = M(q) q̈ + C q̇ + g(q) + friction [M2 eq
     2.23-2.24].
 
+    Parameters
+    ----------
+    model, limits
+        the pinocchio model and the limits of its joints.
+    mounting, coupling
+        see `from_urdf`.
+    has_inertials
+        whether the model's inertials are known.
+    urdf, locked, mdh
+        what it was built from: text, {name: rad}, table.
+
     Attributes
     ----------
     joint_names, n, limits: of the joints, in chain order.
     parameter_names: names of the standard parameters, p in all.
-    parameters: (p,) from the URDF's inertials (rotor and friction 0), or None where it has none.
+    parameters: (p,) [SI] from the URDF's inertials (rotor and friction 0), or None where it has none.
     pinocchio: the pinocchio model, for forward kinematics and geometry; `urdf` its text, None for an MDH table;
     `locked` {name: rad}.
     mdh: the table, None for a URDF. coupling: DriveCoupling or None.
 
+    Raises
+    ------
+    JointDynamicsError
+        For a joint that has more than one axis, or a coupling that does not fit.
     """
 
     def __init__(
@@ -88,17 +103,19 @@ class RobotModel:
         mounting: Any = None,
         coupling: ArrayLike | None = None,
     ) -> RobotModel:
-        """Build from a URDF, a path or XML text.
+        """Build from a URDF.
 
         Parameters
         ----------
+        source
+            a path or XML text.
         joints
             those to keep (default: all movable ones that mimic no other); the rest is locked at `locked` {name: rad} or
             0.
         mounting
             see `mounting_rotation`.
         coupling
-            (n, n) motor angles from joint angles, None for one motor per joint.
+            (n, n) motor angles [rad] from joint angles [rad], None for one motor per joint.
 
         Raises
         ------
@@ -114,14 +131,42 @@ class RobotModel:
     def from_mdh(
         cls, source: str | Path | Mapping[str, Any], *, mounting: Any = None, coupling: ArrayLike | None = None
     ) -> RobotModel:
-        """Build from an MDH table in YAML or a mapping (see `load_mdh`); `coupling` defaults to the table's own."""
+        """Build from an MDH table in YAML or a mapping.
+
+        Parameters
+        ----------
+        source
+            the table, see `load_mdh`: a path, YAML text or a mapping.
+        mounting
+            see `mounting_rotation`.
+        coupling
+            (n, n) motor angles [rad] from joint angles [rad]; None: the table's own.
+
+        Raises
+        ------
+        JointDynamicsError
+            Naming what was expected and found.
+        """
         table = load_mdh(source)
         coupling = table.coupling if coupling is None else coupling
         return cls(build_from_mdh(table), table.limits, mounting=mounting, coupling=coupling, mdh=table)
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> RobotModel:
-        """Build from a URDF or an MDH table, told apart by content; options as for `from_urdf` and `from_mdh`."""
+        """Build from a URDF or an MDH table, told apart by content.
+
+        Parameters
+        ----------
+        source
+            a path, or the text itself.
+        options
+            as for `from_urdf` and `from_mdh`.
+
+        Raises
+        ------
+        JointDynamicsError
+            For a file that cannot be read, is neither, or has no robot of one-axis joints in it.
+        """
         text, _ = read_source(source)
         if text.lstrip().startswith('<'):
             return cls.from_urdf(source, **options)
@@ -137,9 +182,14 @@ class RobotModel:
         return StandardParameters.of_inertias(list(self.pinocchio.inertias)[1:], coupled).values
 
     def standing(self, mounting: Any = None, coupling: ArrayLike | None = None) -> RobotModel:
-        """Return the same arm with another mounting (see `mounting_rotation`) or another coupling of its drives.
+        """Return the same arm with another mounting or another coupling of its drives.
 
-        None: as it is.
+        Parameters
+        ----------
+        mounting
+            see `mounting_rotation`; None: as it is.
+        coupling
+            (n, n) motor angles [rad] from joint angles [rad]; None: as it is.
         """
         mounting = self.mounting if mounting is None else mounting
         coupling = (self.coupling.matrix if self.coupling else None) if coupling is None else coupling
@@ -169,7 +219,7 @@ class RobotModel:
         return found
 
     def columns(self, kinds: Iterable[str] = (*INERTIAL, *JOINT, 'Fs')) -> FloatArray:
-        """Return the indices of the standard parameters of these kinds.
+        """Return the indices (k,) of the standard parameters of these kinds.
 
         `XX` … `M`, `Ia`, `Fv`, `Fc`, `off`; `Fs` of coupled motors.
         """
@@ -189,7 +239,15 @@ class RobotModel:
     def regressor_blocks(
         self, q: FloatArray, dq: FloatArray, ddq: FloatArray, block: int = BLOCK
     ) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (samples, rows) for one block after the other; rows (joints, parameters, samples), component-major."""
+        """Yield (samples, rows) for one block after the other; rows (joints, parameters, samples), component-major.
+
+        Parameters
+        ----------
+        q, dq, ddq
+            motion (samples, joints) [rad, rad/s, rad/s²].
+        block
+            samples in each.
+        """
         for start in range(0, len(q), block):
             part = slice(start, min(start + block, len(q)))
             motion = [np.ascontiguousarray(array[part].T) for array in (q, dq, ddq)]
@@ -219,16 +277,21 @@ class RobotModel:
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, parameters: ArrayLike | None = None
     ) -> FloatArray:
-        """Return the torque [N·m], (samples, joints) or (joints,), of a motion under standard `parameters` (p,).
-
-        By default the URDF's.
+        """Return the torque [N·m], (samples, joints) or (joints,), of a motion under standard parameters.
 
         For one state after the other at a controller's rate take `rigid_body`.
+
+        Parameters
+        ----------
+        q, dq, ddq
+            motion (samples, joints) or (joints,) [rad, rad/s, rad/s²].
+        parameters : array
+            standard parameters (p,) [SI]; None: the URDF's.
 
         Raises
         ------
         JointDynamicsError
-            Where neither is there.
+            Without either, and for shapes that do not fit.
         """
         states, single = self._states(q, dq, ddq)
         values = self._parameters(parameters)
@@ -248,9 +311,17 @@ class RobotModel:
         return values
 
     def rigid_body(self, parameters: ArrayLike | None = None) -> RigidBody:
-        """Return the rigid-body functions (inverse dynamics, mass matrix, gravity) of single states.
+        """Return the rigid-body functions (inverse dynamics, mass matrix, gravity) of single states, in compiled code.
 
-        In compiled code.
+        Parameters
+        ----------
+        parameters : array
+            standard parameters (p,) [SI]; None: the URDF's.
+
+        Raises
+        ------
+        JointDynamicsError
+            Without either.
         """
         return RigidBody(self.pinocchio, self._parameters(parameters), self.base_parameters(INERTIAL))
 
@@ -266,7 +337,10 @@ class RobotModel:
         return self.rigid_body(parameters).mass_matrix(np.asarray(q, dtype=float))
 
     def random_states(self, samples: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return random q within ±π (or ±0.5 m), dq and ddq, (samples, n) each, for identities and ranks."""
+        """Return random q within ±π rad (or ±0.5 m), dq and ddq, (samples, n) each, for identities and ranks.
+
+        rng: what draws them.
+        """
         reach = np.where(self.chain.prismatic, 0.5, np.pi)
         shape = (samples, self.n)
         return rng.uniform(-1, 1, shape) * reach, rng.uniform(-3, 3, shape), rng.uniform(-10, 10, shape)

@@ -38,7 +38,7 @@ def mounting_rotation(mounting: Any) -> FloatArray:
     except (TypeError, ValueError, OverflowError):
         raise JointDynamicsError(f'mounting: expected numbers, found {mounting!r}') from None
     if not np.all(np.isfinite(values)):
-        raise JointDynamicsError('mounting: expected finite numbers')
+        raise JointDynamicsError(f'mounting: expected finite numbers, found {values.tolist()}')
     if values.shape == (3,):
         return Rotation.from_euler('xyz', values).as_matrix()
     if values.shape == (4,):

@@ -133,10 +133,10 @@ def _origin(element: ET.Element, where: str) -> None:
 
 
 def _vector(text: str, what: str, where: str, limit: float) -> list[float]:
-    parts = text.split()
-    if len(parts) != 3:
+    numbers = text.split()
+    if len(numbers) != 3:
         raise JointDynamicsError(f'robot {where}: expected three numbers for {what}, found {text[:60]!r}')
-    return [_bounded(part, what, where, limit) for part in parts]
+    return [_bounded(number, what, where, limit) for number in numbers]
 
 
 def _bounded(text: str, what: str, where: str, limit: float) -> float:

@@ -51,7 +51,7 @@ class Settings:
             mapping = {cls.SHORT: mapping}
         elif cls.SHORT and mapping is not None and not isinstance(mapping, Mapping):
             raise refusal(where, f'its {cls.SHORT} or a mapping', mapping)
-        given = check_keys({} if mapping is None else mapping, declared, where or 'settings')
+        given = check_keys({} if mapping is None else mapping, declared, where or 'settings', _renamed(cls))
         missing = [name for name, (item, _) in declared.items() if name not in given and default_of(item) is ...]
         if missing:
             raise JointDynamicsError(
@@ -72,12 +72,16 @@ class Settings:
 
     def replaced(self: T, **changes: Any) -> T:
         """Return the settings with these changes, checked. Raises JointDynamicsError."""
-        check_keys(changes, declarations(type(self)), self.SECTION or 'settings')
+        check_keys(changes, declarations(type(self)), self.SECTION or 'settings', _renamed(type(self)))
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes: plain keys and values."""
         return {name: _plain(getattr(self, name)) for name in declarations(type(self))}
+
+
+def _renamed(cls: type) -> dict[str, str]:
+    return {declared.formerly: name for name, (_, declared) in declarations(cls).items() if declared.formerly}
 
 
 def _plain(value: Any) -> Any:

@@ -26,6 +26,7 @@ class Declaration:
     infinite: bool = False
     none: str = ''
     check: Callable[[Any], str | None] | None = None
+    formerly: str = ''
 
     @property
     def rule(self) -> str:
@@ -72,6 +73,7 @@ def setting(
     infinite: bool = False,
     none: str = '',
     check: Callable[[Any], str | None] | None = None,
+    formerly: str = '',
 ) -> Any:
     """Declare a field of a `Settings` dataclass.
 
@@ -95,10 +97,14 @@ def setting(
         What null stands for, where it is allowed, e.g. `found from the data`.
     check
         A further rule; returns None, or what was expected.
+    formerly
+        The name that the setting had before; it is refused, naming the new one.
 
     """
     declared = {
-        _KEY: Declaration(meaning, unit, lower, upper, above, below, tuple(choices), length, infinite, none, check)
+        _KEY: Declaration(
+            meaning, unit, lower, upper, above, below, tuple(choices), length, infinite, none, check, formerly
+        )
     }
     if default is ...:
         return dataclasses.field(metadata=declared)

@@ -30,12 +30,21 @@ def refusal(where: str, expected: str, found: Any) -> JointDynamicsError:
     return Refused(where, expected, found)
 
 
-def check_keys(mapping: Any, known: Iterable[str], where: str) -> Mapping[str, Any]:
-    """Return `mapping`. Raises JointDynamicsError unless it is one whose keys are all known."""
+def check_keys(
+    mapping: Any, known: Iterable[str], where: str, renamed: Mapping[str, str] | None = None
+) -> Mapping[str, Any]:
+    """Return `mapping`. Raises JointDynamicsError unless it is one whose keys are all known.
+
+    renamed: former names, each with the one that took its place.
+    """
     if not isinstance(mapping, Mapping):
         raise Refused(where, 'a mapping', mapping)
     known = list(known)
     for key in mapping:
+        if renamed and key in renamed:
+            raise JointDynamicsError(
+                f'{where}: expected the key {renamed[key]}, found its former name {key!r}; rename it'
+            )
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=1)
             keys = f'the keys {", ".join(known)}' if known else 'no keys'

@@ -77,10 +77,10 @@ class EnergyAudit:
 
     def balance(self, links: Links, plant: Plant, state: PlantState, work: Workspace) -> Energy:
         """Return the balance since the start."""
-        parts = _stored(links, plant, state, work)
+        stored = _stored(links, plant, state, work)
         W: FloatArray = state.work
         gained = W[MOTOR] + W[COGGING] + W[EXTERNAL] + W[CONTACT] + W[SETTINGS] - W[FRICTION] - W[DAMPING]
-        kinetic, potential, rotors, springs = parts
+        kinetic, potential, rotors, springs = stored
         return Energy(
             kinetic,
             rotors,
@@ -93,7 +93,7 @@ class EnergyAudit:
             float(W[DAMPING]),
             float(W[CONTACT]),
             float(W[SETTINGS]),
-            float(sum(parts) - self._start - gained),
+            float(sum(stored) - self._start - gained),
         )
 
 

@@ -63,7 +63,7 @@ def substeps(links: Links, drives: Drives, period: float, max_step: float = MAX_
     count = int(np.ceil(period / min(max_step, MARGIN / fastest) - 1e-9))
     if count > MAX_SUBSTEPS:
         raise JointDynamicsError(
-            f'simulation: the fastest mode, {fastest:.3g} rad/s, needs {count} steps per tick of {period:g} s, more'
-            f' than {MAX_SUBSTEPS}: expected less stiffness or damping, or more inertia in link and rotor'
+            f'simulation: expected at most {MAX_SUBSTEPS} steps per tick of {period:g} s, found that the fastest mode, '
+            f'{fastest:.3g} rad/s, needs {count}: give less stiffness or damping, or more inertia in link and rotor'
         )
     return count

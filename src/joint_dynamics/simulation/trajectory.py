@@ -54,7 +54,9 @@ class TrajectoryPoints:
                 f'trajectory: expected one row of positions per point, found time {time.shape} and positions {q.shape}'
             )
         if not np.isfinite(time).all() or time[0] < 0.0 or (np.diff(time) <= 0.0).any():
-            raise JointDynamicsError('trajectory: expected times >= 0 that increase from point to point')
+            raise JointDynamicsError(
+                f'trajectory: expected times >= 0 that increase from point to point, found {str(time.tolist())[:80]}'
+            )
         object.__setattr__(self, 'time', time)
         for name in ('q', 'dq', 'ddq', 'effort'):
             value = getattr(self, name)

@@ -15,6 +15,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.drive_gains.estimate import (
     CurrentSystem,
+    DriveGainOptions,
     current_observations,
     identify_drive_gains,
     motor_currents,
@@ -197,7 +198,7 @@ def test_payload_masses_of_other_recordings(runs):
     assert errors.max() < 1.0
 
 
-def test_without_noise_all_ways_find_the_gains(robot, clean):
+def test_without_noise_all_solvers_find_the_gains(robot, clean):
     unloaded, loaded = clean
     for known in (WEIGHED, dict(zip(INERTIAL, HEAVY.tolist(), strict=True))):
         found = identify_drive_gains(robot.model, [unloaded], [loaded], known, PLAN)
@@ -392,3 +393,9 @@ def test_bad_recordings(robot, clean):
         identify_drive_gains(robot.model, [unloaded], [mixed_kinds], WEIGHED, PLAN)
     with pytest.raises(JointDynamicsError, match='mixed, tls, wls'):
         identify_drive_gains(robot.model, [unloaded], [loaded], WEIGHED, PLAN, solver='magic')
+
+
+def test_the_solver_is_a_setting_and_its_former_name_is_refused():
+    assert DriveGainOptions.from_mapping({'solver': 'tls'}).solver == 'tls'
+    with pytest.raises(JointDynamicsError, match="expected the key solver, found its former name 'way'"):
+        DriveGainOptions.from_mapping({'way': 'tls'})

@@ -202,5 +202,5 @@ def test_every_test_is_given_its_settings_and_what_is_known(monkeypatch, test, f
 def test_a_test_that_does_not_exist_is_named():
     with pytest.raises(JointDynamicsError, match=rf'^expected a test of {", ".join(TESTS)}, found .wobble.$'):
         run_test('wobble', [SimpleNamespace(joint='a')], None)
-    with pytest.raises(JointDynamicsError, match=r'^friction: expected at least one recording$'):
+    with pytest.raises(JointDynamicsError, match=r'^friction: expected at least one recording, found none$'):
         run_test('friction', [], None)

@@ -252,11 +252,11 @@ def test_maps_of_kinematic_error_and_backlash_come_back_exactly():
     np.testing.assert_allclose(maps.kinematic_error.tables[0], error, atol=2e-6)
     np.testing.assert_allclose(maps.backlash.tables[0], width, atol=2e-6)
     assert maps.covered.all() and maps.residual_rms < 1e-6
-    np.testing.assert_array_equal(maps.settled[0], travel > 1e-3)
+    np.testing.assert_array_equal(maps.engaged[0], travel > 1e-3)
     assert fit_transmission_maps([data], points, settle=1e-3).residual_rms > 5e-5
-    # settled later than asked for where the backlash found is wider than that
+    # engaged later than asked for where the backlash found is wider than that
     wide = fit_transmission_maps([data], points, settle=1e-5, stiffness=stiffness)
-    assert travel[wide.settled[0]].min() > 2.0 * width.max()
+    assert travel[wide.engaged[0]].min() > 2.0 * width.max()
     with pytest.raises(NotReliableError, match=r'^j: the motion never settles in both directions \(0.004 rad past a'):
         fit_transmission_maps([of_speed(omega[:800], q=lambda theta, w: theta)])
 

@@ -42,6 +42,7 @@ def share_within(results, truth, deviations=3.0):
     return np.mean(inside)
 
 
+@pytest.mark.slow
 def test_what_a_model_misses_repeats_and_counts_once(true_robot):
     """With errors that repeat with the motion, deviations hold only where periods are averaged."""
     runs = [repeated(true_robot, seed, error=0.03) for seed in range(8)]
@@ -55,6 +56,7 @@ def test_what_a_model_misses_repeats_and_counts_once(true_robot):
     assert growth > 1.5
 
 
+@pytest.mark.slow
 def test_with_noise_alone_nothing_is_lost(true_robot):
     """White noise: the mean period gives what all periods give, and its deviations hold."""
     runs = [repeated(true_robot, seed) for seed in range(8)]
@@ -99,6 +101,7 @@ def test_a_stated_period_that_is_not_there_is_refused(true_robot):
         IdentificationSettings(period=-1.0)
 
 
+@pytest.mark.slow
 def test_uncertainty_of_drive_gains_goes_into_the_deviations(true_robot):
     """Gains off by their stated deviation move the parameters by what is added, to first order.
 

@@ -108,6 +108,7 @@ def test_there_are_enough_corruptions():
     assert len({corruption.name for corruption in table.CORRUPTIONS}) >= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('name', 'step'), [('ur', 2), ('tx40', 3)])
 def test_corruptions_are_named(name, step, good):
     assert_named(name, good, table.CORRUPTIONS[1::step])

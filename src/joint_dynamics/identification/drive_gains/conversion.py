@@ -43,7 +43,7 @@ class ConvertedRecordings:
         (n, n) of the gains' relative errors, None where nothing is uncertain.
     extras
         entries of the summary: gains and payload found, the deviation stated or assumed.
-    notes
+    notes : list of texts
         for the reader.
     """
 
@@ -121,7 +121,7 @@ def _identified(
         prior=settings.drive_gains,
         terms=settings.terms,
         rest_speed=settings.rest_speed,
-        solver=DriveGainOptions.from_mapping(settings.options).way,
+        solver=DriveGainOptions.from_mapping(settings.options).solver,
     )
     summary = {'drive_gains': found.summary(), 'payload': as_body(found.payload, notes).summary()}
     return found.by_joint, found.relative_covariance, summary

@@ -217,7 +217,9 @@ class DriveGainOptions(Settings):
 
     SECTION = 'identification.options'
 
-    way: str = setting('mixed', 'how the homogeneous system is solved, see total_least_squares', choices=SOLVERS)
+    solver: str = setting(
+        'mixed', 'how the homogeneous system is solved, see total_least_squares', choices=SOLVERS, formerly='way'
+    )
 
 
 def identify_drive_gains(

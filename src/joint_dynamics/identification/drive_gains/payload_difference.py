@@ -23,12 +23,12 @@ def payload_residual(problem: Problem, fits: Sequence[Fit]) -> tuple[float, str,
     fits: of the problem's observations, without the payload.
     """
     system = payload_problem(problem, problem.observations)
-    parts = []
+    blocks = []
     for block, _, W_L in split(system):
         moving = np.ones_like(block.tau) if block.resting is None else np.where(block.resting, 0.0, 1.0)
-        parts.append((W_L, fits[block.observation].residual[block.kept].T, moving))
-    rows = np.concatenate([part[0] for part in parts], axis=2)
-    rest, weight = (np.concatenate([part[k] for part in parts], axis=1) for k in (1, 2))
+        blocks.append((W_L, fits[block.observation].residual[block.kept].T, moving))
+    rows = np.concatenate([entry[0] for entry in blocks], axis=2)
+    rest, weight = (np.concatenate([entry[k] for entry in blocks], axis=1) for k in (1, 2))
     normal = NormalEquations(rows, weight)
     fitted = normal.fit(rest)
     left = float(np.sum(normal.residuals(rest, fitted.chi) ** 2))
@@ -45,13 +45,13 @@ def payload_differences(problem: Problem, chi: FloatArray, loaded: Sequence[Obse
     if len(loaded) < 2:
         return []
     system = payload_problem(problem, loaded)
-    parts = [
+    blocks = [
         (block.observation, W_L, block.tau - np.einsum('jbs,b->js', W, chi, optimize=True), block.tau)
         for block, W, W_L in split(system)
     ]
-    rows = np.concatenate([part[1] for part in parts], axis=2)
-    rest, tau = (np.concatenate([part[k] for part in parts], axis=1) for k in (2, 3))
-    index = np.concatenate([np.full(part[1].shape[2], part[0]) for part in parts])
+    rows = np.concatenate([entry[1] for entry in blocks], axis=2)
+    rest, tau = (np.concatenate([entry[k] for entry in blocks], axis=1) for k in (2, 3))
+    index = np.concatenate([np.full(entry[1].shape[2], entry[0]) for entry in blocks])
     weight = np.concatenate([row_weights(system, k) for k in range(len(loaded))], axis=1)
     pooled = NormalEquations(rows, weight)
     given = pooled.fit(rest)

@@ -154,10 +154,10 @@ def weighted_least_squares(triangles: Triangles, optional: FloatArray) -> Soluti
 
 
 def _stacked(triangles: Triangles, sigma: FloatArray, rest: FloatArray | None) -> FloatArray:
-    parts = [factor / s for factor, s in zip(triangles.factors, sigma, strict=True)]
+    factors = [factor / s for factor, s in zip(triangles.factors, sigma, strict=True)]
     if triangles.resting is not None and rest is not None:
-        parts += [factor / s for factor, s in zip(triangles.resting.factors, rest, strict=True)]
-    return scipy.linalg.qr(np.concatenate(parts), mode='r')[0]
+        factors += [factor / s for factor, s in zip(triangles.resting.factors, rest, strict=True)]
+    return scipy.linalg.qr(np.concatenate(factors), mode='r')[0]
 
 
 def total_least_squares(triangles: Triangles, start: Solution) -> tuple[FloatArray, FloatArray]:

@@ -76,7 +76,8 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
     settings = settings or DampingSettings()
     if settings.inertia is None or not settings.inertia > 0:
         raise JointDynamicsError(
-            'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description)'
+            'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description), '
+            f'found {settings.inertia}'
         )
     result = TestResult('damping', recordings[0].joint)
     rates, weights, decrements, frequencies, series = [], [], [], [], []

@@ -85,7 +85,7 @@ def identify_hysteresis(
             'coverage': coverage,
             'map_residual_rms': maps.residual_rms,
             'backlash_range': [float(width.min()), float(width.max())],
-            'settled_samples': int(sum(rows.sum() for rows in maps.settled)),
+            'settled_samples': int(sum(rows.sum() for rows in maps.engaged)),
         }
     )
     if coverage < settings.min_coverage:
@@ -257,7 +257,7 @@ def _map_plots(
     recordings: Sequence[JointData], maps: TransmissionMaps, error: PeriodicMap, backlash: PeriodicMap
 ) -> list[Plot]:
     joint = recordings[0].joint
-    data, rows = recordings[0], np.flatnonzero(maps.settled[0])
+    data, rows = recordings[0], np.flatnonzero(maps.engaged[0])
     rows = rows[:: max(1, rows.size // 3000)]
     theta = np.mod(data.theta[rows], 2 * np.pi)
     phi, side = data.theta[rows] - data.q[rows], np.sign(data.omega[rows])

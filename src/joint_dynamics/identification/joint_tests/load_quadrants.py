@@ -31,7 +31,7 @@ def identify_quadrants(
     dq_s rad/s: None searches it. The last third of every recording is kept out of the fit and judges both models.
     Not reliable: the new model is no better there, by at least 2 %.
     """
-    parts: list[list[np.ndarray]] = [[], [], []]
+    fitted: list[list[np.ndarray]] = [[], [], []]
     held: list[list[np.ndarray]] = [[], [], []]
     for data in recordings:
         data.need('tau', 'tau_J')
@@ -39,10 +39,10 @@ def identify_quadrants(
         step = max(1, int(data.rate / (OVERSAMPLING * data.cutoff)))
         columns = [zero_phase_lowpass(x, data.cutoff, data.rate)[::step] for x in (data.tau_J, data.omega, data.tau)]
         cut = 2 * columns[0].size // 3
-        for store, new, kept in zip(parts, held, columns, strict=True):
+        for store, new, kept in zip(fitted, held, columns, strict=True):
             store.append(kept[:cut])
             new.append(kept[cut:])
-    (load, dq, tau), (load_new, dq_new, tau_new) = ([np.concatenate(x) for x in group] for group in (parts, held))
+    (load, dq, tau), (load_new, dq_new, tau_new) = ([np.concatenate(x) for x in group] for group in (fitted, held))
     fit = fit_quadrants(load[:, None], dq, tau, ('load',), dq_s=dq_s, min_speed=min_speed, guard=GUARD)
     outside = fit.judge(load_new[:, None], dq_new, tau_new, min_speed, GUARD)
     result = TestResult('load', recordings[0].joint)

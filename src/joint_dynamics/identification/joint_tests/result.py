@@ -57,11 +57,11 @@ class TestResult:
 
     Attributes
     ----------
-    parameters
+    parameters : mapping
         by name, with deviations and units.
     quality
         plain numbers (fit in percent, residuals, spans, counts).
-    warnings
+    warnings : list of texts
         what the user should know.
     reasons
         why the result is not reliable (empty: it is).

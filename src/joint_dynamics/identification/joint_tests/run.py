@@ -63,7 +63,7 @@ def run_test(
     are taken off first.
     """
     if not recordings:
-        raise JointDynamicsError(f'{test}: expected at least one recording')
+        raise JointDynamicsError(f'{test}: expected at least one recording, found none')
     known = Known.of(recordings[0].joint, part or {})
     result = _run(test, recordings, settings, known)
     result.warnings.extend(known.remarks)

@@ -71,9 +71,9 @@ def identify_stiffness(
         data.need('theta')
     moving = any(np.ptp(data.q) > settings.still for data in recordings)
     source = _source(recordings, settings, moving)
-    parts = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
+    by_recording = [_rows(data, settings, source, base, kinematic_error, backlash, moving) for data in recordings]
     rows = _FitRows(
-        *(np.concatenate([getattr(item, name) for item in parts]) for name in ('phi', 'dphi', 'tau', 'lash'))
+        *(np.concatenate([getattr(item, name) for item in by_recording]) for name in ('phi', 'dphi', 'tau', 'lash'))
     )
     dphi, tau = rows.dphi, rows.tau
     fit, shift, reach = _fit(rows, settings, moving)
@@ -196,7 +196,8 @@ def _motor_side(
     """Return τ_E + D φ̇ = K_τ i − B θ̈ − f from the motor side, N·m [M3 eq 16]."""
     if base is None or settings.rotor_inertia is None:
         raise JointDynamicsError(
-            'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config)'
+            'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config), found '
+            + ('no friction' if base is None else 'no rotor_inertia')
         )
     assert data.tau is not None
     omega = central_difference(theta, data.rate)

@@ -67,8 +67,8 @@ def identify_transmission(
     ever loaded, and JointDynamicsError without θ or a load torque.
     """
     settings = settings or TransmissionSettings()
-    parts = [_rows(data, settings) for data in recordings]
-    theta, phi, tau = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    rows = [_rows(data, settings) for data in recordings]
+    theta, phi, tau = (np.concatenate([entry[k] for entry in rows]) for k in range(3))
     largest = float(np.abs(tau).max(initial=0.0))
     loaded = int(np.sum(np.abs(tau) > settings.loaded * largest))
     columns = SPRING + len(LOADS) + 1 + 2 * settings.harmonics

@@ -2,7 +2,8 @@
 
 Past a reversal the deformation settles at φ₊(θ) in one direction and φ₋(θ) in the other: θ̃ = (φ₊ + φ₋)/2, and φ₊ − φ₋
 is the backlash 2𝓑. Both maps are look-up tables with linear interpolation, and the tables are fitted as such: least
-squares on hat functions over all settled samples, φ = θ̃(θ) + sgn(ω) 𝓑(θ), rather than read off at the reversals.
+squares on hat functions over all samples with engaged flanks, φ = θ̃(θ) + sgn(ω) 𝓑(θ), rather than read off at the
+reversals.
 """
 
 from __future__ import annotations
@@ -23,14 +24,20 @@ TURN = 2 * np.pi
 
 @dataclass(frozen=True)
 class TransmissionMaps:
-    """Both maps with the deviations of their points (K,), the share of the points that data covers in both directions.
-
-    The settled samples.
+    """Both maps as tables of K points over one turn, and how well the data determines them.
 
     Attributes
     ----------
-    settled
-        per recording, (N,) bool: samples far enough past a reversal; residual rad rms; covered (K,) bool.
+    kinematic_error, backlash
+        θ̃ and 𝓑 [rad].
+    kinematic_error_std, backlash_std
+        deviations of their points [rad], (K,).
+    covered
+        (K,) bool: points that both directions of motion reach.
+    engaged
+        per recording, (N,) bool: samples far enough past a reversal for the flanks to be engaged.
+    residual_rms
+        of the deformation at those samples [rad].
     """
 
     kinematic_error: PeriodicMap
@@ -38,7 +45,7 @@ class TransmissionMaps:
     kinematic_error_std: FloatArray
     backlash_std: FloatArray
     covered: BoolArray
-    settled: tuple[IntArray, ...]
+    engaged: tuple[IntArray, ...]
     residual_rms: float
 
 
@@ -78,16 +85,16 @@ def fit_transmission_maps(
         phi.append(data.theta - data.q - load)
     travels = [travel_since_reversal(data) for data in recordings]
     for _ in range(3):
-        settled = tuple((direction != 0) & (travel > settle) for direction, travel in travels)
-        theta = np.concatenate([data.theta[rows] for data, rows in zip(recordings, settled, strict=True)])
-        side = np.concatenate([direction[rows] for (direction, _), rows in zip(travels, settled, strict=True)])
-        value = np.concatenate([deformation[rows] for deformation, rows in zip(phi, settled, strict=True)])
+        engaged = tuple((direction != 0) & (travel > settle) for direction, travel in travels)
+        theta = np.concatenate([data.theta[rows] for data, rows in zip(recordings, engaged, strict=True)])
+        side = np.concatenate([direction[rows] for (direction, _), rows in zip(travels, engaged, strict=True)])
+        value = np.concatenate([deformation[rows] for deformation, rows in zip(phi, engaged, strict=True)])
         if not (np.any(side > 0) and np.any(side < 0)):
             raise NotReliableError(
                 f'{recordings[0].joint}: the motion never settles in both directions ({settle:g} rad past a reversal): '
                 'kinematic error and backlash cannot be told apart'
             )
-        maps = _fit_tables(theta, side, value, points, settled)
+        maps = _fit_tables(theta, side, value, points, engaged)
         widest = float(np.max(np.abs(maps.backlash.tables[0])[maps.covered], initial=0.0))
         if settle >= 2.2 * widest:
             return maps
@@ -103,7 +110,7 @@ def _hats(theta: FloatArray, points: int) -> tuple[IntArray, IntArray, FloatArra
 
 
 def _fit_tables(
-    theta: FloatArray, side: FloatArray, value: FloatArray, points: int, settled: tuple[IntArray, ...]
+    theta: FloatArray, side: FloatArray, value: FloatArray, points: int, engaged: tuple[IntArray, ...]
 ) -> TransmissionMaps:
     """Solve φ = θ̃ + sgn·𝓑 on hat functions.
 
@@ -150,6 +157,6 @@ def _fit_tables(
         std[:points],
         std[points:],
         covered,
-        settled,
+        engaged,
         float(np.sqrt(np.mean(residual**2))),
     )

@@ -86,11 +86,11 @@ def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortes
 def _difference(periodic: Recording, repetition: Repetition, cutoff: float) -> str | None:
     """Say in what the periods differ, None where they do not."""
     length = round(repetition.period * periodic.rate)
-    parts = [
+    periods = [
         slice(k * length, (k + 1) * length) for k in range(repetition.count) if (k + 1) * length <= periodic.samples
     ]
     if periodic.temperature is not None:
-        means = np.array([periodic.temperature[part].mean(axis=0) for part in parts])
+        means = np.array([periodic.temperature[period].mean(axis=0) for period in periods])
         change = np.ptp(means, axis=0)
         if change.max() > WARMTH:
             joint = int(np.argmax(change))
@@ -99,7 +99,7 @@ def _difference(periodic: Recording, repetition: Repetition, cutoff: float) -> s
     if effort is None:
         return None
     smooth = zero_phase_lowpass(effort, min(cutoff, 0.4 * periodic.rate), periodic.rate)
-    folded = np.array([smooth[part] for part in parts])
+    folded = np.array([smooth[period] for period in periods])
     mean = folded.mean(axis=0)
     motion = periodic.q.std(axis=0)
     share = np.sqrt(((folded - mean) ** 2).mean(axis=(0, 1))) / np.maximum(mean.std(axis=0), 1e-12)

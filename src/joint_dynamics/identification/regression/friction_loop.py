@@ -66,10 +66,10 @@ class PowerColumns:
         low, high = EXPONENTS
         self.nodes = 0.5 * (low + high) + 0.5 * (high - low) * np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
         self._weights = (-1.0) ** np.arange(NODES) * np.sin(np.pi * (np.arange(NODES) + 0.5) / NODES)
-        parts = []
+        tables = []
         for observation in problem.observations:
             sign, size = np.sign(observation.dtheta), np.abs(observation.dtheta)
-            parts.append(
+            tables.append(
                 np.array(
                     [
                         (
@@ -81,7 +81,7 @@ class PowerColumns:
                     ]
                 )
             )
-        self._table = np.concatenate(parts, axis=1)
+        self._table = np.concatenate(tables, axis=1)
 
     def at(self, exponents: FloatArray) -> FloatArray:
         """Return the columns (n, K) at exponents (n,) (barycentric interpolation)."""
@@ -105,18 +105,18 @@ def gather(
     The target is what the columns other than these leave of the torque.
     """
     n = problem.model.n
-    parts: list[list[tuple[FloatArray, FloatArray, FloatArray]]] = [[] for _ in range(n)]
+    rows: list[list[tuple[FloatArray, FloatArray, FloatArray]]] = [[] for _ in range(n)]
     for block, weight in zip(problem.blocks(), weights, strict=True):
         for j in range(n):
             others = chi.copy()
             others[friction[j] + power[j : j + 1]] = 0.0
             moving = np.ones(block.tau.shape[1], dtype=bool) if block.resting is None else ~block.resting[j]
-            parts[j].append(
+            rows[j].append(
                 (block.rows[j, friction[j]], block.tau[j] - others @ block.rows[j], (weight[j] > 0) & moving)
             )
     found = []
-    for part in parts:
-        columns, target, keep = (np.concatenate([entry[k] for entry in part], axis=-1) for k in range(3))
+    for entries in rows:
+        columns, target, keep = (np.concatenate([entry[k] for entry in entries], axis=-1) for k in range(3))
         found.append(JointRows(columns[:, keep], target[keep], keep))
     return found
 

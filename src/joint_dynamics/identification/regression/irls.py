@@ -128,8 +128,8 @@ def _noise(
 
     Resting rows keep the ratio they had in the first solution.
     """
-    parts, resting = _residuals(problem, solution.chi)
-    residual, still = np.concatenate(parts, axis=1), np.concatenate(resting, axis=1)
+    residuals, resting = _residuals(problem, solution.chi)
+    residual, still = np.concatenate(residuals, axis=1), np.concatenate(resting, axis=1)
     kept = ~still if weights is None else ~still & (np.concatenate(weights, axis=1) > 0)
     n = len(residual)
     floor = 1e-9 * max(
@@ -148,10 +148,10 @@ def _noise(
             free = max(len(own) - problem.columns / n, 1.0)
             sigma[j] = np.sqrt(own @ own / free) / cut
     sigma = np.maximum(sigma, floor)
-    together = kept.all(axis=0)
+    complete = kept.all(axis=0)
     correlation = np.eye(n)
-    if together.sum() > MIN_SAMPLES * n:
-        normal = np.clip(residual[:, together] / sigma[:, None], -threshold, threshold)
+    if complete.sum() > MIN_SAMPLES * n:
+        normal = np.clip(residual[:, complete] / sigma[:, None], -threshold, threshold)
         gram = normal @ normal.T
         scale = np.sqrt(np.maximum(np.diag(gram), np.finfo(float).tiny))
         correlation = gram / np.outer(scale, scale)

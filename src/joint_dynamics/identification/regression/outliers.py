@@ -28,8 +28,8 @@ def find_outliers(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tu
     good.
     """
     residuals = [observation.tau - full_rate_torque(problem, observation, chi) for observation in problem.observations]
-    together = np.concatenate(residuals)
-    deviation = MAD * np.median(np.abs(together), axis=0)
+    pooled = np.concatenate(residuals)
+    deviation = MAD * np.median(np.abs(pooled), axis=0)
     # data without noise: what is left is rounding, and nothing stands out
     floor = 1e-6 * np.sqrt(
         np.mean([np.mean(observation.tau**2, axis=0) for observation in problem.observations], axis=0)

@@ -155,9 +155,9 @@ def fits(problem: Problem, chi: FloatArray, moving_speed: float) -> list[Fit]:
     for block in problem.blocks():
         series[block.observation].append((block.tau.T, predict(block, chi).T, block.dq.T))
     found = []
-    for observation, parts in zip(problem.observations, series, strict=True):
+    for observation, blocks in zip(problem.observations, series, strict=True):
         full = FullRate(observation.time, observation.tau, full_rate_torque(problem, observation, chi), observation.dq)
-        tau, predicted, dq = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        tau, predicted, dq = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
         found.append(
             Fit(
                 observation.name,
@@ -180,11 +180,11 @@ def band_of(observation: Observation) -> float | None:
     return None if observation.decimator is None else float(observation.decimator.cutoff)
 
 
-def overall_residual(parts: Sequence[Fit], moving: bool = False) -> tuple[FloatArray, float]:
+def overall_residual(recordings: Sequence[Fit], moving: bool = False) -> tuple[FloatArray, float]:
     """Return `residual_percent` of several recordings as one."""
-    masks = [np.abs(part.dq) > part.moving_speed if moving else np.ones_like(part.dq, dtype=bool) for part in parts]
-    residual = np.concatenate([np.where(mask, part.residual, 0.0) for part, mask in zip(parts, masks, strict=True)])
-    tau = np.concatenate([np.where(mask, part.tau, 0.0) for part, mask in zip(parts, masks, strict=True)])
+    masks = [np.abs(fit.dq) > fit.moving_speed if moving else np.ones_like(fit.dq, dtype=bool) for fit in recordings]
+    residual = np.concatenate([np.where(mask, fit.residual, 0.0) for fit, mask in zip(recordings, masks, strict=True)])
+    tau = np.concatenate([np.where(mask, fit.tau, 0.0) for fit, mask in zip(recordings, masks, strict=True)])
     return relative(residual, tau)
 
 

@@ -37,7 +37,8 @@ def robust_estimate(
     if settings.method == 'i-irls':
         if plain is not problem:
             raise JointDynamicsError(
-                'terms: expected none of load or hysteresis with i-irls, which has load terms of its own'
+                'terms: expected none of load or hysteresis with i-irls, which has load terms of its own, found some: '
+                'leave them out, or take another method'
             )
         found, course = iirls(plain, first, options)
         extras['i_irls'] = course

@@ -41,7 +41,8 @@ class RotorSide:
         ]
         if missing:
             raise JointDynamicsError(
-                f'rotor: expected rotor_inertia and friction of every joint, missing for {", ".join(missing)}'
+                'rotor: expected rotor_inertia and friction of every joint, found them missing for '
+                f'{", ".join(missing)}'
             )
         if 'inertial' not in description.document:
             raise JointDynamicsError('rotor: dynamics description: inertial: expected this field, found nothing')

@@ -187,7 +187,7 @@ def resting_torque(
     ]:
         if name in names:
             free[names.index(name)] = 0.0
-    parts: list[list[tuple[FloatArray | BoolArray, ...]]] = [[] for _ in problem.observations]
+    blocks: list[list[tuple[FloatArray | BoolArray, ...]]] = [[] for _ in problem.observations]
     for block in problem.blocks():
         if block.resting is None:
             raise JointDynamicsError(
@@ -197,10 +197,10 @@ def resting_torque(
         for j, rows in enumerate(block.rows):
             still = rows[:, block.resting[j]]
             spread[j, block.resting[j]] = np.einsum('bs,bs->s', still, covariance @ still)
-        parts[block.observation].append((block.resting, block.tau, predict(block, free), spread))
+        blocks[block.observation].append((block.resting, block.tau, predict(block, free), spread))
     found = []
-    for observation, part in zip(problem.observations, parts, strict=True):
-        resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*part, strict=True))
+    for observation, entries in zip(problem.observations, blocks, strict=True):
+        resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*entries, strict=True))
         level = friction_level(problem, chi, observation)
         half_width = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
         low, high, middle = _bounds(observation, slip, resolution)
@@ -228,20 +228,22 @@ def not_slipped(observation: Observation) -> BoolArray:
     return np.asarray(~np.maximum.accumulate(moved, axis=0)[observation.kept].T)
 
 
-def breakaway_ratios(parts: Sequence[Resting]) -> tuple[float, float]:
+def breakaway_ratios(recordings: Sequence[Resting]) -> tuple[float, float]:
     """Return ρ ≥ 1 of training recordings at rest: after a slip, 1 without any stay; before any, inf without any."""
     after: list[float] = []
     before: list[float] = []
-    for part in parts:
-        for j, row in enumerate(part.resting):
-            for where, needed in ((row & ~part.first[j], after), (row & part.first[j], before)):
+    for recording in recordings:
+        for j, row in enumerate(recording.resting):
+            for where, needed in ((row & ~recording.first[j], after), (row & recording.first[j], before)):
                 edges = np.flatnonzero(np.diff(np.concatenate([[False], where, [False]]).astype(int)))
                 for start, end in edges.reshape(-1, 2):
                     stay = slice(start, end)
-                    level = part.level[j, stay].mean()
+                    level = recording.level[j, stay].mean()
                     if level > 0:
                         # a stay counts by what 95 % of its samples need
-                        excess = np.abs(part.tau[j, stay] - part.base[j, stay]) - part.half_width[j, stay]
+                        excess = (
+                            np.abs(recording.tau[j, stay] - recording.base[j, stay]) - recording.half_width[j, stay]
+                        )
                         needed.append(float(np.quantile(excess, 2 * LEVEL - 1)) / level)
 
     def largest(needed: Sequence[float]) -> float:
@@ -266,18 +268,23 @@ def _bounds(
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), np.clip(middle, -1.0, 1.0)
 
 
-def resting_summary(parts: Sequence[Resting], joint_names: Sequence[str]) -> dict[str, Any]:
+def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str]) -> dict[str, Any]:
     """Return the samples at rest with an interval and those without, the share within, mean half width, ρ, residual."""
-    count = sum(part.stated.sum(axis=1) for part in parts)
-    unstated = int(sum((part.resting & ~part.stated).sum() for part in parts))
-    within = sum(part.within.sum(axis=1) for part in parts)
+    count = sum(recording.stated.sum(axis=1) for recording in recordings)
+    unstated = int(sum((recording.resting & ~recording.stated).sum() for recording in recordings))
+    within = sum(recording.within.sum(axis=1) for recording in recordings)
     width = sum(
-        np.subtract(part.upper, part.lower, out=np.zeros(part.tau.shape), where=part.stated).sum(axis=1) / 2
-        for part in parts
+        np.subtract(recording.upper, recording.lower, out=np.zeros(recording.tau.shape), where=recording.stated).sum(
+            axis=1
+        )
+        / 2
+        for recording in recordings
     )
-    error = sum((((part.tau - part.expected) * part.stated) ** 2).sum(axis=1) for part in parts)
-    size = sum(((part.tau * part.stated) ** 2).sum(axis=1) for part in parts)
-    if not parts or not np.sum(count):
+    error = sum(
+        (((recording.tau - recording.expected) * recording.stated) ** 2).sum(axis=1) for recording in recordings
+    )
+    size = sum(((recording.tau * recording.stated) ** 2).sum(axis=1) for recording in recordings)
+    if not recordings or not np.sum(count):
         return {'samples': 0, 'unstated': unstated}
     percent, overall = relative_of_squares(error, size)
 
@@ -295,8 +302,8 @@ def resting_summary(parts: Sequence[Resting], joint_names: Sequence[str]) -> dic
         'within_percent': by_joint(100 * within / each, 100 * within.sum() / count.sum()),
         'half_width': by_joint(width / each),
         'residual_percent': by_joint(percent, overall),
-        'breakaway_ratio': parts[0].ratio,
-        'first_breakaway_ratio': parts[0].first_ratio if np.isfinite(parts[0].first_ratio) else None,
+        'breakaway_ratio': recordings[0].ratio,
+        'first_breakaway_ratio': recordings[0].first_ratio if np.isfinite(recordings[0].first_ratio) else None,
     }
 
 
@@ -305,9 +312,9 @@ def resting_entry(
 ) -> dict[str, Any]:
     """Return the entry `resting` of summary.json: training and, with its ρ, validation recordings."""
     names = training.model.joint_names
-    parts = resting_torque(training, chi, covariance, sigma)
-    ratio = breakaway_ratios(parts)
-    told = [replace(part, ratio=ratio[0], first_ratio=ratio[1]) for part in parts]
+    recordings = resting_torque(training, chi, covariance, sigma)
+    ratio = breakaway_ratios(recordings)
+    told = [replace(recording, ratio=ratio[0], first_ratio=ratio[1]) for recording in recordings]
     found = {'training': resting_summary(told, names)}
     if unseen is not None:
         found['validation'] = resting_summary(resting_torque(unseen, chi, covariance, sigma, ratio=ratio), names)

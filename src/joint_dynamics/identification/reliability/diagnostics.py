@@ -54,12 +54,12 @@ def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
 
 def moving_rows(fits: Sequence[Fit], j: int) -> tuple[FloatArray, FloatArray]:
     """Return (fitted, residual) of one joint's moving samples."""
-    parts = [
+    moving_samples = [
         (fit.predicted[moving, j], fit.residual[moving, j])
         for fit in fits
         for moving in [np.abs(fit.dq[:, j]) > fit.moving_speed]
     ]
-    fitted, residual = zip(*parts, strict=True)
+    fitted, residual = zip(*moving_samples, strict=True)
     return np.concatenate(fitted), np.concatenate(residual)
 
 

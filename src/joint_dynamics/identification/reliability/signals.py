@@ -98,16 +98,16 @@ def _measured_speeds(recording: Recording) -> Iterator[Reason]:
     if not off:
         return
     common = float(np.median(factors))
-    together = len(factors) > 1 and np.all(np.abs(factors - common) < 0.2 * abs(common))
+    alike = len(factors) > 1 and np.all(np.abs(factors - common) < 0.2 * abs(common))
     listed = ', '.join(f'{name} {factor:.3g}' for name, factor in off.items())
-    if together and common > 0:
+    if alike and common > 0:
         degrees = abs(np.log(common * np.pi / 180)) < 0.2
         yield Reason(
             'degrees' if degrees else 'time_scale',
             f'{recording.name}: the positions change {common:.3g} times as fast as the measured speeds say: '
             + ('positions are in degrees' if degrees else 'look at the unit and the rate of the time stamps'),
         )
-    elif together:
+    elif alike:
         yield Reason(
             'time_reversed',
             f'{recording.name}: the positions change {common:.3g} times as fast as the measured speeds say: time '

@@ -119,7 +119,7 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
     b = problem.columns
     total = sum(len(observation.kept) for observation in problem.observations)
     every = -(-total // MAX_ROWS)
-    parts: list[tuple[FloatArray, ...]] = []
+    thinned: list[tuple[FloatArray, ...]] = []
     started: dict[int, tuple[int, int]] = {}
     count = 0
     for block in candidates.blocks():
@@ -137,7 +137,7 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
         speed = np.abs(block.dq[:, use])
         if block.resting is not None:
             speed = np.where(block.resting[:, use], 0.0, speed)
-        parts.append(
+        thinned.append(
             (
                 block.rows[:, :, use] * factor[:, None],
                 block.tau[:, use] * factor,
@@ -146,7 +146,7 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
                 np.full(int(use.sum()), block.observation),
             )
         )
-    W, tau, labels, speeds, recordings = (np.concatenate([part[k] for part in parts], axis=-1) for k in range(5))
+    W, tau, labels, speeds, recordings = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(5))
     return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings)
 
 

@@ -1,0 +1,85 @@
+"""What the residuals of the given explanation say: torque that neither motion nor details of friction explain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
+from joint_dynamics.identification.reliability.prediction import UNRELATED_SHARE
+from joint_dynamics.identification.reliability.verdict import Reason
+
+
+def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) -> list[Reason]:
+    """Return what the residuals of the given explanation say; better: an explanation that is, if any."""
+    given, normal, samples, names = alternatives.given, alternatives.normal, alternatives.samples, alternatives.names
+    square = samples.weight**2
+    residual = np.sqrt((normal.residuals(samples.tau, given.chi) ** 2).sum(axis=1))
+    mean = (samples.tau * square).sum(axis=1) / np.maximum(square.sum(axis=1), 1e-12)
+    variation = np.sqrt((((samples.tau - mean[:, None]) * samples.weight) ** 2).sum(axis=1))
+    rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
+    unrelated = [j for j in range(len(names)) if min(residual[j], rest[j]) > UNRELATED_SHARE * variation[j] > 0]
+    reasons = []
+    if unrelated:
+        listed = ', '.join(f'{names[j]} {100 * residual[j] / variation[j]:.0f} %' for j in unrelated)
+        reasons.append(
+            Reason(
+                'torque_unrelated',
+                f'the torque has little to do with the motion (left over of its variation: {listed}): look whether '
+                'effort was '
+                'measured, and whether robot and joints are the right ones',
+            )
+        )
+    if better is not None:
+        return reasons
+    # friction that others of the joint's terms cancel explains no more than the torque there is
+    friction = np.minimum(_friction(alternatives), np.linalg.norm(samples.tau * samples.weight, axis=1))
+    beyond = [
+        j
+        for j in range(len(names))
+        if j not in unrelated and residual[j] > max(DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
+    ]
+    if beyond:
+        listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
+        reasons.append(
+            Reason(
+                'residual',
+                f'more torque is left over than details of friction make ({listed} of its variation): look '
+                'whether robot, joints, '
+                'units and mounting are the right ones',
+            )
+        )
+    free = normal.free(samples.tau)
+    lost = gain(given, free, alternatives.count)
+    if lost > LOG_LIKELIHOOD_THRESHOLD:
+        wrong = [
+            names[j] for j, columns in enumerate(normal.friction) if len(columns) and normal.power[j] @ free.chi < 0
+        ]
+        found = f'friction that drives ({", ".join(wrong)})' if wrong else 'rotor inertias below zero'
+        reasons.append(
+            Reason(
+                'friction_sign' if wrong else 'negative_inertia',
+                f'{found} would explain the torques clearly better (log-likelihood +{lost:.0f}), '
+                'which no robot has: look at the signs of efforts and positions, and at the time',
+            )
+        )
+    return reasons
+
+
+DETAILS = 1 / 3
+"""Share of a joint's friction torque that may be left over: that much load, temperature and low speed change it."""
+MIN_UNEXPLAINED_SHARE = 0.3
+"""Share of a joint's variation (rms) that has to be left over before it is compared with friction: less is a matter
+of the model's details."""
+
+
+def _friction(alternatives: Alternatives) -> FloatArray:
+    """Return the size of each joint's friction torque over the weighted samples, (n,)."""
+    normal, chi = alternatives.normal, alternatives.given.chi
+    return np.array(
+        [
+            np.linalg.norm(normal.rows[j][columns].T @ chi[columns]) if len(columns) else 0.0
+            for j, columns in enumerate(normal.friction)
+        ]
+    )

@@ -1,0 +1,196 @@
+"""The plant: links, drives and gears of a flexible-joint arm, and what is done to them from outside."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation.drives import Drives, plausible_drives
+from joint_dynamics.simulation.energy import Energy, EnergyAudit
+from joint_dynamics.simulation.equilibrium import set_equilibrium
+from joint_dynamics.simulation.inertials import Payload, spread, with_payload
+from joint_dynamics.simulation.laws import Laws
+from joint_dynamics.simulation.model_errors import ModelErrors
+from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
+from joint_dynamics.simulation.packed import pack, rest
+from joint_dynamics.simulation.rigid_body import links_of, mass_and_bias, workspace
+from joint_dynamics.simulation.stability import substeps
+from joint_dynamics.simulation.truth import Truth
+
+
+class Plant:
+    """Links, drives and gears of n flexible joints; see `FlexibleJointRobot` for what it is made of.
+
+    Attributes
+    ----------
+    model, joint_names, n, limits
+        the robot, its joints and their limits.
+    period, step_size
+        of a control tick and of the integration [s].
+    seed, errors, laws, drives, dynamics
+        as `FlexibleJointRobot` was given them, the laws applied to the drives.
+    """
+
+    def __init__(
+        self,
+        model: RobotModel,
+        *,
+        period: float,
+        max_step: float,
+        seed: int,
+        errors: ModelErrors,
+        drives: Drives | None,
+        laws: Laws,
+        dynamics: str,
+        floor: float | None,
+        temperature: float,
+    ):
+        self.model, self.joint_names, self.n, self.limits = model, model.joint_names, model.n, model.limits
+        self.period, self.seed, self.errors = period, seed, errors
+        self.laws = laws
+        self.drives = self.laws.applied(drives or plausible_drives(self.limits.effort, seed, self.errors), seed)
+        self._own = spread(links_of(self.model), self.errors.inertia, seed)
+        self._links = self._own
+        self._payload: Payload | None = None
+        self._substeps = substeps(self._own, self.drives, self.period, max_step)
+        self.dynamics = dynamics
+        self._bodies = MujocoBodies(self.model, self._own, self.step_size, floor) if dynamics == 'mujoco' else None
+        self._work = workspace(self.n)
+        self._outside = None if self._bodies is None else self._bodies.outside
+        self._audit = EnergyAudit()
+        self._plant = pack(self.drives)
+        self._state = rest(self.n, self.drives.radius.size, temperature)
+
+    @property
+    def step_size(self) -> float:
+        """Integration step, s."""
+        return self.period / self._substeps
+
+    @property
+    def nominal_gains(self) -> FloatArray:
+        """Nominal drive gains (n,), those set in the drives, N·m/A; the true ones are in `truth.drive_gains`."""
+        return self.drives.nominal_gain.copy()
+
+    @property
+    def truth(self) -> Truth:
+        """What the plant really is, at this moment."""
+        return Truth(self.model, self._links, self.drives, self._state, self.laws)
+
+    @property
+    def energy(self) -> Energy:
+        """Energy of the plant now, and where the work went since the last `place`.
+
+        Payload change or reset of the audit, J.
+        """
+        return self._audit.balance(self._links, self._plant, self._state, self._work)
+
+    def reset_energy_audit(self) -> None:
+        """Start the audit of `energy` anew, from here."""
+        self._audit.reset(self._links, self._plant, self._state, self._work)
+
+    def place(self, q: ArrayLike) -> None:
+        """Put the arm at rest at `q` (n,) [rad], springs and motors holding gravity, friction's memory erased.
+
+        Time and heat go on.
+        """
+        position = self._vector(q, 'position')
+        state, joints = self._state, self._state.joints
+        mass_and_bias(self._links, position, np.zeros(self.n), self._work)
+        holding = self._work.bias - joints['external']
+        set_equilibrium(self._plant, state, position, holding)
+        joints['integral'] = joints['current'] * self.drives.nominal_gain
+        joints['link_reading'], joints['motor_reading'] = state.motion[0], state.motion[2]
+        joints['link_speed'] = joints['motor_speed'] = 0.0
+        self.reset_energy_audit()
+
+    def hold(self) -> None:
+        """Let the joint PID take over without a jerk: its integral becomes the torque that the motors give now."""
+        self._state.joints['integral'] = self._state.joints['current'] * self.drives.nominal_gain
+
+    def shift_integral(self, torque: ArrayLike) -> None:
+        """Add `torque` ((n,) or one number) [N·m] to the integral of the joint PID."""
+        self._state.joints['integral'] += self._vector(torque, 'torque')
+
+    def attach_payload(self, payload: Payload) -> None:
+        """Fix `payload` to the last link, in place of what it held; speeds stay as they are."""
+        self._hold(payload)
+
+    def detach_payload(self) -> None:
+        """Let go of the payload."""
+        self._hold(None)
+
+    def _hold(self, payload: Payload | None) -> None:
+        self._payload = payload
+        self._links = with_payload(self._own, payload)
+        if self._bodies is not None:
+            self._bodies.load_inertials(self._links)
+        self.reset_energy_audit()
+
+    @property
+    def payload(self) -> Payload | None:
+        """What the last link holds."""
+        return self._payload
+
+    def set_wear(self, level: ArrayLike, duration: float = 0.0) -> None:
+        """Wear the joints to `level` ((n,) or a number, 0 new … 1 worn out) within `duration` [s] of simulated time."""
+        goal = self._vector(level, 'wear')
+        if (goal < 0.0).any() or (goal > 1.0).any() or not 0.0 <= duration < np.inf:
+            raise JointDynamicsError(
+                f'simulation: expected wear within [0, 1] and a duration >= 0 s, found {goal} and {duration}'
+            )
+        joints = self._state.joints
+        joints['wear_goal'] = goal
+        joints['wear_rate'] = np.abs(goal - joints['wear']) / max(duration, self.period)
+
+    def set_heating(self, power: ArrayLike) -> None:
+        """Heat the gears from outside with `power` ((n,) or one number) [W], until set again."""
+        self._state.joints['heating'] = self._vector(power, 'heating')
+
+    def set_temperature(self, temperature: ArrayLike, sensed: ArrayLike | None = None) -> None:
+        """Bring winding, gear and sensor to `temperature` ((n,) or one number) [°C] at once.
+
+        sensed: what the sensor is at, likewise, where that is something else.
+        """
+        value = self._vector(temperature, 'temperature')
+        for part in ('winding', 'gear'):
+            self._state.joints[part] = value
+        self._state.joints['sensed'] = value if sensed is None else self._vector(sensed, 'sensed temperature')
+
+    def set_external_torque(self, torque: ArrayLike) -> None:
+        """Push the links with `torque` ((n,) or one number) [N·m] in the direction of q, until set again."""
+        self._state.joints['external'] = self._vector(torque, 'external torque')
+
+    def push(self, link: int, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Push a body: `force` (3,) [N] in the base frame on link `link` (index of its joint, −1 the last).
+
+        At `point` (3,) [m] of its joint frame, until pushed again; force and torque are constant from here on.
+        Needs dynamics mujoco.
+        """
+        index = range(self.n)[link]
+        vectors = [np.asarray(value, dtype=float) for value in (force, point)]
+        if self._bodies is None:
+            raise JointDynamicsError(
+                'simulation: expected dynamics mujoco to push a body, found own; set_external_torque pushes joints'
+            )
+        if any(value.shape != (3,) or not np.isfinite(value).all() for value in vectors):
+            raise JointDynamicsError(
+                f'simulation: expected a force and a point of 3 finite numbers, found {force!r} and {point!r}'
+            )
+        self._bodies.data.qpos[:] = self._state.motion[0]
+        self._bodies.push(index, *vectors)
+
+    @property
+    def contacts(self) -> int:
+        """Number of contacts with the floor at the last step; 0 without MuJoCo."""
+        return 0 if self._bodies is None else self._bodies.contacts
+
+    def _vector(self, value: ArrayLike, what: str) -> FloatArray:
+        array = np.asarray(value, dtype=float)
+        if array.shape not in ((), (1,), (self.n,)) or not np.isfinite(array).all():
+            raise JointDynamicsError(
+                f'simulation: expected {what} as one finite number or {self.n} of them, found {value!r}'
+            )
+        return np.broadcast_to(array, (self.n,)).copy()

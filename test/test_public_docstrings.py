@@ -1,0 +1,91 @@
+"""What the front door offers says in its docstrings what goes in, what comes out, and what it refuses.
+
+Every parameter is named; of arrays there are shape and unit; whoever raises says so.
+"""
+
+import ast
+import inspect
+import re
+import textwrap
+
+import pytest
+
+import joint_dynamics
+from joint_dynamics.settings import Settings
+
+ARRAY = re.compile(r'FloatArray|BoolArray|IntArray|ArrayLike|NDArray|\bArray\b')
+DIMENSION = r'(?:…|\d*[A-Za-z]|\d+|samples|joints|parameters|len\(\w+\))(?: ?[-+] ?\w+)?'
+SHAPE = re.compile(rf'\({DIMENSION}(?:, ?{DIMENSION})*,?\)|[Ss]ame shape')
+UNIT = re.compile(
+    r'rad|N·m|°C|\bHz\b|\bkg\b|%|\bSI\b|\bns\b|\bA\b|\bs\b|\bm\b|\bbool\b|\bindices\b|without unit', re.UNICODE
+)
+OURS = ('JointDynamicsError', 'NotReliableError')
+
+
+def described():
+    """Yield name, function, its docstring and that of its class, of everything public behind the front door.
+
+    The fields of settings and dataclasses are told of by their class; their constructors are made.
+    """
+    for name in joint_dynamics.__all__:
+        found = getattr(joint_dynamics, name)
+        if inspect.isfunction(found):
+            yield name, found, inspect.getdoc(found), ''
+        if not inspect.isclass(found):
+            continue
+        for attribute in sorted({name for cls in found.__mro__ if cls is not Settings for name in vars(cls)}):
+            cls = next(cls for cls in found.__mro__ if attribute in vars(cls))
+            value = vars(cls)[attribute]
+            function = value.fget if isinstance(value, property) else getattr(value, '__func__', value)
+            if not (inspect.isfunction(function) and cls.__module__.startswith('joint_dynamics.')) or cls is Settings:
+                continue
+            about = inspect.getdoc(cls) or ''
+            if attribute == '__init__' and not hasattr(cls, '__dataclass_fields__'):
+                yield name, function, about, about
+            elif not attribute.startswith('_'):
+                yield f'{name}.{attribute}', function, inspect.getdoc(function) or '', about
+
+
+def raises(function):
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return any(isinstance(node, ast.Raise) and any(ours in ast.dump(node) for ours in OURS) for node in ast.walk(tree))
+
+
+def missing(function, own, about):
+    """Return what a docstring does not say."""
+    found = [
+        f'parameter {name}'
+        for name in inspect.signature(function).parameters
+        if name not in ('self', 'cls') and not re.search(rf'(?<!\w){name}(?!\w)', own + about)
+    ]
+    arrays = [name for name, kind in function.__annotations__.items() if ARRAY.search(str(kind))]
+    if arrays and not SHAPE.search(own):
+        found.append(f'shape of {", ".join(arrays)}')
+    if arrays and not UNIT.search(own):
+        found.append(f'unit of {", ".join(arrays)}')
+    if raises(function) and not re.search(r'\b[Rr]aises?\b', own + about):
+        found.append('what it raises')
+    return found
+
+
+PUBLIC = list(described())
+
+
+@pytest.mark.parametrize(('function', 'own', 'about'), [item[1:] for item in PUBLIC], ids=[item[0] for item in PUBLIC])
+def test_it_says_what_goes_in_what_comes_out_and_what_it_refuses(function, own, about):
+    assert missing(function, own, about) == []
+
+
+def test_what_is_missing_is_seen():
+    assert len(PUBLIC) > 150
+
+    def turn(angle: 'FloatArray', speed: float) -> None:  # noqa: F821
+        raise joint_dynamics.JointDynamicsError('turn: expected nothing, found something')
+
+    assert missing(turn, 'Turn by `angle`.', '') == [
+        'parameter speed',
+        'shape of angle',
+        'unit of angle',
+        'what it raises',
+    ]
+    assert missing(turn, 'Turn by `angle` (n,) rad at `speed`; raises JointDynamicsError.', '') == []
