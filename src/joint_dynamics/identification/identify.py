@@ -20,10 +20,11 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.preparation.data import PreparedRecordings
 from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
+from joint_dynamics.identification.regression.presliding import Encoder
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import fits
 from joint_dynamics.identification.regression.rotor import RotorSide
-from joint_dynamics.identification.regression.stiction import resting_entry
+from joint_dynamics.identification.regression.stiction import presliding_notes, resting_entry
 from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.diagnostics import diagnose
 from joint_dynamics.identification.reliability.verdict import without_duplicates
@@ -105,7 +106,9 @@ def identify(
     validated = [] if unseen is None else fits(unseen, solution.chi, settings.moving_speed)
     extras['validity'] = validity(problem, solution.chi, solved.standard)
     if problem.rest_speed > 0:
-        extras['resting'] = resting_entry(problem, unseen, solution.chi, covariance, solution.sigma)
+        encoder = Encoder.of(model, [*measured, *data.validation], data.training, settings.encoder_step)
+        extras['resting'] = resting_entry(problem, unseen, solution.chi, covariance, solution.sigma, encoder)
+        notes += presliding_notes(extras['resting'])
 
     # 6 The payload
     payload_runs = observed(data.payload_runs)

@@ -2,6 +2,7 @@
 
 from joint_dynamics.recording.bag_writer import BagWriter
 from joint_dynamics.recording.builder import RecordingBuilder
+from joint_dynamics.recording.encoder_step import encoder_step
 from joint_dynamics.recording.load import load_recording
 from joint_dynamics.recording.mcap_checksums import add_checksums, check_checksums
 from joint_dynamics.recording.periods import PeriodAverage, average_periods
@@ -22,6 +23,7 @@ __all__ = [
     'add_checksums',
     'average_periods',
     'check_checksums',
+    'encoder_step',
     'end_unfinished',
     'find_repetition',
     'load_recording',
