@@ -31,7 +31,7 @@ from joint_dynamics.identification.reliability.verdict import without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.selection.validity import validity
 from joint_dynamics.identification.transmissions import identify_transmissions
-from joint_dynamics.recording import Recording
+from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel
 
 ROTOR_NOTE = (
@@ -127,6 +127,7 @@ def identify(
 
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary
     notes += [*judged.notes, *data.notes, *([] if rotor is None else [*rotor.remarks, ROTOR_NOTE])]
+    reasons = without_duplicates([*judged.reasons, *different, *weak_gains])
     result = IdentificationResult(
         problem=problem,
         settings=settings,
@@ -135,7 +136,7 @@ def identify(
         covariance=covariance,
         training=training,
         validation=validated,
-        reasons=without_duplicates([*judged.reasons, *different, *weak_gains]),
+        reasons=reasons,
         seconds=time.perf_counter() - started,
         notes=notes,
         extras=extras,
@@ -149,4 +150,12 @@ def identify(
     if transmissions:
         extras['transmissions'] = transmissions
     notes += unknown
-    return replace(result, seconds=time.perf_counter() - started)
+
+    # Recordings by their short names; summary and description hold the paths
+    called = [run.name for group in (measured, data.training, data.validation, data.payload_runs) for run in group]
+    return replace(
+        result,
+        reasons=[replace(reason, text=with_short_names(reason.text, called)) for reason in reasons],
+        notes=[with_short_names(note, called) for note in notes],
+        seconds=time.perf_counter() - started,
+    )

@@ -11,6 +11,7 @@ from joint_dynamics.recording.recording import Recording
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.recordings_folder import end_unfinished, new_recording, refuse_recording
 from joint_dynamics.recording.repetition import Repetition, find_repetition
+from joint_dynamics.recording.short_names import short_name, with_short_names
 
 __all__ = [
     'QUANTITIES',
@@ -29,4 +30,6 @@ __all__ = [
     'load_recording',
     'new_recording',
     'refuse_recording',
+    'short_name',
+    'with_short_names',
 ]
