@@ -237,7 +237,7 @@ def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_fil
     done = run('identify', path, '--robot', arm_file, '--out', out)
     assert done.out.splitlines()[0].startswith('verdict: reliable within')
     assert json.loads((out / 'summary.json').read_text())['verdict'] == 'reliable'
-    assert 'Reliable within' in (out / 'report.html').read_text()
+    assert '<p class="good">Reliable within' in (out / 'report.html').read_text()
 
     def turned(text):
         lines = text.splitlines()
@@ -256,3 +256,5 @@ def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_fil
     summary = json.loads((tmp_path / 'again' / 'summary.json').read_text())
     assert summary['verdict'] == 'not reliable'
     assert summary['reasons'][0]['code'] == 'torque_sign'
+    # called by the last component of its path
+    assert str(tmp_path) not in summary['verdict_line'] + wrong.out.partition('written')[0]

@@ -134,7 +134,7 @@ class Page:
     def __init__(self):
         self.text = ''
 
-    def add_text(self, text, warning=False):
+    def add_text(self, text, kind=''):
         self.text += text
 
     def to_html(self):

@@ -42,7 +42,9 @@ def test_rest_is_told_joint_by_joint(first_ratio):
         resting[2] = False
         tau, expected, base, doubt = rng.normal(0, 3, shape), *rng.normal(0, 3, (2, *shape)), rng.uniform(0, 1, shape)
         low, high, level = rng.uniform(-1, 0, shape), rng.uniform(0, 1, shape), rng.uniform(0, 5, shape)
-        parts.append(Resting('run', resting, tau, expected, base, level, low, high, doubt, first, 1.2, first_ratio))
+        narrow = ~first & (np.arange(count) % 3 == 0)
+        ratios = 1.2, first_ratio
+        parts.append(Resting('run', resting, tau, expected, base, level, low, high, doubt, first, narrow, *ratios))
     found = resting_summary(parts, ('a', 'b', 'c'))
     whole, unstated = {'count': 0, 'within': 0, 'error': 0.0, 'size': 0.0}, 0
     for j, name in enumerate('abc'):
@@ -54,7 +56,8 @@ def test_rest_is_told_joint_by_joint(first_ratio):
                 if part.first[j, k] and np.isinf(first_ratio):
                     unstated += 1
                     continue
-                held = (first_ratio if part.first[j, k] else 1.2) * part.level[j, k]
+                ratio = 1.0 if part.narrow[j, k] else first_ratio if part.first[j, k] else 1.2
+                held = ratio * part.level[j, k]
                 lower = part.base[j, k] + held * part.low[j, k] - part.half_width[j, k]
                 upper = part.base[j, k] + held * part.high[j, k] + part.half_width[j, k]
                 count += 1

@@ -104,18 +104,22 @@ def show_verdict(line: str, reasons: Sequence[Any]) -> None:
 
 
 def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table to the terminal."""
+    """Print a table to the terminal; a few rows too wide for it are printed as columns, so that no number is cut."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify='left', header_style='bold')
-    for k, header in enumerate(headers):
-        table.add_column(header, justify='left' if k == 0 else 'right', overflow='fold')
-    for row in rows:
-        table.add_row(*(_text(value) for value in row))
     console = Console()
     # Piped into a file there is no width to respect, and a folded table is hard to read back.
     console = console if console.is_terminal else Console(width=160)
+    cells = [list(headers), *([_text(value) for value in row] for row in rows)]
+    needed = sum(max(map(len, column)) + 3 for column in zip(*cells, strict=True)) + 1
+    if needed > console.width and len(cells) <= len(headers):
+        cells = [list(row) for row in zip(*cells, strict=True)]
+    table = Table(title=title, title_justify='left', header_style='bold')
+    for k, header in enumerate(cells[0]):
+        table.add_column(header, justify='left' if k == 0 else 'right', overflow='fold')
+    for row in cells[1:]:
+        table.add_row(*row)
     console.print(table)
 
 

@@ -9,7 +9,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.files import remove_files, write_set
@@ -22,7 +22,7 @@ NOT_RELIABLE = 'not_reliable'
 class Page(Protocol):
     """A report as `report.html.Report` makes it."""
 
-    def add_text(self, text: str, warning: bool = False) -> None:
+    def add_text(self, text: str, kind: Literal['', 'warning', 'good'] = '') -> None:
         """Add a paragraph."""
 
     def to_html(self) -> str:

@@ -95,6 +95,13 @@ class IdentificationSettings(Settings):
         lower=0,
         upper=1,
     )
+    encoder_step: float | Mapping[str, float] | None = setting(
+        None,
+        'step of the position readings (the motor encoders where there are two), of all or by joint; 0: they have none',
+        'rad, joint side',
+        lower=0,
+        none='as it shows in the recordings',
+    )
     selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
     payload: KnownPayload | None = setting(None, 'what is known of the payload: `mass`, `known`', none='nothing')
     physical: bool | PhysicalOptions = setting(

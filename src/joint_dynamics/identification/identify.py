@@ -20,17 +20,18 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.preparation.data import PreparedRecordings
 from joint_dynamics.identification.preparation.observations import Observation, filter_plan, observe
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
+from joint_dynamics.identification.regression.presliding import Encoder
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import fits
 from joint_dynamics.identification.regression.rotor import RotorSide
-from joint_dynamics.identification.regression.stiction import resting_entry
+from joint_dynamics.identification.regression.stiction import presliding_notes, resting_entry
 from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.diagnostics import diagnose
 from joint_dynamics.identification.reliability.verdict import without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.selection.validity import validity
 from joint_dynamics.identification.transmissions import identify_transmissions
-from joint_dynamics.recording import Recording
+from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel
 
 ROTOR_NOTE = (
@@ -105,7 +106,9 @@ def identify(
     validated = [] if unseen is None else fits(unseen, solution.chi, settings.moving_speed)
     extras['validity'] = validity(problem, solution.chi, solved.standard)
     if problem.rest_speed > 0:
-        extras['resting'] = resting_entry(problem, unseen, solution.chi, covariance, solution.sigma)
+        encoder = Encoder.of(model, [*measured, *data.validation], data.training, settings.encoder_step)
+        extras['resting'] = resting_entry(problem, unseen, solution.chi, covariance, solution.sigma, encoder)
+        notes += presliding_notes(extras['resting'])
 
     # 6 The payload
     payload_runs = observed(data.payload_runs)
@@ -124,6 +127,7 @@ def identify(
 
     extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary
     notes += [*judged.notes, *data.notes, *([] if rotor is None else [*rotor.remarks, ROTOR_NOTE])]
+    reasons = without_duplicates([*judged.reasons, *different, *weak_gains])
     result = IdentificationResult(
         problem=problem,
         settings=settings,
@@ -132,7 +136,7 @@ def identify(
         covariance=covariance,
         training=training,
         validation=validated,
-        reasons=without_duplicates([*judged.reasons, *different, *weak_gains]),
+        reasons=reasons,
         seconds=time.perf_counter() - started,
         notes=notes,
         extras=extras,
@@ -146,4 +150,12 @@ def identify(
     if transmissions:
         extras['transmissions'] = transmissions
     notes += unknown
-    return replace(result, seconds=time.perf_counter() - started)
+
+    # Recordings by their short names; summary and description hold the paths
+    called = [run.name for group in (measured, data.training, data.validation, data.payload_runs) for run in group]
+    return replace(
+        result,
+        reasons=[replace(reason, text=with_short_names(reason.text, called)) for reason in reasons],
+        notes=[with_short_names(note, called) for note in notes],
+        seconds=time.perf_counter() - started,
+    )

@@ -22,7 +22,7 @@ from joint_dynamics.identification.regression.residuals import Fit, band_of, ove
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
-from joint_dynamics.recording import Recording
+from joint_dynamics.recording import Recording, with_short_names
 
 
 def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
@@ -137,7 +137,13 @@ def judge_description(
         training = Training.from_document(known['coverage'], percent, arm.joint_names)
         covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
     reasons = [*judge_prediction(fits, percent, [payload_residual(problem, fits)]), *covered.reasons]
-    return Validation(fits, without_duplicates(reasons), [*notes, *covered.notes], covered.summary)
+    names = [recording.name for recording in recordings]
+    return Validation(
+        fits,
+        [replace(reason, text=with_short_names(reason.text, names)) for reason in without_duplicates(reasons)],
+        [with_short_names(note, names) for note in (*notes, *covered.notes)],
+        covered.summary,
+    )
 
 
 def _observed(

@@ -35,7 +35,7 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
     )
     report.add_section('What it is worth')
     if plan.poor_excitation:
-        report.add_text(plan.poor_excitation, warning=True)
+        report.add_text(plan.poor_excitation, kind='warning')
     for note in plan.notes:
         report.add_text(f'Note: {note}.')
     _worth(report, plan)

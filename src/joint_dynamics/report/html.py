@@ -7,7 +7,7 @@ import html
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 
@@ -17,20 +17,21 @@ matplotlib.use('Agg')
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b2430; --soft: #5b6876; --line: #d8dee6; --paper: #fff;
-  --accent: #0b6fb8; --warn: #a33;
+  --accent: #0b6fb8; --warn: #a33; --good: #1a7337;
   --alt: #f5f7fa; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --soft: #9aa7b5; --line: #344150;
-  --paper: #12181f; --alt: #1a222c; --accent: #62b0ea; --warn: #f08a80; } }
+  --paper: #12181f; --alt: #1a222c; --accent: #62b0ea; --warn: #f08a80; --good: #7fd18c; } }
 body { margin: 0 auto; max-width: 1240px; padding: 1.5rem; font: 15px/1.5 system-ui, sans-serif;
   color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; }
 h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
 p.subtitle { color: var(--soft); margin-top: 0; } p.warning { color: var(--warn); font-weight: 600; }
+p.good { color: var(--good); font-weight: 600; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
 th, td { padding: .22rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; }
+th { color: var(--soft); font-weight: 600; white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child, td.text, th.text { text-align: left; white-space: normal; }
 tbody tr:nth-child(even) { background: var(--alt); }
 figure { margin: 1rem 0; } figure img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
@@ -53,10 +54,10 @@ class Report:
         self._sections.append(title)
         self._parts.append(f'<h2 id="s{len(self._sections)}">{html.escape(title)}</h2>')
 
-    def add_text(self, text: str, warning: bool = False) -> None:
-        """Add a paragraph of plain text."""
-        kind = ' class="warning"' if warning else ''
-        self._parts.append(f'<p{kind}>{html.escape(text)}</p>')
+    def add_text(self, text: str, kind: Literal['', 'warning', 'good'] = '') -> None:
+        """Add a paragraph of plain text; `kind` gives it its colour."""
+        colour = f' class="{kind}"' if kind else ''
+        self._parts.append(f'<p{colour}>{html.escape(text)}</p>')
 
     def add_table(self, headers: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = '') -> None:
         """Add a table; numbers are written with four digits, None as a dash, text flush left."""

@@ -149,7 +149,7 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     report.add_section('Measured and predicted torque')
     for fit in fits:
         role = 'validation' if any(fit is other for other in result.validation) else 'training'
-        add_torques(report, fit, f'{fit.name} ({role})')
+        add_torques(report, fit, f'{fit.short_name} ({role})')
     report.add_section('Parameters')
     relative = 100 * result.deviation / np.maximum(np.abs(result.solution.chi), 1e-300)
     poorly_determined = set(result.poorly_determined)
@@ -189,10 +189,13 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
 
 
 def add_verdict(report: Report, line: str, reasons: Sequence[Reason]) -> None:
-    """Add the verdict in one line and every reason with its code."""
-    report.add_text(line[:1].upper() + line[1:], warning=bool(reasons))
+    """Add the verdict in one line, in colour, and every reason with its code; of a single one, which is that line's."""
+    report.add_text(line[:1].upper() + line[1:], kind='warning' if reasons else 'good')
+    if len(reasons) == 1:
+        report.add_text(f'Code of the reason: {reasons[0].code}')
+        return
     for reason in reasons:
-        report.add_text(f'{reason.code}: {reason.text}', warning=True)
+        report.add_text(f'{reason.code}: {reason.text}', kind='warning')
 
 
 def add_torques(report: Report, fit: Fit, what: str) -> None:
@@ -217,5 +220,5 @@ def validation_report(fits: Sequence[Fit], source: str, reasons: Sequence[Reason
     report.add_table(residual_headers(fits[0].joint_names), residual_rows(fits), f'100 ‖τ − τ̂‖/‖τ‖, {band_text(fits)}')
     report.add_section('Measured and predicted torque')
     for fit in fits:
-        add_torques(report, fit, fit.name)
+        add_torques(report, fit, fit.short_name)
     return report

@@ -11,6 +11,7 @@ import numpy as np
 
 from joint_dynamics.identification import IdentificationResult
 from joint_dynamics.identification.reliability.diagnostics import AUTOCORRELATION, autocorrelation, moving_rows
+from joint_dynamics.recording import short_name
 from joint_dynamics.report.html import Report
 
 POINTS = 4000
@@ -175,7 +176,7 @@ def _diagnostics(report: Report, result: IdentificationResult) -> None:
     report.add_section('Leverage of the recordings')
     report.add_table(
         ['recording', 'parameters it decides'],
-        [[name, share] for name, share in entry['leverage'].items()],
+        [[short_name(name), share] for name, share in entry['leverage'].items()],
         f'Of {len(result.names)} parameters; a recording with a large share is the only one to show something',
     )
 

@@ -55,7 +55,7 @@ def joint_report(result: TestResult, recordings: list[str]) -> Report:
     report = Report(f'{result.joint}: {result.test}', ', '.join(recordings))
     report.add_section('Is this reliable?')
     for reason in result.reasons:
-        report.add_text(str(reason), warning=True)
+        report.add_text(str(reason), kind='warning')
     if not result.reasons:
         report.add_text('Nothing in the data speaks against the values below.')
     for warning in result.warnings:

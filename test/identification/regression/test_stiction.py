@@ -3,15 +3,12 @@
 import numpy as np
 import pytest
 
+from joint_dynamics.arm import terms_from_config
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import REACH
-from joint_dynamics.identification.regression.stiction import (
-    breakaway_ratios,
-    presliding,
-    resting_summary,
-    resting_torque,
-)
+from joint_dynamics.identification.regression.presliding import presliding
+from joint_dynamics.identification.regression.stiction import breakaway_ratios, resting_summary, resting_torque
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording
 
@@ -95,19 +92,22 @@ def test_bad_input_is_named():
         presliding(np.zeros((5, 2)), operators(), -1.0)
 
 
-def stopping(true_robot, seed, ratio=1.0):
-    """A motion that stands still for a second every other second; at rest friction is anything within `ratio` times
-    Coulomb friction."""
-    rng = np.random.default_rng(seed)
-    t, q, _, _ = true_robot.motion(rng, 30.0, 200.0, frequency=0.1)
-    # time runs, stops, runs: the same path with smooth stops
-    phase = (t % 2.0) / 2.0
+def stops(t, q, phase):
+    """Time runs, stops, runs: the same path with smooth stops. phase (N,): of the two seconds, the second one rests."""
     clock = 2.0 * np.floor(t / 2.0) + np.where(
         phase < 0.5, 2.0 * (2 * phase - np.sin(4 * np.pi * phase) / (2 * np.pi)), 2.0
     )
     q = np.array([np.interp(clock, t, column) for column in q.T]).T
     kernel = np.hanning(21) / np.hanning(21).sum()
-    q = np.apply_along_axis(lambda column: np.convolve(np.pad(column, 10, 'edge'), kernel, 'valid'), 0, q)
+    return np.apply_along_axis(lambda column: np.convolve(np.pad(column, 10, 'edge'), kernel, 'valid'), 0, q)
+
+
+def stopping(true_robot, seed, ratio=1.0):
+    """A motion that stands still for a second every other second; at rest friction is anything within `ratio` times
+    Coulomb friction."""
+    rng = np.random.default_rng(seed)
+    t, q, _, _ = true_robot.motion(rng, 30.0, 200.0, frequency=0.1)
+    q = stops(t, q, (t % 2.0) / 2.0)
     dq, ddq = np.gradient(q, t, axis=0), np.gradient(np.gradient(q, t, axis=0), t, axis=0)
     rest = np.abs(dq) < 1e-3
     tau = true_robot.torque(q, dq, ddq)
@@ -147,7 +147,7 @@ def test_without_a_stay_there_is_nothing_to_say(true_robot):
         [true_robot.record(1, duration=8.0, frequency=0.3)],
         settings=IdentificationSettings(selection=False, rest_speed=1e-9),
     )
-    assert result.summary()['resting'] == {'training': {'samples': 0, 'unstated': 0}}
+    assert result.summary()['resting']['training'] == {'samples': 0, 'unstated': 0}
     assert breakaway_ratios([]) == (1.0, np.inf)
 
 
@@ -185,3 +185,79 @@ def test_rest_before_the_first_slip_has_a_level_of_its_own(true_robot):
     assert unknown['validation']['unstated'] > 0
     for entry in (known, unknown):
         assert entry['validation']['within_percent']['overall'] >= 95
+
+
+CREEP = 3e-3
+"""Presliding length of the simulated joints [rad]."""
+
+
+def creeping(robot, seed, step, lawless=False):
+    """A motion that stops for a second every other second and creeps within the presliding there, as recorded.
+
+    Friction is the Maxwell-slip hysteresis of what the joints really did (lawless: anything at rest), positions are
+    read in steps.
+    """
+    rng = np.random.default_rng(seed)
+    t, q, _, _ = robot.motion(rng, 30.0, 200.0, frequency=0.1)
+    phase = (t % 2.0) / 2.0
+    q = stops(t, q, phase)
+    still = np.clip(4 * (phase - 0.5), 0, 1) * np.clip(8 * (1 - phase), 0, 1)
+    size = rng.uniform(0.3, 1.0, (21, q.shape[1]))[(t / 2.0).astype(int)] * rng.choice([-1, 1], q.shape[1])
+    q = q + CREEP * size * (np.sin(np.pi * (phase - 0.5) * 4) * still)[:, None]
+    dq = np.gradient(q, t, axis=0)
+    tau = robot.torque(q, dq, np.gradient(dq, t, axis=0))
+    hysteresis = MaxwellSlip(q.shape[1], CREEP, limits=[1.0], stiffness=[1.0]).run(q)
+    if lawless:
+        hysteresis = np.where(
+            phase[:, None] < 0.5, hysteresis, rng.uniform(-1, 1, (21, q.shape[1]))[(t / 2).astype(int)]
+        )
+    tau = tau + robot.standard[:, 12] * (hysteresis - np.sign(dq))
+    tau += 0.005 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
+    read = np.round(q / step) * step if step else q
+    return Recording(robot.model.joint_names, t, read, tau=tau, name=f'creeps {seed}')
+
+
+def resting_of(robot, step, lawless=False, **more):
+    terms = terms_from_config({name: [{'hysteresis': CREEP}] for name in robot.model.joint_names})
+    settings = IdentificationSettings(selection=False, f_dyn=4.0, terms=terms, period=more.pop('period', 0.0), **more)
+    found = identify(
+        robot.model, [creeping(robot, 1, step, lawless)], [creeping(robot, 3, step, lawless)], settings
+    ).summary()
+    return found['resting'], ' '.join(found['notes'])
+
+
+def test_resolved_presliding_predicts_rest(true_robot):
+    """The step shows in the readings: a hundred in the presliding length."""
+    fine, said = resting_of(true_robot, CREEP / 100)
+    blind, why = resting_of(true_robot, 0.0)
+    for name in true_robot.model.joint_names:
+        assert fine['presliding'][name]['encoder_step'] == pytest.approx(CREEP / 100)
+        assert fine['presliding'][name]['used'] and not blind['presliding'][name]['used']
+        # 1.96 σ of noise and twice a hundredth of the level remain of the level
+        assert fine['validation']['half_width'][name] < 0.2 * blind['validation']['half_width'][name]
+        assert fine['validation']['residual_percent'][name] < 0.2 * blind['validation']['residual_percent'][name]
+        assert fine['validation']['within_percent'][name] >= 99
+    assert 'narrows' in said and 'no step of their readings shows' in why
+
+
+def test_presliding_that_is_not_resolved_is_not_used(true_robot):
+    coarse, why = resting_of(true_robot, CREEP / 3)
+    assert not any(found['used'] for found in coarse['presliding'].values())
+    assert 'resolve 3 steps' in why
+    assert coarse['validation']['within_percent']['overall'] >= 95
+    stated, _ = resting_of(true_robot, 0.0, encoder_step=CREEP / 100)
+    assert all(found['used'] for found in stated['presliding'].values())
+    assert stated['validation']['within_percent']['overall'] >= 99
+
+
+def test_stays_that_contradict_presliding_keep_the_whole_interval(true_robot):
+    found, why = resting_of(true_robot, CREEP / 100, lawless=True)
+    assert not any(joint['used'] for joint in found['presliding'].values())
+    assert 'bear it out' in why
+    assert found['validation']['within_percent']['overall'] >= 95
+
+
+def test_the_mean_of_periods_has_no_presliding(true_robot):
+    found, why = resting_of(true_robot, CREEP / 100, period=None)
+    assert not any(joint['used'] for joint in found['presliding'].values())
+    assert 'means of periods' in why

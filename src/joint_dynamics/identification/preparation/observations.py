@@ -49,6 +49,8 @@ class Observation:
         torque, unfiltered; temperature [°C] or None; time [s].
     decimator
         the parallel filter, None when the samples are taken as they are.
+    reading
+        the motor's position as it was read, unfiltered (the link's where that was not measured); None: not kept.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Observation:
     tau: FloatArray
     temperature: FloatArray | None
     decimator: ParallelDecimator | None
+    reading: FloatArray | None = None
 
     @property
     def kept(self) -> IntArray:
@@ -133,4 +136,5 @@ def observe(recording: Recording, plan: FilterPlan, drive_gains: Mapping[str, fl
         tau[keep],
         None if recording.temperature is None else recording.temperature[keep],
         ParallelDecimator(len(q), plan.parallel_cutoff, recording.rate, factor),
+        (recording.q if recording.theta is None else recording.theta)[keep],
     )

@@ -13,6 +13,7 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import BLOCK, Block, Problem
+from joint_dynamics.recording.short_names import short_name
 from joint_dynamics.robot import StandardParameters
 from joint_dynamics.robot.newton_euler import rigid_torque
 
@@ -40,7 +41,7 @@ class Fit:
     @property
     def short_name(self) -> str:
         """What tables show: the last component of the recording's path, with its window."""
-        return self.name.rstrip('/').rpartition('/')[2] or self.name
+        return short_name(self.name)
 
     @property
     def residual(self) -> FloatArray:

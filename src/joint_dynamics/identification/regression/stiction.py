@@ -13,80 +13,40 @@ just released, is several times what it holds after a slip. Where no training re
 it, and no interval is stated for such samples (half width infinite, counted apart).
 
 τ_0 is the prediction without friction that depends on direction, σ_j the deviation of the residuals of moving rows,
-wᵀ C w that of the prediction, z = 1.96. H is the Maxwell-slip hysteresis [M6 eq 12-18], a monotone map of its initial
-state: run from full slip one way and the other, it encloses what any state at the first sample would give, and both
-ends meet once a joint has slipped by its backlash, which corrects the state at every slip. Where the encoder does not
-resolve the presliding, or no hysteresis is known, the ends are ± 1.
+wᵀ C w that of the prediction, z = 1.96. H is −1 … 1, and the prediction at rest τ_0.
+
+Where hysteresis was identified and the encoder resolves its presliding length, H is that of the recorded motion after
+the first slip (`presliding`), with ρ = 1, and the prediction τ_0 + F H. A joint's stays in training have to bear that
+out: `MIN_STAYS` of them, 95 % of their samples within the narrowed interval, and less left over than without.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from joint_dynamics.arm import Motion, Term
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.presliding import MIN_STEPS, Encoder, presliding_at_rest, steps_per_length
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict, relative_of_squares
 from joint_dynamics.identification.regression.torque import load_torque
-from joint_dynamics.joint import MaxwellSlip
 
 LEVEL = 0.975
 SLIPPED = 0.01
 """Distance [rad] after which a joint has slipped for sure: several times the widest presliding that is looked for."""
 MIN_STAYS = 5
-"""Fewer stays after a slip than this do not tell a ratio of their own: that of all stays is taken."""
+"""Fewer stays after a slip than this do not tell a ratio of their own, that of all stays is taken, nor whether
+presliding predicts them."""
 DIRECTED = ('F_Cl', 'F_C1')
 """Friction terms that keep their size as ω → 0, with the sign of the motion."""
-
-
-@dataclass(frozen=True)
-class Presliding:
-    """H of joints that start from an unknown state: low, high (N, n) enclose it, expected (N, n) is the best guess."""
-
-    low: FloatArray
-    high: FloatArray
-    expected: FloatArray
-
-
-def presliding(
-    theta: ArrayLike, slip: MaxwellSlip, resolution: ArrayLike = 0.0, first: ArrayLike | None = None
-) -> Presliding:
-    """Drive the hysteresis by a recorded motion from a state that is estimated, not assumed.
-
-    theta: (N, n) [rad], motor side; slip: hysteresis of the n joints, left as it is; resolution: step of the encoder
-    [rad], a number or (n,); first: H (n,) measured at the first sample, friction over its level, None: not known, the
-    expected path is the middle of the bounds.
-
-    A reading is wrong by up to half a step, a deformation (since some slip) by a step, which moves operator i by at
-    most k_i/𝓑 times that and no further than from one end to the other. Raises JointDynamicsError for other shapes.
-    """
-    theta = np.asarray(theta, dtype=float)
-    if theta.ndim != 2 or theta.shape[1] != slip.joints or not len(theta):
-        raise JointDynamicsError(f'presliding: expected theta of shape (N, {slip.joints}), found {theta.shape}')
-    step = np.broadcast_to(np.asarray(resolution, dtype=float), (slip.joints,))
-    if not np.isfinite(step).all() or (step < 0).any():
-        raise JointDynamicsError(f'presliding: expected a resolution of 0 rad or more, found {resolution!r}')
-
-    def path(direction: ArrayLike) -> FloatArray:
-        twin = slip.copy()
-        # a deformation of every operator by the same share of its limit has that share as H
-        twin.reset(theta[0], direction)
-        return twin.run(theta)
-
-    share = slip.stiffness * slip.limits
-    slack = np.minimum(share * (step / slip.presliding(theta))[..., None] / slip.limits, 2.0 * share).sum(axis=-1)
-    below, above = path(-1.0), path(1.0)
-    low, high = np.clip(below - slack, -1.0, 1.0), np.clip(above + slack, -1.0, 1.0)
-    expected = 0.5 * (below + above) if first is None else path(np.clip(np.asarray(first, dtype=float), -1.0, 1.0))
-    return Presliding(low, high, np.clip(expected, low, high))
 
 
 @dataclass(frozen=True)
@@ -95,7 +55,8 @@ class Resting:
 
     resting (n, K) bool; tau, expected (n, K) [N·m]: measured, and predicted in the middle; level (n, K) F_C [N·m];
     low, high (n, K): H; half_width (n, K) z √(…) [N·m]; ratio ρ. All but `resting` hold where that does. first (n, K)
-    bool: the joint has not slipped yet; first_ratio: its ρ, infinite where nothing tells it.
+    bool: the joint has not slipped yet; first_ratio: its ρ, infinite where nothing tells it. narrow (n, K) bool: H is
+    that of the recorded motion.
     """
 
     name: str
@@ -108,6 +69,7 @@ class Resting:
     high: FloatArray
     half_width: FloatArray
     first: BoolArray
+    narrow: BoolArray
     ratio: float = 1.0
     first_ratio: float = np.inf
 
@@ -129,7 +91,7 @@ class Resting:
     @property
     def _held(self) -> FloatArray:
         first = self.first_ratio if np.isfinite(self.first_ratio) else 1.0
-        return np.where(self.first, first, self.ratio) * self.level
+        return np.where(self.narrow, 1.0, np.where(self.first, first, self.ratio)) * self.level
 
     @property
     def within(self) -> BoolArray:
@@ -137,12 +99,10 @@ class Resting:
         return self.stated & (self.lower <= self.tau) & (self.tau <= self.upper)
 
 
-def friction_level(problem: Problem, chi: FloatArray, observation: Observation) -> FloatArray:
-    """Return the largest friction at rest F (n, K) ≥ 0 [N·m] at the kept samples."""
-    values = dict(zip(problem.names, chi, strict=True))
+def level_columns(problem: Problem, observation: Observation) -> dict[str, tuple[int, FloatArray]]:
+    """Return {parameter: (joint, column (K,))} of the friction at rest in slip, at the kept samples."""
     kept = observation.kept
-    n = problem.model.n
-    level = np.array([np.full(len(kept), values.get(f'Fc_{j + 1}', 0.0)) for j in range(n)])
+    found = {name: (j, np.ones(len(kept))) for j in range(problem.model.n) if (name := f'Fc_{j + 1}') in problem.names}
     directed = [term for term in problem.terms if is_directed(term)]
     load = None
     if any('load' in term.needs for term in directed) and problem.state.links is not None:
@@ -154,7 +114,16 @@ def friction_level(problem: Problem, chi: FloatArray, observation: Observation) 
         slow = Motion(
             observation.q[kept, j], np.zeros(len(kept)), np.ones(len(kept)), None if load is None else load[j]
         )
-        level[j] += np.array([values[name] for name in term.names]) @ term.of(slow)
+        found |= {name: (j, column) for name, column in zip(term.names, term.of(slow), strict=True)}
+    return found
+
+
+def friction_level(problem: Problem, chi: FloatArray, observation: Observation) -> FloatArray:
+    """Return the largest friction at rest F (n, K) ≥ 0 [N·m] at the kept samples."""
+    values = dict(zip(problem.names, chi, strict=True))
+    level = np.zeros((problem.model.n, len(observation.kept)))
+    for name, (j, column) in level_columns(problem, observation).items():
+        level[j] += values[name] * column
     return np.maximum(level, 0.0)
 
 
@@ -169,55 +138,67 @@ def resting_torque(
     covariance: FloatArray,
     sigma: FloatArray,
     *,
-    slip: MaxwellSlip | None = None,
-    resolution: ArrayLike = 0.0,
+    encoder: Encoder | None = None,
+    joints: BoolArray | None = None,
     ratio: tuple[float, float] = (1.0, 1.0),
 ) -> list[Resting]:
     """Return the torque of every observation of a problem at rest (`rest_speed` > 0), with its interval.
 
-    chi (b,), covariance (b, b); sigma (n,) deviation of the residuals of moving rows [N·m]; slip: hysteresis of all
-    joints that Coulomb friction goes through, None: not known; resolution: step of the encoders on the motor side
-    [rad]; ratio: ρ of stays after a slip and before any, see `breakaway_ratios`.
+    chi (b,), covariance (b, b); sigma (n,) deviation of the residuals of moving rows [N·m]; encoder: step of the
+    readings, None: not known; joints (n,) bool: whose presliding is used where it is resolved, None: of all; ratio: ρ
+    of stays after a slip and before any, see `breakaway_ratios`.
     """
+    n, names = problem.model.n, list(problem.names)
     free = chi.copy()
-    names = list(problem.names)
+    directed = [f'Fc_{j + 1}' for j in range(n)]
     for name in [
-        *(f'Fc_{j + 1}' for j in range(problem.model.n)),
+        *directed,
         *(name for term in problem.terms if is_directed(term) or term.width is not None for name in term.names),
     ]:
         if name in names:
             free[names.index(name)] = 0.0
-    blocks: list[list[tuple[FloatArray | BoolArray, ...]]] = [[] for _ in problem.observations]
-    for block in problem.blocks():
-        if block.resting is None:
-            raise JointDynamicsError(
-                'resting torque: expected a problem that looks at rest (rest_speed above 0), found none'
-            )
-        spread = np.zeros(block.tau.shape)
-        for j, rows in enumerate(block.rows):
-            still = rows[:, block.resting[j]]
-            spread[j, block.resting[j]] = np.einsum('bs,bs->s', still, covariance @ still)
-        blocks[block.observation].append((block.resting, block.tau, predict(block, free), spread))
     found = []
-    for observation, entries in zip(problem.observations, blocks, strict=True):
+    for index, own in groupby(problem.blocks(), key=lambda block: block.observation):
+        observation = problem.observations[index]
+        first, level = not_slipped(observation), friction_level(problem, chi, observation)
+        resolved = np.zeros(n, dtype=bool)
+        resolution = np.full(n, np.inf) if encoder is None else encoder.resolution(observation)
+        if encoder is not None:
+            resolved = steps_per_length(problem.state, resolution) >= MIN_STEPS
+        if joints is not None:
+            resolved = resolved & joints
+        slip = presliding_at_rest(observation, problem.state, resolution, resolved)
+        narrow = resolved[:, None] & ~first
+        low, high, middle = (
+            np.where(narrow, values, wide)
+            for values, wide in ((slip.low, -1.0), (slip.high, 1.0), (slip.expected, 0.0))
+        )
+        columns = level_columns(problem, observation) if narrow.any() else {}
+        hysteresis = [name for term in problem.terms if term.width is not None for name in term.names]
+        entries: list[tuple[FloatArray | BoolArray, ...]] = []
+        for block in own:
+            if block.resting is None:
+                raise JointDynamicsError(
+                    'resting torque: expected a problem that looks at rest (rest_speed above 0), found none'
+                )
+            spread = np.zeros(block.tau.shape)
+            for j, rows in enumerate(block.rows):
+                if resolved[j]:
+                    # of the friction, what the prediction has of it
+                    rows, here = rows.copy(), narrow[j, block.kept]
+                    for name in hysteresis:
+                        rows[names.index(name), here] = 0.0
+                    for name, (joint, column) in columns.items():
+                        if joint == j:
+                            rows[names.index(name), here] = (column * middle[j])[block.kept][here]
+                still = rows[:, block.resting[j]]
+                spread[j, block.resting[j]] = np.einsum('bs,bs->s', still, covariance @ still)
+            entries.append((block.resting, block.tau, predict(block, free), spread))
         resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*entries, strict=True))
-        level = friction_level(problem, chi, observation)
         half_width = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
-        low, high, middle = _bounds(observation, slip, resolution)
+        expected = base + level * middle
         found.append(
-            Resting(
-                observation.name,
-                resting,
-                tau,
-                base + level * middle,
-                base,
-                level,
-                low,
-                high,
-                half_width,
-                not_slipped(observation),
-                *ratio,
-            )
+            Resting(observation.name, resting, tau, expected, base, level, low, high, half_width, first, narrow, *ratio)
         )
     return found
 
@@ -235,15 +216,11 @@ def breakaway_ratios(recordings: Sequence[Resting]) -> tuple[float, float]:
     for recording in recordings:
         for j, row in enumerate(recording.resting):
             for where, needed in ((row & ~recording.first[j], after), (row & recording.first[j], before)):
-                edges = np.flatnonzero(np.diff(np.concatenate([[False], where, [False]]).astype(int)))
-                for start, end in edges.reshape(-1, 2):
-                    stay = slice(start, end)
+                for stay in stays(where):
                     level = recording.level[j, stay].mean()
                     if level > 0:
                         # a stay counts by what 95 % of its samples need
-                        excess = (
-                            np.abs(recording.tau[j, stay] - recording.base[j, stay]) - recording.half_width[j, stay]
-                        )
+                        excess = np.abs(recording.tau[j, stay] - recording.base[j, stay]) - recording.half_width[j, stay]
                         needed.append(float(np.quantile(excess, 2 * LEVEL - 1)) / level)
 
     def largest(needed: Sequence[float]) -> float:
@@ -253,36 +230,16 @@ def breakaway_ratios(recordings: Sequence[Resting]) -> tuple[float, float]:
     return late, largest(before) if before else np.inf
 
 
-def _bounds(
-    observation: Observation, slip: MaxwellSlip | None, resolution: ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    shape = (observation.q.shape[1], len(observation.kept))
-    if slip is None:
-        return -np.ones(shape), np.ones(shape), np.zeros(shape)
-    found = presliding(observation.theta, slip, resolution)
-    decimator = observation.decimator
-    low, high, middle = (
-        values.T if decimator is None else np.asarray(decimator.apply(values)).T
-        for values in (found.low, found.high, found.expected)
-    )
-    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), np.clip(middle, -1.0, 1.0)
-
-
 def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str]) -> dict[str, Any]:
     """Return the samples at rest with an interval and those without, the share within, mean half width, ρ, residual."""
     count = sum(recording.stated.sum(axis=1) for recording in recordings)
     unstated = int(sum((recording.resting & ~recording.stated).sum() for recording in recordings))
     within = sum(recording.within.sum(axis=1) for recording in recordings)
     width = sum(
-        np.subtract(recording.upper, recording.lower, out=np.zeros(recording.tau.shape), where=recording.stated).sum(
-            axis=1
-        )
-        / 2
+        np.subtract(recording.upper, recording.lower, out=np.zeros(recording.tau.shape), where=recording.stated).sum(axis=1) / 2
         for recording in recordings
     )
-    error = sum(
-        (((recording.tau - recording.expected) * recording.stated) ** 2).sum(axis=1) for recording in recordings
-    )
+    error = sum((((recording.tau - recording.expected) * recording.stated) ** 2).sum(axis=1) for recording in recordings)
     size = sum(((recording.tau * recording.stated) ** 2).sum(axis=1) for recording in recordings)
     if not recordings or not np.sum(count):
         return {'samples': 0, 'unstated': unstated}
@@ -307,15 +264,83 @@ def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str]) -
     }
 
 
+def stays(at_rest: BoolArray) -> list[slice]:
+    """Return the stays of one joint: runs of samples (K,) at rest."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], at_rest, [False]]).astype(int)))
+    return [slice(start, end) for start, end in edges.reshape(-1, 2)]
+
+
+def borne_out(recordings: Sequence[Resting], joint: int) -> bool:
+    """Whether training stays of a joint agree with its presliding, see the module."""
+    rows = [(recording, recording.resting[joint] & recording.narrow[joint]) for recording in recordings]
+    if sum(len(stays(row)) for _, row in rows) < MIN_STAYS:
+        return False
+    within = np.concatenate([recording.within[joint, row] for recording, row in rows])
+    left, without = (
+        sum(((recording.tau[joint] - guess[joint])[row] ** 2).sum() for recording, row in rows for guess in [getattr(recording, key)])
+        for key in ('expected', 'base')
+    )
+    return bool(within.mean() >= 2 * LEVEL - 1 and left < without)
+
+
 def resting_entry(
-    training: Problem, unseen: Problem | None, chi: FloatArray, covariance: FloatArray, sigma: FloatArray
+    training: Problem,
+    unseen: Problem | None,
+    chi: FloatArray,
+    covariance: FloatArray,
+    sigma: FloatArray,
+    encoder: Encoder,
 ) -> dict[str, Any]:
-    """Return the entry `resting` of summary.json: training and, with its ρ, validation recordings."""
+    """Return the entry `resting` of summary.json: training and, with its ρ, validation recordings, and presliding."""
     names = training.model.joint_names
-    recordings = resting_torque(training, chi, covariance, sigma)
-    ratio = breakaway_ratios(recordings)
-    told = [replace(recording, ratio=ratio[0], first_ratio=ratio[1]) for recording in recordings]
+    given = training, chi, covariance, sigma
+    ratio = breakaway_ratios(resting_torque(*given))
+    tried = resting_torque(*given, encoder=encoder, ratio=ratio)
+    used = np.array([borne_out(tried, j) for j in range(len(names))])
+    told = resting_torque(*given, encoder=encoder, joints=used, ratio=ratio)
     found = {'training': resting_summary(told, names)}
     if unseen is not None:
-        found['validation'] = resting_summary(resting_torque(unseen, chi, covariance, sigma, ratio=ratio), names)
+        recordings = resting_torque(unseen, *given[1:], encoder=encoder, joints=used, ratio=ratio)
+        found['validation'] = resting_summary(recordings, names)
+    return found | {'presliding': _presliding_summary(training, encoder, used)}
+
+
+def _presliding_summary(training: Problem, encoder: Encoder, used: BoolArray) -> dict[str, Any]:
+    """Return by joint: step of the readings and of what they are off by, presliding length [rad], whether it is used.
+
+    Null where there is none.
+    """
+    resolution = np.max([encoder.resolution(recording) for recording in training.observations], axis=0)
+    steps = steps_per_length(training.state, resolution)
+    found = {}
+    for j, name in enumerate(training.model.joint_names):
+        values = {
+            'encoder_step': encoder.step[j],
+            'resolution': resolution[j],
+            'length': np.nan if np.isnan(steps[j]) or training.state.width is None else training.state.width[j],
+            'steps': steps[j] if np.isfinite(resolution[j]) else np.nan,
+        }
+        found[name] = {key: float(value) if np.isfinite(value) else None for key, value in values.items()}
+        found[name]['used'] = bool(used[j])
     return found
+
+
+def presliding_notes(resting: Mapping[str, Any]) -> list[str]:
+    """Say of joints with hysteresis whether their presliding predicts them at rest, and why not."""
+    joints: dict[str, list[str]] = {}
+    for name, found in resting['presliding'].items():
+        if found['length'] is None:
+            continue
+        if found['used']:
+            what = 'presliding narrows their interval of torque'
+        elif found['encoder_step'] is None:
+            what = 'presliding is not used: no step of their readings shows (`encoder_step` states it)'
+        elif found['steps'] is None:
+            what = 'presliding is not used: recordings are means of periods (`period: 0` keeps these apart)'
+        elif found['steps'] < MIN_STEPS:
+            resolved = f'their readings resolve {found["steps"]:.2g} steps of its length'
+            what = f'presliding is not used: {resolved}, {MIN_STEPS:g} are needed'
+        else:
+            what = 'presliding is not used: their stays in training are too few or do not bear it out'
+        joints.setdefault(what, []).append(name)
+    return [f'at rest, {", ".join(names)}: {what}' for what, names in joints.items()]

@@ -1,0 +1,84 @@
+"""The step of position readings, as it shows in a recording.
+
+Readings are multiples of a step: of the encoder, of a number of 32 bits, of a file's digits. Between samples they
+change by 0, 1, 2, … steps, and where the joint moves slowly those are few different values. A filter between encoder
+and file (or a simulation in floating point) leaves changes of any size, and no step shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from joint_dynamics.arrays import BoolArray, FloatArray
+
+TOLERANCE = 0.1
+"""A change within this share of a step from a multiple is one of it: changes of any size are, by chance, in 2 · 0.1 of
+all cases."""
+SHARE = 0.95
+"""So many of the small changes have to be multiples: of 20 changes of any size 19 are with a probability of 1e-12."""
+LARGEST = 20
+"""Changes beyond this many steps are not looked at: rounding of the numbers themselves adds up over larger ones."""
+MIN_CHANGES = 20
+MULTIPLES, EACH = 3, 3
+"""At least 3 different multiples, each 3 times: at a constant speed all changes are alike, which is no step."""
+MAX_CANDIDATES = 200
+
+
+def encoder_step(recordings: Sequence[ArrayLike]) -> FloatArray:
+    """Return the step of each joint's readings (n,) [rad], NaN where none shows.
+
+    recordings: readings (N, n) [rad] of each. The coarsest step of all recordings, and of all decades of |reading| in
+    them (decimal digits that are significant make a step that grows with the reading). A recording in which a joint
+    hardly moves, or only fast, says nothing; one in which it moves slowly and no step shows speaks against any.
+    """
+    columns = [np.asarray(readings, dtype=float).T for readings in recordings]
+    return np.array([_coarsest(readings) for readings in zip(*columns, strict=True)])
+
+
+def _coarsest(readings: Sequence[FloatArray]) -> float:
+    decades = [_decades(values) for values in readings]
+    steps = [[_step_of(part) for part in parts] for parts in decades]
+    told = [step for found in steps for step in found if step is not None]
+    if not told:
+        return np.nan
+    coarsest = max(told)
+    for parts, found in zip(decades, steps, strict=True):
+        near = np.concatenate([part[part < (LARGEST + 0.5) * coarsest] for part in parts])
+        # passed fast, readings say nothing; slowly, they have to go by this step where they show none of their own
+        silent = not any(step is not None for step in found)
+        if silent and len(near) >= MIN_CHANGES and _multiples(near, coarsest).mean() < SHARE:
+            return np.nan
+    return coarsest
+
+
+def _decades(values: FloatArray) -> list[FloatArray]:
+    """Return the changes within each decade of |value|, sorted, none of rounding; below 1/1000 is one decade."""
+    change = np.abs(np.diff(values))
+    size = np.maximum(np.abs(values[1:]), np.abs(values[:-1]))
+    real = change > 16 * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+    decade = np.floor(np.log10(np.maximum(size, 1e-3)))
+    return [np.sort(change[(decade == k) & real]) for k in np.unique(decade)]
+
+
+def _multiples(changes: FloatArray, step: float) -> BoolArray:
+    multiple = np.round(changes / step)
+    return (np.abs(changes / step - multiple) < TOLERANCE) & (multiple > 0)
+
+
+def _step_of(changes: FloatArray) -> float | None:
+    """Return the step of sorted changes (N,) > 0, None where none shows."""
+    apart = np.diff(changes, prepend=-np.inf) > TOLERANCE * changes
+    for candidate in changes[apart][:MAX_CANDIDATES][::-1]:
+        near = changes[: np.searchsorted(changes, (LARGEST + 0.5) * candidate)]
+        if len(near) < MIN_CHANGES:
+            continue
+        # the changes themselves are rounded: the step is what they agree on
+        step = float(np.median(near[np.abs(near - candidate) < TOLERANCE * candidate]))
+        fits = _multiples(near, step)
+        _, times = np.unique(np.round(near[fits] / step), return_counts=True)
+        if fits.mean() >= SHARE and (times >= EACH).sum() >= MULTIPLES:
+            return step
+    return None

@@ -1,0 +1,43 @@
+"""Tables on a terminal: no number is cut, whatever its width."""
+
+import re
+
+import pytest
+from rich.console import Console
+
+from joint_dynamics.cli import common
+
+
+@pytest.fixture
+def terminal(monkeypatch, capsys):
+    def of_width(width):
+        monkeypatch.setattr(
+            'rich.console.Console', lambda **more: Console(force_terminal=True, width=more.get('width', width))
+        )
+        return lambda: re.sub(r'\x1b\[[0-9;]*m', '', capsys.readouterr().out)
+
+    return of_width
+
+
+HEADERS = ['recording', 'overall %', *(f'joint_{k} %' for k in range(1, 8)), '10 Hz %', '10 Hz N·m']
+ROW = ['a_run_with_a_long_name@0:3', *(10.5 + 0.123 * k for k in range(10))]
+
+
+def test_a_few_wide_rows_become_columns(terminal):
+    said = terminal(80)
+    common.show_table('Trained on', HEADERS, [ROW, ROW])
+    text = said()
+    assert all(f'{value:.4g}' in text for value in ROW[1:])
+    assert 'joint_7 %' in text and max(map(len, text.splitlines())) <= 80
+
+
+def test_what_fits_stays_as_it_is(terminal):
+    said = terminal(200)
+    common.show_table('Trained on', HEADERS, [ROW])
+    assert sum('10.5' in line and '10.62' in line for line in said().splitlines()) == 1
+
+
+def test_many_rows_stay_rows(terminal):
+    said = terminal(40)
+    common.show_table('Parameters', ['parameter', 'value', 'made of'], [['XX_1', 1.0, 'XX_1 + ' * 9]] * 5)
+    assert sum('XX_1  ' in line for line in said().splitlines()) == 5
