@@ -86,15 +86,15 @@ def test_stability_is_what_a_simulated_loop_shows(one):
     """Grows above 1, dies away below: both sides of the limit, at once and a period late."""
     joints, mass = one
     loop = joints.sampled(mass, PERIOD)
-    for scale, grows in ((0.5, False), (8.0, True)):
+    for scale, longest, grows in ((0.5, 1, False), (8.0, 1, True), (0.5, 3, False), (3.0, 1, False), (6.0, 9, True)):
         p, d = np.array([scale * 30.0]), np.array([scale * 3.0])
-        assert (loop.spectral_radius(p, d) > 1.0) == grows
+        assert (loop.spectral_radius(p, d, longest) > 1.0) == grows
         sizes = []
-        for late in (False, True):
-            x, u = np.array([0.01, 0.01, 0.0, 0.0]), np.zeros(1)
+        for late in range(longest + 1):
+            x, under_way = np.array([0.01, 0.01, 0.0, 0.0]), [np.zeros(1)] * late
             for _ in range(4000):
-                wanted = -p * x[0] - d * x[2]
-                x, u = loop.A @ x + loop.B @ (u if late else wanted), wanted
+                under_way.append(-p * x[0] - d * x[2])
+                x = loop.A @ x + loop.B @ under_way.pop(0)
             sizes.append(np.abs(x).max())
         assert (max(sizes) > 0.01) == grows
 
@@ -105,6 +105,38 @@ def test_an_undamped_joint_bears_no_gain_on_the_link_side(one):
     assert bare.sampled(mass, PERIOD).spectral_radius(np.array([1e-3]), np.array([1e-2])) > 1.0
     on_motor = replace(bare, feedback='motor').sampled(mass, 1e-5)
     assert on_motor.spectral_radius(np.array([10.0]), np.array([1.0])) < 1.0
+
+
+def test_less_damping_for_a_p_that_holds_and_the_sag_it_leaves(arm):
+    """By default; what was asked for is kept."""
+    joints = elastic_joints(arm)
+    gains, asked = effort_gains(arm, PERIOD, joints=joints), effort_gains(arm, PERIOD, damping=0.5, joints=joints)
+    np.testing.assert_allclose([gains.damping, asked.damping], np.outer([0.2, 0.5], np.ones(6)))
+    assert (gains.p[:5] > 3 * asked.p[:5]).all()
+    # Stretched out sideways the arm weighs most on the lift joint; the pan's axis is upright.
+    heaviest = np.abs(arm.rigid.gravity(np.zeros(6))[1])
+    assert gains.sag[1] == pytest.approx(heaviest / gains.p[1], rel=0.05)
+    assert gains.sag[0] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize('flexible', [False, True])
+def test_a_delay_costs_gains(arm, flexible):
+    """A rigid arm's by far; flexible ones are slow enough for some, and stable with it in either case."""
+    joints = elastic_joints(arm) if flexible else ()
+    at_once, late = (effort_gains(arm, PERIOD, joints=joints, delay=delay) for delay in (0.0, 0.01))
+    assert flexible or (late.d < 0.3 * at_once.d).all()
+    rng = np.random.default_rng(7)
+    plant = joints[0] if flexible else replace(elastic_joints(arm)[0], stiffness=1e8 * np.ones(6))
+    radius = [
+        plant.sampled(arm.rigid.mass_matrix(q), PERIOD).spectral_radius(late.p, late.d, 6)
+        for q in rng.uniform(-np.pi, np.pi, (6, 6))
+    ]
+    assert max(radius) < 1.0
+
+
+def test_a_delay_out_of_range_is_refused(arm):
+    with pytest.raises(JointDynamicsError, match='expected a delay of 0 to 10 periods'):
+        effort_gains(arm, PERIOD, delay=0.1)
 
 
 def test_rigid_where_no_stiffness_is_known():

@@ -35,7 +35,16 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('--ratio', type=float, default=0.4, help='largest d T / I of a joint (default 0.4)')
     parser.add_argument(
-        '--damping', type=float, default=0.5, help='damping ratio where the inertia is largest (default 0.5)'
+        '--damping',
+        type=float,
+        help='damping ratio where the inertia is largest (default 0.5, with flexible joints 0.2)',
+    )
+    parser.add_argument(
+        '--delay',
+        type=float,
+        default=0.0,
+        metavar='S',
+        help='time from measurement to torque beyond one period, as of topics in between (default 0)',
     )
     parser.add_argument(
         '--stiffness',
@@ -78,13 +87,31 @@ def run(args: argparse.Namespace) -> int:
     arm = Arm(robot) if known is None else Arm.from_description(robot, known)
     stiffness = None if args.stiffness is None else args.stiffness * (arm.n if len(args.stiffness) == 1 else 1)
     joints = elastic_joints(arm, stiffness, damping_ratio=args.joint_damping, feedback=args.feedback)
-    gains = effort_gains(arm, 1.0 / args.rate, ratio=args.ratio, damping=args.damping, joints=joints)
-    columns = (gains.joint_names, gains.p, gains.d, gains.smallest, gains.largest, gains.ratio, gains.damping)
+    gains = effort_gains(arm, 1.0 / args.rate, ratio=args.ratio, damping=args.damping, joints=joints, delay=args.delay)
+    columns = (
+        gains.joint_names,
+        gains.p,
+        gains.d,
+        gains.smallest,
+        gains.largest,
+        gains.ratio,
+        gains.damping,
+        gains.sag,
+    )
     rows = [
-        (name, f'{p:.4g}', '0', f'{d:.4g}', f'{small:.3g} … {large:.3g}', f'{share:.2f}', f'{zeta:.2f}')
-        for name, p, d, small, large, share, zeta in zip(*columns, strict=True)
+        (
+            name,
+            f'{p:.4g}',
+            '0',
+            f'{d:.4g}',
+            f'{small:.3g} … {large:.3g}',
+            f'{share:.2f}',
+            f'{zeta:.2f}',
+            f'{1e3 * sag:.3g}',
+        )
+        for name, p, d, small, large, share, zeta, sag in zip(*columns, strict=True)
     ]
-    headers = ('joint', 'p N·m/rad', 'i', 'd N·m·s/rad', 'inertia kg·m²', 'd T / I', 'least damping')
+    headers = ('joint', 'p N·m/rad', 'i', 'd N·m·s/rad', 'inertia kg·m²', 'd T / I', 'least damping', 'sag mrad')
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
     print(_looked_at(joints, args.feedback))
     if args.out:

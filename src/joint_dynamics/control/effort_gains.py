@@ -11,6 +11,7 @@ the flexible arm is stable as well (`elastic_loop`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +26,14 @@ from joint_dynamics.errors import JointDynamicsError
 
 POSTURES = 1024
 """Postures over which the inertias are taken, spread evenly over the joints' ranges (one turn at most)."""
+RIGID_DAMPING = 0.5
+"""Least damping ratio of a joint of a rigid arm, by d alone."""
+FLEXIBLE_DAMPING = 0.2
+"""The same with flexible joints, which bear less d: a lower one for a p that still holds something."""
 ELASTIC_POSTURES = 48
 """Of these, in so many the flexible arm is looked at as a whole."""
+MOST_LATE = 10
+"""Periods of delay above which a loop is better closed elsewhere."""
 LESS = 0.85
 """Gains that let flexible joints ring are lowered by this factor until they do not."""
 LEAST = 1e-4
@@ -40,6 +47,7 @@ class EffortGains:
     """Gains p [N·m/rad], i = 0 and d [N·m·s/rad] of n joints, arrays (n,), for a loop of `period` s.
 
     `smallest`, `largest`: inertia (n,) [kg·m²] that each joint feels, over all postures: others free, others held.
+    `gravity`: largest torque (n,) [N·m] of gravity, by which the arm sags without feedforward: `sag` (n,) [rad].
     `viscous`: friction (n,) [N·m·s/rad] that damps beside d, counted where flexible joints are looked at, else 0.
     `ratio`: d T / I with the smallest inertia (n,); `damping`: damping ratio of each joint with the largest (n,).
     """
@@ -51,6 +59,7 @@ class EffortGains:
     smallest: FloatArray
     largest: FloatArray
     viscous: FloatArray | float = 0.0
+    gravity: FloatArray | float = 0.0
 
     @property
     def ratio(self) -> FloatArray:
@@ -61,6 +70,11 @@ class EffortGains:
     def damping(self) -> FloatArray:
         """Damping ratio of each joint where its inertia is largest, (n,)."""
         return (self.d + self.viscous) / (2 * np.sqrt(self.p * self.largest))
+
+    @property
+    def sag(self) -> FloatArray:
+        """How far p alone lets a joint sag where gravity is largest, rad, (n,)."""
+        return np.broadcast_to(self.gravity, self.p.shape) / self.p
 
     def as_parameters(self) -> dict[str, dict[str, float]]:
         """Return the `gains` of a joint_trajectory_controller.
@@ -74,25 +88,39 @@ class EffortGains:
 
 
 def effort_gains(
-    arm: Arm, period: float, *, ratio: float = 0.4, damping: float = 0.5, joints: Sequence[ElasticJoints] = ()
+    arm: Arm,
+    period: float,
+    *,
+    ratio: float = 0.4,
+    damping: float | None = None,
+    joints: Sequence[ElasticJoints] = (),
+    delay: float = 0.0,
 ) -> EffortGains:
-    """Return gains that are stable in every posture, whether the torque arrives at once or one period late.
+    """Return gains that are stable in every posture, whether the torque arrives at once or up to a delay later.
 
     arm: links with what they carry, and rotors, those of coupled drives too; `Arm(robot)` is that of the URDF alone.
-    ratio: largest d T / I, below 1. damping: damping ratio where the inertia is largest; it is larger everywhere else.
+    ratio: largest d T / I, below 1. damping: damping ratio where the inertia is largest; it is larger everywhere else;
+    by default RIGID_DAMPING, with flexible joints FLEXIBLE_DAMPING.
     joints: flexible joints (`elastic_joints`), each of which the loop has to be stable with, gains twice as high
     included; empty: rigid.
-    Raises JointDynamicsError for a period, ratio or damping out of range, inertias no body has, or joints that ring
-    whatever the gains.
+    delay: time from measurement to torque beyond one period, s: of a driver, of topics between the two.
+    Raises JointDynamicsError for a period, ratio, damping or delay out of range, inertias no body has, or joints that
+    ring whatever the gains.
     """
+    if damping is None:
+        damping = FLEXIBLE_DAMPING if joints else RIGID_DAMPING
     for name, value, upper in (('period', period, 1.0), ('ratio', ratio, 1.0), ('damping', damping, 10.0)):
         if not 0.0 < value < upper:
             raise JointDynamicsError(f'gains: expected {name} between 0 and {upper:g}, found {value!r}')
+    if not 0.0 <= delay <= MOST_LATE * period:
+        raise JointDynamicsError(f'gains: expected a delay of 0 to {MOST_LATE} periods, found {delay!r} s')
+    late = 1 + math.ceil(delay / period - 1e-9)
     robot, rotors = arm.robot, arm.rotor_torque(np.eye(arm.n))
     low, high = (np.clip(bound, -np.pi, np.pi) for bound in (robot.limits.lower, robot.limits.upper))
     # A joint that is locked by its limits still has a posture.
     spread = qmc.Halton(robot.n, seed=0).random(POSTURES)
-    links = np.array([arm.rigid.mass_matrix(low + row * (high - low)) for row in spread])
+    postures = low + spread * (high - low)
+    links = np.array([arm.rigid.mass_matrix(q) for q in postures])
     masses = links + rotors
     if not np.linalg.eigvalsh(masses).min() > 0:
         raise JointDynamicsError(
@@ -102,20 +130,23 @@ def effort_gains(
     inverses = np.linalg.inv(masses)
     smallest = 1.0 / inverses.diagonal(axis1=1, axis2=2).max(axis=0)
     largest = masses.diagonal(axis1=1, axis2=2).max(axis=0)
-    d = ratio * smallest / period
+    # A speed of which k is taken away each period, N periods late, dies away for k < 2 sin(π / (4 N + 2)): 1 for N = 1.
+    bound = 2.0 * math.sin(math.pi / (4 * late + 2))
+    d = ratio * bound * smallest / period
     # Joints that move together: each below its bound can be above it in a direction they share.
     together = np.linalg.eigvals(period * inverses * d).real.max()
-    d = d * min(1.0, LARGEST / together)
+    d = d * min(1.0, LARGEST * bound / together)
     scale = 1.0 / (4 * damping**2 * largest)
     viscous: FloatArray | float = 0.0
     for flexible in joints:
         viscous = flexible.viscous
-        d = _without_ringing(flexible, links, period, d, scale)
-    return EffortGains(robot.joint_names, period, (d + viscous) ** 2 * scale, d, smallest, largest, viscous)
+        d = _without_ringing(flexible, links, (period, late), d, scale)
+    gravity = np.abs([arm.rigid.gravity(q) for q in postures]).max(axis=0)
+    return EffortGains(robot.joint_names, period, (d + viscous) ** 2 * scale, d, smallest, largest, viscous, gravity)
 
 
 def _without_ringing(
-    joints: ElasticJoints, links: FloatArray, period: float, d: FloatArray, scale: FloatArray
+    joints: ElasticJoints, links: FloatArray, timing: tuple[float, int], d: FloatArray, scale: FloatArray
 ) -> FloatArray:
     """Return d (n,), lowered until the flexible arm is stable with it and p = scale (d + F)², with a margin.
 
@@ -128,15 +159,18 @@ def _without_ringing(
     for k in range(len(d)):
         alone, one = joints.alone(k), slice(k, k + 1)
         inertias = np.geomspace(lightest[k], heaviest[k], 5).reshape(-1, 1, 1)
-        lowered[one] = _lowered(alone, inertias, period, d[one], scale[one])
-    return _lowered(joints, links[:ELASTIC_POSTURES], period, lowered, scale)
+        lowered[one] = _lowered(alone, inertias, timing, d[one], scale[one])
+    return _lowered(joints, links[:ELASTIC_POSTURES], timing, lowered, scale)
 
 
-def _lowered(joints: ElasticJoints, links: FloatArray, period: float, d: FloatArray, scale: FloatArray) -> FloatArray:
+def _lowered(
+    joints: ElasticJoints, links: FloatArray, timing: tuple[float, int], d: FloatArray, scale: FloatArray
+) -> FloatArray:
     """Return the first of d, LESS d, LESS² d … that is stable with each of the `links` (k, n, n)."""
+    period, late = timing
     loops = [joints.sampled(mass, period) for mass in links]
     share = 1.0
-    while not all(loop.stable(scale * (share * d + joints.viscous) ** 2, share * d) for loop in loops):
+    while not all(loop.stable(scale * (share * d + joints.viscous) ** 2, share * d, late) for loop in loops):
         share *= LESS
         if share < LEAST:
             raise JointDynamicsError(
@@ -175,10 +209,14 @@ def controller_parameters(gains: EffortGains, more: Mapping[str, Any] | None = N
         'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
     }
     manager.update({name: {'type': kind} for name, (kind, _) in controllers.items()})
+    # The type once more: a manager that runs already learns it from the spawner, which looks for it there.
     return {
         '/**': {
             'controller_manager': {'ros__parameters': manager},
-            **{name: {'ros__parameters': parameters} for name, (_, parameters) in controllers.items()},
+            **{
+                name: {'ros__parameters': {'type': kind, **parameters}}
+                for name, (kind, parameters) in controllers.items()
+            },
         }
     }
 

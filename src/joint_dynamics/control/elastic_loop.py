@@ -83,19 +83,30 @@ class SampledArm:
     B: FloatArray
     feedback: Side
 
-    def spectral_radius(self, p: FloatArray, d: FloatArray) -> float:
-        """Return the larger one of the loop with its torque at once and one period late; below 1 it is stable."""
-        n = len(p)
-        gains = np.zeros((n, 4 * n))
+    def spectral_radius(self, p: FloatArray, d: FloatArray, late: int = 1) -> float:
+        """Return the largest one of the loop with its torque 0, 1 … `late` periods late; below 1 it is stable."""
+        n, states = len(p), len(self.A)
+        gains = np.zeros((n, states))
         offset = SIDES.index(self.feedback) * n
         gains[:, offset : offset + n] = -np.diag(p)
         gains[:, 2 * n + offset : 3 * n + offset] = -np.diag(d)
-        late = np.block([[self.A, self.B], [gains, np.zeros((n, n))]])
-        return float(max(np.abs(np.linalg.eigvals(loop)).max() for loop in (self.A + self.B @ gains, late)))
+        found = [_radius(self.A + self.B @ gains)]
+        for periods in range(1, late + 1):
+            # The torques under way, the next one first: x⁺ = A x + B u₁, u₁⁺ = u₂, …, the last from the present x.
+            loop = np.zeros((states + periods * n, states + periods * n))
+            loop[:states, :states], loop[:states, states : states + n] = self.A, self.B
+            loop[states:-n, states + n :] = np.eye((periods - 1) * n)
+            loop[-n:, :states] = gains
+            found.append(_radius(loop))
+        return max(found)
 
-    def stable(self, p: FloatArray, d: FloatArray) -> bool:
+    def stable(self, p: FloatArray, d: FloatArray, late: int = 1) -> bool:
         """Whether the loop is stable, with its gains as they are and GAIN_MARGIN times as high."""
-        return all(self.spectral_radius(factor * p, factor * d) < 1.0 for factor in (1.0, GAIN_MARGIN))
+        return all(self.spectral_radius(factor * p, factor * d, late) < 1.0 for factor in (1.0, GAIN_MARGIN))
+
+
+def _radius(loop: FloatArray) -> float:
+    return float(np.abs(np.linalg.eigvals(loop)).max())
 
 
 def elastic_joints(
