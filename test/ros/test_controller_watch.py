@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E
 
 from joint_dynamics.excitation import FourierBasis, FourierTrajectory  # noqa: E402
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
-from joint_dynamics.nodes.excitation import MANAGER_GONE, ExcitationNode  # noqa: E402
+from joint_dynamics.nodes.excitation import DEACTIVATED, MANAGER_GONE, ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.topics import LATCHED  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402
@@ -26,7 +26,6 @@ from joint_dynamics.simulation import ur5e_description  # noqa: E402
 JOINTS = RobotModel.from_urdf(ur5e_description()).joint_names
 HOME = np.array([0.0, -np.pi / 2, 0.6, -np.pi / 2, 0.3, 0.0])
 PERIOD = 0.01  # of joint states and controller state, s
-SILENT = 'the controller tells nothing any more: it was deactivated, or its manager is gone'
 
 
 def seconds(stamp):
@@ -170,7 +169,7 @@ def test_a_controller_that_falls_silent_stops_the_motion_and_is_named(begin):
     controller.until(lambda: node.controller.known, 'the state of the controller')
     controller.tells = False
     controller.until(lambda: controller.status.startswith('stopped'), 'the stop')
-    assert controller.status == f'stopped: {SILENT}'
+    assert controller.status == f'stopped: {DEACTIVATED}'
     assert len(controller.received) == 2
 
 
@@ -181,6 +180,19 @@ def test_joint_states_that_are_lost_point_to_the_manager_where_the_controller_is
     controller.broadcasts, controller.tells = False, tells
     controller.until(lambda: controller.status.startswith('stopped'), 'the stop')
     assert controller.status.startswith(f'stopped: {reason}')
+
+
+def test_a_manager_whose_broadcaster_speaks_last_is_named_too(begin):
+    """Which of the two is missed first is a matter of luck; here the controller is."""
+    node, controller = begin()
+    controller.until(lambda: node.controller.known, 'the state of the controller')
+    controller.tells = False
+    states = node.states
+    silent_since = states.heard
+    controller.until(lambda: states.heard > silent_since + 0.1, 'a last joint state')
+    controller.broadcasts = False
+    controller.until(lambda: controller.status.startswith('stopped'), 'the stop')
+    assert controller.status == f'stopped: {MANAGER_GONE}'
 
 
 def test_the_state_of_a_controller_that_has_not_all_joints_counts_for_nothing(begin):

@@ -54,6 +54,13 @@ class ControllerWatch:
         """Whether a controller that has told its state before has not for `timeout` s of listening."""
         return self.known and self._states.listened - self._heard > timeout
 
+    def outlived(self, timeout: float) -> bool:
+        """Whether joint states have come for more than `timeout` s of listening after its last word.
+
+        A controller that was deactivated leaves the broadcaster behind; with the manager both end at once.
+        """
+        return self.known and self._states.heard - self._heard > timeout
+
     def reference(self, timeout: float) -> tuple[float, FloatArray] | None:
         """Return the time [s] and positions (n,) [rad] of the controller's reference.
 

@@ -38,6 +38,7 @@ from joint_dynamics.nodes.trajectory_output import make_output
 MAX_POINTS = 20000
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
+DEACTIVATED = 'the controller tells nothing any more, while joint states come: it was deactivated, or unloaded'
 MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
 
 
@@ -306,7 +307,7 @@ class ExcitationNode(DynamicsNode):
             return
         self.diagnostics.set('joint states', OK, 'arrive')
         if elapsed < playing.motion.duration and self.controller.silent(timeout):
-            self._stop('the controller tells nothing any more: it was deactivated, or its manager is gone')
+            self._stop(DEACTIVATED if self.controller.outlived(0.5 * timeout) else MANAGER_GONE)
             return
         if not self.output.connected:
             self._stop(f'nobody takes trajectories on {self.output.name} any more: the controller is gone')
