@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import PlanSettings, Playback, Progress, Trajectory, load_trajectory, plan
 from joint_dynamics.excitation.files import seconds_and_nanoseconds
@@ -39,15 +40,22 @@ MAX_POINTS = 20000
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
 DEACTIVATED = 'the controller tells nothing any more, while joint states come: it was deactivated, or unloaded'
+NOT_TAKEN = (
+    'the controller did not take the motion: a long trajectory is easily lost on a topic, which'
+    ' joint_trajectory_controller listens to with best effort; set output to action, or a lower rate'
+)
+FAR = 10 * MOVED
+"""Way [rad] of the motion within which the reference of a controller that plays it must have begun to move."""
 MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
 
 
 @dataclass(frozen=True)
 class RunningMotion:
-    """A motion that the controller has, and when it began, s of the node's clock."""
+    """A motion that the controller has, when it began, s of the node's clock, and its reference before (n,) [rad]."""
 
     motion: Trajectory
     began: float
+    before: FloatArray | None
 
 
 class ExcitationNode(DynamicsNode):
@@ -193,7 +201,9 @@ class ExcitationNode(DynamicsNode):
             return
         if ready is not None:
             motion, message = ready
-            self.playing = RunningMotion(motion, self._stamp(message, self.now() + LEAD))
+            told = self.controller.reference(self.parameters['state_timeout'])
+            before = None if told is None else told[1]
+            self.playing = RunningMotion(motion, self._stamp(message, self.now() + LEAD), before)
             self._heart.beat()
             self.output.send(message, lambda: self._accepted(start, motion))
 
@@ -312,6 +322,9 @@ class ExcitationNode(DynamicsNode):
         if not self.output.connected:
             self._stop(f'nobody takes trajectories on {self.output.name} any more: the controller is gone')
             return
+        if self._not_taken(playing):
+            self._hold(NOT_TAKEN)
+            return
         error = distance_from(playing.motion, self.states.time - playing.began, self.states.q)
         if error.max() > self.parameters['tracking_error']:
             self._hold(
@@ -321,6 +334,14 @@ class ExcitationNode(DynamicsNode):
         elif self.states.time - playing.began > playing.motion.duration and self._starting is None:
             self.playing = None
             self._say('done')
+
+    def _not_taken(self, playing: RunningMotion) -> bool:
+        """Whether the controller's reference stays where it was, while the motion has gone on."""
+        told = self.controller.reference(self.parameters['state_timeout'])
+        if told is None or playing.before is None or np.abs(told[1] - playing.before).max() > MOVED:
+            return False
+        way = playing.motion.position(max(told[0] - playing.began, 0.0))[0] - playing.motion.position(0.0)[0]
+        return bool(np.abs(way).max() > FAR)
 
     def _cause(self, playing: RunningMotion) -> str:
         """Say what a robot that does not follow points to."""
