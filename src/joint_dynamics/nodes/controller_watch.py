@@ -19,6 +19,13 @@ from joint_dynamics.nodes.robot_states import RobotStates
 if TYPE_CHECKING:
     from joint_dynamics.nodes.lifecycle import DynamicsNode
 
+DEACTIVATED = 'the controller tells nothing any more, while joint states come: it was deactivated, or unloaded'
+NOT_TAKEN = (
+    'the controller did not take the motion: a long trajectory is easily lost on a topic, which'
+    ' joint_trajectory_controller listens to with best effort; set output to action, or a lower rate'
+)
+MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
+
 
 class ControllerWatch:
     """The controller's reference from `controller_state`.

@@ -25,7 +25,7 @@ from joint_dynamics.excitation.playback import distance_from
 from joint_dynamics.excitation.stopping import come_to_rest, delay_of
 from joint_dynamics.nodes.background import Background
 from joint_dynamics.nodes.config_file import section_of
-from joint_dynamics.nodes.controller_watch import ControllerWatch
+from joint_dynamics.nodes.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN, ControllerWatch
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.excitation_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
@@ -39,14 +39,8 @@ from joint_dynamics.nodes.trajectory_output import make_output
 MAX_POINTS = 20000
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
-DEACTIVATED = 'the controller tells nothing any more, while joint states come: it was deactivated, or unloaded'
-NOT_TAKEN = (
-    'the controller did not take the motion: a long trajectory is easily lost on a topic, which'
-    ' joint_trajectory_controller listens to with best effort; set output to action, or a lower rate'
-)
 FAR = 10 * MOVED
 """Way [rad] of the motion within which the reference of a controller that plays it must have begun to move."""
-MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
 
 
 @dataclass(frozen=True)
