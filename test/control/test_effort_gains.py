@@ -202,11 +202,20 @@ def test_the_parameter_file_in_every_field():
                     'forward_effort_controller': {'type': 'forward_command_controller/ForwardCommandController'},
                 }
             },
-            'joint_trajectory_controller': {'ros__parameters': {**common, 'command_interfaces': ['position']}},
-            'effort_trajectory_controller': {
-                'ros__parameters': {**common, 'command_interfaces': ['effort'], 'gains': pid}
+            # Each with its type: the spawner gives it to a manager that runs already and was started without this file.
+            'joint_trajectory_controller': {
+                'ros__parameters': {'type': follower, **common, 'command_interfaces': ['position']}
             },
-            'forward_effort_controller': {'ros__parameters': {'joints': ['a', 'b'], 'interface_name': 'effort'}},
+            'effort_trajectory_controller': {
+                'ros__parameters': {'type': follower, **common, 'command_interfaces': ['effort'], 'gains': pid}
+            },
+            'forward_effort_controller': {
+                'ros__parameters': {
+                    'type': 'forward_command_controller/ForwardCommandController',
+                    'joints': ['a', 'b'],
+                    'interface_name': 'effort',
+                }
+            },
         }
     }
     assert controller_parameters(gains, {'use_sim_time': True}) == document

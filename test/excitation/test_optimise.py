@@ -1,6 +1,7 @@
 """The search: better than random, never outside a limit, reproducible, and honest when it cannot be done."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.optimise import ALL, NOTHING_GAINED, TIME, Search
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import FoundMotion, random_trajectory, search
+from joint_dynamics.excitation.worker import NICENESS
 
 optimise_module = sys.modules['joint_dynamics.excitation.optimise']
 # without a time budget, so that no busy machine decides what is found
@@ -257,6 +259,28 @@ def test_progress_is_told_and_may_end_the_search(arm):
     assert seen[0].best is None
     assert seen[-1].best > 1
     assert seen[-1].starts == 50
+
+
+@pytest.mark.skipif(not hasattr(os, 'getpriority'), reason='no priorities of processes here')
+def test_searches_run_at_a_lower_priority(arm, monkeypatch):
+    """They may run beside a robot's driver, without anybody having asked for them."""
+    processes = []
+
+    def start(*args, **kwargs):
+        processes.append(subprocess_popen(*args, **kwargs))
+        return processes[-1]
+
+    def on_progress(progress):
+        if progress.best is not None:
+            niceness.extend(os.getpriority(os.PRIO_PROCESS, process.pid) for process in processes)
+            raise StopHere
+
+    subprocess_popen, niceness = subprocess.Popen, []
+    monkeypatch.setattr(optimise_module.subprocess, 'Popen', start)
+    with pytest.raises(StopHere):
+        optimise(arm, replace(QUICK, starts=50, processes=1), on_progress)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert niceness == [min(own + NICENESS, 19)]
 
 
 def test_the_deadline_ends_a_search_with_what_it_has(arm):

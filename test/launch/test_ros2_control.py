@@ -1,6 +1,8 @@
 """The real controller manager and its controllers, on the simulated robot behind topic-based hardware."""
 
 import json
+import os
+import signal
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -110,7 +112,13 @@ def ros2_control(description_of, tmp_path):
         ],
         remappings=[('joint_states', 'hardware/joint_states')],
     )
-    manager = Node(package='controller_manager', executable='ros2_control_node', parameters=[str(controllers)])
+    # As a driver's: it knows its broadcaster; what the trajectory controller is, the file of the gains has to say.
+    broadcaster = {'joint_state_broadcaster.type': 'joint_state_broadcaster/JointStateBroadcaster'}
+    manager = Node(
+        package='controller_manager',
+        executable='ros2_control_node',
+        parameters=[{'update_rate': round(RATE), **broadcaster}],
+    )
     spawner = Node(
         package='controller_manager',
         executable='spawner',
@@ -138,27 +146,31 @@ def switched(ros, on=(), off=()):
     return ros.call(services.SwitchController, '/controller_manager/switch_controller', request).ok
 
 
-@pytest.mark.launch(fixture=ros2_control)
-def test_excitation_on_a_real_controller(ros, exits):
-    """It starts when the controller has accepted, stops without a jump of its reference, and names its deactivation."""
+def begun(ros, exits):
+    """Wait until the arm can be moved; return what the controller tells, and the excitation's present status."""
     ros.watchers[:] = [lambda: f'ended already: {exits}' if set(exits) - {'spawner'} else '']
     states = ros.listen(messages.JointTrajectoryControllerState, f'/{CONTROLLER}/controller_state', 10000)
     statuses = ros.listen(String, '/excitation/status', LATCHED)
     ros.until_state('/excitation', 'active')
     ros.until(lambda: states and statuses and statuses[-1].data == 'ready', what='the controller and the motion')
+    return states, lambda: statuses[-1].data
 
-    def status():
-        return statuses[-1].data
 
-    def started():
-        # After a stop it takes a moment until the arm rests.
-        ros.until(lambda: ros.trigger('/excitation/start').success, what='a start')
-        ros.until(lambda: status() == 'playing', what='the motion')
+def started(ros, status):
+    # After a stop it takes a moment until the arm rests.
+    ros.until(lambda: ros.trigger('/excitation/start').success, what='a start')
+    ros.until(lambda: status() == 'playing', what='the motion')
+
+
+@pytest.mark.launch(fixture=ros2_control)
+def test_excitation_on_a_real_controller(ros, exits):
+    """It starts when the controller has accepted, stops without a jump of its reference, and names its deactivation."""
+    states, status = begun(ros, exits)
 
     def speed(state):
         return np.abs(state.reference.velocities).max()
 
-    started()
+    started(ros, status)
     played = len(states)
     ros.until(lambda: len(states) > played and speed(states[-1]) > 0.2, what='an instant of fast motion')
     asked = len(states)
@@ -173,9 +185,28 @@ def test_excitation_on_a_real_controller(ros, exits):
     # On a path no step is longer than its speed times the time between the two samples; stamps are those of the
     # update's begin, whose jitter is a share of the period. What the search for the delay leaves open is 1 mrad.
     assert (steps <= fastest * (np.diff(stamps) + 1.0 / RATE) + 2.5e-3).all()
-    started()
+    started(ros, status)
     assert switched(ros, off=[CONTROLLER])
     ros.until(lambda: status().startswith('stopped: '), what='the end')
     assert 'deactivat' in status()
     yield
+    assert {name: code for name, code in exits.items() if code} == {}
+
+
+@pytest.mark.launch(fixture=ros2_control)
+def test_a_controller_manager_that_is_killed_is_named(ros, exits, ros2_control):
+    states, status = begun(ros, exits)
+    started(ros, status)
+    ros.until(lambda: np.abs(states[-1].reference.velocities).max() > 0.1, what='motion')
+    (manager,) = (
+        entity
+        for entity in ros2_control.entities
+        if isinstance(entity, Node) and entity.node_executable == 'ros2_control_node'
+    )
+    ros.watchers.clear()
+    os.kill(manager.process_details['pid'], signal.SIGKILL)
+    ros.until(lambda: status().startswith('stopped: '), what='the end')
+    assert 'controller manager is gone' in status()
+    yield
+    assert exits.pop('ros2_control_node') == -signal.SIGKILL
     assert {name: code for name, code in exits.items() if code} == {}

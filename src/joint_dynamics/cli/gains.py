@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+if TYPE_CHECKING:
+    from joint_dynamics.control.elastic_loop import ElasticJoints
 
 
 def add_parser(subparsers: Any) -> None:
@@ -31,7 +35,35 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('--ratio', type=float, default=0.4, help='largest d T / I of a joint (default 0.4)')
     parser.add_argument(
-        '--damping', type=float, default=0.5, help='damping ratio where the inertia is largest (default 0.5)'
+        '--damping',
+        type=float,
+        help='damping ratio where the inertia is largest (default 0.5, with flexible joints 0.2)',
+    )
+    parser.add_argument(
+        '--delay',
+        type=float,
+        default=0.0,
+        metavar='S',
+        help='time from measurement to torque beyond one period, as of topics in between (default 0)',
+    )
+    parser.add_argument(
+        '--stiffness',
+        type=float,
+        nargs='+',
+        metavar='N·m/rad',
+        help='lowest stiffness of the joints, one for all or one each, in place of what the description says',
+    )
+    parser.add_argument(
+        '--joint-damping',
+        type=float,
+        default=0.02,
+        help='damping ratio of rotor against link, where the description has no damping (default 0.02)',
+    )
+    parser.add_argument(
+        '--feedback',
+        choices=('link', 'motor'),
+        default='link',
+        help='side of a flexible joint that joint_states tells the position of (default link, which bears less)',
     )
     parser.add_argument(
         '--out', metavar='FILE', help='write the parameter file of a controller manager with these gains'
@@ -44,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.arm import Arm
     from joint_dynamics.cli.common import load_config, load_robot, show_table
     from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
+    from joint_dynamics.control.elastic_loop import elastic_joints
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
 
@@ -52,15 +85,46 @@ def run(args: argparse.Namespace) -> int:
     robot = load_robot(args.robot, load_config(args.config))
     known = DynamicsDescription.load(args.description) if args.description else None
     arm = Arm(robot) if known is None else Arm.from_description(robot, known)
-    gains = effort_gains(arm, 1.0 / args.rate, ratio=args.ratio, damping=args.damping)
-    columns = (gains.joint_names, gains.p, gains.d, gains.smallest, gains.largest, gains.ratio, gains.damping)
+    stiffness = None if args.stiffness is None else args.stiffness * (arm.n if len(args.stiffness) == 1 else 1)
+    joints = elastic_joints(arm, stiffness, damping_ratio=args.joint_damping, feedback=args.feedback)
+    gains = effort_gains(arm, 1.0 / args.rate, ratio=args.ratio, damping=args.damping, joints=joints, delay=args.delay)
+    columns = (
+        gains.joint_names,
+        gains.p,
+        gains.d,
+        gains.smallest,
+        gains.largest,
+        gains.ratio,
+        gains.damping,
+        gains.sag,
+    )
     rows = [
-        (name, f'{p:.4g}', '0', f'{d:.4g}', f'{small:.3g} … {large:.3g}', f'{share:.2f}', f'{zeta:.2f}')
-        for name, p, d, small, large, share, zeta in zip(*columns, strict=True)
+        (
+            name,
+            f'{p:.4g}',
+            '0',
+            f'{d:.4g}',
+            f'{small:.3g} … {large:.3g}',
+            f'{share:.2f}',
+            f'{zeta:.2f}',
+            f'{1e3 * sag:.3g}',
+        )
+        for name, p, d, small, large, share, zeta, sag in zip(*columns, strict=True)
     ]
-    headers = ('joint', 'p N·m/rad', 'i', 'd N·m·s/rad', 'inertia kg·m²', 'd T / I', 'least damping')
+    headers = ('joint', 'p N·m/rad', 'i', 'd N·m·s/rad', 'inertia kg·m²', 'd T / I', 'least damping', 'sag mrad')
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
+    print(_looked_at(joints, args.feedback))
     if args.out:
         write_atomically(Path(args.out), yaml.safe_dump(controller_parameters(gains), sort_keys=False))
         print(f'written: {args.out}')
     return 0
+
+
+def _looked_at(joints: Sequence[ElasticJoints], feedback: str) -> str:
+    if not joints:
+        return (
+            'taken as rigid: no stiffness is known. Flexible joints ring at such gains: give a description with the'
+            ' stiffness, or --stiffness with one that has the rotor inertias'
+        )
+    values = sorted({f'{value:.3g}' for joint in joints for value in joint.stiffness}, key=float)
+    return f'stable with flexible joints of {values[0]} … {values[-1]} N·m/rad, position of the {feedback} side'

@@ -4,11 +4,15 @@ A sampled loop takes d T / I of a joint's speed away in one period T, I being th
 (with a torque that arrives one period late; above 2 without delay) it adds energy: the joint chatters at rest. The
 smallest I is that with all other joints free to give way, 1/(M⁻¹)ᵢᵢ; a wrist's is a few 1e-4 kg·m², so gains that suit
 a shoulder are wrong there by orders of magnitude.
+
+Flexible joints ring at gains that a rigid arm bears: with their stiffness known, gains are lowered until the loop on
+the flexible arm is stable as well (`elastic_loop`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +21,23 @@ from scipy.stats import qmc
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.elastic_loop import ElasticJoints
 from joint_dynamics.errors import JointDynamicsError
 
 POSTURES = 1024
 """Postures over which the inertias are taken, spread evenly over the joints' ranges (one turn at most)."""
+RIGID_DAMPING = 0.5
+"""Least damping ratio of a joint of a rigid arm, by d alone."""
+FLEXIBLE_DAMPING = 0.2
+"""The same with flexible joints, which bear less d: a lower one for a p that still holds something."""
+ELASTIC_POSTURES = 48
+"""Of these, in so many the flexible arm is looked at as a whole."""
+MOST_LATE = 10
+"""Periods of delay above which a loop is better closed elsewhere."""
+LESS = 0.85
+"""Gains that let flexible joints ring are lowered by this factor until they do not."""
+LEAST = 1e-4
+"""Share of the rigid arm's gains below which none are given."""
 LARGEST = 0.9
 """Bound of the largest eigenvalue of T M⁻¹ D in any of them: below 1, the limit with a torque one period late."""
 
@@ -30,6 +47,8 @@ class EffortGains:
     """Gains p [N·m/rad], i = 0 and d [N·m·s/rad] of n joints, arrays (n,), for a loop of `period` s.
 
     `smallest`, `largest`: inertia (n,) [kg·m²] that each joint feels, over all postures: others free, others held.
+    `gravity`: largest torque (n,) [N·m] of gravity, by which the arm sags without feedforward: `sag` (n,) [rad].
+    `viscous`: friction (n,) [N·m·s/rad] that damps beside d, counted where flexible joints are looked at, else 0.
     `ratio`: d T / I with the smallest inertia (n,); `damping`: damping ratio of each joint with the largest (n,).
     """
 
@@ -39,6 +58,8 @@ class EffortGains:
     d: FloatArray
     smallest: FloatArray
     largest: FloatArray
+    viscous: FloatArray | float = 0.0
+    gravity: FloatArray | float = 0.0
 
     @property
     def ratio(self) -> FloatArray:
@@ -48,7 +69,12 @@ class EffortGains:
     @property
     def damping(self) -> FloatArray:
         """Damping ratio of each joint where its inertia is largest, (n,)."""
-        return self.d / (2 * np.sqrt(self.p * self.largest))
+        return (self.d + self.viscous) / (2 * np.sqrt(self.p * self.largest))
+
+    @property
+    def sag(self) -> FloatArray:
+        """How far p alone lets a joint sag where gravity is largest, rad, (n,)."""
+        return np.broadcast_to(self.gravity, self.p.shape) / self.p
 
     def as_parameters(self) -> dict[str, dict[str, float]]:
         """Return the `gains` of a joint_trajectory_controller.
@@ -61,21 +87,41 @@ class EffortGains:
         }
 
 
-def effort_gains(arm: Arm, period: float, *, ratio: float = 0.4, damping: float = 0.5) -> EffortGains:
-    """Return gains that are stable in every posture, whether the torque arrives at once or one period late.
+def effort_gains(
+    arm: Arm,
+    period: float,
+    *,
+    ratio: float = 0.4,
+    damping: float | None = None,
+    joints: Sequence[ElasticJoints] = (),
+    delay: float = 0.0,
+) -> EffortGains:
+    """Return gains that are stable in every posture, whether the torque arrives at once or up to a delay later.
 
     arm: links with what they carry, and rotors, those of coupled drives too; `Arm(robot)` is that of the URDF alone.
-    ratio: largest d T / I, below 1. damping: damping ratio where the inertia is largest; it is larger everywhere else.
-    Raises JointDynamicsError for a period, ratio or damping out of range, or inertias no body has.
+    ratio: largest d T / I, below 1. damping: damping ratio where the inertia is largest; it is larger everywhere else;
+    by default RIGID_DAMPING, with flexible joints FLEXIBLE_DAMPING.
+    joints: flexible joints (`elastic_joints`), each of which the loop has to be stable with, gains twice as high
+    included; empty: rigid.
+    delay: time from measurement to torque beyond one period, s: of a driver, of topics between the two.
+    Raises JointDynamicsError for a period, ratio, damping or delay out of range, inertias no body has, or joints that
+    ring whatever the gains.
     """
+    if damping is None:
+        damping = FLEXIBLE_DAMPING if joints else RIGID_DAMPING
     for name, value, upper in (('period', period, 1.0), ('ratio', ratio, 1.0), ('damping', damping, 10.0)):
         if not 0.0 < value < upper:
             raise JointDynamicsError(f'gains: expected {name} between 0 and {upper:g}, found {value!r}')
+    if not 0.0 <= delay <= MOST_LATE * period:
+        raise JointDynamicsError(f'gains: expected a delay of 0 to {MOST_LATE} periods, found {delay!r} s')
+    late = 1 + math.ceil(delay / period - 1e-9)
     robot, rotors = arm.robot, arm.rotor_torque(np.eye(arm.n))
     low, high = (np.clip(bound, -np.pi, np.pi) for bound in (robot.limits.lower, robot.limits.upper))
     # A joint that is locked by its limits still has a posture.
     spread = qmc.Halton(robot.n, seed=0).random(POSTURES)
-    masses = np.array([arm.rigid.mass_matrix(low + row * (high - low)) + rotors for row in spread])
+    postures = low + spread * (high - low)
+    links = np.array([arm.rigid.mass_matrix(q) for q in postures])
+    masses = links + rotors
     if not np.linalg.eigvalsh(masses).min() > 0:
         raise JointDynamicsError(
             'gains: expected an inertia matrix that is positive in every posture, found one that '
@@ -84,11 +130,54 @@ def effort_gains(arm: Arm, period: float, *, ratio: float = 0.4, damping: float 
     inverses = np.linalg.inv(masses)
     smallest = 1.0 / inverses.diagonal(axis1=1, axis2=2).max(axis=0)
     largest = masses.diagonal(axis1=1, axis2=2).max(axis=0)
-    d = ratio * smallest / period
+    # A speed of which k is taken away each period, N periods late, dies away for k < 2 sin(π / (4 N + 2)): 1 for N = 1.
+    bound = 2.0 * math.sin(math.pi / (4 * late + 2))
+    d = ratio * bound * smallest / period
     # Joints that move together: each below its bound can be above it in a direction they share.
-    eigenvalue = np.linalg.eigvals(period * inverses * d).real.max()
-    d = d * min(1.0, LARGEST / eigenvalue)
-    return EffortGains(robot.joint_names, period, d**2 / (4 * damping**2 * largest), d, smallest, largest)
+    fastest = np.linalg.eigvals(period * inverses * d).real.max()
+    d = d * min(1.0, LARGEST * bound / fastest)
+    scale = 1.0 / (4 * damping**2 * largest)
+    viscous: FloatArray | float = 0.0
+    for flexible in joints:
+        viscous = flexible.viscous
+        d = _without_ringing(flexible, links, (period, late), d, scale)
+    gravity = np.abs([arm.rigid.gravity(q) for q in postures]).max(axis=0)
+    return EffortGains(robot.joint_names, period, (d + viscous) ** 2 * scale, d, smallest, largest, viscous, gravity)
+
+
+def _without_ringing(
+    joints: ElasticJoints, links: FloatArray, timing: tuple[float, int], d: FloatArray, scale: FloatArray
+) -> FloatArray:
+    """Return d (n,), lowered until the flexible arm is stable with it and p = scale (d + F)², with a margin.
+
+    Joint by joint first, from the link that gives way to the one that is held, so that one soft joint does not cost
+    the others their gains; then all together.
+    """
+    lightest = 1.0 / np.linalg.inv(links).diagonal(axis1=1, axis2=2).max(axis=0)
+    heaviest = links.diagonal(axis1=1, axis2=2).max(axis=0)
+    lowered = np.empty_like(d)
+    for k in range(len(d)):
+        alone, one = joints.alone(k), slice(k, k + 1)
+        inertias = np.geomspace(lightest[k], heaviest[k], 5).reshape(-1, 1, 1)
+        lowered[one] = _lowered(alone, inertias, timing, d[one], scale[one])
+    return _lowered(joints, links[:ELASTIC_POSTURES], timing, lowered, scale)
+
+
+def _lowered(
+    joints: ElasticJoints, links: FloatArray, timing: tuple[float, int], d: FloatArray, scale: FloatArray
+) -> FloatArray:
+    """Return the first of d, LESS d, LESS² d … that is stable with each of the `links` (k, n, n)."""
+    period, late = timing
+    loops = [joints.sampled(mass, period) for mass in links]
+    share = 1.0
+    while not all(loop.stable(scale * (share * d + joints.viscous) ** 2, share * d, late) for loop in loops):
+        share *= LESS
+        if share < LEAST:
+            raise JointDynamicsError(
+                'gains: expected flexible joints that bear some gain, found that all make them ring; close the loop'
+                ' on the motor side, or state more damping (docs/gains.md)'
+            )
+    return share * d
 
 
 def controller_parameters(gains: EffortGains, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -120,10 +209,14 @@ def controller_parameters(gains: EffortGains, more: Mapping[str, Any] | None = N
         'joint_state_broadcaster': {'type': 'joint_state_broadcaster/JointStateBroadcaster'},
     }
     manager.update({name: {'type': kind} for name, (kind, _) in controllers.items()})
+    # The type once more: a manager that runs already learns it from the spawner, which looks for it there.
     return {
         '/**': {
             'controller_manager': {'ros__parameters': manager},
-            **{name: {'ros__parameters': parameters} for name, (_, parameters) in controllers.items()},
+            **{
+                name: {'ros__parameters': {'type': kind, **parameters}}
+                for name, (kind, parameters) in controllers.items()
+            },
         }
     }
 

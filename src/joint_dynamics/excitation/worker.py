@@ -17,6 +17,9 @@ from typing import Any, BinaryIO
 from joint_dynamics.excitation.problem import ExcitationProblem
 from joint_dynamics.excitation.search import NoMotionFound, search
 
+NICENESS = 10
+"""A search takes the time that nobody else wants: the robot's driver may share this machine, with a clock at 500 Hz."""
+
 
 def send(stream: BinaryIO, message: Any) -> None:
     """Write one message."""
@@ -31,6 +34,7 @@ def main() -> None:
 
     Messages out: ('found', Found), ('none', {kind of limit: margin}), ('done', start).
     """
+    os.nice(NICENESS)
     out = os.fdopen(os.dup(1), 'wb')
     os.dup2(2, 1)  # what a library prints must not end up among the messages
     source = sys.stdin.buffer

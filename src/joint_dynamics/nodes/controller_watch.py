@@ -19,6 +19,13 @@ from joint_dynamics.nodes.robot_states import RobotStates
 if TYPE_CHECKING:
     from joint_dynamics.nodes.lifecycle import DynamicsNode
 
+DEACTIVATED = 'the controller tells nothing any more, while joint states come: it was deactivated, or unloaded'
+NOT_TAKEN = (
+    'the controller did not take the motion: a long trajectory is easily lost on a topic, which'
+    ' joint_trajectory_controller listens to with best effort; set output to action, or a lower rate'
+)
+MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
+
 
 class ControllerWatch:
     """The controller's reference from `controller_state`.
@@ -53,6 +60,13 @@ class ControllerWatch:
     def silent(self, timeout: float) -> bool:
         """Whether a controller that has told its state before has not for `timeout` s of listening."""
         return self.known and self._states.listened - self._heard > timeout
+
+    def outlived(self, timeout: float) -> bool:
+        """Whether joint states have come for more than `timeout` s of listening after its last word.
+
+        A controller that was deactivated leaves the broadcaster behind; with the manager both end at once.
+        """
+        return self.known and self._states.heard - self._heard > timeout
 
     def reference(self, timeout: float) -> tuple[float, FloatArray] | None:
         """Return the time [s] and positions (n,) [rad] of the controller's reference.

@@ -20,7 +20,7 @@ from joint_dynamics.excitation.stopping import come_to_rest, delay_of
 from joint_dynamics.nodes import excitation_messages as messages
 from joint_dynamics.nodes.background import Background
 from joint_dynamics.nodes.config_file import section_of
-from joint_dynamics.nodes.controller_watch import ControllerWatch
+from joint_dynamics.nodes.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN, ControllerWatch
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.excitation_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
@@ -34,7 +34,6 @@ from joint_dynamics.nodes.trajectory_output import make_output
 
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
-MANAGER_GONE = 'neither joint states nor the controller tell anything any more: the controller manager is gone'
 
 
 class ExcitationNode(DynamicsNode):
@@ -167,7 +166,9 @@ class ExcitationNode(DynamicsNode):
             return
         if ready is not None:
             motion, message = ready
-            self.playing = RunningMotion(motion, self._stamp(message, self.now() + LEAD))
+            told = self.controller.reference(self.parameters['state_timeout'])
+            before = None if told is None else told[1]
+            self.playing = RunningMotion(motion, self._stamp(message, self.now() + LEAD), before)
             self._heart.beat()
             self.output.send(message, lambda: self._accepted(start, motion))
 
@@ -273,10 +274,13 @@ class ExcitationNode(DynamicsNode):
             return
         self.diagnostics.set('joint states', OK, 'arrive')
         if elapsed < playing.motion.duration and self.controller.silent(timeout):
-            self._stop('the controller tells nothing any more: it was deactivated, or its manager is gone')
+            self._stop(DEACTIVATED if self.controller.outlived(0.5 * timeout) else MANAGER_GONE)
             return
         if not self.output.connected:
             self._stop(f'nobody takes trajectories on {self.output.name} any more: the controller is gone')
+            return
+        if playing.not_taken(self.controller.reference(self.parameters['state_timeout'])):
+            self._hold(NOT_TAKEN)
             return
         error = playing.distance(self.states)
         if error.max() > self.parameters['tracking_error']:

@@ -102,6 +102,11 @@ class RobotStates:
         return max((recent[-1].time for recent in self.recent.values() if recent), default=-math.inf)
 
     @property
+    def heard(self) -> float:
+        """When the newest sample was taken, s of listening time; -inf where there is none."""
+        return max((recent[-1].heard for recent in self.recent.values() if recent), default=-math.inf)
+
+    @property
     def stamped(self) -> bool:
         """Whether the samples carry stamps."""
         return all(recent and recent[-1].stamped for recent in self.recent.values())

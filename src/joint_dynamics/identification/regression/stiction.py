@@ -220,7 +220,9 @@ def breakaway_ratios(recordings: Sequence[Resting]) -> tuple[float, float]:
                     level = recording.level[j, stay].mean()
                     if level > 0:
                         # a stay counts by what 95 % of its samples need
-                        excess = np.abs(recording.tau[j, stay] - recording.base[j, stay]) - recording.half_width[j, stay]
+                        excess = (
+                            np.abs(recording.tau[j, stay] - recording.base[j, stay]) - recording.half_width[j, stay]
+                        )
                         needed.append(float(np.quantile(excess, 2 * LEVEL - 1)) / level)
 
     def largest(needed: Sequence[float]) -> float:
@@ -236,10 +238,15 @@ def resting_summary(recordings: Sequence[Resting], joint_names: Sequence[str]) -
     unstated = int(sum((recording.resting & ~recording.stated).sum() for recording in recordings))
     within = sum(recording.within.sum(axis=1) for recording in recordings)
     width = sum(
-        np.subtract(recording.upper, recording.lower, out=np.zeros(recording.tau.shape), where=recording.stated).sum(axis=1) / 2
+        np.subtract(recording.upper, recording.lower, out=np.zeros(recording.tau.shape), where=recording.stated).sum(
+            axis=1
+        )
+        / 2
         for recording in recordings
     )
-    error = sum((((recording.tau - recording.expected) * recording.stated) ** 2).sum(axis=1) for recording in recordings)
+    error = sum(
+        (((recording.tau - recording.expected) * recording.stated) ** 2).sum(axis=1) for recording in recordings
+    )
     size = sum(((recording.tau * recording.stated) ** 2).sum(axis=1) for recording in recordings)
     if not recordings or not np.sum(count):
         return {'samples': 0, 'unstated': unstated}
@@ -277,7 +284,11 @@ def borne_out(recordings: Sequence[Resting], joint: int) -> bool:
         return False
     within = np.concatenate([recording.within[joint, row] for recording, row in rows])
     left, without = (
-        sum(((recording.tau[joint] - guess[joint])[row] ** 2).sum() for recording, row in rows for guess in [getattr(recording, key)])
+        sum(
+            ((recording.tau[joint] - guess[joint])[row] ** 2).sum()
+            for recording, row in rows
+            for guess in [getattr(recording, key)]
+        )
         for key in ('expected', 'base')
     )
     return bool(within.mean() >= 2 * LEVEL - 1 and left < without)
