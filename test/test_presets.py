@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -92,17 +93,20 @@ def test_a_wiring_names_what_exists(path):
     ids=lambda path: '/'.join(path.parts[-2:]),
 )
 def test_robots_without_motor_encoders_are_compensated_by_what_their_identification_has(path):
-    """An arm whose description has static friction alone is compensated by its static part.
+    """An arm whose description has static friction alone is compensated with these settings, and with hysteresis.
 
-    With these settings and with the hysteresis' own.
+    In slip by the same torque; hysteresis turns it over within an angle, and says so.
     """
     robot = RobotModel.load(ur5e_urdf())
     arm = Arm(robot, friction=FrictionModel.from_dicts([{'parameters': {'F_C0': 5.0, 'F_V1': 8.0}}] * 6))
     values = dict(sections(path))['feedforward']
-    assert FrictionCompensation(arm, 'hysteresis').kind == 'static'
-    assert (
-        FrictionCompensation(arm, values['friction'], smoothing=values.get('friction_smoothing', 0.0)).kind == 'static'
-    )
+    turning = FrictionCompensation(arm, 'hysteresis')
+    assert any('no hysteresis in the dynamics description' in remark for remark in turning.remarks)
+    preset = FrictionCompensation(arm, values['friction'], smoothing=values.get('friction_smoothing', 0.0))
+    assert (preset.kind, preset.remarks) == ('static', [])
+    slip = np.zeros(6), np.full(6, 0.5), np.zeros(6)
+    np.testing.assert_allclose(preset.in_slip(*slip), 9.0)
+    np.testing.assert_allclose(turning.in_slip(*slip), 9.0)
 
 
 def test_gravity_is_held_once():

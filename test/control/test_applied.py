@@ -76,7 +76,7 @@ FIELDS = 'parameters, directions, smoothing, speed_limit, spring, inertia, tempe
     [
         ([1], 'applied: joints.j: expected a mapping with parameters, found [1]'),
         ({'spring': 1.0}, "applied: joints.j: expected a mapping with parameters, found {'spring': 1.0}"),
-        ({'parameters': PARAMETERS, 'gain': 1}, f'applied: joints.j.gain: expected one of {FIELDS}'),
+        ({'parameters': PARAMETERS, 'gain': 1}, f"applied: joints.j: expected the keys {FIELDS}, found 'gain'"),
         *(
             (
                 {'parameters': PARAMETERS, key: value},

@@ -55,7 +55,7 @@ class AlignedSignals:
             value = getattr(self, quantity)
             if value is None:
                 if quantity == 'q':
-                    raise JointDynamicsError(f'{self.name}: q: expected positions, found None')
+                    raise JointDynamicsError(f'{self.name}: q: expected positions, found none')
                 continue
             array = np.asarray(value, dtype=np.float64)
             if array.shape != (time.size, len(names)):

@@ -74,7 +74,7 @@ def test_no_oscillation_or_no_inertia_is_refused():
         identify_damping([ringing(D=400.0)], DampingSettings(inertia=0.9))
     with pytest.raises(
         JointDynamicsError,
-        match=r'^damping: expected the swinging inertia in kg·m² \(inertia in --config, or rotor_inertia in --de.*\)$',
+        match=r'^damping: expected the swinging inertia in kg·m² \(inertia in --config, or rotor.*\), found none$',
     ):
         identify_damping([ringing()])
 
@@ -123,7 +123,7 @@ def test_no_swing_or_no_spring_is_refused():
         identify_inertia([swing(0, F_C=12.0, seconds=2.0)], InertiaSettings(spring=60.0))
     with pytest.raises(
         JointDynamicsError,
-        match=r'^inertia: expected the stiffness of the virtual spring in N·m/rad \(spring in --config\)$',
+        match=r'^inertia: expected the stiffness of the virtual spring in N·m/rad \(spring in --config\), found none$',
     ):
         identify_inertia([swing(0, seconds=2.0)])
 

@@ -111,6 +111,7 @@ def resting(tau, rests, *, level=2.0, half_width=0.1, first=None, base=0.0, **mo
         ones,
         half_width * ones,
         first,
+        np.zeros_like(first),
         **more,
     )
 
@@ -176,7 +177,7 @@ def test_the_interval_is_base_and_level_times_hysteresis_and_a_half_width():
     low, high = np.sort(rng.uniform(-1, 1, (2, *shape)), axis=0)
     still, first = rng.random(shape) < 0.7, rng.random(shape) < 0.3
     for early in (np.inf, 3.0):
-        part = Resting('run', still, tau, base, base, level, low, high, half, first, 1.5, early)
+        part = Resting('run', still, tau, base, base, level, low, high, half, first, np.zeros_like(first), 1.5, early)
         for j, k in np.ndindex(shape):
             ratio = early if first[j, k] else 1.5
             stated = still[j, k] and np.isfinite(ratio)

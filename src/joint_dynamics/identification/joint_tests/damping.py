@@ -77,7 +77,7 @@ def identify_damping(recordings: Sequence[JointData], settings: DampingSettings 
     if settings.inertia is None or not settings.inertia > 0:
         raise JointDynamicsError(
             'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description), '
-            f'found {settings.inertia}'
+            f'found {"none" if settings.inertia is None else settings.inertia}'
         )
     result = TestResult('damping', recordings[0].joint)
     rates, weights, decrements, frequencies, series = [], [], [], [], []

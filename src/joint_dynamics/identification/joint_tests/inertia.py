@@ -53,7 +53,7 @@ def identify_inertia(recordings: Sequence[JointData], settings: InertiaSettings 
     if settings.spring is None or not settings.spring > 0:
         raise JointDynamicsError(
             'inertia: expected the stiffness of the virtual spring in N·m/rad (spring in --config), '
-            f'found {settings.spring}'
+            f'found {"none" if settings.spring is None else settings.spring}'
         )
     result = TestResult('inertia', recordings[0].joint)
     periods: list[float] = []
