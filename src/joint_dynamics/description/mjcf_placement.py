@@ -39,10 +39,15 @@ def placements_in(path: str | Path, model: RobotModel) -> tuple[list[pinocchio.S
         raise JointDynamicsError(
             'export-mjcf --into: expected the package mujoco, not found (pip install joint_dynamics[mujoco])'
         ) from None
+    # What MuJoCo warns of in a file that is only read would end in a log in the working folder.
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: None)
     try:
         theirs = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
         raise JointDynamicsError(f'MJCF {path}: expected what MuJoCo reads, found: {error}') from None
+    finally:
+        mujoco.set_mju_user_warning(before)
     state, data = mujoco.MjData(theirs), model.pinocchio.createData()
     joints = [theirs.joint(name) for name in model.joint_names]
     rng = np.random.default_rng(0)
