@@ -16,17 +16,17 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import (
     PAYLOAD,
-    PAYLOAD_LINK,
     exported_links,
     inconsistent_links,
     joint_friction,
+    payload_name,
 )
 from joint_dynamics.description.files import write_atomically
 from joint_dynamics.description.mjcf_placement import placements_in
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.standard_parameters import tensor_of
+from joint_dynamics.robot.standard_parameters import inertia_of
 
 
 def held_by(into: str | Path | None) -> frozenset[str]:
@@ -101,9 +101,7 @@ def export_mjcf(
         values = {'armature': part.get('rotor_inertia', {}).get('value', 0.0), 'damping': damping}
         joint.attrib.update({key: repr(float(value)) for key, value in values.items()}, frictionloss=repr(friction))
     if apart is not None:
-        taken = {body.get('name') for body in root.iter('body')}
-        free = (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3)))
-        body = ET.SubElement(carriers[-1], 'body', name=next(name for name in free if name not in taken))
+        body = ET.SubElement(carriers[-1], 'body', name=payload_name(root.iter('body')))
         _write_inertial(body, apart, placements[-1])
     ET.indent(root)
     write_atomically(out, ET.tostring(root, encoding='unicode') + '\n')
@@ -180,15 +178,11 @@ def _take_masses_off(body: ET.Element) -> None:
 
 def _write_inertial(body: ET.Element, link: FloatArray, placement: pinocchio.SE3) -> None:
     """Write ten inertial parameters of a joint's frame; placement: of that frame in the body's."""
-    mass = float(link[9])
-    centre = link[6:9] / mass
-    tensor = tensor_of(link) - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-    R = placement.rotation
-    tensor, centre = R @ tensor @ R.T, placement.act(centre)
+    inertia = placement.act(inertia_of(link))
     for old in body.findall('inertial'):
         body.remove(old)
-    inertial = ET.Element('inertial', pos=_text(centre), mass=repr(mass))
-    inertial.set('fullinertia', _text([tensor[i] for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]))
+    inertial = ET.Element('inertial', pos=_text(inertia.lever), mass=repr(float(inertia.mass)))
+    inertial.set('fullinertia', _text([inertia.inertia[i] for i in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]))
     body.insert(0, inertial)
 
 

@@ -8,7 +8,7 @@ body, the export says so.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.standard_parameters import INERTIAL, tensor_of
+from joint_dynamics.robot.standard_parameters import INERTIAL, inertia_of, tensor_of
 from joint_dynamics.robot.urdf import parse_urdf, read_source
 
 PAYLOAD = ('merged', 'apart', 'without')
@@ -170,15 +170,20 @@ def _fixed_below(link: str | None, joints: dict[str | None, Any], moving: set[st
     return found
 
 
+def payload_name(elements: Iterable[ET.Element]) -> str:
+    """Return a name for the payload that none of the elements has."""
+    taken = {element.get('name') for element in elements}
+    return next(
+        name for name in (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3))) if name not in taken
+    )
+
+
 def _write_payload(root: ET.Element, parent: str | None, body: FloatArray) -> None:
     if body[9] <= 0:
         raise JointDynamicsError(
             f'export-urdf: expected a payload of positive mass to keep apart, found {body[9]:.4g} kg'
         )
-    taken = {element.get('name') for element in root}
-    name = next(
-        name for name in (PAYLOAD_LINK, *(f'{PAYLOAD_LINK}_{k}' for k in range(2, len(taken) + 3))) if name not in taken
-    )
+    name = payload_name(root)
     link, joint = (
         ET.SubElement(root, 'link', name=name),
         ET.SubElement(root, 'joint', name=f'{name}_joint', type='fixed'),
@@ -191,14 +196,12 @@ def _write_payload(root: ET.Element, parent: str | None, body: FloatArray) -> No
 def _write_inertial(link: ET.Element, body: FloatArray) -> None:
     for old in link.findall('inertial'):
         link.remove(old)
-    mass = body[9]
-    centre = body[6:9] / mass
-    tensor = tensor_of(body) - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    inertia = inertia_of(body)
     inertial = ET.Element('inertial')
-    ET.SubElement(inertial, 'origin', xyz=' '.join(repr(float(value)) for value in centre), rpy='0 0 0')
-    ET.SubElement(inertial, 'mass', value=repr(float(mass)))
+    ET.SubElement(inertial, 'origin', xyz=' '.join(repr(float(value)) for value in inertia.lever), rpy='0 0 0')
+    ET.SubElement(inertial, 'mass', value=repr(float(inertia.mass)))
     names = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
-    ET.SubElement(inertial, 'inertia', {name: repr(float(tensor[index])) for name, index in names.items()})
+    ET.SubElement(inertial, 'inertia', {name: repr(float(inertia.inertia[index])) for name, index in names.items()})
     link.insert(0, inertial)
 
 

@@ -83,7 +83,7 @@ def _placement(state: Any, body: int) -> pinocchio.SE3:
 def _base_of(theirs: Any, state: Any, joints: list[Any], ours: Any, model: RobotModel) -> pinocchio.SE3:
     """Return where the robot's base is in MuJoCo's world, by the lines that the joints move about or along.
 
-    The rotation [Kabsch] of axes and common normals of each two of them, then the place. What they leave open (one
+    The rotation [Kabsch 1976] of axes and common normals of each two of them, then the place. What they leave open (one
     joint; parallel axes) is as the body that the first joint's body hangs on.
     """
     parent = int(theirs.body_parentid[int(joints[0].bodyid[0])])
