@@ -3,7 +3,7 @@
 `python bench/bench_laws.py [own|mujoco] [seed …]`; without arguments seeds 0 to 7 with both engines, then seed 0 under
 the methods' own laws.
 Every robot: masses and inertias up to 20 % off the URDF, a tool that no model knows, drives, laws and data sheet of its
-seed (docs/simulator.md).
+seed (docs/reference/nodes/simulator.md).
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Identify a robot from one recording of its motion and predict the torque of another.
 
 The recordings come from the simulated UR5e, once through CSV files; yours are rosbag2 folders or CSV files:
-docs/recordings.md.
+docs/reference/recordings.md.
 """
 
 import numpy as np

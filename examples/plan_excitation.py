@@ -1,6 +1,6 @@
 """Plan a motion that excites a robot for identification and keeps every limit, and write it as a trajectory.
 
-A few seconds of search; for a robot of your own let it search on (docs/excite.md).
+A few seconds of search; for a robot of your own let it search on (docs/reference/commands/excite.md).
 """
 
 from pathlib import Path

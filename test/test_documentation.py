@@ -18,7 +18,7 @@ def test_there_are_nodes():
 
 @pytest.mark.parametrize('name', NODES)
 def test_parameters_and_topics_of_a_node_are_documented(name):
-    page = (DOCS / f'{name}.md').read_text(encoding='utf-8')
+    page = (DOCS / 'reference' / 'nodes' / f'{name}.md').read_text(encoding='utf-8')
     assert page == filled(page, NODES[name]), f'run: python -m joint_dynamics.nodes.documentation docs {name}'
 
 

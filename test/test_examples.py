@@ -23,9 +23,9 @@ def run(tmp_path, monkeypatch):
 
 def test_each_is_tested_listed_and_short():
     assert set(re.findall(r"run\('(\w+\.py)'\)", Path(__file__).read_text(encoding='utf-8'))) == set(EXAMPLES)
-    page = (FOLDER.parent / 'docs' / 'python.md').read_text(encoding='utf-8')
+    page = (FOLDER.parent / 'docs' / 'reference' / 'python.md').read_text(encoding='utf-8')
     for name in EXAMPLES:
-        assert f'(../examples/{name})' in page
+        assert f'(../../examples/{name})' in page
         assert len((FOLDER / name).read_text(encoding='utf-8').splitlines()) <= 40, name
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md'))]
+PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
 LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
 
 
@@ -21,7 +21,7 @@ def links(page):
     ]
 
 
-@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     assert [str(target) for target in links(page) if not target.exists()] == []
 
@@ -40,7 +40,7 @@ def test_every_page_can_be_reached_from_the_readme():
 def test_every_command_has_a_page():
     from joint_dynamics.cli.main import COMMANDS
 
-    assert [name for name in COMMANDS if not (ROOT / 'docs' / f'{name}.md').exists()] == []
+    assert [name for name in COMMANDS if not (ROOT / 'docs' / 'reference' / 'commands' / f'{name}.md').exists()] == []
 
 
 def test_the_readmes_python_runs(tmp_path, monkeypatch, ur_table, true_arm_csv):

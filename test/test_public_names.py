@@ -96,7 +96,7 @@ def test_no_name_hides_a_folder():
 
 
 def test_every_name_is_documented():
-    page = (ROOT / 'docs' / 'python.md').read_text(encoding='utf-8')
+    page = (ROOT / 'docs' / 'reference' / 'python.md').read_text(encoding='utf-8')
     listed = re.findall(r'^\| (`\w+`(?:, `\w+`)*) \|', page, re.MULTILINE)
     assert {name for row in listed for name in re.findall(r'\w+', row)} == set(joint_dynamics.__all__) - {'__version__'}
 
@@ -104,13 +104,13 @@ def test_every_name_is_documented():
 def test_a_type_checker_accepts_what_the_pages_show(tmp_path):
     """mypy, as a user of the typed package runs it.
 
-    On the Python of README.md and docs/python.md and on the examples.
+    On the Python of README.md and docs/reference/python.md and on the examples.
     """
     pytest.importorskip('mypy', reason='mypy is not installed')
     files = [tmp_path / path.name for path in sorted((ROOT / 'examples').glob('*.py'))]
     for file in files:
         file.write_text((ROOT / 'examples' / file.name).read_text(encoding='utf-8'), encoding='utf-8')
-    for page in ('README.md', 'docs/python.md'):
+    for page in ('README.md', 'docs/reference/python.md'):
         blocks = re.findall(r'```python\n(.*?)```', (ROOT / page).read_text(encoding='utf-8'), flags=re.DOTALL)
         assert blocks
         files.append(tmp_path / f'{Path(page).stem.lower()}_page.py')

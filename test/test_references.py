@@ -1,10 +1,10 @@
-"""Every source that a docstring or a page names is on docs/references.md, and none stands there that nobody names."""
+"""Every source that a docstring or page names is on docs/explanation/references.md, and none that nobody names."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / 'docs' / 'references.md').read_text(encoding='utf-8')
+PAGE = (ROOT / 'docs' / 'explanation' / 'references.md').read_text(encoding='utf-8')
 KEY = r'(?:M[2-6]?|G|H|L|A|patent [12])'
 PLACE = r'(?:eq|eqs|fig|figs|table|tables|ch|chapter|par|§|[IVX]+\b|\d)'
 #: A bracket that begins with a key and a place, or is a key alone, or several of them: [M6 eq 24; H IV.B], [M5, G].
@@ -14,7 +14,7 @@ YEAR = re.compile(rf'({WORDS}(?:,? (?:and )?{WORDS})*(?: et al\.?)?),? \(?((?:19
 
 
 def texts():
-    pages = [path for path in (ROOT / 'docs').glob('*.md') if path.name != 'references.md']
+    pages = [path for path in (ROOT / 'docs').rglob('*.md') if path.name != 'references.md']
     for path in [*sorted((ROOT / 'src').rglob('*.py')), *sorted(pages)]:
         yield path.relative_to(ROOT), re.sub(r'\s*\n\s*(?:# ?)?', ' ', path.read_text(encoding='utf-8'))
 

@@ -14,7 +14,7 @@ from joint_dynamics.settings import Settings, declarations
 from joint_dynamics.settings.documentation import filled, main, named
 
 DOCS = Path(__file__).parents[1] / 'docs'
-PAGES = {path.name: path.read_text(encoding='utf-8') for path in sorted(DOCS.glob('*.md'))}
+PAGES = {str(path.relative_to(DOCS)): path.read_text(encoding='utf-8') for path in sorted(DOCS.rglob('*.md'))}
 TABLED = {name: named(page) for name, page in PAGES.items() if named(page)}
 
 

@@ -1,4 +1,4 @@
-"""Write docs/licences.md: the licence of every package that `make env` installs, from its own metadata.
+"""Write docs/reference/licences.md: the licence of every package that `make env` installs, from its own metadata.
 
 `python tools/licences.py` (make licences), in the environment that `make env` has made.
 """
@@ -14,11 +14,11 @@ from xml.etree import ElementTree
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / 'docs' / 'licences.md'
+PAGE = ROOT / 'docs' / 'reference' / 'licences.md'
 NOTHING = 'not stated in its metadata'
 HEADER = """# Licences
 
-joint_dynamics is under the [Apache License 2.0](../LICENSE). It ships no code of others; what it needs is installed
+joint_dynamics is under the [Apache License 2.0](../../LICENSE). It ships no code of others; what it needs is installed
 beside it, each under its own licence, as the package's metadata (of ROS: its manifest) state it. Written by
 `make licences`; exact versions: `constraints.txt`.
 

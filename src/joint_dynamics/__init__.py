@@ -63,7 +63,7 @@ _EXPORTED_BY = {
 }
 _HOME = {name: f'joint_dynamics.{folder}' for folder, names in _EXPORTED_BY.items() for name in names}
 
-__all__ = [  # noqa: RUF022  (in the order of the workflow, as in docs/python.md)
+__all__ = [  # noqa: RUF022  (in the order of the workflow, as in docs/reference/python.md)
     'RobotModel',
     'BaseParameters',
     'Recording',

@@ -343,7 +343,7 @@ def test_a_payload_is_a_point_mass_on_the_last_link(arm, robot):
 
 
 def test_every_shipped_law_is_documented():
-    page = File(__file__).parents[2].joinpath('docs', 'control.md').read_text(encoding='utf-8')
+    page = File(__file__).parents[2].joinpath('docs', 'explanation', 'control.md').read_text(encoding='utf-8')
     for name in LAWS:
         assert name in available()
         assert f'`{name}`' in page

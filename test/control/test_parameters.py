@@ -42,7 +42,7 @@ def test_parameters_of_the_friction():
 
 @pytest.mark.parametrize('law', [ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback])
 def test_the_page_on_feedforward_says_the_same_of_every_parameter(law):
-    page = Path(__file__).parents[2] / 'docs' / 'feedforward.md'
+    page = Path(__file__).parents[2] / 'docs' / 'reference' / 'nodes' / 'feedforward.md'
     if not page.is_file():
         pytest.skip('docs/ is not beside the tests')
     table = page.read_text(encoding='utf-8')

@@ -1,4 +1,4 @@
-"""Every argument of every launch file is described, stands in docs/launch.md, and arrives where it is meant to."""
+"""Every argument of every launch file is described, stands in docs/reference/launch.md, and arrives."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ FILES = sorted(ROOT.glob('launch/*.launch.py'))
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
 def test_arguments_are_documented(path):
-    page = (ROOT / 'docs' / 'launch.md').read_text(encoding='utf-8')
+    page = (ROOT / 'docs' / 'reference' / 'launch.md').read_text(encoding='utf-8')
     assert f'`{path.name}`' in page
     description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
     arguments = [entity for entity in description.entities if isinstance(entity, DeclareLaunchArgument)]

@@ -1,4 +1,4 @@
-"""The examples of docs/recordings.md are settings, and those for the robots at hand read their recordings."""
+"""The examples of docs/reference/recordings.md are settings; those for the robots at hand read their recordings."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 
 from joint_dynamics.recording import RecordingSettings, load_recording
 
-PAGE = (Path(__file__).parents[2] / 'docs' / 'recordings.md').read_text(encoding='utf-8')
+PAGE = (Path(__file__).parents[2] / 'docs' / 'reference' / 'recordings.md').read_text(encoding='utf-8')
 EXAMPLES = dict(re.findall(r'^### (\w+ \w+)[^\n]*\n.*?```yaml\n(.*?)```', PAGE, re.MULTILINE | re.DOTALL))
 
 

@@ -1,6 +1,6 @@
 """The arm as identified: one model from a dynamics description and one motor torque.
 
-For whole recordings and sample by sample (docs/arm.md).
+For whole recordings and sample by sample (docs/explanation/arm.md).
 """
 
 from joint_dynamics.arm.arm import Arm

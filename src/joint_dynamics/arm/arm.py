@@ -76,7 +76,7 @@ class Arm(ArmFields):
     ) -> Arm:
         """Build from a dynamics description, joints by name.
 
-        The one place where its meaning is decided (docs/dynamics_description.md).
+        The one place where its meaning is decided (docs/reference/dynamics_description.md).
 
         robot: the robot it is for; None: the one the description carries. Its mounting and coupling go before the
         description's where it states them. payload: whether the described payload hangs on the arm; None: as the

@@ -2,7 +2,7 @@
 
 A term acts on one joint and is linear in its parameters. Its columns are functions of that joint's motion: position,
 speed, load torque, temperature and the hysteresis of its transmission. Friction terms carry the names of the friction
-document (docs/joint_models.md).
+document (docs/reference/joint_models.md).
 """
 
 from __future__ import annotations

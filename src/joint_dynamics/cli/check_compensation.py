@@ -35,12 +35,15 @@ def add_parser(subparsers: Any) -> None:
         help='check an applied friction compensation before it is sent to a robot',
         description=(
             'Compares a friction compensation with the identified friction, per joint and direction. Exit status 1 when'
-            ' a joint would run away (docs/check-compensation.md).'
+            ' a joint would run away (docs/reference/commands/check-compensation.md).'
         ),
     )
     parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml with the identified friction')
     parser.add_argument(
-        '--applied', required=True, metavar='FILE', help='YAML: the compensation per joint (docs/check-compensation.md)'
+        '--applied',
+        required=True,
+        metavar='FILE',
+        help='YAML: the compensation per joint, fields as in the page named above',
     )
     parser.add_argument('--out', metavar='DIR', help='folder for summary.json and report.html')
 

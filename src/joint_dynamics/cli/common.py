@@ -88,7 +88,9 @@ def show_written(folder: Path, names: Sequence[str], reliable: bool = True) -> N
 def add_config_argument(parser: argparse.ArgumentParser) -> None:
     """Add --config."""
     parser.add_argument(
-        '--config', metavar='FILE', help=f'YAML with any of the sections {", ".join(SECTIONS)} (docs/configuration.md)'
+        '--config',
+        metavar='FILE',
+        help=f'YAML with any of the sections {", ".join(SECTIONS)} (docs/reference/configuration.md)',
     )
 
 

@@ -1,6 +1,6 @@
 """`joint-dynamics demo`: the whole story on a simulated UR5e, over real topics, every node its own process.
 
-See docs/demo.md.
+See docs/reference/commands/demo.md.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
         help='plan a trajectory that excites the robot, within its limits',
         description=(
             'Writes trajectory.csv, trajectory.yaml (ROS JointTrajectory), summary.json and report.html'
-            ' (docs/excite.md).'
+            ' (docs/reference/commands/excite.md).'
         ),
     )
     parser.add_argument('--robot', required=True, metavar='FILE', help='URDF, or MDH table in YAML')

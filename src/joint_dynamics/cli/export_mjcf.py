@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         print(
             'joint-dynamics export-mjcf: no body has the inertia of the links behind'
             f' {", ".join(unphysical)}, and MuJoCo refuses it. Identify with physical consistency'
-            ' (docs/robust_and_physical.md) for one that is a body',
+            ' (docs/explanation/robust_and_physical.md) for one that is a body',
             file=sys.stderr,
         )
         return 3

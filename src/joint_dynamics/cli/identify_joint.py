@@ -33,7 +33,8 @@ def add_parser(subparsers: Any) -> None:
         help="identify one joint's physics from a test made for it",
         description=(
             'Identifies stiffness, friction, load and temperature dependence, hysteresis, damping or dominant inertia'
-            ' of one joint, and writes dynamics.yaml, summary.json and report.html (docs/identify-joint.md).'
+            ' of one joint, and writes dynamics.yaml, summary.json and report.html'
+            ' (docs/reference/commands/identify-joint.md).'
         ),
     )
     parser.add_argument('test', choices=TESTS, metavar='TEST', help=', '.join(TESTS))

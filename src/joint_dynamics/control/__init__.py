@@ -1,4 +1,4 @@
-"""Feedforward laws, their plugin registry, torque feedback, safety limits (docs/control.md)."""
+"""Feedforward laws, their plugin registry, torque feedback, safety limits (docs/explanation/control.md)."""
 
 from joint_dynamics.control.adaptive_friction import AdaptiveFriction
 from joint_dynamics.control.computed_torque import ComputedTorque

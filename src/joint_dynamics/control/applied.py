@@ -1,4 +1,4 @@
-"""A friction compensation as a file states it, one joint at a time (docs/check-compensation.md)."""
+"""A friction compensation as a file states it, one joint at a time (docs/reference/commands/check-compensation.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ FIELDS = ('parameters', 'directions', 'smoothing', 'speed_limit', 'spring', 'ine
 class AppliedCompensation:
     """What the controller of a robot adds to one joint.
 
-    document: fields as in docs/check-compensation.md. most_load: N·m, up to which a load-dependent one is looked at.
+    document: fields as in docs/reference/commands/check-compensation.md. most_load: N·m, up to which a
+        load-dependent one is looked at.
     Raises JointDynamicsError naming joint and field.
 
     Attributes

@@ -251,7 +251,8 @@ def check_compensation(
 ) -> list[JointCheck]:
     """Check every joint of `applied` (by name) at each of its temperatures against the friction of the arm.
 
-    applied: by joint, fields as in docs/check-compensation.md. speed_limits: rad/s by joint, where applied gives none;
+    applied: by joint, fields as in docs/reference/commands/check-compensation.md.
+    speed_limits: rad/s by joint, where applied gives none;
     None: those of the robot. Raises JointDynamicsError for a joint without identified friction or without a speed
     limit, or an unknown field.
     """

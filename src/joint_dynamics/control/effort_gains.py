@@ -125,7 +125,7 @@ def effort_gains(
     if not np.linalg.eigvalsh(masses).min() > 0:
         raise JointDynamicsError(
             'gains: expected an inertia matrix that is positive in every posture, found one that '
-            'is not; use the URDF, or identify with physical consistency (docs/robust_and_physical.md)'
+            'is not; use the URDF, or identify with physical consistency (docs/explanation/robust_and_physical.md)'
         )
     inverses = np.linalg.inv(masses)
     smallest = 1.0 / inverses.diagonal(axis1=1, axis2=2).max(axis=0)
@@ -175,7 +175,7 @@ def _lowered(
         if share < LEAST:
             raise JointDynamicsError(
                 'gains: expected flexible joints that bear some gain, found that all make them ring; close the loop'
-                ' on the motor side, or state more damping (docs/gains.md)'
+                ' on the motor side, or state more damping (docs/reference/commands/gains.md)'
             )
     return share * d
 

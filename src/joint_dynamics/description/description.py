@@ -1,6 +1,6 @@
 """The dynamics description: what `joint_dynamics` adds to the URDF, one YAML document per robot.
 
-See docs/dynamics_description.md.
+See docs/reference/dynamics_description.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class DynamicsDescription:
 
     Parameters
     ----------
-    document: mapping as in docs/dynamics_description.md (copied). `format` and `version` may be left out; one of
+    document: mapping as in docs/reference/dynamics_description.md (copied).
+        `format` and `version` may be left out; one of
     version 1 is brought up to date.
 
     Raises JointDynamicsError with the path of the first field that is wrong.

@@ -55,7 +55,7 @@ def _friction(value: Any, path: str) -> None:
     try:
         FrictionModel.from_dict(value)
     except (JointDynamicsError, TypeError, LookupError, ValueError, AttributeError) as error:
-        fail(path, 'a friction document (docs/joint_models.md)', str(error))
+        fail(path, 'a friction document (docs/reference/joint_models.md)', str(error))
 
 
 def periodic_map(value: Any, path: str) -> None:
@@ -66,7 +66,7 @@ def periodic_map(value: Any, path: str) -> None:
     try:
         PeriodicMap.from_dict(value)
     except (JointDynamicsError, TypeError, LookupError, AttributeError, ValueError) as error:
-        fail(path, 'a periodic map (docs/joint_models.md)', str(error))
+        fail(path, 'a periodic map (docs/reference/joint_models.md)', str(error))
 
 
 def _stiffness(value: Any, path: str) -> None:

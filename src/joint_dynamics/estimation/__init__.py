@@ -1,4 +1,7 @@
-"""Online estimation, one sample at a time: stiffness, friction, torques, payload, health (docs/estimation.md)."""
+"""Online estimation, one sample at a time: stiffness, friction, torques, payload, health.
+
+What is computed: docs/explanation/estimation.md.
+"""
 
 from joint_dynamics.estimation.contact import ContactDetector
 from joint_dynamics.estimation.estimation_settings import EstimationSettings

@@ -1,6 +1,6 @@
 """One joint's physics: stiffness, static friction, Maxwell-slip (E-GMS), kinematic error and backlash.
 
-Models in docs/joint_models.md.
+Models in docs/reference/joint_models.md.
 """
 
 from joint_dynamics.joint.friction_model import FrictionModel

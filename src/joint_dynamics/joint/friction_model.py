@@ -277,7 +277,7 @@ class FrictionModel:
         documents: Sequence[Mapping[str, Any]],
         kinematic_error: Sequence[Mapping[str, Any] | PeriodicMap] | None = None,
     ) -> FrictionModel:
-        """Build n joints from their documents; fields as in docs/joint_models.md.
+        """Build n joints from their documents; fields as in docs/reference/joint_models.md.
 
         Parameters
         ----------

@@ -270,7 +270,7 @@ class MaxwellSlip:
         Parameters
         ----------
         documents
-            one per joint, fields as in docs/joint_models.md.
+            one per joint, fields as in docs/reference/joint_models.md.
         kinematic_error
             maps θ̃(θ) [rad] of the joints; None: none.
 

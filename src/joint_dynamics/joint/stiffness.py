@@ -46,7 +46,7 @@ class TorsionalStiffness(ElasticPolynomial):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TorsionalStiffness:
-        """Build one joint's stiffness from its document (fields as in docs/joint_models.md).
+        """Build one joint's stiffness from its document (fields as in docs/reference/joint_models.md).
 
         Raises JointDynamicsError without coefficients.
         """

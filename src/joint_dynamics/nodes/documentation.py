@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder, *names = sys.argv[1:] if arguments is None else arguments
     for name, node_class in node_classes().items():
         if not names or name in names:
-            path = Path(folder) / f'{name}.md'
+            path = Path(folder) / 'reference' / 'nodes' / f'{name}.md'
             path.write_text(filled(path.read_text(encoding='utf-8'), node_class), encoding='utf-8')
     return 0
 

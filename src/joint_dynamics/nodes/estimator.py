@@ -1,4 +1,7 @@
-"""The `estimator` node: friction, stiffness, torques, payload and health while the robot works (docs/estimator.md)."""
+"""The `estimator` node: friction, stiffness, torques, payload and health while the robot works.
+
+See docs/reference/nodes/estimator.md.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ PARAMETERS = (
     ParameterRow(
         'config_file',
         '',
-        'YAML whose section `excitation` has limits, posture and the settings of the profile (docs/excite.md)',
+        'YAML whose section `excitation` has limits, posture and the settings of the profile'
+        ' (docs/reference/commands/excite.md)',
     ),
     ParameterRow('profile', 'fourier', 'what is planned without a trajectory_file', choices=NAMES),
     ParameterRow('joint', '', 'the joint of a profile that moves one'),

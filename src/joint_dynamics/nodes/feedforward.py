@@ -1,6 +1,6 @@
 """The `feedforward` node: a law of joint_dynamics.control between a desired motion and a robot's controller.
 
-See docs/feedforward.md.
+See docs/reference/nodes/feedforward.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `python -m joint_dynamics.nodes.security --out FILE` writes the policy of all nodes, one enclave each, and of the
 enclave `operator`, for who calls them. Policies name topics in full: another namespace, other controllers or other
-joints are another policy (docs/security.md).
+joints are another policy (docs/how-to/security.md).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def _all_named(texts: Sequence[str] | Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True)
 class RecordingSettings(Settings):
-    """The part `recording:` of a configuration file; docs/recordings.md has an example for each input form."""
+    """The part `recording:` of a configuration file; docs/reference/recordings.md has an example per input form."""
 
     SECTION = 'recording'
 

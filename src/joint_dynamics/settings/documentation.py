@@ -50,7 +50,7 @@ def _settings(name: str) -> type[Settings]:
 def main(arguments: list[str] | None = None) -> int:
     """Write the tables of all pages of a folder; return the exit status."""
     (folder,) = sys.argv[1:] if arguments is None else arguments
-    for path in sorted(Path(folder).glob('*.md')):
+    for path in sorted(Path(folder).rglob('*.md')):
         page = path.read_text(encoding='utf-8')
         if (new := filled(page)) != page:
             path.write_text(new, encoding='utf-8')

@@ -31,16 +31,16 @@ def example(page):
 
 
 def test_the_examples_of_the_docs_are_valid():
-    part = example('joint_models.md')
+    part = example('reference/joint_models.md')
     description = DynamicsDescription({'robot': {'joint_names': ['joint_1']}, 'joints': {'joint_1': part}})
     arm = Arm.of_joints(description)
     assert arm.friction.maxwell_slip.operators == 4
     assert arm.stiffness.coefficients.shape == (1, 2)
-    [first, second] = check_compensation(arm, example('check-compensation.md')['joints'])
+    [first, second] = check_compensation(arm, example('reference/commands/check-compensation.md')['joints'])
     assert first.positive.temperature == 20
     assert second.positive.temperature == 45
     for test in TESTS:
-        test_settings(test, example('identify-joint.md')['joint'])
+        test_settings(test, example('reference/commands/identify-joint.md')['joint'])
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ GEN3 = (
 )
 NAMED = 0.9
 SEEDS = 20
-# of docs/identification.md: what good data could look like as well
+# of docs/explanation/identification.md: what good data could look like as well
 UNTOLD = {
     'ur': set(),
     '7r': set(),

@@ -1,1 +1,1 @@
-"""Identification of one joint: one file per test. Docs: docs/identify-joint.md."""
+"""Identification of one joint: one file per test. Docs: docs/reference/commands/identify-joint.md."""

@@ -66,7 +66,7 @@ class TestResult:
     reasons
         why the result is not reliable (empty: it is).
     document
-        the joint's part of the dynamics description (docs/joint_models.md).
+        the joint's part of the dynamics description (docs/reference/joint_models.md).
     plots
         each map with data and fit.
     """
