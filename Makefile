@@ -15,7 +15,7 @@ PROGRESS := tools/with_progress.sh
 LOG := $(VENV)/log
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: env demo test test-slow test-nightly fuzz mutants variants lint bench soak docs lock licences clean
+.PHONY: env demo test test-slow test-nightly fuzz mutants variants lint bench soak papers docs lock licences clean
 
 env: $(VENV)/.installed
 
@@ -26,7 +26,7 @@ $(VENV)/.dependencies: setup.py pyproject.toml constraints.txt
 		$(PROGRESS) 'Creating the virtual environment $(VENV)' out/log/venv.log $(PYTHON) -m venv --clear $(VENV)
 	@$(PROGRESS) 'Bringing pip up to date' $(LOG)/pip.log $(BIN)/python -m pip install --upgrade pip
 	@$(PROGRESS) 'Installing what joint_dynamics needs (about 100 packages, a minute or two)' $(LOG)/dependencies.log \
-		$(BIN)/python -m pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dev]'
+		$(BIN)/python -m pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dev,docs]'
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.dependencies $(SOURCES) setup.py setup.cfg package.xml README.md
@@ -75,11 +75,20 @@ bench: env
 soak: env
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/soak.py --minutes 60
 
-# the tables of settings, parameters and topics in docs/, anew from their declarations
+# the headline figures of the five papers beside ours: bench/published/results.json and docs/explanation/papers.md
+papers: env
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/papers.py
+
+# the tables of settings, parameters and topics in docs/, anew from their declarations; then the site of all pages, into
+# out/site; a link or an anchor that leads nowhere fails it
 docs: env
 	$(BIN)/python -m joint_dynamics.settings.documentation docs
 	$(BIN)/python -m joint_dynamics.nodes.documentation docs
-	$(PYTEST) test/test_documentation.py test/test_settings_tables.py
+	$(BIN)/python bench/papers.py --page
+	rm -rf out/site
+	$(BIN)/sphinx-build -q -W --keep-going -n -d out/doctrees docs out/site
+	$(PYTEST) test/test_documentation.py test/test_settings_tables.py test/test_site.py test/test_shown_commands.py
+	@echo 'written: out/site/index.html'
 
 # The newest versions that setup.py allows, for each Python; then run the tests.
 lock:

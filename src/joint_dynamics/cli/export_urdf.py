@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         print(
             'joint-dynamics export-urdf: the torques are right, but no body has the inertia of the links behind'
             f' {", ".join(unphysical)}; simulators may refuse it. Identify with physical consistency'
-            ' (docs/explanation/identification.md) for one that is a body',
+            ' (docs/explanation/robust_and_physical.md) for one that is a body',
             file=sys.stderr,
         )
         return 3

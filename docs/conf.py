@@ -1,0 +1,93 @@
+"""The site that `make docs` builds of these pages with Sphinx, into out/site, without network.
+
+Formulas become MathML while it is built, which browsers set themselves: no script and no font comes from elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
+project = 'joint_dynamics'
+author = 'The joint_dynamics authors'
+copyright = 'The joint_dynamics authors, Apache-2.0'
+extensions = ['myst_parser']
+exclude_patterns = ['static', 'images']
+nitpicky = True
+highlight_language = 'none'
+myst_enable_extensions = ['dollarmath']
+# GitHub's anchors, so that links lead to the same place here and there
+myst_heading_anchors = 4
+html_theme = 'furo'
+html_title = 'joint_dynamics'
+html_static_path = ['static']
+html_css_files = ['site.css']
+html_copy_source = False
+html_show_sphinx = False
+html_math_renderer = 'mathml'
+html_theme_options = {
+    'light_css_variables': {'color-brand-primary': '#00695c', 'color-brand-content': '#00695c'},
+    'dark_css_variables': {'color-brand-primary': '#4db6ac', 'color-brand-content': '#4db6ac'},
+}
+
+#: The order of the pages, by section; a page that is in none fails the build.
+CONTENTS = {
+    'Begin': ['start'],
+    'How to': ['how-to/identify-my-robot', 'how-to/beside-my-driver', 'how-to/feed-forward', 'how-to/watch-wear'],
+    'Reference': ['reference/index'],
+    'Explanation': ['explanation/index'],
+}
+BELOW = {
+    'how-to/beside-my-driver': ['universal_robots', 'kinova', 'ros2_control', 'gazebo', 'two_robots', 'security'],
+    'reference/index': [
+        *(
+            f'{name} <commands/{name}>'
+            for name in (
+                'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export-urdf',
+                'export-mjcf', 'demo', 'doctor',
+            )
+        ),
+        'nodes',
+        *(f'{name} <nodes/{name}>' for name in ('excitation', 'identifier', 'estimator', 'feedforward', 'simulator')),
+        'gazebo_model <nodes/gazebo_model>',
+        'launch',
+        'configuration',
+        'recordings',
+        'dynamics_description',
+        'joint_models',
+        'python',
+        'licences',
+    ],
+    'explanation/index': [
+        'identification', 'robust_and_physical', 'estimation', 'control', 'arm', 'papers', 'errata', 'references',
+        'limits', 'safety', 'reliability', 'structure',
+    ],
+}  # fmt: skip
+
+
+def add_contents(app: Any, name: str, source: list[str]) -> None:
+    """Append the tables of contents of a page, which stand here and not in the pages."""
+    for caption, pages in (CONTENTS if name == 'index' else {'': BELOW.get(name, [])}).items():
+        lines = [':hidden:', *([f':caption: {caption}'] if caption else []), '', *pages]
+        source[0] += '\n```{toctree}\n' + '\n'.join(lines) + '\n```\n' if pages else ''
+
+
+def inline_formula(translator: Any, node: nodes.math) -> None:
+    """Set a formula within a line."""
+    translator.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def block_formula(translator: Any, node: nodes.math_block) -> None:
+    """Set a formula of its own lines."""
+    translator.body.append(tex2mathml(node.astext(), as_block=True))
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Tell Sphinx."""
+    app.connect('source-read', add_contents)
+    app.add_html_math_renderer('mathml', (inline_formula, None), (block_formula, None))
+    return {'parallel_read_safe': True}

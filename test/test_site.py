@@ -1,0 +1,84 @@
+"""The site of docs/ builds without a warning and without the network, and every page of it stands by itself."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('sphinx', reason='the extra docs is not installed')
+pytest.importorskip('myst_parser', reason='the extra docs is not installed')
+pytest.importorskip('furo', reason='the extra docs is not installed')
+
+DOCS = Path(__file__).parents[1] / 'docs'
+PAGES = sorted(str(path.relative_to(DOCS).with_suffix('.html')) for path in DOCS.rglob('*.md'))
+# Fails whoever looks up a name or connects; Sphinx is started in this interpreter's environment.
+OFFLINE = """
+import sys
+
+def watch(event, arguments):
+    if event in ('socket.getaddrinfo', 'socket.connect'):
+        raise PermissionError(f'the network is not to be asked: {event} {arguments}')
+
+sys.addaudithook(watch)
+"""
+
+
+def build(source, out):
+    """Build as `make docs` does; return the process."""
+    command = [sys.executable, '-m', 'sphinx', '-q', '-W', '--keep-going', '-n', '-d', out / 'doctrees', source]
+    hook = out / 'hook'
+    hook.mkdir(parents=True)
+    (hook / 'sitecustomize.py').write_text(OFFLINE, encoding='utf-8')
+    environment = {**os.environ, 'PYTHONPATH': f'{hook}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'}
+    return subprocess.run(
+        [*command, out / 'site'], capture_output=True, text=True, check=False, env=environment, cwd=out
+    )
+
+
+@pytest.fixture(scope='module')
+def site(tmp_path_factory):
+    out = tmp_path_factory.mktemp('site')
+    done = build(DOCS, out)
+    assert done.returncode == 0, done.stderr
+    return {name: (out / 'site' / name).read_text(encoding='utf-8') for name in PAGES}
+
+
+def test_every_page_is_on_the_site(site):
+    assert len(site) > 45
+    assert all('</html>' in page for page in site.values())
+
+
+@pytest.mark.parametrize('name', PAGES)
+def test_a_page_loads_nothing_from_elsewhere(site, name):
+    loaded = re.findall(r'<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)="([^"]+)"', site[name])
+    assert loaded
+    assert [address for address in loaded if re.match(r'(https?:)?//', address)] == []
+
+
+def test_formulas_are_set_when_the_site_is_built(site):
+    assert '<mfrac>' in site['explanation/errata.html']
+    assert not any('\\frac' in page or 'mathjax' in page.lower() for page in site.values())
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('[away](gone.md)', 'gone.md'),
+        ('[away](#nowhere)', 'nowhere'),
+        ('[away](other.md#nowhere)', 'nowhere'),
+        ('$$\\nonsense{x}$$', 'nonsense'),
+    ],
+)
+def test_what_leads_nowhere_fails_the_build(tmp_path, text, message):
+    source = tmp_path / 'docs'
+    (source / 'static').mkdir(parents=True)
+    (source / 'conf.py').write_text((DOCS / 'conf.py').read_text(encoding='utf-8') + '\nCONTENTS = {"": ["other"]}\n')
+    (source / 'static' / 'site.css').write_text('')
+    (source / 'other.md').write_text('# Other\n')
+    (source / 'index.md').write_text(f'# Index\n\n{text}\n')
+    done = build(source, tmp_path)
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
