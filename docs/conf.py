@@ -35,7 +35,13 @@ html_theme_options = {
 #: The order of the pages, by section; a page that is in none fails the build.
 CONTENTS = {
     'Begin': ['start'],
-    'How to': ['how-to/identify-my-robot', 'how-to/beside-my-driver', 'how-to/feed-forward', 'how-to/watch-wear'],
+    'How to': [
+        'how-to/identify-my-robot',
+        'how-to/beside-my-driver',
+        'how-to/feed-forward',
+        'how-to/watch-wear',
+        'how-to/write-a-law',
+    ],
     'Reference': ['reference/index'],
     'Explanation': ['explanation/index'],
 }
@@ -54,6 +60,8 @@ BELOW = {
         'gazebo_model <nodes/gazebo_model>',
         'launch',
         'configuration',
+        'identification_settings',
+        'estimation_settings',
         'recordings',
         'dynamics_description',
         'joint_models',
@@ -61,8 +69,9 @@ BELOW = {
         'licences',
     ],
     'explanation/index': [
-        'identification', 'robust_and_physical', 'estimation', 'control', 'arm', 'papers', 'errata', 'references',
-        'limits', 'safety', 'reliability', 'structure',
+        'excitation', 'identification', 'verdict', 'resting_joints', 'robust_and_physical', 'joint_tests_measured',
+        'estimation', 'estimation_measured', 'control', 'feedforward_measured', 'arm', 'simulation', 'demonstration',
+        'papers', 'errata', 'references', 'limits', 'safety', 'reliability', 'structure',
     ],
 }  # fmt: skip
 
@@ -82,7 +91,7 @@ def inline_formula(translator: Any, node: nodes.math) -> None:
 
 def block_formula(translator: Any, node: nodes.math_block) -> None:
     """Set a formula of its own lines."""
-    translator.body.append(tex2mathml(node.astext(), as_block=True))
+    translator.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from joint_dynamics import DynamicsDescription, Recording
+from joint_dynamics import DynamicsDescription, Recording, RobotModel
 from joint_dynamics.arm import Arm
 
 FOLDER = Path(__file__).parents[1] / 'examples'
@@ -50,6 +50,16 @@ def test_estimators_find_what_the_samples_were_made_with(run):
     assert np.all(error < 4 * names['stiffness'].standard_deviation[0] + 0.01 * names['STIFFNESS'])
     sigma = np.sqrt(names['friction'].covariance[0, 0, 0])
     assert names['after'] - names['before'] == pytest.approx(0.3, abs=4 * np.sqrt(2) * sigma)
+
+
+def test_recorded_bags_are_those_of_a_driver(run):
+    names = run('record_bags.py')
+    model = RobotModel.load('robot.urdf')
+    for bag in ('run1', 'run2'):
+        recording = Recording.load(bag, joint_names=model.joint_names)
+        assert set(recording.quantities) == {'q', 'dq', 'tau'}
+    np.testing.assert_array_equal(recording.q, names['run'].q)
+    np.testing.assert_array_equal(recording.tau, names['run'].tau)
 
 
 def test_a_planned_motion_keeps_its_limits(run):

@@ -28,7 +28,7 @@ sys.addaudithook(watch)
 
 def build(source, out):
     """Build as `make docs` does; return the process."""
-    command = [sys.executable, '-m', 'sphinx', '-q', '-W', '--keep-going', '-n', '-d', out / 'doctrees', source]
+    command = [sys.executable, '-m', 'sphinx', '-q', '-E', '-W', '--keep-going', '-n', '-d', out / 'doctrees', source]
     hook = out / 'hook'
     hook.mkdir(parents=True)
     (hook / 'sitecustomize.py').write_text(OFFLINE, encoding='utf-8')

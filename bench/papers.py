@@ -1,0 +1,106 @@
+"""The headline figures of the five papers beside ours: measured, kept, and written as docs/explanation/papers.md.
+
+`make papers`, or `python bench/papers.py [G H L A M]`: measures those papers anew (all without a name, some minutes),
+keeps the values with their seeds in bench/published/results.json, and writes the table between the markers of the page.
+`python bench/papers.py --page` only writes the table.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+import time
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / 'published' / 'results.json'
+PAGE = Path(__file__).parents[1] / 'docs' / 'explanation' / 'papers.md'
+MODULES = {'M': 'madsen', 'G': 'gautier', 'H': 'hamon', 'L': 'li', 'A': 'aalst'}
+TITLES = {
+    'M': 'Madsen 2020, thesis [M]',
+    'G': 'Gautier and Briot 2014 [G]',
+    'H': 'Hamon et al. 2010 [H]',
+    'L': 'Li et al. 2024 [L]',
+    'A': 'van der Aalst 2008 [A]',
+}
+HEADER = '| place | figure | theirs | ours | why they differ |\n| --- | --- | --- | --- | --- |\n'
+MARKED = re.compile(r'(<!-- papers -->\n).*?(<!-- end -->)', re.DOTALL)
+
+
+def kept() -> dict[str, Any]:
+    """Return the results of the last run, by paper."""
+    return json.loads(RESULTS.read_text(encoding='utf-8')) if RESULTS.exists() else {}
+
+
+def module(paper: str) -> ModuleType:
+    """Return the module that measures the figures of a paper."""
+    return import_module(f'published.{MODULES[paper]}')
+
+
+def measured(paper: str) -> dict[str, Any]:
+    """Measure all figures of a paper, seed by seed: values by key, seeds, processor time [s] and what it ran on."""
+    source, values = module(paper), {}
+    begin = time.process_time()
+    for seed in source.SEEDS:
+        for key, value in source.measure(seed).items():
+            values.setdefault(key, []).append(float(f'{value:.6g}'))
+        print(f'{TITLES[paper]}: seed {seed}, {time.process_time() - begin:.0f} s of processor time', flush=True)
+    return {
+        'seeds': list(source.SEEDS),
+        'values': values,
+        'processor_seconds': round(time.process_time() - begin),
+        'with': {name: version(name) for name in ('numpy', 'scipy', 'pin')} | {'python': platform.python_version()},
+    }
+
+
+def row(figure: Any, result: dict[str, Any]) -> str:
+    """Return a row of the table: the median over the seeds, and the range where they differ."""
+    ours = '–'
+    if figure.key:
+        values = result['values'][figure.key]
+        middle, low, high = (figure.form.format(f(values)) for f in (np.median, min, max))
+        # the unit once
+        low, high = (text.partition(' ')[0] for text in (low, high))
+        ours = middle if low == high else f'{middle} ({low} … {high})'
+        ours = ours.replace('-', '−')
+    cells = (figure.place, figure.what, figure.published or '–', ours, figure.why)
+    return '| ' + ' | '.join(cell.replace('|', '\\|') for cell in cells) + ' |'
+
+
+def tables(results: dict[str, Any]) -> str:
+    """Return the tables of all papers as Markdown."""
+    parts = []
+    for paper in (name for name in TITLES if name in results):
+        source, result = module(paper), results[paper]
+        seeds = f'{source.PLANT}; {len(result["seeds"])} seeds ({result["seeds"][0]} to {result["seeds"][-1]})'
+        rows = '\n'.join(row(figure, result) for figure in source.FIGURES)
+        parts.append(f'## {TITLES[paper]}\n{seeds[0].upper()}{seeds[1:]}.\n\n{HEADER}{rows}\n')
+    return '\n'.join(parts)
+
+
+def filled(page: str, results: dict[str, Any]) -> str:
+    """Return the page with the tables between its markers."""
+    return MARKED.sub(lambda match: f'{match.group(1)}\n{tables(results)}\n{match.group(2)}', page)
+
+
+def main(arguments: list[str]) -> None:
+    """Measure what is asked for, keep it, write the page."""
+    unknown = [name for name in arguments if name not in (*MODULES, '--page')]
+    if unknown:
+        sys.exit(f'papers: expected some of {", ".join(MODULES)}, or --page, found {", ".join(unknown)}')
+    for paper in [] if '--page' in arguments else arguments or MODULES:
+        found = measured(paper)
+        results = {**kept(), paper: found}
+        RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + '\n', encoding='utf-8')
+    PAGE.write_text(filled(PAGE.read_text(encoding='utf-8'), kept()), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])

@@ -1,0 +1,69 @@
+"""docs/explanation/papers.md is written from what the benchmark measured, and what it measured comes out again."""
+
+import json
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RESULTS = json.loads((ROOT / 'bench' / 'published' / 'results.json').read_text(encoding='utf-8'))
+PAPERS = ('M', 'G', 'H', 'L', 'A')
+
+
+@pytest.fixture(scope='module')
+def papers():
+    sys.path.insert(0, str(ROOT / 'bench'))
+    yield import_module('papers')
+    sys.path.remove(str(ROOT / 'bench'))
+
+
+def test_the_page_is_that_of_the_results(papers):
+    page = papers.PAGE.read_text(encoding='utf-8')
+    assert page == papers.filled(page, RESULTS), 'run: python bench/papers.py --page'
+
+
+@pytest.mark.parametrize('paper', PAPERS)
+def test_every_figure_was_measured_with_every_seed_or_says_why_not(papers, paper):
+    source, result = papers.module(paper), RESULTS[paper]
+    assert result['seeds'] == list(source.SEEDS)
+    assert len(source.SEEDS) >= 3
+    keys = [figure.key for figure in source.FIGURES if figure.key]
+    assert len(set(keys)) == len(keys)
+    for figure in source.FIGURES:
+        assert figure.place and figure.what and figure.why
+        if figure.key:
+            assert len(result['values'][figure.key]) == len(source.SEEDS), figure.key
+    assert set(PAPERS) == set(papers.MODULES) == set(RESULTS)
+
+
+def test_what_was_to_be_there_is_there(papers):
+    words = ' '.join(figure.what for paper in PAPERS for figure in papers.module(paper).FIGURES)
+    for word in (
+        'drive gains',
+        'trapezoid',
+        'limit cycle',
+        'quadrant',
+        'I-IRLS',
+        'stiffness',
+        'presliding',
+        'adaptation',
+    ):
+        assert word in words
+
+
+@pytest.mark.parametrize(
+    ('paper', 'part'), [('H', 'measure'), ('A', 'trapezoid'), ('A', 'inertia')], ids=lambda value: value
+)
+def test_the_quick_ones_come_out_again(papers, paper, part):
+    """To the six digits that are kept, of which another processor or version of numpy may round the last three."""
+    found = getattr(papers.module(paper), part)(0)
+    kept = {key: RESULTS[paper]['values'][key][0] for key in found}
+    assert found == pytest.approx(kept, rel=1e-3, abs=1e-6)
+
+
+def test_an_unknown_paper_is_refused(papers):
+    with pytest.raises(SystemExit, match=re.escape('expected some of M, G, H, L, A, or --page, found X')):
+        papers.main(['X'])
