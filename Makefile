@@ -86,7 +86,7 @@ docs: env
 	$(BIN)/python -m joint_dynamics.nodes.documentation docs
 	$(BIN)/python bench/papers.py --page
 	rm -rf out/site
-	$(BIN)/sphinx-build -q -W --keep-going -n -d out/doctrees docs out/site
+	$(BIN)/sphinx-build -q -E -W --keep-going -n -d out/doctrees docs out/site
 	$(PYTEST) test/test_documentation.py test/test_settings_tables.py test/test_site.py test/test_shown_commands.py
 	@echo 'written: out/site/index.html'
 

@@ -1,4 +1,4 @@
-"""Draw the figure of docs/reference/nodes/estimator.md: what good and bad tuning look like.
+"""Draw the figure of docs/how-to/tune-the-estimator.md: what good and bad tuning look like.
 
 `python bench/plot_estimator.py [file]`, two minutes.
 

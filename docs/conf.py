@@ -40,6 +40,7 @@ CONTENTS = {
         'how-to/beside-my-driver',
         'how-to/feed-forward',
         'how-to/watch-wear',
+        'how-to/tune-the-estimator',
         'how-to/write-a-law',
     ],
     'Reference': ['reference/index'],
@@ -69,7 +70,7 @@ BELOW = {
         'licences',
     ],
     'explanation/index': [
-        'excitation', 'identification', 'verdict', 'resting_joints', 'robust_and_physical', 'joint_tests_measured',
+        'excitation', 'identification', 'identification_measured', 'verdict', 'resting_joints', 'robust_and_physical', 'joint_tests_measured',
         'estimation', 'estimation_measured', 'control', 'feedforward_measured', 'arm', 'simulation', 'demonstration',
         'papers', 'errata', 'references', 'limits', 'safety', 'reliability', 'structure',
     ],
