@@ -1,4 +1,7 @@
-"""A browser without a window, told what to do by its own protocol over a pipe: no driver, no socket, no network."""
+"""Reports to look at, and a browser to look at them with.
+
+The browser has no window and is told what to do by its own protocol over a pipe: no driver, no socket, no network.
+"""
 
 import base64
 import contextlib
@@ -8,6 +11,17 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+
+import numpy as np
+import pytest
+
+from joint_dynamics.excitation import PlanSettings, plan
+from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.recording import Recording
+from joint_dynamics.report.excitation import excitation_report
+from joint_dynamics.report.identification import identification_report
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
 
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 QUIET = (
@@ -187,3 +201,61 @@ class Browser:
 
 def _part(size):
     return {'width': size['width'], 'height': size['height']}
+
+
+@pytest.fixture(scope='session')
+def browser(tmp_path_factory):
+    """A browser, one for all tests of a worker; skipped where there is none."""
+    if executable() is None:
+        pytest.skip(f'no browser: none of {", ".join(NAMES)} is installed, and $BROWSER_FOR_TESTS names none')
+    with Browser(tmp_path_factory.mktemp('browser')) as browser:
+        yield browser
+
+
+@pytest.fixture
+def screenshot(request):
+    """Function (name, PNG) that keeps a picture for the documentation, where --screenshots says to."""
+    folder = request.config.getoption('--screenshots')
+
+    def keep(name, png):
+        if folder is not None:
+            (Path(folder) / f'{name}.png').write_bytes(png)
+
+    return keep
+
+
+#: N·m/rad of every joint of the identified arm.
+STIFFNESS = 2e4
+
+
+@pytest.fixture(scope='session')
+def identified(ur, moving_arm):
+    """The identification of an arm with two encoders per joint, from 6 s of its motion, and validated on 2 s."""
+    t, q, tau = moving_arm
+    dq = np.gradient(q, t, axis=0)
+    # What bodies take, without the friction that the motor alone feels (3 N·m and 5 N·m·s/rad, see `moving_arm`).
+    theta = q + (tau - 3 * np.sign(dq) - 5 * dq) / STIFFNESS
+    names = ur.joint_names
+    train, check = (
+        Recording(names, t[part], q[part], tau=tau[part], theta=theta[part], name=name)
+        for name, part in (('train', slice(0, 1200)), ('check', slice(1200, None)))
+    )
+    return identify(ur, [train], [check], IdentificationSettings(selection=False))
+
+
+@pytest.fixture(scope='session')
+def planned():
+    """(robot, plan): the least search that finds an exciting motion for a UR5e."""
+    model = RobotModel.load(ur5e_urdf())
+    config = {'limits': {'acceleration': 4.0}, 'fourier': {'period': 6.0, 'harmonics': 3, 'starts': 1, 'candidates': 1}}
+    return model, plan(model, PlanSettings.from_config(config))
+
+
+@pytest.fixture(scope='session')
+def pages(identified, planned, tmp_path_factory):
+    """Reports by name, as files."""
+    folder = tmp_path_factory.mktemp('pages')
+    reports = {'identification': identification_report(identified), 'excitation': excitation_report(*planned)}
+    for name, report in reports.items():
+        report.save(folder / f'{name}.html')
+    return {name: folder / f'{name}.html' for name in reports}

@@ -31,7 +31,8 @@ def plot_figure(plot: Plot) -> Figure:
         kind: Literal['line', 'points'] = 'line' if part.kind == 'line' else 'points'
         series.append(Series(part.label, y, colour, x, kind, **whiskers))
     # A page reads a line by its abscissa: a loop (hysteresis) is none, and is drawn as it goes.
-    loop = any(part.kind == 'line' and np.any(np.diff(part.x) < 0) for part in plot.series)
+    ways = [np.diff(part.x) for part in plot.series if part.kind == 'line']
+    loop = any(np.any(way < 0) and np.any(way > 0) for way in ways)
     return Figure([Panel(plot.title, plot.y_label, series)], plot.x_label, height=320, interactive=not loop)
 
 

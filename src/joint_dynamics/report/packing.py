@@ -1,6 +1,6 @@
 """Arrays in a page: whole numbers of 16 bits with their step, differences of neighbours, deflated, in base64.
 
-A minute of six joints at 1 kHz, measured and predicted, takes about a megabyte so. The rounding is half a step: less
+A minute of six joints at 1 kHz, measured and predicted, takes 0.6 MB so. The rounding is half a step: less
 than 1/130,000 of an array's range, or half the resolution that was asked for. The page's script undoes it (`decoded` in
 page/packing.js).
 """

@@ -87,23 +87,24 @@ def _size(shape: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(shape, coal.Box):
         return 'box', {'size': [2 * float(half) for half in shape.halfSide]}
     if isinstance(shape, coal.ConvexBase):
-        return 'mesh', _hull(np.array(shape.points()))
+        return 'mesh', hull(np.array(shape.points()))
     # A cone or an ellipsoid: its box.
     shape.computeLocalAABB()
     low, high = np.array(shape.aabb_local.min_), np.array(shape.aabb_local.max_)
-    return 'mesh', _hull(np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T)
+    return 'mesh', hull(np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T)
 
 
-def _hull(points: FloatArray) -> dict[str, Any]:
+def hull(points: FloatArray) -> dict[str, Any]:
+    """Return {corners, faces} about points (K, 3) m, corners of each face anticlockwise from outside."""
     points = points.reshape(-1, 3)
     k = np.arange(DIRECTIONS) + 0.5
     height, angle = 1 - 2 * k / DIRECTIONS, np.pi * (1 + 5**0.5) * k
     flat = np.sqrt(1 - height**2)
     directions = np.column_stack([flat * np.cos(angle), flat * np.sin(angle), height])
     corners = points[np.unique((points @ directions.T).argmax(axis=0))]
-    hull = ConvexHull(corners, qhull_options='QJ')
+    found = ConvexHull(corners, qhull_options='QJ')
     faces = []
-    for face, equation in zip(hull.simplices, hull.equations, strict=True):
+    for face, equation in zip(found.simplices, found.equations, strict=True):
         a, b, c = corners[face]
         outward = np.cross(b - a, c - a) @ equation[:3] > 0
         faces.append([int(i) for i in (face if outward else face[::-1])])

@@ -201,6 +201,7 @@
       let place = 1;
       for (const row of panel.series) { plot.places.push(place); place += row.low ? 3 : 1; }
       plots.push(plot);
+      holder.range = () => range(plot);
       live.push(plot);
       holder.addEventListener('keydown', event => {
         const [min, max] = range(plot), step = (max - min) / 100;
