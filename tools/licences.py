@@ -16,7 +16,11 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / 'docs' / 'licences.md'
 NOTHING = 'not stated in its metadata'
-HEADER = """# Licences
+SHIPPED = (
+    "| uPlot 1.6.32 (`report/page/`) | MIT, text in every report | draws the reports' figures, no network: 51 kB,"
+    " plotly's smallest is 1 MB |"
+)
+HEADER = f"""# Licences
 
 joint_dynamics is under the [Apache License 2.0](../LICENSE). Of others it ships uPlot alone; what it needs is installed
 beside it, each under its own licence, as the package's metadata (of ROS: its manifest) state it. Written by
@@ -25,7 +29,7 @@ beside it, each under its own licence, as the package's metadata (of ROS: its ma
 ## Shipped with it
 | what | licence | why |
 | --- | --- | --- |
-| uPlot 1.6.32 (`report/page/`) | MIT, text in every report | draws the reports' figures, no network: 51 kB, plotly's smallest is 1 MB |
+{SHIPPED}
 
 ## Asked for by joint_dynamics
 | package | licence | for |

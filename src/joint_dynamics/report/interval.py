@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 WIDTH, HEIGHT, EDGE = 240.0, 18.0, 6.0
+APART = 30.0
 DECADES = 4
 """At most as many powers of ten either way of the axis are told apart; smaller values are near zero."""
 
@@ -60,8 +61,8 @@ class IntervalScale:
         powers = [10.0**k for k in range(self._low, self._high + 1)]
         found = [(0.0, '0')]
         for k, power in enumerate(powers[::-1]):
-            # every other power has its number, or they would run into each other
-            label = f'{power:g}' if k % 2 == 0 else ''
+            # Every other power has its number, and none beside that of zero, or they would run into each other.
+            label = f'{power:g}' if k % 2 == 0 and self.place(power) - self.place(0.0) > APART else ''
             found += [(power, label), (-power, f'−{label}' if label else '')]
         return found
 
