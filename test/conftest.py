@@ -37,6 +37,12 @@ hypothesis.settings.register_profile('nightly', max_examples=10_000, deadline=No
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'repeatable'))
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        '--screenshots', metavar='FOLDER', help='where the tests of the reports keep the pictures of the documentation'
+    )
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """End the process of a test that hangs, which fails it, and show where every thread is.

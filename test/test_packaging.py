@@ -98,7 +98,7 @@ def test_ros2_run_finds_every_node(prefix):
 
 def test_data_of_the_package_is_shipped(prefix):
     site = next(prefix.glob('lib/python*/site-packages/joint_dynamics'))
-    for pattern in ('*.urdf', '*.yaml', 'py.typed'):
+    for pattern in ('*.urdf', '*.yaml', '*.css', '*.js', '*.LICENSE', 'py.typed'):
         ours = {path.relative_to(ROOT / 'src/joint_dynamics') for path in (ROOT / 'src/joint_dynamics').rglob(pattern)}
         assert {path.relative_to(site) for path in site.rglob(pattern)} == ours
 
@@ -123,7 +123,6 @@ def test_every_import_is_a_dependency():
         'scipy': 'python3-scipy',
         'yaml': 'python3-yaml',
         'rich': 'python3-rich',
-        'matplotlib': 'python3-matplotlib',
         'numba': 'python3-numba',
         'rosbags': 'python3-rosbags-pip',
         'mcap': 'mcap-ros2-support',

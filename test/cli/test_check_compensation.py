@@ -54,7 +54,7 @@ def test_limit_cycle_is_told_and_is_not_a_runaway(check, tmp_path):
     summary = json.loads((tmp_path / 'out' / 'summary.json').read_text())
     assert summary['runs_away'] is False
     assert summary['checks'][0]['directions'][0]['crossings'] == [{'speed': pytest.approx(1.0), 'kind': 'attracting'}]
-    assert 'base64' in (tmp_path / 'out' / 'report.html').read_text()
+    assert 'class="arrays"' in (tmp_path / 'out' / 'report.html').read_text()
 
 
 def test_uncertainty_is_told(check):

@@ -58,7 +58,9 @@ def test_it_writes_trajectory_summary_and_report(excite, capsys):
     t = np.linspace(0, by_points.duration, 50)
     np.testing.assert_allclose(by_points.position(t), by_coefficients.position(t), atol=1e-6)
     report = (folder / 'report.html').read_text()
-    assert report.count('<img') == 6
+    # Search, position, speed, acceleration and torque to zoom into, the path as it is, and the robot.
+    assert report.count('<figure class="chart') == 6
+    assert report.count('<figure class="robot') == 1
     for word in ('Margins', 'clearance', 'End-effector', 'Torque'):
         assert word in report
     printed = capsys.readouterr().out

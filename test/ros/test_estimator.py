@@ -4,6 +4,7 @@ It gives what the same samples give in this process, says what is wrong, saves a
 """
 
 import json
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,9 +18,10 @@ from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Float64MultiArray, String
 
 from joint_dynamics.description import DynamicsDescription
-from joint_dynamics.estimation import EstimationSession
+from joint_dynamics.estimation import EstimationSession, estimates
 from joint_dynamics.nodes.estimator import EstimatorNode
 from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.watch import Listener
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, ur5e_urdf
 
@@ -370,3 +372,50 @@ def test_process_ends_cleanly(ros, arm, tmp_path):
     ros.until(lambda: status(ros, messages, 'state').message == 'active', what='active')
     status_, output = ros.stop(process)
     assert status_ == 0, output
+
+
+def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
+    """By joint name what the session holds; `watch` hears the same, and its command prints it."""
+    node, publisher = start(sample_rate=RATE, parameter_rate=50.0)
+    listener = Listener(ros.probe, 'estimator')
+    publisher.play(0, 600)
+    here = node.session
+    found = {name: (item.value, item.deviation) for name, item in estimates(here).items()}
+    assert {'friction_scale', 'viscous_change', 'stiffness', 'temperature', 'contact', 'health'} <= set(found)
+
+    def heard():
+        """Whether all that is published has come, and is what the session holds now."""
+        values = listener.watched.values
+        return set(values) == set(found) and all(
+            list(values[name]) == list(arm.robot.joint_names)
+            and np.array_equal(list(values[name].values()), value, equal_nan=True)
+            and (
+                not listener.watched.deviations[name]
+                if deviation is None
+                else np.array_equal(list(listener.watched.deviations[name].values()), deviation, equal_nan=True)
+            )
+            for name, (value, deviation) in found.items()
+        )
+
+    ros.until(heard, what='estimates')
+    ros.until(lambda: 'samples' in listener.watched.statuses, what='diagnostics')
+    assert listener.watched.torques.keys() == {'joint', 'external'}
+    assert listener.age < ros.PATIENCE
+    command = [sys.executable, '-m', 'joint_dynamics', 'watch', '--once', '--timeout', str(ros.PATIENCE)]
+    process = ros.start(command, 'watch')
+    ros.until(lambda: process.poll() is not None, what='the table')
+    ros.processes.remove(process)
+    assert process.returncode == 0, process.output
+    for joint in arm.robot.joint_names:
+        assert joint in process.output
+    assert 'stiffness, N·m/rad' in process.output
+
+
+def test_watch_says_that_nobody_speaks(ros):
+    command = [sys.executable, '-m', 'joint_dynamics', 'watch', '/nobody', '--once', '--timeout', '0.5']
+    process = ros.start(command, 'watch')
+    ros.processes.remove(process)
+    status, output = process.ended()
+    assert status == 2
+    assert 'watch: expected an estimator of the name /nobody, found none that speaks' in output
+    assert len(output.strip().splitlines()) == 1

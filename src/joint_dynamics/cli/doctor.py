@@ -24,7 +24,6 @@ MODULES = (
     ('rosbags', 'rosbags', 'rosbag2 without ROS', True),
     ('mcap', 'mcap', 'recordings that are written', True),
     ('yaml', 'PyYAML', 'configuration, descriptions', True),
-    ('matplotlib', 'matplotlib', 'figures', True),
     ('rich', 'rich', 'tables, progress', True),
     ('cvxpy', 'cvxpy', 'physically consistent parameters (extra sdp)', False),
     ('clarabel', 'clarabel', 'its solver', False),

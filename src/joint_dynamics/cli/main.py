@@ -26,6 +26,7 @@ COMMANDS = {
     'gains': ('gains', 'gains of an effort controller from the inertia of the arm'),
     'export-urdf': ('export_urdf', 'write identified inertial parameters into a URDF'),
     'export-mjcf': ('export_mjcf', "write identified dynamics as MJCF, MuJoCo's language"),
+    'watch': ('watch', 'show what a running estimator learns, live'),
     'demo': ('demo', 'run the whole story on a simulated UR5e'),
     'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),
 }

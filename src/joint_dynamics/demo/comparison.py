@@ -144,6 +144,7 @@ def mean_squares(
     off, missing = q[rows] - desired, torque[rows] - fed
     return {
         'time': inside,
+        'position': q[rows],
         'position_error': off,
         'torque_error': missing,
         'torque': torque[rows],

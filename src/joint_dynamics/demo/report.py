@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.demo.comparison import Comparison, headlines
 from joint_dynamics.joint import TorsionalStiffness
+from joint_dynamics.report.figure import CYCLE, Colour, Figure, Panel, Series
 from joint_dynamics.report.html import Report
-
-TRUE, FOUND, BEFORE = '#9aa7b5', '#0b6fb8', '#c4543a'
+from joint_dynamics.report.interval import Interval
+from joint_dynamics.report.robot_shapes import robot_shapes
+from joint_dynamics.report.robot_view import RobotView
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
 
 
 def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Report:
@@ -27,24 +32,52 @@ def demo_report(summary: Mapping[str, Any], results: Mapping[str, Any]) -> Repor
         ' differs by direction and angle, ripple, another hysteresis. The stated deviations hold noise, what repeats'
         ' with the motion, and the uncertainty of the gains (± 3 %, uniform).'
     )
+    _add_robot(report, results)
     comparison: Comparison = results['parameters']
     report.add_section('Base parameters')
-    report.add_figure(
-        _parameters_figure(comparison), 'Error of each base parameter in its stated deviations; the band is two of them'
-    )
-    report.add_table(
-        ['parameter', 'identified', 'std', 'true', 'error in std', 'made of'],
+    rows = [
         [
-            [name, value, std, true, (value - true) / std, expression]
-            for name, expression, value, std, true in comparison.rows
-        ],
-        'SI units, joint side; rigid bodies (tool included) and rotors',
+            name,
+            Interval(value, std, marked=abs(value - true) > 2 * std, reference=true),
+            value,
+            std,
+            true,
+            (value - true) / std,
+            expression,
+        ]
+        for name, expression, value, std, true in sorted(comparison.rows, key=_relative)
+    ]
+    report.add_table(
+        ['parameter', 'value ± two deviations', 'identified', 'std', 'true', 'error in std', 'made of'],
+        rows,
+        'SI units, joint side; rigid bodies (tool included) and rotors; the best known first. The grey mark is the true'
+        ' value; red: more than two deviations from it',
     )
     if 'states' in results:
         _online(report, results)
     report.add_section('Time')
     report.add_table(['stage', 's'], [[name, value] for name, value in summary['seconds'].items()])
     return report
+
+
+def _relative(row: tuple[str, str, float, float, float]) -> float:
+    return row[3] / abs(row[2]) if row[2] else np.inf
+
+
+def _add_robot(report: Report, results: Mapping[str, Any]) -> None:
+    """Add the arm at its work: as its encoders told it, or as it was sent where the second half was not run."""
+    model = RobotModel.load(ur5e_urdf())
+    shapes, remark = robot_shapes(model)
+    run = results.get('runs', {}).get('adaptive')
+    if run is None:
+        time, q, words = results['work'].time, results['work'].q, 'The work that the simulated arm was sent'
+    else:
+        time, q = run['time'], run['position']
+        words = 'The simulated arm at its work, worn and warm, fed forward by what was learnt, as its encoders told'
+    limits = model.limits
+    view = RobotView.of(model, time, q, shapes, (limits.lower, limits.upper))
+    linked = '' if run is None else ' Reading the figures of the feedforward moves it to that time.'
+    report.add_robot(view, f'{words}; the line is the path of its last frame.{linked} {remark}')
 
 
 def _online(report: Report, results: Mapping[str, Any]) -> None:
@@ -88,105 +121,68 @@ def _online(report: Report, results: Mapping[str, Any]) -> None:
     )
 
 
-def _grid(names: list[str], height: float = 2.6) -> tuple[Any, list[Any]]:
-    from matplotlib import pyplot
-
-    columns = 3
-    rows = -(-len(names) // columns)
-    figure, axes = pyplot.subplots(rows, columns, figsize=(11, height * rows), squeeze=False)
-    for axis, name in zip(axes.ravel(), names, strict=False):
-        axis.set_title(name, fontsize=9)
-        axis.grid(alpha=0.3)
-        axis.tick_params(labelsize=8)
-    return figure, list(axes.ravel())
-
-
-def _parameters_figure(comparison: Comparison) -> Any:
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(11, 3.2))
-    labels = [row[0] for row in comparison.rows]
-    axis.axhspan(-2, 2, color=FOUND, alpha=0.15)
-    axis.plot(range(len(labels)), comparison.deviations, 'o', color=FOUND, markersize=4)
-    axis.set_xticks(range(len(labels)), labels, rotation=90, fontsize=7)
-    axis.set_ylabel('error / std')
-    axis.grid(alpha=0.3)
-    return figure
-
-
-def _stiffness_figure(names: list[str], states: Mapping[str, Any]) -> Any:
-    figure, axes = _grid(names)
-    for state, style in (('new', '-'), ('worn', '--')):
-        for j, axis in enumerate(axes[: len(names)]):
-            phi = np.linspace(0.0, 3e-3, 60)
+def _stiffness_figure(names: Sequence[str], states: Mapping[str, Any]) -> Figure:
+    phi = np.linspace(0.0, 3e-3, 60)
+    panels = []
+    for j, name in enumerate(names):
+        series = []
+        for state, dashed in (('new', False), ('worn', True)):
             true = states[state]['true_spring']
             found = TorsionalStiffness(np.asarray(states[state]['stiffness'])[j, :2])
-            for torque, colour, label in (
-                (np.interp(phi, true['deformation'][j], true['torque'][j]), TRUE, 'true'),
-                (found.torque(phi), FOUND, 'estimated'),
-            ):
-                axis.plot(1e3 * phi, torque, style, color=colour, label=f'{label}, {state}')
-            axis.set_xlabel('deformation [mrad]', fontsize=8)
-    axes[0].set_ylabel('torque [N·m]', fontsize=8)
-    axes[0].legend(fontsize=7)
-    figure.tight_layout()
-    return figure
+            torques: tuple[tuple[str, Colour, FloatArray], ...] = (
+                ('true', 'measured', np.interp(phi, true['deformation'][j], true['torque'][j])),
+                ('estimated', 'predicted', found.torque(phi)),
+            )
+            series += [Series(f'{label}, {state}', torque, colour, dashed=dashed) for label, colour, torque in torques]
+        panels.append(Panel(name, 'N·m', series, 1e3 * phi))
+    return Figure(panels, 'deformation [mrad]', columns=3, height=160)
 
 
-def _friction_figure(names: list[str], state: Mapping[str, Any]) -> Any:
-    figure, axes = _grid(names)
-    for j, axis in enumerate(axes[: len(names)]):
-        for key, colour, label in (
-            ('true', TRUE, 'true'),
-            ('identified', BEFORE, 'identified when new'),
-            ('adapted', FOUND, 'adapted'),
-        ):
-            axis.plot(state['speed'], state[f'friction_{key}'][:, j], color=colour, label=label)
-        axis.set_xlabel('speed [rad/s]', fontsize=8)
-    axes[0].set_ylabel('friction [N·m]', fontsize=8)
-    axes[0].legend(fontsize=7)
-    figure.tight_layout()
-    return figure
+def _friction_figure(names: Sequence[str], state: Mapping[str, Any]) -> Figure:
+    parts: tuple[tuple[str, Colour, str], ...] = (
+        ('true', 'measured', 'true'),
+        ('identified', 'residual', 'identified when new'),
+        ('adapted', 'predicted', 'adapted'),
+    )
+    speed = np.asarray(state['speed'], dtype=float)
+    panels = [
+        Panel(
+            name,
+            'N·m',
+            [Series(label, np.asarray(state[f'friction_{key}'])[:, j], colour) for key, colour, label in parts],
+            speed,
+        )
+        for j, name in enumerate(names)
+    ]
+    return Figure(panels, 'speed [rad/s]', columns=3, height=160)
 
 
-def _history_figure(names: list[str], alpha: list[Any], stiffness: list[Any]) -> Any:
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, 2, figsize=(11, 3.4))
-    for axis, history, label in (
-        (axes[0], alpha, 'friction scale α1'),
-        (axes[1], stiffness, 'stiffness, relative to the first'),
+def _history_figure(names: Sequence[str], alpha: Sequence[Any], stiffness: Sequence[Any]) -> Figure:
+    panels = []
+    for history, title, relative in (
+        (alpha, 'friction scale α1', False),
+        (stiffness, 'stiffness, relative to the first', True),
     ):
-        time = [moment for moment, _ in history]
+        time = np.array([moment for moment, _ in history], dtype=float)
         values = np.array([value[:, 0] for _, value in history])
-        if axis is axes[1]:
+        if relative:
             values = values / np.where(values[0] != 0, values[0], 1.0)
-        for j, name in enumerate(names):
-            axis.plot(time, values[:, j], label=name)
-        axis.set_xlabel('simulated time [s]')
-        axis.set_ylabel(label)
-        axis.grid(alpha=0.3)
-    axes[0].legend(fontsize=7)
-    figure.tight_layout()
-    return figure
+        series = [Series(name, values[:, j], CYCLE[j % len(CYCLE)], time) for j, name in enumerate(names)]
+        panels.append(Panel(title, '', series))
+    return Figure(panels, 'simulated time [s]', columns=2, height=220)
 
 
-def _runs_figure(names: list[str], runs: Mapping[str, Any]) -> Any:
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(len(names), 2, figsize=(11, 1.5 * len(names) + 0.6), sharex=True, squeeze=False)
-    for kind, colour in (('plain', BEFORE), ('adaptive', FOUND)):
-        run = runs[kind]
-        for j, name in enumerate(names):
-            axes[j, 0].plot(run['time'], run['torque_error'][:, j], color=colour, linewidth=0.7, label=kind)
-            axes[j, 1].plot(run['time'], 1e3 * run['position_error'][:, j], color=colour, linewidth=0.7)
-            axes[j, 0].set_ylabel(name, fontsize=7)
-    axes[0, 0].set_title('torque left over [N·m]', fontsize=9)
-    axes[0, 1].set_title('position error [mrad]', fontsize=9)
-    axes[0, 0].legend(fontsize=7)
-    for axis in axes[-1]:
-        axis.set_xlabel('time [s]')
-    for axis in axes.ravel():
-        axis.grid(alpha=0.3)
-        axis.tick_params(labelsize=7)
-    return figure
+def _runs_figure(names: Sequence[str], runs: Mapping[str, Any]) -> Figure:
+    kinds: tuple[tuple[str, Colour], ...] = (('plain', 'residual'), ('adaptive', 'predicted'))
+    panels = []
+    for j, name in enumerate(names):
+        for key, title, unit, factor in (
+            ('torque_error', 'torque left over', 'N·m', 1.0),
+            ('position_error', 'position error', 'mrad', 1e3),
+        ):
+            series = [
+                Series(kind, factor * np.asarray(runs[kind][key])[:, j], colour, np.asarray(runs[kind]['time']))
+                for kind, colour in kinds
+            ]
+            panels.append(Panel(f'{name}: {title}', unit, series))
+    return Figure(panels, 'time [s]', linked=True, clock='robot', columns=2, height=100)

@@ -4,6 +4,7 @@ What is computed: docs/explanation/estimation.md.
 """
 
 from joint_dynamics.estimation.contact import ContactDetector
+from joint_dynamics.estimation.estimates import QUANTITIES, Estimate, estimates
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
 from joint_dynamics.estimation.friction_method import choose_friction_method
@@ -18,8 +19,10 @@ from joint_dynamics.estimation.timeline import Timeline
 from joint_dynamics.estimation.torques import TorqueFusion
 
 __all__ = [
+    'QUANTITIES',
     'ContactDetector',
     'CoulombViscousEstimator',
+    'Estimate',
     'EstimationSession',
     'EstimationSettings',
     'FrictionEstimator',
@@ -35,5 +38,6 @@ __all__ = [
     'Timeline',
     'TorqueFusion',
     'choose_friction_method',
+    'estimates',
     'trend',
 ]

@@ -20,7 +20,7 @@ from joint_dynamics.excitation.load import parent_joint
 from joint_dynamics.robot import RobotModel
 
 try:
-    import coal
+    import coal as coal  # for whoever asks this module for the shapes of its bodies
 except ImportError:
     import hppfcl as coal  # the name of the library before 2024
 

@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray, String
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.estimation import EstimationSession, HealthThresholds
+from joint_dynamics.estimation import QUANTITIES, EstimationSession, HealthThresholds, estimates
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.estimator_messages import joint_state, payload_message, stamp_message, table
 from joint_dynamics.nodes.estimator_parameters import PARAMETERS, TOPICS, TUNING, settings_of
@@ -74,6 +74,7 @@ class EstimatorNode(DynamicsNode):
             name: self.advertise(Float64MultiArray, f'~/{name}')
             for name in ('friction_parameters', 'friction_covariance', 'stiffness_parameters', 'stiffness_covariance')
         }
+        self._estimates = {name: self.advertise(JointState, f'~/estimates/{name}') for name in QUANTITIES}
         self._payload = self.advertise(InertiaStamped, '~/payload')
         self._description_publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self.serve('~/reset', self._reset)
@@ -184,11 +185,12 @@ class EstimatorNode(DynamicsNode):
         if estimate.stiffness is not None:
             covariance = estimate.stiffness.covariance * (estimate.stiffness.noise**2)[:, None, None]
             self._publish_table('stiffness', estimate.stiffness.coefficients, covariance)
+        now = self.get_clock().now().to_msg()
+        for name, found in estimates(self.session).items():
+            self._estimates[name].publish(joint_state(now, names, found.deviation, found.value))
         if estimate.payload is not None and estimate.payload.known:
             self._payload.publish(
-                payload_message(
-                    self.get_clock().now().to_msg(), names[-1], estimate.payload.mass, estimate.payload.first_moments
-                )
+                payload_message(now, names[-1], estimate.payload.mass, estimate.payload.first_moments)
             )
 
     def _publish_table(self, what: str, parameters: FloatArray, covariance: FloatArray) -> None:

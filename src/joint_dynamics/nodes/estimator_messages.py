@@ -20,13 +20,15 @@ def stamp_message(stamp: int) -> Time:
 def joint_state(
     stamp: Time,
     names: Sequence[str],
-    effort: FloatArray,
+    effort: FloatArray | None = None,
     position: FloatArray | None = None,
     velocity: FloatArray | None = None,
 ) -> JointState:
     """Return a JointState of these arrays (n,), those not given left empty."""
-    message = JointState(name=list(names), effort=effort.tolist())
+    message = JointState(name=list(names))
     message.header.stamp = stamp
+    if effort is not None:
+        message.effort = effort.tolist()
     if position is not None:
         message.position = position.tolist()
     if velocity is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from joint_dynamics.estimation import EstimationSettings, HealthThresholds
+from joint_dynamics.estimation import QUANTITIES, EstimationSettings, HealthThresholds
 from joint_dynamics.nodes.heartbeat import listening_row
 from joint_dynamics.nodes.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.parameters import ParameterRow, rows_of
@@ -126,6 +126,15 @@ TOPICS = (
     ),
     TopicRow(
         '~/stiffness_covariance', 'std_msgs/Float64MultiArray', 'publishes', 'their covariance, joints × order × order'
+    ),
+    *(
+        TopicRow(
+            f'~/estimates/{name}',
+            'sensor_msgs/JointState',
+            'publishes',
+            f'by joint name, position: {meaning}, in {unit}; effort: its standard deviation, where one is known',
+        )
+        for name, (unit, meaning) in QUANTITIES.items()
     ),
     TopicRow(
         '~/payload',

@@ -21,6 +21,7 @@ from joint_dynamics.control import Follower, load
 from joint_dynamics.control.preflight import run_away
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
+from joint_dynamics.nodes.estimator_messages import joint_state
 from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, build_loop, foreign_rows
 from joint_dynamics.nodes.feedforward_planning import Output, PlannedPath, Planning
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
@@ -108,6 +109,7 @@ class FeedforwardNode(DynamicsNode):
         claimed = self.loop.state
         if self._streaming:
             self._commands = self.advertise(Float64MultiArray, '~/commands')
+            self._named = self.advertise(JointState, '~/joint_commands')
             self.every(WATCH, self._watch, steady=not self.loop_clock.simulated)
         else:
             self._trajectories = self.advertise(JointTrajectory, '~/joint_trajectory')
@@ -284,6 +286,9 @@ class FeedforwardNode(DynamicsNode):
         command = self.loop.step(now, period)
         if command is not None:
             self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
+            if self._named.get_subscription_count():
+                stamp = self.get_clock().now().to_msg()
+                self._named.publish(joint_state(stamp, self._names, command[self._order]))
 
     def _watch(self) -> None:
         """Go on without joint states: a robot that stops talking must not keep the last torque."""

@@ -268,6 +268,12 @@ TOPICS = (
         'publishes',
         'streaming mode: torque in N·m or current in A, in the order of `command_joints`',
     ),
+    TopicRow(
+        '~/joint_commands',
+        'sensor_msgs/JointState',
+        'publishes',
+        'streaming mode, while somebody listens: the same by joint name, as effort, with a stamp (to plot)',
+    ),
     *INPUT_TOPICS,
     listening_row(
         'excitation',

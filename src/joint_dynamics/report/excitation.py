@@ -1,4 +1,4 @@
-"""The report of a planned motion: worth, margins to every limit, the motion itself, the path of the end-effector."""
+"""The report of a planned motion: worth, margins to every limit, the robot moving, its joints, its end-effector."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from joint_dynamics.excitation.load import end_effector_frame, parent_joint
 from joint_dynamics.excitation.motion import RobotMotion
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.excitation.torque_bound import TorqueBound
+from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
+from joint_dynamics.report.robot_shapes import robot_shapes
+from joint_dynamics.report.robot_view import RobotView
 
 if TYPE_CHECKING:
     from joint_dynamics.excitation import Plan
     from joint_dynamics.robot import RobotModel
 
 POINTS = 4000
-LINE, LIMIT, BEGIN = '#0b6fb8', '#c4543a', '#2e8b57'
 
 
 def excitation_report(model: RobotModel, plan: Plan) -> Report:
@@ -33,24 +35,45 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
         'Excitation',
         f'{model.pinocchio.name}, {model.n} joints, profile {plan.settings.profile}, {trajectory.duration:.2f} s',
     )
-    report.add_section('What it is worth')
+    report.add_section('Verdict')
     if plan.poor_excitation:
         report.add_text(plan.poor_excitation, kind='warning')
+    elif assessment.condition_number <= plan.settings.condition_limit:
+        report.add_text(
+            f'Every limit is kept, and all {assessment.base_parameters} base parameters are told apart: condition'
+            f' number {assessment.condition_number:.3g} (limit {plan.settings.condition_limit:g}).',
+            kind='good',
+        )
+    else:
+        report.add_text('Every limit is kept.', kind='good')
+    least = min(assessment.margins.items(), key=lambda item: item[1], default=None)
+    report.add_numbers(
+        [
+            ('duration, s', trajectory.duration),
+            ('condition number', assessment.condition_number if np.isfinite(assessment.condition_number) else None),
+            *([(f'smallest margin ({least[0]}), % of the limit', 100 * least[1])] if least else []),
+        ]
+    )
     for note in plan.notes:
         report.add_text(f'Note: {note}.')
-    _worth(report, plan)
-    report.add_section('Margins')
-    report.add_table(
-        ['limit', 'smallest margin, fraction of the limit'],
-        [[kind, margin] for kind, margin in assessment.margins.items()],
-        'Proved for all times, not for samples. The limits have the safety factor '
-        f'{plan.settings.limits.safety_factor:g} in them.',
-    )
-    watched = next((constraint for constraint in constraints if constraint.kind == 'clearance'), None)
-    if watched is not None and watched.touching:  # type: ignore[attr-defined]
-        pairs = ', '.join(f'{a} – {b}' for a, b in watched.touching)  # type: ignore[attr-defined]
-        report.add_text(f'Closer than the clearance in every posture and therefore not watched: {pairs}.')
     report.add_section('Motion')
+    frame = end_effector_frame(model, plan.settings.limits.end_effector)
+    shapes, remark = robot_shapes(model, plan.settings.limits)
+    view = RobotView.of(
+        model,
+        time,
+        motion.q.T,
+        shapes,
+        (limits.lower, limits.upper),
+        frame.name,
+        floor=plan.settings.limits.floor,
+        margins=[(kind, margin) for kind, margin in assessment.margins.items() if np.isfinite(margin)],
+    )
+    report.add_robot(
+        view,
+        f'The motion, with the path of {frame.name}; beside it each joint within its limits, shaded what the motion'
+        f' uses. Reading a figure below moves the robot to that time. {remark}',
+    )
     names = model.joint_names
     report.add_figure(_traces(time, motion.q, limits.lower, limits.upper, names, 'rad'), 'Position, with its limits')
     report.add_figure(_traces(time, motion.dq, -limits.velocity, limits.velocity, names, 'rad/s'), 'Speed')
@@ -64,13 +87,25 @@ def excitation_report(model: RobotModel, plan: Plan) -> Report:
                 'Torque by the model, payload and friction of the settings included',
             )
     report.add_section('End-effector')
-    frame = end_effector_frame(model, plan.settings.limits.end_effector)
     path = motion.frames.point(parent_joint(frame) - 1, np.array(frame.placement.translation))
-    report.add_figure(_path_figure(path), f'Path of {frame.name} in the base frame; it begins at the green mark')
+    report.add_figure(_path_figure(path), f'Path of {frame.name} in the base frame, m; it begins at the green mark')
+    report.add_section('Margins')
+    report.add_table(
+        ['limit', 'smallest margin, fraction of the limit'],
+        [[kind, margin] for kind, margin in assessment.margins.items()],
+        'Proved for all times, not for samples. The limits have the safety factor '
+        f'{plan.settings.limits.safety_factor:g} in them.',
+    )
+    watched = next((constraint for constraint in constraints if constraint.kind == 'clearance'), None)
+    if watched is not None and watched.touching:  # type: ignore[attr-defined]
+        pairs = ', '.join(f'{a} – {b}' for a, b in watched.touching)  # type: ignore[attr-defined]
+        report.add_text(f'Closer than the clearance in every posture and therefore not watched: {pairs}.')
+    _worth(report, plan)
     return report
 
 
 def _worth(report: Report, plan: Plan) -> None:
+    report.add_section('What it is worth')
     assessment, result = plan.assessment, plan.result
 
     def finite(value: float) -> float | None:
@@ -95,68 +130,47 @@ def _worth(report: Report, plan: Plan) -> None:
         f'Criterion {result.settings.criterion}, {result.seconds:.1f} s, {result.finished} of {result.settings.starts}'
         f' searches ({result.ended}), seed {result.settings.seed}',
     )
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(8, 3))
     seconds, values = np.array(result.history).T
-    axis.step([*seconds, result.seconds], [*values, values[-1]], where='post', color=LINE)
-    if np.all(values > 0):
-        axis.set_yscale('log')
-    axis.set_xlabel('time [s]')
-    axis.set_ylabel(
-        {'condition_number': 'condition number', 'weighted_blocks': 'W₁ cond Φ₁ + W₂ cond Φ₂'}.get(
-            result.settings.criterion, '−log det / parameters'
-        )
+    label = {'condition_number': 'condition number', 'weighted_blocks': 'W₁ cond Φ₁ + W₂ cond Φ₂'}.get(
+        result.settings.criterion, '−log det / parameters'
     )
-    axis.grid(alpha=0.3, which='both')
-    report.add_figure(figure, 'Best motion that keeps every limit, against time')
+    best = Series('best', np.append(values, values[-1]), 'first', np.append(seconds, result.seconds), 'step')
+    report.add_figure(
+        Figure([Panel(label, '', [best], log=bool(np.all(values > 0)))], 'time [s]'),
+        'Best motion that keeps every limit, against time',
+    )
 
 
 def _traces(
     time: FloatArray, values: FloatArray, lower: FloatArray, upper: FloatArray, names: tuple[str, ...], unit: str
-) -> Any:
-    from matplotlib import pyplot
-
-    columns = 2 if len(names) > 1 else 1
-    rows = -(-len(names) // columns)
-    figure, axes = pyplot.subplots(
-        rows, columns, figsize=(11, 1.6 * rows + 0.5), sharex=True, squeeze=False, layout='constrained'
-    )
-    for axis, name, value, low, high in zip(axes.ravel(), names, values, lower, upper, strict=False):
-        axis.plot(time, value, color=LINE, linewidth=1)
-        for limit in (low, high):
-            axis.axhline(limit, color=LIMIT, linewidth=0.8, linestyle='--')
-        axis.set_ylabel(f'{name}\n{unit}', fontsize=8)
-        axis.grid(alpha=0.3)
-    for axis in axes.ravel()[len(names) :]:
-        axis.set_visible(False)
-    for axis in axes[-1]:
-        axis.set_xlabel('time [s]')
-    return figure
+) -> Figure:
+    panels = []
+    for name, value, low, high in zip(names, np.ascontiguousarray(values), lower, upper, strict=True):
+        series = [Series('planned', value, 'first')]
+        for limit, label in ((low, 'limit'), (high, '')):
+            if np.isfinite(limit):
+                ends = np.array([time[0], time[-1]])
+                series.append(Series(label, np.full(2, limit), 'limit', ends, dashed=True))
+        panels.append(Panel(name, unit, series, time, note=_used(value, low, high)))
+    return Figure(panels, 'time [s]', linked=True, clock='robot', columns=2 if len(names) > 1 else 1, height=110)
 
 
-def _path_figure(path: FloatArray) -> Any:
-    from matplotlib import pyplot
+def _used(value: FloatArray, low: float, high: float) -> str:
+    """Say how much of its range between finite limits a joint uses."""
+    if not np.isfinite(high - low):
+        return ''
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    return f'{100 * float(np.abs(value - middle).max()) / half:.0f} % of the limit'
 
-    figure = pyplot.figure(figsize=(12, 4))
-    space = figure.add_subplot(1, 3, 1, projection='3d')
-    space.plot(*path, color=LINE, linewidth=0.9)
-    space.scatter(*path[:, 0], color=BEGIN)
-    space.set_xlabel('x [m]', fontsize=8)
-    space.set_ylabel('y [m]', fontsize=8)
-    space.set_zlabel('z [m]', fontsize=8)
-    space.tick_params(labelsize=7)
-    views = (
-        (2, path[0], path[1], ('x [m]', 'y [m]')),
-        (3, np.hypot(path[0], path[1]), path[2], ('radius [m]', 'height [m]')),
-    )
-    for place, across, up, labels in views:
-        axis = figure.add_subplot(1, 3, place)
-        axis.plot(across, up, color=LINE, linewidth=0.9)
-        axis.plot(across[0], up[0], 'o', color=BEGIN)
-        axis.set_xlabel(labels[0])
-        axis.set_ylabel(labels[1])
-        axis.set_aspect('equal', adjustable='datalim')
-        axis.grid(alpha=0.3)
-    figure.subplots_adjust(wspace=0.35)
-    return figure
+
+def _path_figure(path: FloatArray) -> Figure:
+    radius = np.hypot(path[0], path[1])
+    panels = []
+    for title, label, across, up in (
+        ('from above', 'y over x', path[0], path[1]),
+        ('from the side', 'height over radius', radius, path[2]),
+    ):
+        # A path is no function of its abscissa: it is drawn as it goes, not sorted.
+        begin = Series('', up[:1], 'third', across[:1], 'points')
+        panels.append(Panel(title, label, (Series('', up, 'first', across), begin), equal=True))
+    return Figure(panels, '', columns=2, height=240, interactive=False)

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import matplotlib
-
 from joint_dynamics.description import write_atomically
+from joint_dynamics.report.figure import Figure
+from joint_dynamics.report.figure_html import figure_html
+from joint_dynamics.report.interval import Interval, IntervalScale
+from joint_dynamics.report.robot_view import RobotView
 
-matplotlib.use('Agg')
+PAGE = Path(__file__).parent / 'page'
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+"""What a browser may do for the page: run what stands in it, and ask nobody for anything."""
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1b2430; --soft: #5b6876; --line: #d8dee6; --paper: #fff;
-  --accent: #0b6fb8; --warn: #a33; --good: #1a7337;
-  --alt: #f5f7fa; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --soft: #9aa7b5; --line: #344150;
-  --paper: #12181f; --alt: #1a222c; --accent: #62b0ea; --warn: #f08a80; --good: #7fd18c; } }
-body { margin: 0 auto; max-width: 1240px; padding: 1.5rem; font: 15px/1.5 system-ui, sans-serif;
-  color: var(--ink); background: var(--paper); }
-h1 { font-size: 1.6rem; margin-bottom: .2rem; }
-h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); padding-bottom: .2rem; }
-p.subtitle { color: var(--soft); margin-top: 0; } p.warning { color: var(--warn); font-weight: 600; }
-p.good { color: var(--good); font-weight: 600; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: .8rem 0; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
-th, td { padding: .22rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; white-space: normal; vertical-align: bottom; }
-th:first-child, td:first-child, td.text, th.text { text-align: left; white-space: normal; }
-tbody tr:nth-child(even) { background: var(--alt); }
-figure { margin: 1rem 0; } figure img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
-figcaption { color: var(--soft); }
-nav a { margin-right: 1rem; color: var(--accent); }
-"""
+
+@cache
+def _asset(name: str) -> str:
+    return (PAGE / name).read_text(encoding='utf-8').strip()
+
+
+def _uplot() -> str:
+    """Return uPlot with its licence; its first line, a comment, has an address, which no page of ours shows."""
+    banner, _, code = _asset('uPlot.iife.min.js').partition('\n')
+    assert banner.startswith('/*!') and banner.endswith('*/')
+    return f'/* uPlot. {_asset("uPlot.LICENSE")} */\n{code}'
 
 
 class Report:
@@ -48,6 +39,8 @@ class Report:
         self.subtitle = subtitle
         self._parts: list[str] = []
         self._sections: list[str] = []
+        self._figures = 0
+        self._plots = self._robots = False
 
     def add_section(self, title: str) -> None:
         """Begin a section; it is listed at the top."""
@@ -59,41 +52,56 @@ class Report:
         colour = f' class="{kind}"' if kind else ''
         self._parts.append(f'<p{colour}>{html.escape(text)}</p>')
 
+    def add_numbers(self, numbers: Sequence[tuple[str, Any]]) -> None:
+        """Add the few numbers that matter most, (label, value) each, large and beside each other."""
+        tiles = ''.join(f'<div><dt>{html.escape(label)}</dt><dd>{_text(value)}</dd></div>' for label, value in numbers)
+        self._parts.append(f'<dl class="numbers">{tiles}</dl>')
+
     def add_table(self, headers: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = '') -> None:
-        """Add a table; numbers are written with four digits, None as a dash, text flush left."""
-        left = [bool(rows) and isinstance(value, str) for value in (rows[0] if rows else headers)]
-        head = ''.join(
-            f'<th scope="col"{" class=text" if words else ""}>{html.escape(str(header))}</th>'
-            for header, words in zip(headers, left, strict=True)
-        )
-        body = ''.join('<tr>' + ''.join(_cell(value) for value in row) + '</tr>' for row in rows)
+        """Add a table; numbers are written with four digits, None as a dash, text flush left, `Interval` drawn."""
+        scale = IntervalScale([value for row in rows for value in row if isinstance(value, Interval)])
+        # A column is of text when its first value is.
+        firsts = [next((row[k] for row in rows if row[k] is not None), None) for k in range(len(headers))]
+        head = ''.join(_header(str(header), first, scale) for header, first in zip(headers, firsts, strict=True))
+        body = ''.join('<tr>' + ''.join(_cell(value, scale) for value in row) + '</tr>' for row in rows)
         top = f'<caption>{html.escape(caption)}</caption>' if caption else ''
         self._parts.append(
-            f'<div class="wide"><table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(caption or "table")}">'
+            f'<table>{top}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         )
 
-    def add_figure(self, figure: Any, caption: str = '', folded: str = '') -> None:
-        """Add a matplotlib figure (it is closed); `folded`: what to click on to see it."""
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format='png', dpi=110, bbox_inches='tight')
-        from matplotlib import pyplot
-
-        pyplot.close(figure)
-        data = base64.b64encode(buffer.getvalue()).decode('ascii')
-        text = html.escape(caption)
-        drawn = f'<figure><img src="data:image/png;base64,{data}" alt="{text}"><figcaption>{text}</figcaption></figure>'
+    def add_figure(self, figure: Figure, caption: str = '', folded: str = '') -> None:
+        """Add a figure; `folded`: what to click on to see it."""
+        self._figures += 1
+        self._plots |= figure.interactive
+        drawn = figure_html(figure, caption, f'f{self._figures}')
         self._parts.append(f'<details><summary>{html.escape(folded)}</summary>{drawn}</details>' if folded else drawn)
+
+    def add_robot(self, view: RobotView, caption: str) -> None:
+        """Add a robot that moves; figures with its name as `clock` show the same time."""
+        self._robots = True
+        self._parts.append(view.to_html(caption))
 
     def to_html(self) -> str:
         """Return the whole page."""
         links = ''.join(f'<a href="#s{k}">{html.escape(title)}</a>' for k, title in enumerate(self._sections, start=1))
         title = html.escape(self.title)
+        styles, scripts = [_asset('page.css')], [_asset('page.js')]
+        if self._plots or self._robots:
+            scripts.append(_asset('packing.js'))
+        if self._plots:
+            styles.append(_asset('uPlot.min.css'))
+            scripts += [_uplot(), _asset('figures.js')]
+        if self._robots:
+            scripts.append(_asset('robot.js'))
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport"'
-            ' content="width=device-width, initial-scale=1">'
-            f'<title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1><p'
-            f' class="subtitle">{html.escape(self.subtitle)}</p>'
-            f'<nav>{links}</nav>{"".join(self._parts)}</body></html>\n'
+            f' content="width=device-width, initial-scale=1"><meta http-equiv="Content-Security-Policy"'
+            f' content="{POLICY}"><title>{title}</title>{"".join(f"<style>{style}</style>" for style in styles)}</head>'
+            f'<body><header><h1>{title}</h1><button id="theme" type="button" hidden>theme: system</button>'
+            f'<p class="subtitle">{html.escape(self.subtitle)}</p><nav aria-label="sections">{links}</nav></header>'
+            f'<main>{"".join(self._parts)}</main>'
+            f'{"".join(f"<script>{script}</script>" for script in scripts)}</body></html>\n'
         )
 
     def save(self, path: str | Path) -> None:
@@ -106,11 +114,27 @@ def number(value: float, digits: int = 4) -> str:
     return f'{value:.{digits}g}'
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return '<td>–</td>'
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) or hasattr(value, 'dtype')
+
+
+def _text(value: Any) -> str:
+    if value is None or (_is_number(value) and value != value):
+        return '–'
     if isinstance(value, bool):
-        return f'<td class="text">{"yes" if value else "no"}</td>'
-    if isinstance(value, (int, float)) or hasattr(value, 'dtype'):
-        return f'<td>{number(float(value))}</td>'
-    return f'<td class="text">{html.escape(str(value))}</td>'
+        return 'yes' if value else 'no'
+    return number(float(value)) if _is_number(value) else html.escape(str(value))
+
+
+def _header(header: str, first: Any, scale: IntervalScale) -> str:
+    if isinstance(first, Interval):
+        return f'<th scope="col" class="text">{html.escape(header)}{scale.axis()}</th>'
+    words = ' class="text"' if isinstance(first, (str, bool)) else ''
+    return f'<th scope="col"{words}>{html.escape(header)}</th>'
+
+
+def _cell(value: Any, scale: IntervalScale) -> str:
+    if isinstance(value, Interval):
+        return f'<td class="text">{scale.drawn(value)}</td>'
+    words = ' class="text"' if isinstance(value, (str, bool)) else ''
+    return f'<td{words}>{_text(value)}</td>'

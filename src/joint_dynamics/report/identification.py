@@ -10,25 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification import IdentificationResult
 from joint_dynamics.identification.regression.full_rate import BAND
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.reliability.excitation import relative_deviation_percent
 from joint_dynamics.identification.reliability.verdict import Reason, headline
+from joint_dynamics.report.figure import Figure, Panel, Series
+from joint_dynamics.report.friction import add_friction
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.identification_extra import add_sections
+from joint_dynamics.report.interval import Interval
+from joint_dynamics.report.stiffness import add_stiffness
 
-MEASURED, PREDICTED, RESIDUAL = '#9aa7b5', '#0b6fb8', '#c4543a'
-
-
-POINTS = 3000
-"""Columns of a figure in pixels, about.
-
-Longer series are drawn by the least and the largest value of each stretch, so that nothing is lost.
-"""
+RESOLUTION = 50.0
+"""Steps of the torques in a page per standard deviation of the residual, which rounding changes by 1/100 at most."""
 
 
-def torque_figure(fit: Fit, filtered: bool = False) -> Any:
+def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
     """Return measured and predicted torque of every joint over time at the full rate, with the residual.
 
     Parameters
@@ -36,47 +34,34 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Any:
     filtered
         as the regression saw them.
     """
-    from matplotlib import pyplot
-
-    n = len(fit.joint_names)
-    figure, axes = pyplot.subplots(n, 1, figsize=(11, 1.8 * n + 0.6), layout='constrained', sharex=True, squeeze=False)
     joints = fit.residual_percent()[0] if filtered else fit.raw[0]
     time, tau, predicted = (
         (fit.time, fit.tau, fit.predicted) if filtered else (fit.full.time, fit.full.tau, fit.full.predicted)
     )
-    for j, axis in enumerate(axes[:, 0]):
-        axis.plot(*envelope(time, tau[:, j]), color=MEASURED, linewidth=2.2 if filtered else 0.6, label='measured')
-        axis.plot(
-            *envelope(time, (tau - predicted)[:, j]),
-            color=RESIDUAL,
-            linewidth=0.8 if filtered else 0.4,
-            label='residual',
+    # Rounded to a share of the residual nobody sees, a page holds half as much.
+    resolution = np.std(tau - predicted, axis=0) / RESOLUTION
+    panels = [
+        Panel(
+            name,
+            'N·m',
+            (
+                Series('measured', measured, 'measured', resolution=fine),
+                Series('predicted', expected, 'predicted', resolution=fine),
+                Series('residual', measured - expected, 'residual', difference_of=(0, 1)),
+            ),
+            time,
+            note=f'residual {share:.1f} %' if np.isfinite(share) else '',
         )
-        axis.plot(*envelope(time, predicted[:, j]), color=PREDICTED, linewidth=1.1, label='predicted')
-        share = '' if not np.isfinite(joints[j]) else f'  {joints[j]:.1f} %'
-        axis.set_ylabel('N·m', fontsize=8)
-        axis.set_title(f'{fit.joint_names[j]}{share}', loc='left', fontsize=9, pad=3)
-        axis.grid(alpha=0.3)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc='outside upper right', ncol=3, fontsize=8, frameon=False)
-    axes[-1, 0].set_xlabel('time [s]')
-    figure.align_ylabels()
-    return figure
-
-
-def envelope(time: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return (time, values) to draw.
-
-    As they are, or of long series the least and the largest of each stretch, in their order.
-    """
-    stretch = len(values) // POINTS
-    if stretch < 4:
-        return time, values
-    length = len(values) // stretch * stretch
-    pieces = values[:length].reshape(-1, stretch)
-    pair = np.sort(np.stack([pieces.argmin(axis=1), pieces.argmax(axis=1)], axis=1), axis=1)
-    index = (pair + stretch * np.arange(len(pieces))[:, None]).ravel()
-    return time[index], values[index]
+        for name, measured, expected, share, fine in zip(
+            fit.joint_names,
+            np.ascontiguousarray(tau.T),
+            np.ascontiguousarray(predicted.T),
+            joints,
+            resolution.tolist(),
+            strict=True,
+        )
+    ]
+    return Figure(panels, 'time [s]', linked=True, height=120)
 
 
 def band_text(fits: Sequence[Fit]) -> str:
@@ -130,11 +115,18 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     report = Report(title, f'{model.pinocchio.name}, {model.n} joints, method {result.settings.method}')
     report.add_section('Verdict')
     add_verdict(report, result.verdict, result.reasons)
-    number = result.solution.condition_number
-    report.add_text(
-        f'Condition number of the regressor with columns scaled to norm 1: {number:.4g} (limit'
-        f' {result.settings.condition_limit:g}). {result.samples} kept samples from {len(result.training)}'
-        f' recording(s), {len(result.names)} parameters, {result.seconds:.1f} s.'
+    report.add_numbers(
+        [
+            ('moving residual, trained on, %', overall_residual(result.training, moving=True)[1]),
+            *(
+                [('moving residual, validated on, %', overall_residual(result.validation, moving=True)[1])]
+                if result.validation
+                else []
+            ),
+            (f'condition number (limit {result.settings.condition_limit:g})', result.solution.condition_number),
+            ('parameters', f'{len(result.names)} from {result.samples} samples'),
+            ('recordings', len(result.training) + len(result.validation)),
+        ]
     )
     for note in result.notes:
         report.add_text(note)
@@ -150,42 +142,56 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     for fit in fits:
         role = 'validation' if any(fit is other for other in result.validation) else 'training'
         add_torques(report, fit, f'{fit.short_name} ({role})')
+    add_parameters(report, result)
+    add_friction(report, result)
+    add_stiffness(report, result)
+    add_sections(report, result)
+    report.add_section('Filters')
+    report.add_table(
+        ['setting', 'value'],
+        [[name, value] for name, value in vars(result.plan).items()],
+        'Hz, samples and s; a dash: from the rate of each recording',
+    )
+    report.add_text(
+        f'Computed in {result.seconds:.1f} s. The condition number is that of the regressor with columns scaled to'
+        ' norm 1.'
+    )
+    return report
+
+
+def add_parameters(report: Report, result: IdentificationResult) -> None:
+    """Add the parameters as a forest plot beside their numbers, the best known first."""
     report.add_section('Parameters')
-    relative = 100 * result.deviation / np.maximum(np.abs(result.solution.chi), 1e-300)
+    relative = relative_deviation_percent(result.solution.chi, result.deviation)
     poorly_determined = set(result.poorly_determined)
     rows = [
         [
             name,
+            Interval(value, deviation, marked=name in poorly_determined or abs(value) < 2 * deviation),
             value,
             deviation,
-            percent,
+            percent if np.isfinite(percent) else None,
             inflation if np.isfinite(inflation) else None,
             'no' if name in poorly_determined else 'yes',
             expression,
         ]
         for name, value, deviation, percent, inflation, expression in zip(
             result.names,
-            result.solution.chi,
-            result.deviation,
-            relative,
+            result.solution.chi.tolist(),
+            result.deviation.tolist(),
+            relative.tolist(),
             result.solution.inflation,
             result.expressions,
             strict=True,
         )
     ]
+    rows.sort(key=lambda row: np.inf if row[4] is None else row[4])
     report.add_table(
-        ['parameter', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'],
+        ['parameter', 'value ± two deviations', 'value', 'std', 'std %', '√VIF', 'told apart', 'made of'],
         rows,
-        'SI units, joint side; std allows for residuals correlated in time',
+        'SI units, joint side, the best known first; std allows for residuals correlated in time. Red: not told apart'
+        ' from others by this motion, or from zero',
     )
-    add_sections(report, result)
-    report.add_section('Filters')
-    report.add_table(
-        ['setting', 'value'],
-        [[name, value] for name, value in vars(result.plan).items()],
-        'Hz, samples and s; None: from the rate of each recording',
-    )
-    return report
 
 
 def add_verdict(report: Report, line: str, reasons: Sequence[Reason]) -> None:
@@ -201,7 +207,9 @@ def add_verdict(report: Report, line: str, reasons: Sequence[Reason]) -> None:
 def add_torques(report: Report, fit: Fit, what: str) -> None:
     """Add the torques at the full rate and, to unfold, filtered."""
     report.add_figure(
-        torque_figure(fit), f'{what}: measured (thin) and predicted torque at the full rate, % of the unfiltered torque'
+        torque_figure(fit),
+        f'{what}: measured and predicted torque at the full rate ({len(fit.full.time)} samples at'
+        f' {fit.full.rate:.4g} Hz), residual in % of the unfiltered torque',
     )
     band = '' if fit.band is None else f' below {fit.band:.3g} Hz'
     report.add_figure(

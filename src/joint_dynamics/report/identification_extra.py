@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from joint_dynamics.identification import IdentificationResult
 from joint_dynamics.identification.reliability.diagnostics import AUTOCORRELATION, autocorrelation, moving_rows
 from joint_dynamics.recording import short_name
+from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.html import Report
 
-POINTS = 4000
+POINTS = 800
 
 
 def add_sections(report: Report, result: IdentificationResult) -> None:
@@ -181,26 +183,33 @@ def _diagnostics(report: Report, result: IdentificationResult) -> None:
     )
 
 
-def _residual_figure(result: IdentificationResult) -> Any:
-    from matplotlib import pyplot
-    from scipy import stats
-
+def _residual_figure(result: IdentificationResult) -> Figure:
     names = result.problem.model.joint_names
-    figure, axes = pyplot.subplots(len(names), 3, figsize=(11, 1.7 * len(names) + 0.6), squeeze=False)
+    panels = []
     for j, name in enumerate(names):
         fitted, residual = moving_rows(result.training, j)
-        axes[j, 0].set_ylabel(f'{name}\nN·m', fontsize=8)
         if len(residual) < 20 or np.ptp(residual) == 0:
             continue
         every = max(1, len(residual) // POINTS)
-        axes[j, 0].plot(fitted[::every], residual[::every], '.', markersize=2, color='#0b6fb8')
-        axes[j, 1].plot(autocorrelation(residual[:, None])[:, 0], color='#0b6fb8', linewidth=1)
-        for level in (-AUTOCORRELATION, AUTOCORRELATION):
-            axes[j, 1].axhline(level, color='#c4543a', linewidth=0.8, linestyle='--')
-        order, ordered = stats.probplot(residual[::every], fit=False)
-        axes[j, 2].plot(order, ordered, '.', markersize=2, color='#0b6fb8')
-        for axis in axes[j]:
-            axis.grid(alpha=0.3)
-    for axis, label in zip(axes[-1], ('fitted torque [N·m]', 'lag [samples]', 'normal quantile'), strict=True):
-        axis.set_xlabel(label)
-    return figure
+        fitted, some = fitted[::every], residual[::every]
+        correlation = autocorrelation(residual[:, None])[:, 0]
+        lags = np.arange(len(correlation), dtype=float)
+        limit = np.full(len(lags), AUTOCORRELATION)
+        ordered = np.sort(some)
+        # Filliben's medians of the order statistics, as scipy.stats.probplot has them.
+        places = (np.arange(1, len(ordered) + 1) - 0.3175) / (len(ordered) + 0.365)
+        panels += [
+            Panel(name, 'residual [N·m] over fitted torque', (Series('', some, 'predicted', fitted, 'points'),)),
+            Panel(
+                '',
+                'autocorrelation over lag',
+                (
+                    Series('', correlation, 'predicted'),
+                    Series('', limit, 'limit', dashed=True),
+                    Series('', -limit, 'limit', dashed=True),
+                ),
+                lags,
+            ),
+            Panel('', 'residual over normal quantile', (Series('', ordered, 'predicted', ndtri(places), 'points'),)),
+        ]
+    return Figure(panels, '', columns=3, height=105, interactive=False)

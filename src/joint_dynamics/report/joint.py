@@ -6,48 +6,34 @@ Whether it is reliable, the values with their deviations, each map with data and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from joint_dynamics.control.compensation import JointCheck
 from joint_dynamics.identification.joint_tests.result import Plot, TestResult
+from joint_dynamics.report.figure import CYCLE, Figure, Panel, Series
 from joint_dynamics.report.html import Report
 
-COLOURS = ('#0b6fb8', '#c4543a', '#2b8a57', '#8a5aa8', '#9aa7b5')
 
-
-def plot_figure(plot: Plot) -> Any:
-    """Draw one plot of a test: points (with two deviations where there are any) and lines."""
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(9, 4.6))
-    used = 0
-    for series in plot.series:
+def plot_figure(plot: Plot) -> Figure:
+    """Return one plot of a test as a figure: points (with two deviations where there are any) and lines."""
+    used, series = 0, []
+    for part in plot.series:
         # A series without a label goes on with the one before it.
-        used += bool(series.label)
-        colour, label = COLOURS[(used - 1) % len(COLOURS)], series.label or None
-        if series.kind == 'line':
-            axis.plot(series.x, series.y, color=colour, linewidth=1.6, label=label)
-        elif series.std is not None:
-            axis.errorbar(
-                series.x,
-                series.y,
-                yerr=2 * np.asarray(series.std),
-                fmt='o',
-                markersize=4,
-                color=colour,
-                capsize=2,
-                label=label,
-            )
-        else:
-            axis.plot(series.x, series.y, '.', markersize=2.5, color=colour, alpha=0.6, label=label)
-    axis.set_xlabel(plot.x_label)
-    axis.set_ylabel(plot.y_label)
-    axis.set_title(plot.title, fontsize=10)
-    axis.grid(alpha=0.3)
-    axis.legend(fontsize=8)
-    return figure
+        used += bool(part.label)
+        colour = CYCLE[(used - 1) % len(CYCLE)]
+        x, y = np.asarray(part.x, dtype=float), np.asarray(part.y, dtype=float)
+        whiskers = {}
+        if part.std is not None:
+            reach = 2 * np.asarray(part.std, dtype=float)
+            whiskers = {'low': y - reach, 'high': y + reach}
+        kind: Literal['line', 'points'] = 'line' if part.kind == 'line' else 'points'
+        series.append(Series(part.label, y, colour, x, kind, **whiskers))
+    # A page reads a line by its abscissa: a loop (hysteresis) is none, and is drawn as it goes.
+    ways = [np.diff(part.x) for part in plot.series if part.kind == 'line']
+    loop = any(np.any(way < 0) and np.any(way > 0) for way in ways)
+    return Figure([Panel(plot.title, plot.y_label, series)], plot.x_label, height=320, interactive=not loop)
 
 
 def joint_report(result: TestResult, recordings: list[str]) -> Report:
@@ -57,15 +43,18 @@ def joint_report(result: TestResult, recordings: list[str]) -> Report:
     for reason in result.reasons:
         report.add_text(str(reason), kind='warning')
     if not result.reasons:
-        report.add_text('Nothing in the data speaks against the values below.')
+        report.add_text('Nothing in the data speaks against the values below.', kind='good')
     for warning in result.warnings:
         report.add_text(warning)
     report.add_section('Values')
     rows = [
         [name, item.value, item.std, item.relative_std_percent, item.unit] for name, item in result.parameters.items()
     ]
+    rows.sort(key=lambda row: np.inf if row[3] is None else row[3])
     report.add_table(
-        ['parameter', 'value', 'std', 'std %', 'unit'], rows, 'SI units, joint side; standard deviations from the fit'
+        ['parameter', 'value', 'std', 'std %', 'unit'],
+        rows,
+        'SI units, joint side, the best known first; standard deviations from the fit',
     )
     for name, value in result.quality.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -86,8 +75,6 @@ def joint_report(result: TestResult, recordings: list[str]) -> Report:
 
 def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
     """Return the report of a compensation check: excess over speed per joint, with the band of two deviations."""
-    from matplotlib import pyplot
-
     report = Report('Friction compensation against identified friction', applied)
     report.add_section('Verdicts')
     report.add_table(
@@ -108,17 +95,29 @@ def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
     )
     report.add_section('Excess of the compensation')
     for check in checks:
-        figure, axis = pyplot.subplots(figsize=(9, 3.6))
-        for side, colour in ((check.positive, COLOURS[0]), (check.negative, COLOURS[1])):
-            axis.plot(side.speed, side.excess, color=colour, label=f'{side.direction} direction')
-            axis.fill_between(
-                side.speed, side.excess - 2 * side.deviation, side.excess + 2 * side.deviation, color=colour, alpha=0.15
+        series = []
+        for side, colour in ((check.positive, CYCLE[0]), (check.negative, CYCLE[1])):
+            reach = 2 * side.deviation
+            series.append(
+                Series(
+                    f'{side.direction} direction',
+                    side.excess,
+                    colour,
+                    side.speed,
+                    low=side.excess - reach,
+                    high=side.excess + reach,
+                )
             )
-        axis.axhline(0, color='k', linewidth=0.8)
-        axis.set_xlabel('speed along the motion [rad/s]')
-        axis.set_ylabel('compensation minus friction [N·m]')
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=8)
+        speeds = np.concatenate([check.positive.speed, check.negative.speed])
+        ends = np.array([speeds.min(), speeds.max()])
+        series.append(Series('', np.zeros(2), 'seventh', ends, dashed=True))
         place = '' if check.positive.temperature is None else f' at {check.positive.temperature:g} °C'
-        report.add_figure(figure, f'{check.joint}{place}: above zero the joint speeds up by itself')
+        report.add_figure(
+            Figure(
+                [Panel(f'{check.joint}{place}', 'compensation minus friction, N·m', series)],
+                'speed along the motion [rad/s]',
+                height=240,
+            ),
+            f'{check.joint}{place}: above zero the joint speeds up by itself; bands of two deviations',
+        )
     return report

@@ -140,17 +140,6 @@ def test_rest_and_coarse_torques_are_no_faults(recording):
     assert faults(replace(recording, q=still, dq=dq, tau=np.round(recording.tau * 4) / 4)) == []
 
 
-def test_long_series_are_drawn_with_their_extremes():
-    from joint_dynamics.report.identification import envelope
-
-    values = np.zeros(100_000)
-    values[[12_345, 70_001]] = 5.0, -7.0
-    time, drawn = envelope(np.arange(100_000.0), values)
-    assert len(drawn) < 10_000
-    assert (drawn.max(), drawn.min()) == (5.0, -7.0)
-    assert np.all(np.diff(time) >= 0)
-
-
 def test_a_motion_of_one_joint_names_those_that_never_move(true_robot):
     """Not reliable, with the joints' names: the excitation is judged by the columns that are told apart."""
     recording = true_robot.record(1, duration=6.0, rate=100.0, frequency=0.3)

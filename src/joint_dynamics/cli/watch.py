@@ -1,0 +1,73 @@
+"""`joint-dynamics watch`: what a running estimator learns, as a live table in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from joint_dynamics.errors import JointDynamicsError
+
+if TYPE_CHECKING:
+    from joint_dynamics.report.live_table import Watched
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        'watch',
+        help='show what a running estimator learns, live',
+        description=(
+            'Shows, joint by joint, what the estimator node learns, its health, contacts, and what its diagnostics say'
+            ' of the inputs; Ctrl-C ends it. It listens only.'
+        ),
+    )
+    parser.add_argument('node', nargs='?', default='/estimator', help='full name of the node (default: %(default)s)')
+    parser.add_argument('--once', action='store_true', help='show one table and end')
+    parser.add_argument(
+        '--timeout', type=float, metavar='S', help='end after so many seconds (with --once: 10 by default)'
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show until interrupted; return 0, or 2 where the node was never heard."""
+    if importlib.util.find_spec('rclpy') is None:
+        raise JointDynamicsError(
+            'watch: expected rclpy, not found: install the extra ros, or source a ROS installation'
+        )
+    if args.timeout is not None and not args.timeout > 0:
+        raise JointDynamicsError(f'--timeout: expected seconds above 0, found {args.timeout:g}')
+    from rich.console import Console
+    from rich.live import Live
+
+    from joint_dynamics.nodes.watch import watch
+    from joint_dynamics.report.live_table import live_table
+
+    console = Console()
+    # Piped into a file there is no width to respect.
+    console = console if console.is_terminal else Console(width=160)
+    if args.once:
+        last: list[tuple[Watched, float | None]] = []
+
+        def keep(watched: Watched, age: float | None) -> None:
+            last[:] = [(watched, age)]
+
+        heard = watch(args.node, keep, seconds=args.timeout or 10.0, once=True)
+        if heard:
+            console.print(live_table(*last[0]))
+    else:
+        with Live(console=console, auto_refresh=False, screen=False) as live:
+
+            def show(watched: Watched, age: float | None) -> None:
+                live.update(live_table(watched, age), refresh=True)
+
+            try:
+                heard = watch(args.node, show, seconds=args.timeout)
+            except KeyboardInterrupt:
+                return 0
+    if not heard:
+        raise JointDynamicsError(
+            f'watch: expected an estimator of the name {args.node}, found none that speaks (ros2 node list, and'
+            ' ROS_DOMAIN_ID, say what there is)'
+        )
+    return 0

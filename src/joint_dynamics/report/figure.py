@@ -1,0 +1,132 @@
+"""Figures as data: panels of series, which a report draws twice: static (SVG) and, where scripts run, to zoom into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+
+Colour = Literal[
+    'measured', 'predicted', 'residual', 'limit', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh'
+]
+CYCLE: tuple[Colour, ...] = ('first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh')
+"""Colours of series that have no meaning of their own, in order."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line or one set of points.
+
+    Attributes
+    ----------
+    label
+        in the legend; '' for what goes on with the series before it.
+    y
+        (K,), NaN where there is none.
+    x
+        (K,), None: that of the panel.
+    kind
+        how it is drawn; a step holds its value until the next one.
+    low, high
+        (K,) each: a band about a line, whiskers of points.
+    difference_of
+        the two series of the panel whose difference this is, so that a page need not hold it as well.
+    resolution
+        below which nobody needs to tell values apart, in the unit of y: the page may round to it.
+    """
+
+    label: str
+    y: FloatArray
+    colour: Colour = 'first'
+    x: FloatArray | None = None
+    kind: Literal['line', 'step', 'points'] = 'line'
+    dashed: bool = False
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    difference_of: tuple[int, int] | None = None
+    resolution: float = 0.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes; `note` stands beside the title, `x` (K,) is for all series that have none of their own.
+
+    equal: both axes have the same scale.
+    """
+
+    title: str
+    y_label: str
+    series: Sequence[Series]
+    x: FloatArray | None = None
+    note: str = ''
+    log: bool = False
+    equal: bool = False
+
+    def x_of(self, series: Series) -> FloatArray:
+        """Return the abscissae (K,) of a series."""
+        x = self.x if series.x is None else series.x
+        assert x is not None
+        return np.asarray(x, dtype=float)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels with one caption.
+
+    Attributes
+    ----------
+    linked
+        the panels have one time axis: what zooms or reads one of them does so in all.
+    clock
+        name of the robot view that shows the same time, '' for none.
+    columns
+        of panels, on a screen that is wide enough.
+    height
+        of a panel in pixels.
+    interactive
+        whether there is anything to zoom into or to read off.
+    """
+
+    panels: Sequence[Panel]
+    x_label: str
+    linked: bool = False
+    clock: str = ''
+    columns: int = 1
+    height: int = 150
+    interactive: bool = True
+
+    @property
+    def labels(self) -> list[tuple[str, Colour, str, bool]]:
+        """Label, colour, kind and dash of every named series, each once."""
+        found: dict[str, tuple[str, Colour, str, bool]] = {}
+        for panel in self.panels:
+            for series in panel.series:
+                if series.label:
+                    found.setdefault(series.label, (series.label, series.colour, series.kind, series.dashed))
+        return list(found.values())
+
+
+POINTS = 300
+"""Stretches of a long series in a static figure; each gives its least and its largest value."""
+
+
+def envelope(x: FloatArray, y: FloatArray, stretches: int = POINTS) -> tuple[FloatArray, FloatArray]:
+    """Return (x, y) to draw statically.
+
+    As they are, or of long series the least and the largest of each stretch, in their order: nothing that sticks out is
+    lost.
+    """
+    length = len(y) // stretches
+    if length < 4:
+        return x, y
+    pieces = y[: length * stretches].reshape(stretches, length)
+    pair = np.sort(np.stack([pieces.argmin(axis=1), pieces.argmax(axis=1)], axis=1), axis=1)
+    index = (pair + length * np.arange(stretches)[:, None]).ravel()
+    rest = np.arange(length * stretches, len(y))
+    if len(rest):
+        index = np.concatenate([index, np.unique([rest[y[rest].argmin()], rest[y[rest].argmax()]])])
+    return x[index], y[index]

@@ -1,0 +1,151 @@
+"""A running estimation as a table in a terminal: what is learnt of each joint, its health, contacts, and the inputs.
+
+Nothing here knows where the values come from: `joint-dynamics watch` fills in what it hears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+#: Columns: heading and the quantity of `joint_dynamics.estimation.QUANTITIES`, shown where somebody gives it.
+COLUMNS: tuple[tuple[str, str], ...] = (
+    ('α1', 'friction_scale'),
+    ('α2, N·m·s/rad', 'viscous_change'),
+    ('F_C, N·m', 'coulomb_friction'),
+    ('F_V, N·m·s/rad', 'viscous_friction'),
+    ('stiffness, N·m/rad', 'stiffness'),
+    ('°C', 'temperature'),
+)
+LEVELS = (('ok', 'green'), ('warning', 'yellow'), ('error', 'bold red'), ('stale', 'bold red'))
+#: Level of a status that is old, as diagnostic_msgs has it.
+STALE = 3
+DASH = '–'
+
+
+@dataclass
+class Watched:
+    """What was last heard of one node.
+
+    Attributes
+    ----------
+    values, deviations
+        {quantity: {joint: number}}, NaN where there is none yet.
+    torques
+        {joint: (of the transmission, external)} in N·m.
+    statuses
+        {condition: (level 0 … 3, message)} of the diagnostics, in the order in which they came first.
+    joints
+        in the robot's order.
+    """
+
+    node: str
+    joints: list[str] = field(default_factory=list)
+    values: dict[str, dict[str, float]] = field(default_factory=dict)
+    deviations: dict[str, dict[str, float]] = field(default_factory=dict)
+    torques: dict[str, dict[str, float]] = field(default_factory=dict)
+    statuses: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def take(self, quantity: str, names: Sequence[str], values: Sequence[float], deviations: Sequence[float]) -> None:
+        """Take values of one quantity by joint name; deviations may be empty."""
+        self._know(names)
+        self.values[quantity] = dict(zip(names, values, strict=False))
+        self.deviations[quantity] = dict(zip(names, deviations, strict=False))
+
+    def take_torque(self, kind: str, names: Sequence[str], torques: Sequence[float]) -> None:
+        """Take torques in N·m by joint name; kind: joint, external or friction."""
+        self._know(names)
+        self.torques[kind] = dict(zip(names, torques, strict=False))
+
+    def take_status(self, name: str, level: int, message: str) -> None:
+        """Take one condition of /diagnostics, its name as it stands there; those of other nodes are passed over."""
+        owner, _, condition = name.partition(': ')
+        if owner == self.node and condition:
+            self.statuses[condition] = level, message
+
+    def _know(self, names: Sequence[str]) -> None:
+        self.joints += [name for name in names if name not in self.joints]
+
+
+def with_deviation(value: float | None, deviation: float | None) -> str:
+    """Return `1.234 ± 0.012`: two digits of the deviation, the value to the same place; a dash for no value."""
+    if value is None or not np.isfinite(value):
+        return DASH
+    if deviation is None or not np.isfinite(deviation) or deviation <= 0:
+        return f'{value:.4g}'.replace('-', '−')
+    places = 1 - int(np.floor(np.log10(deviation)))
+    if places < 0:
+        value, deviation, places = round(value, places), round(deviation, places), 0
+    return f'{value:.{places}f} ± {deviation:.{places}f}'.replace('-', '−')
+
+
+def live_table(watched: Watched, age: float | None = None) -> RenderableType:
+    """Return the table and, below it, the conditions of the node.
+
+    Parameters
+    ----------
+    age
+        s since the node was last heard, None: never.
+    """
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = [(head, quantity) for head, quantity in COLUMNS if quantity in watched.values]
+    table = Table(header_style='bold')
+    table.add_column('joint', no_wrap=True)
+    for head in [head for head, _ in columns] + [f'{kind}, N·m' for kind in watched.torques]:
+        table.add_column(head, justify='right', no_wrap=True)
+    table.add_column('contact')
+    table.add_column('health')
+    for joint in watched.joints:
+        cells: list[str | Text] = [joint]
+        for _, quantity in columns:
+            deviation = watched.deviations.get(quantity, {}).get(joint)
+            cells.append(with_deviation(watched.values[quantity].get(joint), deviation))
+        cells += [with_deviation(torques.get(joint), None) for torques in watched.torques.values()]
+        cells += [_contact(watched, joint), _health(watched.values, joint)]
+        table.add_row(*cells)
+    lines = Table.grid(padding=(0, 2))
+    for condition, (level, message) in watched.statuses.items():
+        word, style = LEVELS[min(max(level, 0), STALE)]
+        lines.add_row(Text(word, style), condition, message)
+    title = Text(_title(watched, age), 'bold')
+    return Group(title, table, lines) if watched.joints else Group(title, lines)
+
+
+def _title(watched: Watched, age: float | None) -> str:
+    if age is None:
+        return f'{watched.node}: nothing heard yet'
+    # A second without a word is more than any of its topics takes.
+    return watched.node if age < 2.0 else f'{watched.node}: silent for {age:.0f} s'
+
+
+def _contact(watched: Watched, joint: str) -> Text:
+    from rich.text import Text
+
+    felt = watched.values.get('contact', {}).get(joint)
+    if felt is None or not np.isfinite(felt):
+        return Text(DASH)
+    return Text('contact', 'bold red') if felt > 0 else Text('none')
+
+
+def _health(values: Mapping[str, Mapping[str, float]], joint: str) -> Text:
+    """Say the level, and by how much stiffness and Coulomb friction have changed."""
+    from rich.text import Text
+
+    level = values.get('health', {}).get(joint, np.nan)
+    word, style = ('not known yet', 'dim') if not np.isfinite(level) else LEVELS[int(level)]
+    changes = []
+    for quantity, name in (('stiffness_ratio', 'stiffness'), ('friction_ratio', 'friction')):
+        ratio = values.get(quantity, {}).get(joint, np.nan)
+        if np.isfinite(ratio):
+            changes.append(f'{name} {100 * (ratio - 1):+.0f} %'.replace('-', '−'))
+    return Text.assemble((word, style), f' ({", ".join(changes)})' if changes else '')

@@ -1,0 +1,208 @@
+"""The pages in a browser: no error, nothing asked of the network, figures drawn, all of it by keys as well.
+
+`pytest test/report/test_browser.py --screenshots docs/images` keeps the pictures of the documentation.
+"""
+
+import base64
+
+import numpy as np
+import pytest
+
+NAMES = ('identification', 'excitation')
+WIDE, PHONE = 1180, 390
+
+
+def colours_of(browser, png):
+    """How many colours a picture has, and how many of its dots are blue; the browser reads it."""
+    browser.call('Page.navigate', url='about:blank')
+    data = base64.b64encode(png).decode()
+    return browser.run(
+        f'fetch("data:image/png;base64,{data}").then(answer => answer.blob()).then(createImageBitmap).then(image => {{'
+        ' const canvas = new OffscreenCanvas(image.width, image.height), pen = canvas.getContext("2d");'
+        ' pen.drawImage(image, 0, 0); const data = pen.getImageData(0, 0, image.width, image.height).data;'
+        ' const seen = new Set(); let blue = 0; for (let k = 0; k < data.length; k += 4) {'
+        ' seen.add((data[k] << 16) + (data[k + 1] << 8) + data[k + 2]); blue += data[k + 2] > data[k] + 100; }'
+        ' return [seen.size, blue]; })'
+    )
+
+
+def opened(browser, page, **how):
+    """Show a page, every figure of it drawn."""
+    browser.problems.clear()
+    browser.show(page, **how)
+    browser.run('document.querySelectorAll("details").forEach(part => { part.open = true; })')
+    count = browser.run('document.querySelectorAll("figure.chart:has(> script.specification), figure.robot").length')
+    for k in range(count):
+        browser.run(
+            f'document.querySelectorAll("figure.chart:has(> script.specification), figure.robot")[{k}].scrollIntoView()'
+        )
+        browser.until(f'document.querySelectorAll("figure.chart.live, figure.robot.live").length > {k}')
+    browser.run('scrollTo(0, 0)')
+    return count
+
+
+#: How many colours stand in a canvas: one is none drawn.
+COLOURS = """(canvas => { const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  const seen = new Set(); for (let k = 0; k < data.length; k += 4) if (data[k + 3] > 0)
+  seen.add((data[k] << 16) + (data[k + 1] << 8) + data[k + 2]); return seen.size; })"""
+
+
+@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize(('width', 'colours'), [(WIDE, 'light'), (WIDE, 'dark'), (PHONE, 'light')])
+def test_every_figure_is_drawn_and_nothing_complains(browser, pages, name, width, colours):
+    count = opened(browser, pages[name], width=width, colours=colours)
+    assert count >= 4
+    drawn = browser.run(f'[...document.querySelectorAll("canvas")].map({COLOURS})')
+    assert len(drawn) >= count
+    # Grid and at least one line, with what lies between them and the ground.
+    assert min(drawn) > 3
+    assert browser.problems == []
+    # Nothing sticks out of the page; what is wider scrolls by itself.
+    assert browser.run('document.documentElement.scrollWidth') <= width
+
+
+def test_colours_follow_the_system_and_the_switch(browser, pages):
+    page = pages['excitation']
+    ground = 'getComputedStyle(document.body).backgroundColor'
+    browser.show(page, colours='light')
+    light = browser.run(ground)
+    browser.show(page, colours='dark')
+    dark = browser.run(ground)
+    assert light != dark
+    browser.run('document.getElementById("theme").focus()')
+    browser.press('Enter')
+    assert browser.run('document.documentElement.dataset.theme') == 'light'
+    assert browser.run(ground) == light
+    browser.press('Enter')
+    assert browser.run(ground) == dark
+    browser.colours('light')
+    assert browser.run(ground) == dark
+    browser.press('Enter')
+    assert browser.run(ground) == light
+
+
+def scales(figure=0):
+    """Expression: the visible ranges of the axes of time of a figure, by what its axes show."""
+    return (
+        f'[...document.querySelectorAll("figure.chart.live")[{figure}].querySelectorAll(".plot")].map(p => p.range())'
+    )
+
+
+def test_zooming_one_axis_of_time_zooms_all_of_them(browser, pages, identified):
+    opened(browser, pages['identification'])
+    before = browser.run(scales())
+    assert len(before) == len(identified.problem.model.joint_names)
+    box = browser.run(
+        '(() => { const b = document.querySelector(".plot .u-over"); b.scrollIntoView({block: "center"});'
+        ' const r = b.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()'
+    )
+    left, top, width, height = box
+    browser.drag([(left + share * width, top + 0.5 * height) for share in (0.25, 0.4, 0.5)])
+    browser.until(f'{scales()}[0][1] < {before[0][1] - 0.1}')
+    after = browser.run(scales())
+    length = before[0][1] - before[0][0]
+    for low, high in after:
+        # A pixel either way.
+        assert low == pytest.approx(before[0][0] + 0.25 * length, abs=1.5 * length / width)
+        assert high == pytest.approx(before[0][0] + 0.5 * length, abs=1.5 * length / width)
+    assert browser.problems == []
+
+
+def test_a_figure_is_worked_by_keys(browser, pages, identified):
+    opened(browser, pages['identification'])
+    browser.run('document.querySelector(".plot").focus()')
+    (low, high), *_ = browser.run(scales())
+    output = 'document.querySelector("figure.chart output").textContent'
+    browser.press('ArrowRight')
+    first = browser.run(output)
+    assert 'measured' in first and 'residual' in first
+    browser.press('ArrowRight')
+    assert browser.run(output) != first
+    browser.press('+')
+    zoomed = browser.run(scales())
+    assert all(b - a == pytest.approx((high - low) / 2, rel=0.01) for a, b in zoomed)
+    browser.press('ArrowRight', shift=True)
+    assert browser.run(scales())[0][0] > zoomed[0][0]
+    browser.press('0')
+    assert browser.run(scales())[-1] == pytest.approx([low, high])
+    # What the cursor reads is what was measured.
+    time = float(browser.run(output).split()[1])
+    fit = identified.training[0].full
+    value = float(browser.run(output).split('measured ')[1].split()[0].replace('−', '-'))
+    near = np.abs(fit.time - time) <= 5e-4 * max(time, 1.0) + 1e-9
+    assert np.abs(fit.tau[near, 0] - value).min() <= 0.02 + 5e-4 * abs(value)
+
+
+def test_a_line_is_hidden_by_its_button(browser, pages):
+    opened(browser, pages['identification'])
+    button = 'document.querySelector("figure.chart .legend button")'
+    browser.run(f'{button}.focus()')
+    browser.press('Enter')
+    assert browser.run(f'{button}.getAttribute("aria-pressed")') == 'false'
+    browser.press('Enter')
+    assert browser.run(f'{button}.getAttribute("aria-pressed")') == 'true'
+    assert browser.problems == []
+
+
+def test_the_robot_moves_by_slider_play_and_figure(browser, pages):
+    opened(browser, pages['excitation'])
+    shown = 'document.querySelector(".robot canvas").toDataURL()'
+    stand = 'document.querySelector(".joints .value").textContent'
+    slider = 'document.querySelector(".robot input")'
+    first, posture = browser.run(shown), browser.run(stand)
+    assert browser.run('+document.querySelector(".robot").dataset.faces') > 200
+    browser.run(f'{slider}.focus()')
+    for _ in range(40):
+        browser.press('ArrowRight')
+    time = float(browser.run(f'{slider}.value'))
+    assert time > 0.5
+    assert browser.run(shown) != first
+    assert browser.run(stand) != posture
+    # The figures read the same time.
+    assert browser.run('document.querySelector("figure.chart.live output").textContent').startswith('time ')
+    browser.run('document.querySelector(".robot .play").focus()')
+    browser.press('Enter')
+    browser.until(f'+{slider}.value > {time}')
+    browser.press('Enter')
+    # Reading a figure takes the robot along.
+    browser.run(f'{slider}.value = 0; {slider}.dispatchEvent(new Event("input"))')
+    browser.run('document.querySelector("figure.chart.live .plot").focus()')
+    browser.press('ArrowRight')
+    assert float(browser.run(f'{slider}.value')) > 0
+    assert browser.problems == []
+
+
+def test_paper_and_a_page_without_script_have_static_figures(browser, pages):
+    opened(browser, pages['identification'])
+    browser.call('Emulation.setEmulatedMedia', media='print')
+    seen = 'getComputedStyle(document.querySelector("figure.chart .static")).display'
+    assert browser.run(seen) == 'block'
+    assert browser.run('getComputedStyle(document.querySelector("figure.chart .plot")).display') == 'none'
+    assert browser.printed().startswith(b'%PDF')
+    browser.call('Emulation.setEmulatedMedia', media='')
+    browser.call('Emulation.setScriptExecutionDisabled', value=True)
+    try:
+        browser.show(pages['excitation'])
+        picture = browser.picture()
+    finally:
+        browser.call('Emulation.setScriptExecutionDisabled', value=False)
+    # Lines in the colours of the figures: blue ones on light paper.
+    assert colours_of(browser, picture)[1] > 500
+
+
+@pytest.mark.parametrize(
+    ('name', 'top', 'colours'), [('identification', 'header', 'light'), ('excitation', 'figure.robot', 'dark')]
+)
+def test_pictures_for_the_documentation(browser, pages, screenshot, name, top, colours):
+    """Of the top of every report, as small as they are readable."""
+    opened(browser, pages[name], width=860, height=760, colours=colours)
+    if name == 'excitation':
+        browser.run(
+            '(() => { const slider = document.querySelector(".robot input"); slider.value = 3;'
+            ' slider.dispatchEvent(new Event("input")); })()'
+        )
+    browser.run(f'document.querySelector("{top}").scrollIntoView()')
+    browser.run('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    png = browser.picture()
+    assert colours_of(browser, png)[0] > 20
+    screenshot(f'report_{name}', png)

@@ -1,0 +1,145 @@
+"""Figures: what is drawn statically, and what a page holds to draw by itself."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from joint_dynamics.report.figure import Figure, Panel, Series, envelope
+from joint_dynamics.report.figure_html import figure_html
+from joint_dynamics.report.html import Report
+from joint_dynamics.report.interval import WIDTH, Interval, IntervalScale
+from joint_dynamics.report.packing import unpack
+from joint_dynamics.report.svg import panel_svg, ticks
+
+
+def test_long_series_are_drawn_with_their_extremes():
+    values = np.zeros(100_017)
+    values[[12_345, 70_001, 100_010]] = 5.0, -7.0, 9.0
+    time, drawn = envelope(np.arange(100_017.0), values)
+    assert len(drawn) < 1_000
+    assert (drawn.max(), drawn.min()) == (9.0, -7.0)
+    assert np.all(np.diff(time) >= 0)
+
+
+@pytest.mark.parametrize(('low', 'high'), [(-3.2, 17.0), (0.0, 1e-7), (-1e6, -1e5), (4.99, 5.01)])
+def test_ticks_are_round_and_within(low, high):
+    found = ticks(low, high)
+    steps = np.diff(found)
+    assert 2 <= len(found) <= 12
+    assert low - 1e-9 * abs(low) <= found[0] and found[-1] <= high + 1e-9 * abs(high)
+    assert np.allclose(steps, steps[0])
+    assert f'{steps[0]:.0e}'[0] in '125'
+
+
+def places(svg, kind):
+    """Coordinates of the first path of a class."""
+    path = re.search(rf'<path class="{kind}" d="([^"]*)"', svg).group(1)
+    return np.array([[float(x) for x in pair.split()] for pair in re.split('[ML]', path)[1:]])
+
+
+def test_a_line_is_drawn_to_scale():
+    x, y = np.array([0.0, 1.0, 4.0]), np.array([0.0, 10.0, -10.0])
+    figure = Figure([Panel('a', 'N·m', [Series('', y, 'first')], x)], 'x')
+    drawn = places(panel_svg(figure, figure.panels[0]), 's c-first')
+    # Along x in proportion; along y upwards and in proportion: coordinates have one decimal.
+    assert (drawn[1, 0] - drawn[0, 0]) / (drawn[2, 0] - drawn[0, 0]) == pytest.approx(0.25, abs=1e-3)
+    assert (drawn[0, 1] - drawn[1, 1]) == pytest.approx(drawn[2, 1] - drawn[0, 1], abs=0.2)
+    assert drawn[1, 1] < drawn[0, 1] < drawn[2, 1]
+
+
+def test_equal_axes_have_one_scale():
+    x, y = np.array([0.0, 3.0, 3.0]), np.array([0.0, 0.0, 1.0])
+    figure = Figure([Panel('a', '', [Series('', y, 'first')], x, equal=True)], 'x')
+    drawn = places(panel_svg(figure, figure.panels[0]), 's c-first')
+    assert drawn[1, 0] - drawn[0, 0] == pytest.approx(3 * (drawn[1, 1] - drawn[2, 1]), abs=0.3)
+
+
+def test_gaps_are_left_open():
+    y = np.array([1.0, 2.0, np.nan, 3.0, 4.0])
+    figure = Figure([Panel('a', '', [Series('', y, 'first')], np.arange(5.0))], 'x')
+    assert panel_svg(figure, figure.panels[0]).count('class="s c-first"') == 2
+
+
+def held(page):
+    """Specification and packed arrays of the first figure of a page."""
+    specification = json.loads(re.search(r'class="specification">(.*?)</script>', page, re.S).group(1))
+    return specification, re.search(r'class="arrays">(.*?)</script>', page, re.S).group(1)
+
+
+def test_a_page_holds_every_sample_of_every_series():
+    rng = np.random.default_rng(0)
+    time = np.arange(30_000) / 1000.0
+    measured, predicted = rng.normal(size=(2, 30_000))
+    figure = Figure(
+        [
+            Panel(
+                'elbow',
+                'N·m',
+                [
+                    Series('measured', measured, 'measured'),
+                    Series('predicted', predicted, 'predicted'),
+                    Series('residual', measured - predicted, 'residual', difference_of=(0, 1)),
+                ],
+                time,
+            )
+        ],
+        'time [s]',
+        linked=True,
+    )
+    specification, text = held(figure_html(figure, 'a caption', 'f1'))
+    (panel,) = specification['panels']
+    assert specification['linked']
+    assert np.allclose(unpack(panel['x'], text), time, atol=1e-9)
+    for row, values in zip(panel['series'], (measured, predicted), strict=False):
+        assert np.abs(unpack(row['y'], text) - values).max() <= 0.51 * row['y']['step']
+    assert panel['series'][2]['difference'] == [0, 1]
+    assert 'y' not in panel['series'][2]
+
+
+def test_series_with_abscissae_of_their_own_are_held_over_all_of_them():
+    x = np.array([1.0, 2.0, 4.0])
+    points = Series('samples', np.array([10.0, 20.0]), 'first', np.array([3.0, 2.0]), 'points')
+    line = Series('fit', np.array([1.0, 2.0, 4.0]), 'second', x, low=x - 0.5, high=x + 0.5)
+    specification, text = held(figure_html(Figure([Panel('a', '', [points, line])], 'x'), '', 'f'))
+    (panel,) = specification['panels']
+    assert np.allclose(unpack(panel['x'], text), [1, 2, 3, 4])
+    samples, fit = panel['series']
+    nan = np.nan
+    assert np.allclose(unpack(samples['y'], text), [nan, 20, 10, nan], atol=1e-3, equal_nan=True)
+    assert np.allclose(unpack(fit['y'], text), [1, 2, nan, 4], atol=1e-3, equal_nan=True)
+    assert np.allclose(unpack(fit['high'], text), [1.5, 2.5, nan, 4.5], atol=1e-3, equal_nan=True)
+
+
+def test_text_of_others_cannot_leave_its_place():
+    bad = '</script><script>alert(1)</script>'
+    figure = Figure([Panel(bad, bad, [Series(bad, np.arange(3.0))], np.arange(3.0), note=bad)], bad)
+    report = Report(bad, bad)
+    report.add_section(bad)
+    report.add_text(bad)
+    report.add_numbers([(bad, bad)])
+    report.add_table([bad], [[bad]], bad)
+    report.add_figure(figure, bad, folded=bad)
+    assert 'alert(1)</script>' not in report.to_html().replace('&lt;', '')
+    assert '<script>alert' not in report.to_html()
+
+
+def test_intervals_are_drawn_in_order_on_an_axis_with_both_signs():
+    items = [Interval(-20.0, 0.1), Interval(-0.5, 0.1), Interval(0.01, 0.3), Interval(0.5, 0.1), Interval(20.0, 0.1)]
+    scale = IntervalScale(items)
+    middles = [scale.place(item.value) for item in items]
+    assert middles == sorted(middles)
+    assert scale.place(0.0) == WIDTH / 2
+    assert scale.place(-3.0) + scale.place(3.0) == pytest.approx(WIDTH)
+    assert middles[0] > 0 and middles[-1] < WIDTH
+    low, high = re.search(r'wide" d="M([\d.]+) 9H([\d.]+)"', scale.drawn(items[2])).groups()
+    assert float(low) < WIDTH / 2 < float(high)
+
+
+def test_a_report_without_figures_carries_no_plotting():
+    report = Report('Words')
+    report.add_text('none')
+    page = report.to_html()
+    assert 'uPlot' not in page
+    assert len(page) < 20_000

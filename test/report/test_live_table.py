@@ -1,0 +1,94 @@
+"""The live table: every number, and what is said where there is none."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from joint_dynamics.report.live_table import Watched, live_table, with_deviation
+
+NAN = float('nan')
+
+
+@pytest.mark.parametrize(
+    ('value', 'deviation', 'text'),
+    [
+        (1.23456, 0.0123, '1.235 ± 0.012'),
+        (-0.5, 0.25, '−0.50 ± 0.25'),
+        (12345.6, 234.0, '12350 ± 230'),
+        (12345.6, 12.3, '12346 ± 12'),
+        (1.23456, None, '1.235'),
+        (1.23456, NAN, '1.235'),
+        (1.23456, 0.0, '1.235'),
+        (NAN, 0.1, '–'),
+        (None, None, '–'),
+    ],
+)
+def test_a_value_has_as_many_digits_as_its_deviation_leaves(value, deviation, text):
+    assert with_deviation(value, deviation) == text
+
+
+@pytest.fixture
+def watched():
+    found = Watched('/left/estimator')
+    names = ['shoulder', 'elbow']
+    found.take('friction_scale', names, [1.2, 0.8], [0.05, 0.1])
+    found.take('stiffness', names, [20000.0, NAN], [150.0, NAN])
+    found.take('temperature', names, [31.25, NAN], [])
+    found.take('contact', names, [0.0, 1.0], [])
+    found.take('health', names, [2.0, NAN], [])
+    found.take('stiffness_ratio', names, [0.7, NAN], [])
+    found.take('friction_ratio', names, [1.25, 0.8], [])
+    found.take_torque('external', names, [-3.5, 12.0])
+    found.take_status('/left/estimator: samples', 0, 'aligned')
+    found.take_status('/left/estimator: inputs', 2, 'silent: joint_states')
+    found.take_status('/right/estimator: samples', 2, 'of somebody else')
+    found.take_status('/left/estimator', 0, 'no condition')
+    return found
+
+
+def text_of(watched, age=0.1, width=160):
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(live_table(watched, age))
+    return console.export_text()
+
+
+def row(text, joint):
+    return next(line for line in text.splitlines() if joint in line)
+
+
+def test_every_joint_has_its_row(watched):
+    text = text_of(watched)
+    shoulder, elbow = row(text, 'shoulder'), row(text, 'elbow')
+    for part in ('1.200 ± 0.050', '20000 ± 150', '31.25', '−3.5', 'none', 'error', 'stiffness −30 %', 'friction +25 %'):
+        assert part in shoulder
+    for part in ('0.80 ± 0.10', '–', '12', 'contact', 'not known yet', 'friction −20 %'):
+        assert part in elbow
+    assert 'F_C' not in text  # nobody gives it
+
+
+def test_conditions_are_those_of_the_node_alone(watched):
+    text = text_of(watched)
+    assert row(text, 'aligned').split()[:2] == ['ok', 'samples']
+    assert row(text, 'silent: joint_states').split()[:2] == ['error', 'inputs']
+    assert 'somebody else' not in text
+    assert 'no condition' not in text
+
+
+def test_a_condition_that_changes_is_shown_as_it_is_now(watched):
+    watched.take_status('/left/estimator: inputs', 0, 'all there')
+    assert 'silent' not in text_of(watched)
+    assert 'all there' in text_of(watched)
+
+
+@pytest.mark.parametrize(
+    ('age', 'text'), [(None, 'nothing heard yet'), (0.5, '/left/estimator'), (7.4, 'silent for 7 s')]
+)
+def test_the_title_says_how_old_it_is(watched, age, text):
+    first = text_of(watched, age).splitlines()[0]
+    assert text in first
+    assert ('silent' in first) == (age == 7.4)
+
+
+def test_an_empty_table_is_no_error():
+    assert text_of(Watched('/estimator'), None).strip() == '/estimator: nothing heard yet'

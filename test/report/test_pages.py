@@ -1,0 +1,113 @@
+"""The pages as text: verdict first, everything in one file, all samples, what is known best on top."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from joint_dynamics.report.friction import friction_samples
+from joint_dynamics.report.identification import RESOLUTION
+from joint_dynamics.report.packing import unpack
+
+#: Bytes of a minute of seven joints at 1 kHz, with everything beside it.
+LARGEST = 5_000_000
+
+
+@pytest.fixture(scope='module')
+def page(pages):
+    return pages['identification'].read_text(encoding='utf-8')
+
+
+@pytest.mark.parametrize('name', ['identification', 'excitation'])
+def test_a_page_needs_nothing_from_outside(pages, name):
+    text = pages[name].read_text(encoding='utf-8')
+    assert 'http' not in text.replace('http-equiv', '')
+    assert not re.search(r'(?:src|href)="(?!#)', text)
+    assert "default-src 'none'" in text
+    assert 'The MIT License' in text  # of what is inlined
+
+
+def test_the_verdict_comes_first(page):
+    sections = re.findall(r'<h2 id="s\d+">([^<]*)</h2>', page)
+    assert sections[:4] == ['Verdict', 'Residuals', 'Measured and predicted torque', 'Parameters']
+    assert {'Friction', 'Stiffness'} <= set(sections)
+    assert re.search(r'</h2><p class="good">Reliable within', page)
+    assert re.findall(r'href="#(s\d+)"', page) == re.findall(r'<h2 id="(s\d+)"', page)
+
+
+def figures(page):
+    """(specification, packed arrays, caption) of every figure."""
+    pattern = r'<figcaption>([^<]*)</figcaption><script[^>]*specification">(.*?)</script><script[^>]*>(.*?)</script>'
+    return [(json.loads(spec), text, caption) for caption, spec, text in re.findall(pattern, page, re.S)]
+
+
+def test_torques_are_there_at_the_full_rate(page, identified):
+    shown = [item for item in figures(page) if 'at the full rate' in item[2]]
+    fits = [*identified.training, *identified.validation]
+    assert len(shown) == len(fits) == 2
+    for (specification, text, caption), fit in zip(shown, fits, strict=True):
+        assert fit.short_name in caption
+        for j, panel in enumerate(specification['panels']):
+            measured, predicted, residual = panel['series']
+            assert panel['title'] == fit.joint_names[j]
+            assert residual['difference'] == [0, 1]
+            # Half a step each, which is a hundredth of the residual's deviation or less than the range's 1/130,000.
+            step = max(
+                np.std((fit.full.tau - fit.full.predicted)[:, j]) / RESOLUTION, np.ptp(fit.full.tau[:, j]) / 65534
+            )
+            for row, values in ((measured, fit.full.tau), (predicted, fit.full.predicted)):
+                found = unpack(row['y'], text)
+                assert len(found) == len(fit.full.time)
+                assert np.abs(found - values[:, j]).max() <= 0.51 * step
+            assert np.allclose(unpack(panel['x'], text), fit.full.time, atol=1e-6)
+
+
+def test_parameters_stand_in_the_order_of_what_is_known_best(page, identified):
+    table = page[page.index('>Parameters</h2>') : page.index('>Friction</h2>')]
+    rows = re.findall(r'<tr><td class="text">(\w+)</td><td class="text"><svg.*?</svg></td>(.*?)</tr>', table, re.S)
+    assert sorted(name for name, _ in rows) == sorted(identified.names)
+    relative = dict(zip(identified.names, identified.deviation / np.abs(identified.solution.chi), strict=True))
+    order = [relative[name] for name, _ in rows]
+    assert order == sorted(order)
+
+
+def test_friction_samples_follow_the_friction_that_was_there(identified):
+    """3 N·m and 5 N·m·s/rad were put in (`moving_arm`): the samples lie about that line, whatever the bodies."""
+    for speed, load, torque in friction_samples(identified):
+        assert len(speed) > 20
+        assert np.ptp(load) > 0
+        error = torque - (3 * np.sign(speed) + 5 * speed)
+        # The noise of the torque is 0.2 N·m before the filter; the rest is what sgn does about a reversal.
+        assert np.median(np.abs(error)) < 0.4
+
+
+def test_the_stiffness_is_shown_with_its_range(page, identified):
+    rows = page[page.index('>Stiffness</h2>') :]
+    names = re.findall(r'<tr><td class="text">(joint_\d)</td><td>([\d.e+]+)</td>', rows[: rows.index('</table>')])
+    assert names
+    for name, value in names:
+        document = identified.description.joint(name)['stiffness']
+        assert float(value) == pytest.approx(document['coefficients'][0], rel=1e-3)
+
+
+def test_a_minute_of_seven_joints_at_a_kilohertz_fits(pages, identified):
+    """What grows with a recording is its torques: their bytes per sample here, for noise as here, times a minute's."""
+    text = pages['identification'].read_text(encoding='utf-8')
+    arrays = [(spec, len(packed)) for spec, packed, caption in figures(text) if 'at the full rate' in caption]
+    values = sum(2 * len(spec['panels']) * spec['panels'][0]['x']['n'] for spec, _ in arrays)
+    per_value = sum(size for _, size in arrays) / values
+    rest = len(text) - sum(size for _, size in arrays)
+    assert 2 * 7 * 60_000 * per_value + rest < LARGEST
+
+
+def test_matplotlib_is_not_loaded(pages, tmp_path):
+    import subprocess
+    import sys
+
+    code = (
+        'import sys; import joint_dynamics.report.identification, joint_dynamics.report.excitation,'
+        ' joint_dynamics.report.joint; print("matplotlib" in sys.modules)'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == 'False'

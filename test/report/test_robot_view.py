@@ -1,0 +1,100 @@
+"""The robot in a page stands where pinocchio puts it."""
+
+import json
+import re
+
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics.report.packing import unpack
+from joint_dynamics.report.robot_shapes import capsules, robot_shapes
+from joint_dynamics.report.robot_view import RobotView
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+
+@pytest.fixture(scope='module')
+def model():
+    return RobotModel.load(ur5e_urdf())
+
+
+@pytest.fixture(scope='module')
+def view(model):
+    time = np.linspace(1.0, 3.0, 200)
+    q = np.sin(time[:, None] * np.arange(1, 7)) * 0.8
+    shapes, _ = robot_shapes(model)
+    return RobotView.of(model, time, q, shapes, (model.limits.lower, model.limits.upper))
+
+
+def test_poses_are_those_of_the_links(model, view):
+    data = model.pinocchio.createData()
+    for k in (0, 17, len(view.q) - 1):
+        pinocchio.forwardKinematics(model.pinocchio, data, view.q[k])
+        pinocchio.updateFramePlacements(model.pinocchio, data)
+        for j, pose in enumerate(view.poses):
+            assert np.allclose(pose[k, :9].reshape(3, 3), data.oMi[j + 1].rotation, atol=1e-12)
+            assert np.allclose(pose[k, 9:], data.oMi[j + 1].translation, atol=1e-12)
+        assert np.allclose(view.path[k], data.oMf[-1].translation, atol=1e-12)
+
+
+def test_the_page_holds_them_to_less_than_a_millimetre(model, view):
+    page = view.to_html('')
+    specification = json.loads(re.search(r'class="specification">(.*?)</script>', page, re.S).group(1))
+    text = re.search(r'class="arrays">(.*?)</script>', page, re.S).group(1)
+    for pose, entries in zip(view.poses, specification['poses'], strict=True):
+        found = np.column_stack([unpack(entry, text) for entry in entries])
+        assert np.abs(found - pose).max() < 1e-3
+    assert specification['start'] == 1.0
+    assert specification['step'] * (specification['frames'] - 1) == pytest.approx(2.0)
+    ranges = {joint.name: joint.used for joint in view.joints}
+    assert list(ranges) == list(model.joint_names)
+
+
+def test_collision_bodies_are_the_shapes(model):
+    shapes, remark = robot_shapes(model)
+    assert 'collision geometry' in remark
+    assert {shape.link for shape in shapes} >= set(range(model.n))
+
+
+def test_capsules_reach_from_joint_to_joint(ur):
+    """A robot without geometry: a capsule of link 1 ends where joint 2 is."""
+    shapes, remark = robot_shapes(ur)
+    assert 'no collision geometry' in remark
+    assert len(shapes) == len(capsules(ur))
+    upper_arm = next(shape for shape in shapes if shape.kind == 'capsule' and shape.link == 1)
+    ends = [
+        upper_arm.translation + sign * 0.5 * upper_arm.size['length'] * upper_arm.rotation[:, 2] for sign in (-1, 1)
+    ]
+    offset = ur.chain.translation[2]
+    assert min(np.linalg.norm(end) for end in ends) < 1e-12
+    assert min(np.linalg.norm(end - offset) for end in ends) < 1e-12
+
+
+def test_meshes_that_are_missing_are_said(make_missing):
+    _, remark = robot_shapes(make_missing)
+    assert 'Capsules from joint to joint' in remark
+    assert 'nowhere.stl' in remark
+
+
+@pytest.fixture
+def make_missing():
+    urdf = """<robot name="one"><link name="base"/><link name="arm"><collision><geometry>
+    <mesh filename="package://none/nowhere.stl"/></geometry></collision>
+    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="a" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="10" velocity="1"/></joint></robot>"""
+    return RobotModel.from_urdf(urdf)
+
+
+def test_convex_hulls_face_outwards():
+    """Seen from outside corners run anticlockwise, or a page would draw the inside."""
+    from joint_dynamics.report.robot_shapes import hull
+
+    points = np.random.default_rng(0).normal((5.0, 0.0, 0.0), size=(400, 3))
+    found = hull(points)
+    corners = np.array(found['corners'])
+    centre = corners.mean(axis=0)
+    for face in found['faces']:
+        a, b, c = corners[face]
+        assert np.cross(b - a, c - a) @ (a - centre) > 0
