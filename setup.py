@@ -68,7 +68,15 @@ setup(
         'rich>=13,<16',
         'numba>=0.60,<0.70',
     ],
-    extras_require={'ros': ROS, 'sdp': SDP, 'mujoco': ['mujoco>=3.2,<5'], 'test': TEST, 'dev': [*TEST, *LINT]},
+    extras_require={
+        'ros': ROS,
+        'sdp': SDP,
+        'mujoco': ['mujoco>=3.2,<5'],
+        'dask': ['distributed>=2024.8,<2027'],
+        'parquet': ['pyarrow>=15,<27'],
+        'test': TEST,
+        'dev': [*TEST, *LINT],
+    },
     entry_points={
         'console_scripts': [
             'joint-dynamics = joint_dynamics.cli.main:main',

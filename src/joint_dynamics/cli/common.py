@@ -16,7 +16,7 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits
 
 ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling')
-SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint')
+SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint', 'trend')
 
 
 def load_config(path: str | None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The command `joint-dynamics`: subcommands, and one place where errors become exit statuses.
 
-Exit status 0 done; 1 where a command's answer is a refusal (check-compensation); 2 bad input or usage; 3 done, but not
+Exit status 0 done; 1 where a command's answer is a warning (check-compensation, trend); 2 bad input or usage; 3 done, but not
 reliable.
 """
 
@@ -26,6 +26,7 @@ COMMANDS = {
     'gains': ('gains', 'gains of an effort controller from the inertia of the arm'),
     'export-urdf': ('export_urdf', 'write identified inertial parameters into a URDF'),
     'export-mjcf': ('export_mjcf', "write identified dynamics as MJCF, MuJoCo's language"),
+    'trend': ('trend', 'follow friction, stiffness and backlash over many runs, and tell where they change'),
     'demo': ('demo', 'run the whole story on a simulated UR5e'),
     'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),
 }
