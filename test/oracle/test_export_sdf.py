@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.export_sdf import export_sdf
+from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
 
@@ -223,6 +224,11 @@ def test_into_an_sdf_with_other_frames(robot, tmp_path):
     base = Rotation.from_euler(
         'xyz', np.array(ET.fromstring(text).find('.//frame/pose').text.split(), dtype=float)[3:]
     ).as_matrix()
+    links = StandardParameters(import_inertials(tmp_path / 'out.sdf', robot), robot.n).links
+    wanted = description.standard_parameters(robot)
+    np.testing.assert_allclose(
+        links, StandardParameters(wanted, robot.n).links, rtol=0, atol=1e-9 * np.abs(wanted).max()
+    )
     read = Read(tmp_path / 'out.sdf', robot.joint_names, base @ robot.pinocchio.gravity.linear)
     check(read, description, robot)
     before, after = ET.fromstring(text), ET.parse(tmp_path / 'out.sdf').getroot()

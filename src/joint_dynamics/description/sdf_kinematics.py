@@ -113,6 +113,17 @@ class SdfKinematics:
             placement = self.pose(link).actInv(self.pose(str(pose.get('relative_to'))) * placement)
         return placement.act(pinocchio.Inertia(mass, np.zeros(3), tensor))
 
+    def carried(self) -> list[pinocchio.Inertia]:
+        """Return per joint the inertia of its link and of all that hangs on it, in that link's frame."""
+        found = []
+        for name in self.joint_names:
+            frame = self.pose(self.children[name])
+            total = self.inertia(self.children[name])
+            for link in self.hanging(name):
+                total = total + frame.actInv(self.pose(link)).act(self.inertia(link))
+            found.append(total)
+        return found
+
     def pose(self, name: str) -> pinocchio.SE3:
         """Return the pose of a link, joint or frame in the model's frame, all joints at zero."""
         if name not in self._poses:
