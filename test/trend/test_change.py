@@ -116,3 +116,15 @@ def test_scatter_between_runs_is_found_whatever_they_state():
     weights = weights_of(values, stated)
     # With 3 between the runs 0.01 and 0.02 are the same: by less than (0.02/3)² of each other.
     assert weights.max() / weights.min() - 1.0 < (0.02 / 3.0) ** 2 * 2.0
+
+
+def test_a_change_too_small_to_matter_waits_until_it_does():
+    rng = np.random.default_rng(12)
+    values = 100.0 + 0.01 * rng.standard_normal(40)
+    values[15:] += 0.5
+    values[30:] += 1.5
+    patient = ChangeTest.at_rate(0.001, least=0.01)
+    assert change_points(values, TEST)[0].first == 15
+    (found,) = change_points(values, patient)
+    assert found.alarm >= 30
+    assert found.first == 30

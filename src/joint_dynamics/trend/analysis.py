@@ -132,16 +132,16 @@ def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list
     found, alarms = [], []
     for each in series:
         test = ChangeTest.at_rate(
-            settings.false_alarm_rate / counts[each.robot], settings.before, settings.after, settings.window
+            settings.false_alarm_rate / counts[each.robot],
+            settings.before,
+            settings.after,
+            settings.window,
+            settings.least_change,
         )
         changes = change_points(each.values, test, each.deviations, each.temperatures)
         edges = [0, *(change.first for change in changes), len(each.values)]
-        kept = []
         for k, change in enumerate(changes):
             before, after = each.level(edges[k], edges[k + 1]), each.level(edges[k + 1], edges[k + 2])
-            if abs(after[0] - before[0]) < settings.least_change * abs(before[0]):
-                continue
-            kept.append(change)
             alarms.append(
                 Alarm(
                     each.robot,
@@ -155,5 +155,5 @@ def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list
                     change.z,
                 )
             )
-        found.append(replace(each, changes=tuple(kept)))
+        found.append(replace(each, changes=tuple(changes)))
     return found, sorted(alarms, key=lambda alarm: (alarm.date, alarm.robot, alarm.joint, alarm.quantity))

@@ -53,17 +53,20 @@ class ChangeTest:
         most runs after it.
     limit
         of |z|.
+    least
+        share of the level before that a change has to reach.
     """
 
     before: int
     after: int
     window: int
     limit: float
+    least: float = 0.0
 
     @classmethod
-    def at_rate(cls, rate: float, before: int = 5, after: int = 2, window: int = 60) -> ChangeTest:
-        """Return the test with this probability of a false alarm of one series within `HORIZON` runs."""
-        return cls(before, after, window, _limit(float(rate), before, after, window))
+    def at_rate(cls, rate: float, before: int = 5, after: int = 2, window: int = 60, least: float = 0.0) -> ChangeTest:
+        """Return the test with this probability, at most, of a false alarm of one series within `HORIZON` runs."""
+        return cls(before, after, window, _limit(float(rate), before, after, window), least)
 
 
 @dataclass(frozen=True)
@@ -106,15 +109,19 @@ def change_points(
     warm = None if temperatures is None else np.asarray(temperatures, dtype=float)
     found: list[ChangePoint] = []
     start = 0
+
+    def matters(part: FloatArray, first: int, n: int) -> bool:
+        before, after = part[:first].mean(), part[first : n + 1].mean()
+        return bool(abs(after - before) >= test.least * abs(before))
+
     while start < len(y):
         part = slice(start, None)
         z, splits = running_z(y[part], test, weights_of(y[part], sigma[part]), None if warm is None else warm[part])
-        over = np.flatnonzero(np.abs(z) > test.limit)
-        if not len(over):
+        seen = next((n for n in np.flatnonzero(np.abs(z) > test.limit) if matters(y[part], splits[n], n)), None)
+        if seen is None:
             break
-        n = int(over[0])
-        found.append(ChangePoint(start + int(splits[n]), start + n, float(z[n])))
-        start += int(splits[n])
+        found.append(ChangePoint(start + int(splits[seen]), start + int(seen), float(z[seen])))
+        start += int(splits[seen])
     return found
 
 

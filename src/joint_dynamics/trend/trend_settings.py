@@ -30,7 +30,11 @@ class TrendSettings(Settings):
         lower=1e-6,
         upper=0.5,
     )
-    least_change: float = setting(0.0, 'changes by less than this share of the value before are no alarm', lower=0)
+    least_change: float = setting(
+        0.01,
+        'changes by less than this share of the value before are no alarm: a neighbour that wears moves others, too',
+        lower=0,
+    )
     quantities: tuple[str, ...] = setting(tuple(QUANTITIES), 'what is followed', choices=tuple(QUANTITIES))
     processes: int | None = setting(
         None, 'recordings at the same time', lower=1, upper=1024, none='one per core; of a Dask cluster, two per thread'
