@@ -73,6 +73,8 @@ setup(
         'ros': ROS,
         'sdp': SDP,
         'mujoco': ['mujoco>=3.2,<5'],
+        'dask': ['distributed>=2024.8,<2027'],
+        'parquet': ['pyarrow>=15,<27'],
         'test': TEST,
         'docs': DOCS,
         'dev': [*TEST, *LINT, *FIGURES],

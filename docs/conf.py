@@ -40,6 +40,7 @@ CONTENTS = {
         'how-to/beside-my-driver',
         'how-to/feed-forward',
         'how-to/watch-wear',
+        'how-to/live',
         'how-to/tune-the-estimator',
         'how-to/write-a-law',
     ],
@@ -52,8 +53,8 @@ BELOW = {
         *(
             f'{name} <commands/{name}>'
             for name in (
-                'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export-urdf',
-                'export-mjcf', 'demo', 'doctor',
+                'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export',
+                'export-urdf', 'export-mjcf', 'trend', 'demo', 'doctor',
             )
         ),
         'nodes',
@@ -72,7 +73,7 @@ BELOW = {
     'explanation/index': [
         'excitation', 'identification', 'identification_measured', 'verdict', 'resting_joints', 'robust_and_physical', 'joint_tests_measured',
         'estimation', 'estimation_measured', 'control', 'feedforward_measured', 'arm', 'simulation', 'demonstration',
-        'papers', 'errata', 'references', 'limits', 'safety', 'reliability', 'structure',
+        'papers', 'errata', 'references', 'limits', 'safety', 'reliability', 'reports', 'structure',
     ],
 }  # fmt: skip
 

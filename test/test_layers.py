@@ -23,7 +23,8 @@ ALLOWED['arm'] = {'robot', 'joint', 'description'}
 USERS = LOWER | {'arm'}
 ALLOWED.update({layer: set(USERS) for layer in ('identification', 'estimation', 'control')})
 ALLOWED['simulation'] = LOWER - {'joint'}
-ALLOWED['report'] = USERS | {'identification', 'estimation', 'control', 'simulation'}
+ALLOWED['trend'] = USERS | {'identification'}
+ALLOWED['report'] = USERS | {'identification', 'estimation', 'control', 'simulation', 'trend'}
 ALLOWED['nodes'] = ALLOWED['report'] | {'report'}
 ALLOWED['demo'] = ALLOWED['nodes'] | {'nodes'}
 ALLOWED['cli'] = ALLOWED['demo'] | {'demo'}

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from joint_dynamics.control import LoopSettings as LoopSettings
     from joint_dynamics.control import fill_effort as fill_effort
     from joint_dynamics.description import DynamicsDescription as DynamicsDescription
+    from joint_dynamics.description import export as export
     from joint_dynamics.description import export_urdf as export_urdf
+    from joint_dynamics.description import pinocchio_model as pinocchio_model
     from joint_dynamics.errors import JointDynamicsError as JointDynamicsError
     from joint_dynamics.estimation import EstimationSession as EstimationSession
     from joint_dynamics.estimation import EstimationSettings as EstimationSettings
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 _EXPORTED_BY = {
     'arm': ('Arm',),
     'control': ('ControlLoop', 'LoopSettings', 'fill_effort'),
-    'description': ('DynamicsDescription', 'export_urdf'),
+    'description': ('DynamicsDescription', 'export', 'export_urdf', 'pinocchio_model'),
     'errors': ('JointDynamicsError',),
     'estimation': (
         'EstimationSession',
@@ -78,7 +80,9 @@ __all__ = [  # noqa: RUF022  (in the order of the workflow, as in docs/reference
     'IdentificationResult',
     'validate_description',
     'DynamicsDescription',
+    'export',
     'export_urdf',
+    'pinocchio_model',
     'Arm',
     'FrictionModel',
     'MaxwellSlip',

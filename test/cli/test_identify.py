@@ -8,7 +8,7 @@ import json
 import pytest
 import yaml
 
-from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.description import DynamicsDescription, export
 
 
 def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_path):
@@ -259,3 +259,28 @@ def test_the_verdict_comes_first_and_validate_has_its_own(run, arm_file, run_fil
     assert summary['reasons'][0]['code'] == 'torque_sign'
     # called by the last component of its path
     assert str(tmp_path) not in summary['verdict_line'] + wrong.out.partition('written')[0]
+
+
+def test_a_prior_decides_and_one_that_is_none_is_refused_at_once(run, arm_file, run_file, tmp_path, ur):
+    pytest.importorskip('cvxpy', reason='the extra sdp is not installed')
+    body = {'XX': 0.05, 'XY': 0, 'XZ': 0, 'YY': 0.05, 'YZ': 0, 'ZZ': 0.05, 'MX': 0, 'MY': 0, 'MZ': 0, 'M': 2.0}
+    description = DynamicsDescription(
+        {
+            'robot': {'joint_names': list(ur.joint_names), **ur.kinematics()},
+            'joints': {name: {} for name in ur.joint_names},
+            'inertial': {'standard': dict.fromkeys(ur.joint_names, body)},
+        }
+    )
+    export(description, tmp_path / 'prior.urdf')
+    path, out = run_file(), tmp_path / 'out'
+    done = run('identify', path, '--robot', arm_file, '--prior', tmp_path / 'prior.urdf', '--out', out)
+    assert done.status == 0, done.err
+    physical = json.loads((out / 'summary.json').read_text())['physical']
+    assert physical['prior'] == str(tmp_path / 'prior.urdf')
+    links = DynamicsDescription.load(out / 'dynamics.yaml').document['inertial']['standard']
+    # without a prior an MDH table gives links of nearly no mass; these weigh something like the prior's
+    assert all(0.2 < link['M'] < 20.0 for link in links.values())
+    (tmp_path / 'page.xml').write_text('<html/>')
+    done = run('identify', path, '--robot', arm_file, '--prior', tmp_path / 'page.xml', '--out', tmp_path / 'none')
+    assert done.status == 2
+    assert 'expected a URDF, MJCF or SDF' in done.error

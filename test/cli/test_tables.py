@@ -41,3 +41,22 @@ def test_many_rows_stay_rows(terminal):
     said = terminal(40)
     common.show_table('Parameters', ['parameter', 'value', 'made of'], [['XX_1', 1.0, 'XX_1 + ' * 9]] * 5)
     assert sum('XX_1  ' in line for line in said().splitlines()) == 5
+
+
+PATHS = [f'/a/folder/that/lies/deep/in/the/tree/of/recordings/robot_{k}/recording_{k}' for k in range(5)]
+
+
+def test_a_path_is_never_broken(terminal):
+    said = terminal(60)
+    common.show_table('Runs', ['run', 'value', 'reason'], [[path, 1.5, 'too short'] for path in PATHS])
+    text = said()
+    table, below = text.split('(1) /', 1)[0], [line for line in text.splitlines() if '/a/folder' in line]
+    assert below == [f'({k + 1}) {path}' for k, path in enumerate(PATHS)]
+    assert '(5)' in table
+    assert table.count('1.5') == 5
+
+
+def test_a_pipe_has_no_width(capsys):
+    common.show_table('Runs', ['run', 'value', 'reason'], [[path * 4, 1.5, 'too short'] for path in PATHS])
+    text = capsys.readouterr().out
+    assert all(any(path * 4 in line and '1.5' in line for line in text.splitlines()) for path in PATHS)

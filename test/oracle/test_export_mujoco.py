@@ -12,6 +12,7 @@ mujoco = pytest.importorskip('mujoco', reason='the extra `mujoco` is not install
 from joint_dynamics.arm import Arm  # noqa: E402
 from joint_dynamics.description import DynamicsDescription  # noqa: E402
 from joint_dynamics.description.export_mjcf import export_mjcf  # noqa: E402
+from joint_dynamics.description.import_inertials import import_inertials  # noqa: E402
 from joint_dynamics.errors import JointDynamicsError  # noqa: E402
 from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation  # noqa: E402
 
@@ -146,6 +147,10 @@ def test_into_an_mjcf_of_other_frames_by_joint_name(robot, tmp_path, monkeypatch
     assert unphysical == []
     assert apart < 1e-6
     check(Exported(tmp_path / 'arm.xml', robot.joint_names, gravity), description, robot)
+    read = StandardParameters(import_inertials(tmp_path / 'arm.xml', robot), robot.n).links
+    wanted = StandardParameters(description.standard_parameters(robot), robot.n).links
+    # by the frames of both, which are found from lines to rounding
+    np.testing.assert_allclose(read, wanted, rtol=0, atol=1e-6 * np.abs(wanted).max())
     # MuJoCo's warnings of the file, which asks for a total mass in a way that is going out of use, leave no log behind.
     assert list(Path.cwd().iterdir()) == []
     kept = ET.fromstring((tmp_path / 'arm.xml').read_text())

@@ -16,7 +16,7 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits
 
 ROBOT_KEYS = ('joints', 'locked', 'mounting', 'coupling')
-SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint')
+SECTIONS = ('robot', 'recording', 'identification', 'excitation', 'joint', 'trend')
 
 
 def load_config(path: str | None) -> dict[str, Any]:
@@ -105,24 +105,49 @@ def show_verdict(line: str, reasons: Sequence[Any]) -> None:
         console.print(Text.assemble(('not reliable: ', 'bold red'), str(reason)))
 
 
+#: Characters from which on a name without spaces goes below a table that is too wide for it.
+LONG = 24
+
+
 def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table to the terminal; a few rows too wide for it are printed as columns, so that no number is cut."""
+    """Print a table to the terminal, so that no number is cut and no path is broken.
+
+    A few rows too wide for it are printed as columns; names of files that are still too wide stand below, by number.
+    """
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
-    # Piped into a file there is no width to respect, and a folded table is hard to read back.
-    console = console if console.is_terminal else Console(width=160)
     cells = [list(headers), *([_text(value) for value in row] for row in rows)]
-    needed = sum(max(map(len, column)) + 3 for column in zip(*cells, strict=True)) + 1
-    if needed > console.width and len(cells) <= len(headers):
+    # Piped into a file there is no width to respect, and a folded table is hard to read back.
+    console = console if console.is_terminal else Console(width=max(160, _width(cells)))
+    if _width(cells) > console.width and len(cells) <= len(headers):
         cells = [list(row) for row in zip(*cells, strict=True)]
+    below: list[str] = []
+    if _width(cells) > console.width:
+        cells = [[_moved(cell, below) for cell in row] for row in cells]
     table = Table(title=title, title_justify='left', header_style='bold')
     for k, header in enumerate(cells[0]):
         table.add_column(header, justify='left' if k == 0 else 'right', overflow='fold')
     for row in cells[1:]:
         table.add_row(*row)
     console.print(table)
+    for number, text in enumerate(below, start=1):
+        console.print(f'({number}) {text}', soft_wrap=True, markup=False, highlight=False)
+
+
+def _width(cells: Sequence[Sequence[str]]) -> int:
+    """Return the characters that a table needs, its lines included."""
+    return sum(max(map(len, column)) + 3 for column in zip(*cells, strict=True)) + 1
+
+
+def _moved(cell: str, below: list[str]) -> str:
+    """Return a cell, or the number under which it stands below where it is the long name of a file or recording."""
+    if len(cell) <= LONG or ' ' in cell or not ('/' in cell or '@' in cell or '_' in cell):
+        return cell
+    if cell not in below:
+        below.append(cell)
+    return f'({below.index(cell) + 1})'
 
 
 def _text(value: Any) -> str:

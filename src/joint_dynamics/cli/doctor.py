@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import subprocess
@@ -38,6 +39,8 @@ MODULES = (
     ('launch_ros', 'launch_ros', 'launch files', False),
     ('launch_pytest', 'launch_pytest', 'launch tests', False),
 )
+#: s to listen by default, so that it is done within ten; and what is allowed.
+SECONDS, LEAST, MOST = 7.0, 1.0, 600.0
 NODE_CHECK = """
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -58,19 +61,27 @@ def add_parser(subparsers: Any) -> None:
             'Without a recording: lists every dependency with its version and tries what the package needs; exit '
             'status 2 when something needed is missing. With recordings: tells what is wrong or odd with them (units, '
             'signs, order, time stamps, delays, stuck or cut-off signals, mounting, motor side) and what can be '
-            'identified from them; exit status 3 when something is wrong.'
+            'identified from them; exit status 3 when something is wrong. With --live: the same of the topics that the '
+            'robot publishes now.'
         ),
     )
     parser.add_argument('recordings', nargs='*', metavar='RECORDING', help=RECORDING_HELP)
     parser.add_argument('--robot', metavar='FILE', help='URDF, or MDH table in YAML; needed with a recording')
+    parser.add_argument('--live', action='store_true', help='listen to the robot, which should move, instead of a file')
+    parser.add_argument(
+        '--seconds', type=float, default=SECONDS, metavar='S', help='how long to listen (default: %(default)g)'
+    )
+    parser.add_argument('--namespace', default='', metavar='NAME', help='of the topics to listen to')
     add_config_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Look at the recordings, or at the installation; return 0, 2 where something needed is missing, 3 where wrong."""
+    if args.live:
+        return _live(args)
     if not args.recordings:
         if args.robot or args.config:
-            raise JointDynamicsError('doctor: expected a RECORDING with --robot and --config, found none')
+            raise JointDynamicsError('doctor: expected a RECORDING, or --live, with --robot and --config, found none')
         return _installation()
     if not args.robot:
         raise JointDynamicsError('doctor RECORDING: expected --robot FILE, found none')
@@ -82,6 +93,32 @@ def run(args: argparse.Namespace) -> int:
     for recording in load_recordings(args.recordings, config, model.joint_names, model.limits):
         wrong |= _examine(model, recording, config)
     return 3 if wrong else 0
+
+
+def _live(args: argparse.Namespace) -> int:
+    if args.recordings:
+        raise JointDynamicsError(f'doctor --live: expected no RECORDING beside it, found {args.recordings[0]}')
+    if not args.robot:
+        raise JointDynamicsError('doctor --live: expected --robot FILE, found none')
+    if not LEAST <= args.seconds <= MOST:
+        raise JointDynamicsError(
+            f'doctor --live: expected --seconds within [{LEAST:g}, {MOST:g}], found {args.seconds:g}'
+        )
+    if importlib.util.find_spec('rclpy') is None:
+        raise JointDynamicsError(
+            'doctor --live: expected ROS 2 with rclpy, found none (pip install joint_dynamics[ros], or source a ROS 2'
+            ' installation)'
+        )
+    from joint_dynamics.cli.identify import progress_display
+    from joint_dynamics.nodes.listening import listen
+    from joint_dynamics.recording.recording_settings import RecordingSettings
+
+    config = load_config(args.config)
+    model = load_robot(args.robot, config)
+    settings = RecordingSettings.from_mapping({'implausible': 'note', **config.get('recording', {})})
+    with progress_display() as say:
+        recording = listen(model, settings, args.seconds, args.namespace, say)
+    return 3 if _examine(model, recording, config) else 0
 
 
 def _examine(model: Any, recording: Any, config: dict[str, Any]) -> bool:

@@ -57,6 +57,11 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument('--payload-mass', type=float, metavar='KG', help='weighed mass of that payload')
     parser.add_argument(
+        '--prior',
+        metavar='FILE',
+        help='URDF, MJCF or SDF whose inertials decide what the recordings do not tell (identification.physical)',
+    )
+    parser.add_argument(
         '--proceed', action='store_true', help='exit with 0 although the recordings do not excite the robot enough'
     )
     parser.add_argument(
@@ -69,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.description import write_result
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.identification.identification_settings import KnownPayload
+    from joint_dynamics.identification.physical.options import PhysicalOptions
     from joint_dynamics.report.identification import identification_report
 
     config = load_config(args.config)
@@ -77,6 +83,9 @@ def run(args: argparse.Namespace) -> int:
         settings = settings.replaced(method=args.method)
     if args.payload_mass is not None:
         settings = settings.replaced(payload=(settings.payload or KnownPayload()).replaced(mass=args.payload_mass))
+    if args.prior:
+        options = PhysicalOptions.from_given(settings.physical or True)
+        settings = settings.replaced(physical=options.replaced(prior=args.prior))
     if settings.method == 'tls' and not (args.loaded and settings.known_payload):
         raise JointDynamicsError(
             '--method tls: expected --loaded RECORDING and --payload-mass KG, found '

@@ -1,7 +1,7 @@
 """The command `joint-dynamics`: subcommands, and one place where errors become exit statuses.
 
-Exit status 0 done; 1 where a command's answer is a refusal (check-compensation); 2 bad input or usage; 3 done, but not
-reliable.
+Exit status 0 done; 1 where a command's answer is a warning (check-compensation, trend); 2 bad input or usage; 3 done,
+but not reliable.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ COMMANDS = {
     'excite': ('excite', 'plan a trajectory that excites the robot, within its limits'),
     'check-compensation': ('check_compensation', 'check an applied friction compensation before it is sent to a robot'),
     'gains': ('gains', 'gains of an effort controller from the inertia of the arm'),
+    'export': ('export', 'write identified dynamics as URDF, MJCF, SDF, or a pinocchio model'),
     'export-urdf': ('export_urdf', 'write identified inertial parameters into a URDF'),
     'export-mjcf': ('export_mjcf', "write identified dynamics as MJCF, MuJoCo's language"),
     'watch': ('watch', 'show what a running estimator learns, live'),
+    'trend': ('trend', 'follow friction, stiffness and backlash over many runs, and tell where they change'),
     'demo': ('demo', 'run the whole story on a simulated UR5e'),
     'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),
 }

@@ -1,6 +1,8 @@
 """The dynamics description: schema, load, save, validate, export to URDF."""
 
 from joint_dynamics.description.description import DynamicsDescription
+from joint_dynamics.description.export import export
+from joint_dynamics.description.export_pinocchio import pinocchio_model
 from joint_dynamics.description.export_urdf import export_urdf, inconsistent_links, not_exported, pseudo_inertia
 from joint_dynamics.description.files import prepare_folder, write_atomically, write_set
 from joint_dynamics.description.identity import check_identity, identity_of
@@ -9,10 +11,12 @@ from joint_dynamics.description.result_files import summary_text, write_result
 __all__ = [
     'DynamicsDescription',
     'check_identity',
+    'export',
     'export_urdf',
     'identity_of',
     'inconsistent_links',
     'not_exported',
+    'pinocchio_model',
     'prepare_folder',
     'pseudo_inertia',
     'summary_text',

@@ -14,27 +14,14 @@ import pinocchio
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.export_urdf import (
-    PAYLOAD,
-    exported_links,
-    inconsistent_links,
-    joint_friction,
-    payload_name,
-)
+from joint_dynamics.description.export_urdf import bodies_to_export, inconsistent_links, joint_friction, payload_name
 from joint_dynamics.description.files import write_atomically
-from joint_dynamics.description.mjcf_placement import placements_in
+from joint_dynamics.description.mjcf_kinematics import MjcfKinematics
+from joint_dynamics.description.placement import placements_in
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import inertia_of
-
-
-def held_by(into: str | Path | None) -> frozenset[str]:
-    """Return the fields of a description that the MJCF holds and a URDF does not.
-
-    A new model has the robot's mounting as the direction of gravity; one that is there stands as it stands.
-    """
-    return frozenset({'rotor_inertia'} if into is not None else {'rotor_inertia', 'mounting'})
 
 
 def export_mjcf(
@@ -66,19 +53,7 @@ def export_mjcf(
         Where the description has no inertial part or is of another robot, a link has no mass, `into` lacks a joint,
         moves it otherwise, or includes other files, and where mujoco is needed and missing.
     """
-    if payload not in PAYLOAD:
-        raise JointDynamicsError(f'export-mjcf: expected the payload {", ".join(PAYLOAD)}, found {payload!r}')
-    if 'inertial' not in description.document:
-        raise JointDynamicsError('export-mjcf: expected a description with inertial parameters, found none')
-    description.check_robot(model, mass=False)
-    links = exported_links(description, payload)
-    for name, link in links.items():
-        if link[9] <= 0:
-            raise JointDynamicsError(
-                f'export-mjcf: expected a positive mass behind {name}, found {link[9]:.4g} kg; identify with the URDF '
-                '(not an MDH table) or with physical consistency'
-            )
-    bodies = [links[name] for name in model.joint_names]
+    bodies = bodies_to_export(description, payload, 'export-mjcf', model)
     apart = description.payload() if payload == 'apart' and description.payload_attached else None
     if into is None:
         root, carriers, placements = _new_model(model)
@@ -89,7 +64,7 @@ def export_mjcf(
         if root.tag != 'mujoco':
             raise JointDynamicsError(f'MJCF {into}: expected the root element <mujoco>, found <{root.tag}>')
         carriers = _carriers(root, model, str(into))
-        placements, apart_by = placements_in(into, model)
+        placements, apart_by = placements_in(MjcfKinematics(into, model.joint_names, 'export-mjcf --into'), model)
         _keep_inertials(root)
         for carrier in carriers:
             _take_masses_off(carrier)

@@ -46,13 +46,51 @@ def exported_links(description: DynamicsDescription, payload: str = 'merged') ->
     return links
 
 
+def is_body(body: FloatArray) -> bool:
+    """Whether ten inertial parameters are those of a body: their pseudo-inertia is positive definite."""
+    return bool(np.linalg.eigvalsh(pseudo_inertia(dict(zip(INERTIAL, body, strict=True))))[0] > 0)
+
+
+def bodies_to_export(
+    description: DynamicsDescription, payload: str, what: str, model: RobotModel | None = None
+) -> list[FloatArray]:
+    """Return the ten inertial parameters of every link, joints in the order of the model, or of the description.
+
+    Parameters
+    ----------
+    description
+        what was identified.
+    payload
+        one of `PAYLOAD`.
+    what
+        the export, for messages.
+    model
+        the robot, which must be that of the description; None: it is looked at elsewhere.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the description has no inertial part or is of another robot, or a link has no mass.
+    """
+    if payload not in PAYLOAD:
+        raise JointDynamicsError(f'{what}: expected the payload {", ".join(PAYLOAD)}, found {payload!r}')
+    if 'inertial' not in description.document:
+        raise JointDynamicsError(f'{what}: expected a description with inertial parameters, found none')
+    if model is not None:
+        description.check_robot(model, mass=False)
+    links = exported_links(description, payload)
+    for name, link in links.items():
+        if link[9] <= 0:
+            raise JointDynamicsError(
+                f'{what}: expected a positive mass behind {name}, found {link[9]:.4g} kg; identify with the URDF'
+                ' (not an MDH table) or with physical consistency'
+            )
+    return [links[name] for name in (description if model is None else model).joint_names]
+
+
 def inconsistent_links(description: DynamicsDescription, payload: str = 'merged') -> list[str]:
     """Return the joints whose link is no body: its pseudo-inertia is not positive definite."""
-    return [
-        name
-        for name, body in exported_links(description, payload).items()
-        if np.linalg.eigvalsh(pseudo_inertia(dict(zip(INERTIAL, body, strict=True))))[0] <= 0
-    ]
+    return [name for name, body in exported_links(description, payload).items() if not is_body(body)]
 
 
 def not_exported(description: DynamicsDescription, payload: str = 'merged', held: Collection[str] = ()) -> list[str]:
@@ -118,11 +156,7 @@ def export_urdf(
         Where the description has no inertial part, a joint is not in the URDF, or a link has a mass that is not
         positive, which a URDF cannot hold.
     """
-    if payload not in PAYLOAD:
-        raise JointDynamicsError(f'export-urdf: expected the payload {", ".join(PAYLOAD)}, found {payload!r}')
-    if 'inertial' not in description.document:
-        raise JointDynamicsError('export-urdf: expected a description with inertial parameters, found none')
-    bodies = exported_links(description, payload)
+    bodies = dict(zip(description.joint_names, bodies_to_export(description, payload, 'export-urdf'), strict=True))
     text, name = read_source(urdf)
     root = parse_urdf(text, name)
     joints = {joint.get('name'): joint for joint in root.findall('joint')}
@@ -131,11 +165,6 @@ def export_urdf(
         if joint_name not in joints:
             raise JointDynamicsError(
                 f'export-urdf: expected joint {joint_name!r} in {name}, found {", ".join(map(str, joints))}'
-            )
-        if bodies[joint_name][9] <= 0:
-            raise JointDynamicsError(
-                f'export-urdf: expected a positive mass behind {joint_name}, found {bodies[joint_name][9]:.4g} kg; '
-                'identify with the URDF (not an MDH table) or with physical consistency'
             )
     robot = description.document['robot']
     description.check_robot(

@@ -105,7 +105,8 @@ class IdentificationSettings(Settings):
     selection: bool = setting(True, 'try further friction terms on held-out parts of the data and keep those that pay')
     payload: KnownPayload | None = setting(None, 'what is known of the payload: `mass`, `known`', none='nothing')
     physical: bool | PhysicalOptions = setting(
-        False, 'move the estimate into the set of physical parameters (needs cvxpy): true, or `pull` and `mass`'
+        False,
+        'move the estimate into the set of physical parameters (needs cvxpy): true, or `pull`, `prior` and `mass`',
     )
     essential: bool | str = setting(
         False,

@@ -31,9 +31,16 @@ def identify_transmissions(
     Nothing is found without θ in every recording, nor of coupled drives, whose motors are no joint's own. What the data
     of a joint cannot tell is left out, and said.
     """
+    return transmissions_of(Arm(model, parameters), recordings, gain_share)
+
+
+def transmissions_of(
+    arm: Arm, recordings: Sequence[Recording], gain_share: float | Mapping[str, float] | None = None
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return what `identify_transmissions` does, of an arm whose bodies are known, payload included."""
+    model = arm.robot
     if model.coupling is not None or any(recording.theta is None for recording in recordings):
         return {}, []
-    arm = Arm(model, parameters)
     found: dict[str, dict[str, Any]] = {}
     notes = []
     for index, name in enumerate(model.joint_names):

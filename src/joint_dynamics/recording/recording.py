@@ -129,7 +129,8 @@ class Recording(AlignedSignals):
         missing = [name for name in joint_names if name not in self.joint_names]
         if missing:
             raise JointDynamicsError(
-                f'{self.name}: expected joints of {", ".join(self.joint_names)}, found {", ".join(missing)}'
+                f'{self.name}: expected the joints {", ".join(joint_names)}; not found: {", ".join(missing)}; it has'
+                f" {', '.join(self.joint_names)} (no part of the arm, as a gripper? list the arm's in robot.joints)"
             )
         columns = [self.joint_names.index(name) for name in joint_names]
         arrays: dict[str, Any] = {name: getattr(self, name)[:, columns] for name in self.quantities}

@@ -17,11 +17,16 @@ def _bounds(mass: Sequence[float] | None) -> str | None:
 
 @dataclass(frozen=True)
 class PhysicalOptions(Settings):
-    """Weight of the prior, and what is known of the robot's mass."""
+    """The prior and its weight, and what is known of the robot's mass."""
 
     SECTION = 'identification.physical'
 
     pull: float = setting(0.1, 'weight of the prior', above=0)
+    prior: str | None = setting(
+        None,
+        'URDF, MJCF (extra mujoco) or SDF of the robot, whose inertials are the prior',
+        none='those of the robot file',
+    )
     mass: tuple[float, ...] | None = setting(
         None,
         'smallest and largest total mass of the moving links',

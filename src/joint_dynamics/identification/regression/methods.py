@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description.import_inertials import import_inertials
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.physical.options import PhysicalOptions
@@ -78,6 +79,7 @@ def linear(
 
 def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> SolvedProblem:
     """Solve a problem as the settings ask for."""
+    prior = stated_prior(problem, settings)
     say(f'solving for {problem.columns} parameters by {settings.method}')
     if settings.method in ROBUST_METHODS:
         from joint_dynamics.identification.regression.robust import robust_estimate
@@ -91,10 +93,23 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: f
         scatter = scatter_covariance(problem.blocks(), solution, problem.samples)
         covariance = selected.widened(scatter, problem.names)
         extras = selected.extras
-    return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), extras), settings, say)
+    return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), extras), settings, prior, say)
 
 
-def _afterwards(solved: SolvedProblem, settings: IdentificationSettings, say: Progress) -> SolvedProblem:
+def stated_prior(problem: Problem, settings: IdentificationSettings) -> FloatArray | None:
+    """Return the standard set (p,) of the prior that the settings name, None where they name none.
+
+    Before anything is solved: a file that is none is told at once.
+    """
+    if not settings.physical:
+        return None
+    options = PhysicalOptions.from_given(settings.physical)
+    return None if options.prior is None else import_inertials(options.prior, problem.model)
+
+
+def _afterwards(
+    solved: SolvedProblem, settings: IdentificationSettings, prior: FloatArray | None, say: Progress
+) -> SolvedProblem:
     """Essential parameters and physical consistency, where asked for."""
     problem, solution, extras = solved.problem, solved.solution, dict(solved.extras)
     standard = None
@@ -113,7 +128,10 @@ def _afterwards(solved: SolvedProblem, settings: IdentificationSettings, say: Pr
         from joint_dynamics.identification.physical.semidefinite import physical
 
         say('moving into the set of physical parameters')
-        estimate = physical(problem, solution, PhysicalOptions.from_given(settings.physical))
+        options = PhysicalOptions.from_given(settings.physical)
+        estimate = physical(problem, solution, options, prior)
         extras['physical'] = {'price': estimate.price, 'price_per_row': estimate.price / max(solution.rows, 1.0)}
+        if options.prior is not None:
+            extras['physical']['prior'] = options.prior
         solution, standard = estimate.solution, estimate.standard
     return replace(solved, solution=solution, extras=extras, standard=standard)

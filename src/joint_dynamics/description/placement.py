@@ -1,9 +1,12 @@
-"""Where the frames of a robot's joints are in the bodies of an MJCF, by the kinematics of both."""
+"""Where the frames of a robot's joints are in the bodies of another file of it, by the kinematics of both.
+
+Files of one arm put their frames where they like: Denavit and Hartenberg's, the CAD's, the centre of mass. What they
+share are the lines that the joints move about or along, and by those they are laid over each other.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pinocchio
@@ -21,78 +24,82 @@ POSTURES = 8
 HINT = 1e-4
 
 
-def placements_in(path: str | Path, model: RobotModel) -> tuple[list[pinocchio.SE3], float]:
-    """Return the placement of each joint's frame in the body that the MJCF's joint of that name moves.
+class Posture(NamedTuple):
+    """The robot of a file at one posture, in that file's world.
 
-    And by how much [m, rad] it differs between postures: how far the two files disagree about the arm's shape.
+    bodies: of each joint, where the body is that it moves; anchors, axes (n, 3): a point of each joint's line [m] and
+    its direction; parent: where the body is that the first joint's body hangs on.
+    """
+
+    bodies: list[pinocchio.SE3]
+    anchors: FloatArray
+    axes: FloatArray
+    parent: pinocchio.SE3
+
+
+class Kinematics(Protocol):
+    """The robot as a file has it; `source` names it in messages."""
+
+    source: str
+
+    def at(self, q: FloatArray) -> Posture:
+        """Return it at joint positions q (n,) [rad or m], all other joints at zero."""
+
+
+def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio.SE3], float]:
+    """Return the placement of each joint's frame in the body that the file's joint of that name moves.
+
+    And by how much [m, rad] it differs between postures: how far the two disagree about the arm's shape.
 
     Both robots take the same random postures; how the joint's frame lies in the body must not depend on the posture.
+
+    Parameters
+    ----------
+    theirs
+        the robot of the file, its joints those of `model`.
+    model
+        the robot.
 
     Raises
     ------
     JointDynamicsError
-        Where mujoco is missing or refuses the file, or a joint does not move as the robot's.
+        Where a joint does not move as the robot's.
     """
-    try:
-        import mujoco
-    except ImportError:
-        raise JointDynamicsError(
-            'export-mjcf --into: expected the package mujoco, not found (pip install joint_dynamics[mujoco])'
-        ) from None
-    # What MuJoCo warns of in a file that is only read would end in a log in the working folder.
-    before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda text: None)
-    try:
-        theirs = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        raise JointDynamicsError(f'MJCF {path}: expected what MuJoCo reads, found: {error}') from None
-    finally:
-        mujoco.set_mju_user_warning(before)
-    state, data = mujoco.MjData(theirs), model.pinocchio.createData()
-    joints = [theirs.joint(name) for name in model.joint_names]
+    data = model.pinocchio.createData()
     rng = np.random.default_rng(0)
     seen: list[list[pinocchio.SE3]] = []
     base = None
     for q in [np.zeros(model.n), *rng.uniform(-1.0, 1.0, (POSTURES - 1, model.n))]:
-        state.qpos[:] = theirs.qpos0
-        for joint, angle in zip(joints, q, strict=True):
-            # A joint that is given a reference angle is at 0 there.
-            state.qpos[joint.qposadr[0]] = angle
-        mujoco.mj_kinematics(theirs, state)
+        posture = theirs.at(q)
         pinocchio.forwardKinematics(model.pinocchio, data, q)
-        bodies = [_placement(state, int(joint.bodyid[0])) for joint in joints]
         if base is None:
-            base = _base_of(theirs, state, joints, data.oMi, model)
-        seen.append([body.actInv(base * data.oMi[k + 1]) for k, body in enumerate(bodies)])
+            base = _base_of(posture, data.oMi, model)
+        seen.append([body.actInv(base * data.oMi[k + 1]) for k, body in enumerate(posture.bodies)])
     apart = []
     for k, name in enumerate(model.joint_names):
         off = max(float(np.abs(pinocchio.log6(seen[0][k].actInv(each[k])).vector).max()) for each in seen)
         if off > TOLERANCE:
             raise JointDynamicsError(
-                f'MJCF {path}: expected {name} to move as in the robot file, found the frames of its link {off:.3g} m '
-                'or rad apart over some postures: another robot, another zero, or another direction of an axis'
+                f'{theirs.source}: expected {name} to move as in the robot file, found the frames of its link'
+                f' {off:.3g} m or rad apart over some postures: another robot, another zero, or another direction of an'
+                ' axis'
             )
         apart.append(off)
     return seen[0], max(apart)
 
 
-def _placement(state: Any, body: int) -> pinocchio.SE3:
-    return pinocchio.SE3(np.array(state.xmat[body]).reshape(3, 3), np.array(state.xpos[body]))
-
-
-def _base_of(theirs: Any, state: Any, joints: list[Any], ours: Any, model: RobotModel) -> pinocchio.SE3:
-    """Return where the robot's base is in MuJoCo's world, by the lines that the joints move about or along.
+def _base_of(posture: Posture, ours: pinocchio.StdVec_SE3, model: RobotModel) -> pinocchio.SE3:
+    """Return where the robot's base is in the file's world, by the lines that the joints move about or along.
 
     The rotation [Kabsch 1976] of axes and common normals of each two of them, then the place. What they leave open (one
     joint; parallel axes) is as the body that the first joint's body hangs on.
     """
-    parent = int(theirs.body_parentid[int(joints[0].bodyid[0])])
-    hint = _placement(state, parent)
+    hint = posture.parent
     lines, seen = [], []
-    for k, joint in enumerate(joints):
+    for k in range(model.n):
         frame = ours[k + 1]
         lines.append((frame.translation, frame.rotation @ model.chain.axis[k]))
-        seen.append((np.array(state.xanchor[joint.id]), np.array(state.xaxis[joint.id])))
+        seen.append((posture.anchors[k], posture.axes[k]))
     turning = [k for k in range(model.n) if not model.chain.prismatic[k]]
     pairs = [(lines[k][1], seen[k][1]) for k in range(model.n)]
     pairs += [(_normal(lines[i], lines[k]), _normal(seen[i], seen[k])) for i in turning for k in turning if i < k]

@@ -49,6 +49,39 @@ def test_an_mjcf_is_written_and_what_it_has_no_place_for_is_said(run, descriptio
     assert joints['elbow_joint'].get('frictionloss') == '6.0'
 
 
+def test_one_command_writes_every_format_and_says_what_it_cannot_hold(run, description_file, tmp_path):
+    description = description_file()
+    root = {'arm.urdf': '<robot', 'arm.xml': '<mujoco', 'arm.sdf': '<sdf', 'arm.py': 'def build'}
+    rotors = {}
+    for name, beginning in root.items():
+        done = run('export', description, '--out', tmp_path / name)
+        assert done.status == 0
+        assert beginning in (tmp_path / name).read_text()
+        assert 'drive_gain' in done.out
+        rotors[name] = 'rotor_inertia' in done.out
+    assert rotors == {'arm.urdf': True, 'arm.xml': False, 'arm.sdf': True, 'arm.py': False}
+    # the same implementation by the older names, and --to where the ending says nothing
+    assert run('export-mjcf', description, '--out', tmp_path / 'old.xml').status == 0
+    assert run('export', description, '--to', 'mjcf', '--out', tmp_path / 'new.txt').status == 0
+    texts = {(tmp_path / name).read_text() for name in ('old.xml', 'new.txt', 'arm.xml')}
+    assert len(texts) == 1
+    refused = run('export', description, '--out', tmp_path / 'arm.json')
+    assert refused.status == 2
+    assert '--to urdf, mjcf, sdf, python' in refused.error
+
+
+def test_into_its_own_sdf(run, description_file, tmp_path):
+    description = description_file()
+    assert run('export', description, '--out', tmp_path / 'arm.sdf').status == 0
+    own = (tmp_path / 'arm.sdf').read_text().replace('</model>', '<plugin name="p" filename="f"/></model>')
+    (tmp_path / 'mine.sdf').write_text(own.replace('<damping>4.5', '<damping>9'))
+    done = run('export', description, '--into', tmp_path / 'mine.sdf', '--out', tmp_path / 'new.sdf')
+    assert done.status == 0
+    text = (tmp_path / 'new.sdf').read_text()
+    assert '<damping>4.5' in text
+    assert '<plugin' in text
+
+
 def test_a_link_that_is_no_body_is_named(run, description_file, tmp_path):
     done = run('export-mjcf', description_file(XX=-1.0), '--out', tmp_path / 'arm.xml')
     assert done.status == 3

@@ -1,0 +1,68 @@
+"""`joint-dynamics export`: what was identified, for other tools; `export-urdf` and `export-mjcf` are shorter names."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+FORMATS = ('urdf', 'mjcf', 'sdf', 'python')
+#: m, rad: differences below are those of rounded digits.
+TOLD = 1e-5
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        'export',
+        help='write identified dynamics as URDF, MJCF, SDF, or a pinocchio model',
+        description=(
+            'Writes bodies, friction and, where the format has a place for it, rotor inertia of the description: a new'
+            ' model without shapes, or into a file of the robot by joint name. Says what the format cannot hold.'
+        ),
+    )
+    add_arguments(parser)
+    parser.add_argument('--to', choices=FORMATS, help='the format; default: as FILE ends (.urdf, .xml, .sdf, .py)')
+    parser.add_argument('--into', metavar='FILE', help='a file of that format to take all else from')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that all exports share."""
+    parser.add_argument('description', metavar='DESCRIPTION', help='dynamics.yaml of an identification')
+    parser.add_argument(
+        '--payload',
+        choices=('merged', 'apart', 'without'),
+        default='merged',
+        help='a described payload: merged into the last link, apart as a body of its own, or without',
+    )
+    parser.add_argument('--out', required=True, metavar='FILE', help='the file to write')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file; return 0, or 3 where a link of it is no physical body."""
+    return write(args, args.to, args.into)
+
+
+def write(args: argparse.Namespace, to: str | None, into: str | None) -> int:
+    """Write and tell, for all commands that export; return the exit status."""
+    from joint_dynamics.description import DynamicsDescription
+    from joint_dynamics.description.export import FORMATS as KNOWN
+    from joint_dynamics.description.export import export
+
+    done = export(DynamicsDescription.load(args.description), args.out, to, args.payload, into)
+    print(f'written: {args.out}')
+    if done.apart > TOLD:
+        print(f'note: {into} places links up to {done.apart:.2g} m or rad from where the robot file does')
+    if done.to == 'python' and args.payload == 'apart':
+        print('note: a pinocchio model has one body per joint: the payload is merged into the last')
+    for line in done.missing:
+        print(f'not in {KNOWN[done.to].article}: {line}')
+    if not done.unphysical:
+        return 0
+    print(
+        f'joint-dynamics {args.command}: the torques are right, but no body has the inertia of the links behind'
+        f' {", ".join(done.unphysical)}; simulators refuse it. Identify with physical consistency'
+        ' (identification.physical, docs/explanation/robust_and_physical.md) for one that is a body',
+        file=sys.stderr,
+    )
+    return 3

@@ -1,0 +1,182 @@
+"""An identified robot as a pinocchio model: in this process, or as a Python file that needs pinocchio alone.
+
+pinocchio's recursive Newton-Euler with armature is M(q) q̈ + diag(armature) q̈ + h(q, q̇), the motor torque without
+friction and what `not_exported` lists; `damping` and dry friction are fields of the model that its simulators read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description.description import DynamicsDescription
+from joint_dynamics.description.export_urdf import bodies_to_export, inconsistent_links, joint_friction
+from joint_dynamics.description.files import write_atomically
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.standard_parameters import inertia_of
+
+_HEAD = '''"""Dynamics of {name}, identified with {version} on {date}. Needs pinocchio 3 or newer, and numpy.
+
+    model = build()
+    data = model.createData()
+    tau = inverse_dynamics(model, data, q, v, a)
+
+tau = M(q) a + diag(armature) a + h(q, v) + damping v + friction sign(v): torque on the joints [N.m], rad, SI.
+"""
+
+import numpy as np
+import pinocchio
+
+GRAVITY = {gravity}
+# name, type, parent (0: the base), placement (rotation row by row, translation), axis, ten inertial parameters in
+# pinocchio's order (mass, first moments, xx xy yy xz yz zz), armature, damping, friction; limits: lower, upper,
+# velocity, effort
+JOINTS = [
+{joints}
+]
+# name, index of the joint it moves with, placement
+FRAMES = [
+{frames}
+]
+
+
+def build():
+    """Return the pinocchio model."""
+    model = pinocchio.Model()
+    model.name = {name!r}
+    for name, kind, parent, rotation, translation, axis, body, *_ in JOINTS:
+        placement = pinocchio.SE3(np.array(rotation).reshape(3, 3), np.array(translation))
+        turning = getattr(pinocchio, kind)
+        moving = turning(np.array(axis)) if kind.endswith('Unaligned') else turning()
+        index = model.addJoint(parent, moving, placement, name)
+        model.addJointFrame(index)
+        inertia = pinocchio.Inertia.FromDynamicParameters(np.array(body))
+        model.appendBodyToJoint(index, inertia, pinocchio.SE3.Identity())
+    for name, index, rotation, translation in FRAMES:
+        placement = pinocchio.SE3(np.array(rotation).reshape(3, 3), np.array(translation))
+        model.addFrame(pinocchio.Frame(name, index, 0, placement, pinocchio.FrameType.OP_FRAME))
+    model.gravity.linear = np.array(GRAVITY)
+    numbers = np.array([joint[7:] for joint in JOINTS], dtype=float).T
+    model.armature, model.damping, friction, lower, upper, velocity, effort = (row.copy() for row in numbers)
+    if hasattr(model, 'upperDryFrictionLimit'):
+        model.upperDryFrictionLimit, model.lowerDryFrictionLimit = friction, -friction
+    else:
+        model.friction = friction
+    model.lowerPositionLimit, model.upperPositionLimit = lower, upper
+    model.velocityLimit, model.effortLimit = velocity, effort
+    return model
+
+
+def inverse_dynamics(model, data, q, v, a):
+    """Return the torque (n,) of a state, friction included."""
+    friction = np.array([joint[9] for joint in JOINTS])
+    return pinocchio.rnea(model, data, q, v, a) + model.damping * v + friction * np.sign(v)
+'''
+
+
+def pinocchio_model(
+    description: DynamicsDescription, payload: str = 'merged', model: RobotModel | None = None
+) -> pinocchio.Model:
+    """Return the described robot as a pinocchio model: inertias, armature, damping, dry friction, limits, gravity.
+
+    Its `rnea` is the description's torque without friction and what `not_exported` lists. Joints in the order of the
+    description; frames as the robot file has them; the gravity of its mounting.
+
+    Parameters
+    ----------
+    description
+        what was identified.
+    payload
+        `merged` into the last link or `without`; `apart` is merged, since a pinocchio model has one body per joint.
+    model
+        the robot, with all frames of its file; None: the one the description carries.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the description has no inertial part or is of another robot, or a link has no mass.
+    """
+    robot = description.robot_model() if model is None else model
+    bodies = bodies_to_export(description, payload, 'export --to python', robot)
+    if payload == 'apart':
+        bodies = bodies_to_export(description, 'merged', 'export --to python', robot)
+    found = robot.pinocchio.copy()
+    for k, body in enumerate(bodies):
+        found.inertias[k + 1] = inertia_of(body)
+    parts = [description.joint(name) for name in robot.joint_names]
+    damping, friction = np.array([joint_friction(part) for part in parts]).T
+    found.armature = np.array([part.get('rotor_inertia', {}).get('value', 0.0) for part in parts])
+    found.damping = damping
+    if hasattr(found, 'upperDryFrictionLimit'):
+        found.upperDryFrictionLimit, found.lowerDryFrictionLimit = friction, -friction
+    else:
+        found.friction = friction
+    found.lowerPositionLimit, found.upperPositionLimit = robot.limits.lower, robot.limits.upper
+    found.velocityLimit, found.effortLimit = robot.limits.velocity, robot.limits.effort
+    return found
+
+
+def export_pinocchio(
+    description: DynamicsDescription, model: RobotModel, out: str | Path, payload: str = 'merged'
+) -> list[str]:
+    """Write the described robot as a Python file with a function `build`; return the joints whose link is no body.
+
+    The file needs pinocchio and numpy only and holds all numbers to the last digit. Parameters and errors are those of
+    `pinocchio_model`.
+    """
+    found = pinocchio_model(description, payload, model)
+    friction = [joint_friction(description.joint(name))[1] for name in model.joint_names]
+    joints = []
+    for k, name in enumerate(model.joint_names):
+        joint, placement = found.joints[k + 1], found.jointPlacements[k + 1]
+        row = (
+            name,
+            joint.shortname(),
+            int(found.parents[k + 1]),
+            _plain(placement.rotation),
+            _plain(placement.translation),
+            _plain(model.chain.axis[k]),
+            _plain(found.inertias[k + 1].toDynamicParameters()),
+            float(found.armature[k]),
+            float(found.damping[k]),
+            friction[k],
+            *(float(getattr(model.limits, key)[k]) for key in ('lower', 'upper', 'velocity', 'effort')),
+        )
+        joints.append(f'    ({", ".join(_text(value) for value in row)}),')
+    taken = {'universe', *model.joint_names}
+    frames = []
+    for frame in found.frames:
+        if frame.name not in taken and frame.type != pinocchio.FrameType.JOINT:
+            taken.add(frame.name)
+            rotation, translation = _plain(frame.placement.rotation), _plain(frame.placement.translation)
+            frames.append(f'    ({frame.name!r}, {int(frame.parentJoint)}, {rotation!r}, {translation!r}),')
+    provenance = description.document.get('provenance', {})
+    text = _HEAD.format(
+        name=_safe(found.name or 'robot'),
+        version=_safe(str(provenance.get('software', 'joint_dynamics'))),
+        date=_safe(str(provenance.get('date', 'no date'))),
+        gravity=_plain(found.gravity.linear),
+        joints='\n'.join(joints),
+        frames='\n'.join(frames),
+    )
+    write_atomically(out, text)
+    return inconsistent_links(description, 'merged' if payload == 'apart' else payload)
+
+
+def _plain(values: FloatArray) -> list[float]:
+    return [float(value) + 0.0 for value in np.ravel(values)]
+
+
+def _text(value: object) -> str:
+    """Return a literal; infinity has none."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return f"float('{value}')"
+    return repr(value)
+
+
+def _safe(text: str) -> str:
+    """Return a text that ends no docstring and begins no format."""
+    return ''.join(sign for sign in text if sign.isalnum() or sign in ' ._-:+')[:80] or 'robot'

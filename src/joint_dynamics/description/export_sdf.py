@@ -1,0 +1,172 @@
+"""Write an identified robot as SDF, Gazebo's language: a new model, or into one that is there."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description.description import DynamicsDescription
+from joint_dynamics.description.export_urdf import bodies_to_export, is_body, joint_friction, payload_name
+from joint_dynamics.description.files import write_atomically
+from joint_dynamics.description.placement import placements_in
+from joint_dynamics.description.sdf_kinematics import SdfKinematics
+from joint_dynamics.documents import parse_xml, read_text
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel, mounting_rotation
+from joint_dynamics.robot.standard_parameters import INERTIAL, body_of, inertia_of
+
+VERSION = '1.9'
+SLIGHT = pinocchio.Inertia(1e-6, np.zeros(3), 1e-9 * np.eye(3))
+"""What a link that is fixed to an identified one weighs, since SDF has no link without mass; it is taken off that."""
+UNLIMITED = '1e16'
+"""What SDF takes for no limit."""
+
+
+def export_sdf(
+    description: DynamicsDescription,
+    model: RobotModel,
+    out: str | Path,
+    payload: str = 'merged',
+    into: str | Path | None = None,
+) -> tuple[list[str], float]:
+    """Write the description's bodies and friction as SDF.
+
+    Returns the joints whose link is no body, which Gazebo refuses (identify with physical consistency), and how far
+    `into` places links from where the robot file does [m, rad], 0 for a new model.
+
+    Parameters
+    ----------
+    description
+        what was identified.
+    model
+        the robot; link k moves with joint k.
+    out
+        the file to write.
+    payload
+        `merged` into the last link, `apart` as a link of its own that is fixed to it, or `without`.
+    into
+        an SDF of the same robot: the links that its joints move, by name, get the inertials, in their own frames, the
+        joints damping and friction; links fixed to them keep next to no mass, those behind joints that the description
+        does not have keep theirs (which is taken off the identified link), all else stays. None: a new model without
+        shapes, with the joints' limits, mounted as described.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the description has no inertial part or is of another robot, a link has no mass, or `into` lacks a joint
+        or moves it otherwise.
+    """
+    bodies = bodies_to_export(description, payload, 'export --to sdf', model)
+    apart = description.payload() if payload == 'apart' and description.payload_attached else None
+    if into is None:
+        root, carriers = _new_model(model)
+        joints = {str(joint.get('name')): joint for joint in root.iter('joint')}
+        placements, apart_by, held = [pinocchio.SE3.Identity()] * model.n, 0.0, [np.zeros(len(INERTIAL))] * model.n
+        owner = root.find('model')
+    else:
+        root = parse_xml(read_text(into, f'SDF {into}'), f'SDF {into}')
+        theirs = SdfKinematics(root, model.joint_names, str(into))
+        placements, apart_by = placements_in(theirs, model)
+        joints, owner = theirs.joints, theirs.model
+        carriers = [theirs.links[theirs.children[name]] for name in model.joint_names]
+        held = [_hold(theirs, name) for name in model.joint_names]
+    unphysical: list[str] = []
+    for k, name in enumerate(model.joint_names):
+        body = body_of(placements[k].act(inertia_of(bodies[k]))) - held[k]
+        if body[-1] <= 0:
+            raise JointDynamicsError(
+                f'SDF {into}: expected what hangs on the link of {name} by joints that the description does not have to'
+                f' weigh less than the identified {bodies[k][-1]:.4g} kg, found {held[k][-1]:.4g} kg'
+            )
+        if not is_body(body):
+            unphysical.append(name)
+        _write_inertial(carriers[k], inertia_of(body))
+        part = description.joint(name)
+        if 'friction' in part:
+            _write_friction(joints[name], *joint_friction(part))
+    if apart is not None and owner is not None:
+        name, last = payload_name(owner), str(carriers[-1].get('name'))
+        held_link = ET.SubElement(owner, 'link', name=name)
+        ET.SubElement(held_link, 'pose', relative_to=last).text = _pose(pinocchio.SE3.Identity())
+        _write_inertial(held_link, placements[-1].act(inertia_of(apart)))
+        joint = ET.SubElement(owner, 'joint', name=f'{name}_joint', type='fixed')
+        ET.SubElement(joint, 'parent').text = last
+        ET.SubElement(joint, 'child').text = name
+    ET.indent(root)
+    write_atomically(out, '<?xml version="1.0"?>\n' + ET.tostring(root, encoding='unicode') + '\n')
+    return unphysical, apart_by
+
+
+def _new_model(model: RobotModel) -> tuple[ET.Element, list[ET.Element]]:
+    """Return the document and the link of each joint, whose frame is the joint's."""
+    root = ET.Element('sdf', version=VERSION)
+    robot = ET.SubElement(root, 'model', name=model.pinocchio.name or 'robot')
+    ET.SubElement(robot, 'pose').text = _pose(pinocchio.SE3(mounting_rotation(model.mounting), np.zeros(3)))
+    names = ['base_link', *(f'{joint}_link' for joint in model.joint_names)]
+    links = [ET.SubElement(robot, 'link', name=name) for name in names]
+    fixed = ET.SubElement(robot, 'joint', name='base_joint', type='fixed')
+    ET.SubElement(fixed, 'parent').text = 'world'
+    ET.SubElement(fixed, 'child').text = names[0]
+    for k, name in enumerate(model.joint_names):
+        parent = names[model.pinocchio.parents[k + 1]]
+        ET.SubElement(links[k + 1], 'pose', relative_to=name).text = _pose(pinocchio.SE3.Identity())
+        prismatic = bool(model.chain.prismatic[k])
+        joint = ET.SubElement(robot, 'joint', name=name, type='prismatic' if prismatic else 'revolute')
+        ET.SubElement(joint, 'pose', relative_to=parent).text = _pose(model.pinocchio.jointPlacements[k + 1])
+        ET.SubElement(joint, 'parent').text = parent
+        ET.SubElement(joint, 'child').text = names[k + 1]
+        axis = ET.SubElement(joint, 'axis')
+        ET.SubElement(axis, 'xyz').text = _text(model.chain.axis[k])
+        limit = ET.SubElement(axis, 'limit')
+        for key in ('lower', 'upper', 'effort', 'velocity'):
+            value = float(getattr(model.limits, key)[k])
+            unlimited = f'-{UNLIMITED}' if key == 'lower' else UNLIMITED
+            ET.SubElement(limit, key).text = repr(value) if np.isfinite(value) else unlimited
+    return root, links[1:]
+
+
+def _hold(theirs: SdfKinematics, name: str) -> FloatArray:
+    """Return the ten parameters of what hangs on a joint's link, in that link's frame; what is fixed gets light."""
+    held = np.zeros(len(INERTIAL))
+    frame = theirs.pose(theirs.children[name])
+    for link, loose in theirs.hanging(name).items():
+        if not loose:
+            _write_inertial(theirs.links[link], SLIGHT)
+        held += body_of(frame.actInv(theirs.pose(link)).act(theirs.inertia(link)))
+    return held
+
+
+def _write_inertial(link: ET.Element, inertia: pinocchio.Inertia) -> None:
+    for old in link.findall('inertial'):
+        link.remove(old)
+    inertial = ET.Element('inertial')
+    ET.SubElement(inertial, 'pose').text = _text([*inertia.lever, 0.0, 0.0, 0.0])
+    ET.SubElement(inertial, 'mass').text = repr(float(inertia.mass))
+    tensor = ET.SubElement(inertial, 'inertia')
+    names = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2), 'izz': (2, 2)}
+    for key, index in names.items():
+        ET.SubElement(tensor, key).text = repr(float(inertia.inertia[index]))
+    link.insert(0, inertial)
+
+
+def _write_friction(joint: ET.Element, damping: float, friction: float) -> None:
+    axis = joint.find('axis')
+    axis = ET.SubElement(joint, 'axis') if axis is None else axis
+    dynamics = axis.find('dynamics')
+    dynamics = ET.SubElement(axis, 'dynamics') if dynamics is None else dynamics
+    for key, value in (('damping', damping), ('friction', friction)):
+        element = dynamics.find(key)
+        element = ET.SubElement(dynamics, key) if element is None else element
+        element.text = repr(float(value))
+
+
+def _pose(placement: pinocchio.SE3) -> str:
+    return _text([*placement.translation, *pinocchio.rpy.matrixToRpy(placement.rotation)])
+
+
+def _text(values: list[float] | FloatArray) -> str:
+    return ' '.join(repr(float(value) + 0.0) for value in values)

@@ -1,0 +1,89 @@
+"""Inertials of a robot from a URDF, MJCF or SDF of it, in the frames of a robot model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description.mjcf_kinematics import MjcfKinematics
+from joint_dynamics.description.placement import Kinematics, Posture, placements_in
+from joint_dynamics.description.sdf_kinematics import SdfKinematics
+from joint_dynamics.documents import parse_xml, read_text
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.robot.standard_parameters import body_of
+
+
+def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
+    """Return the standard parameters (p,) of `model` with the links of a file of the same robot; drives are zero.
+
+    Joints are matched by name; all that stands still on a joint's link counts to it. Where the file puts its frames
+    elsewhere, they are found from the lines of the joints, as when it is exported into.
+
+    Parameters
+    ----------
+    path
+        a URDF, an MJCF (which needs the package mujoco) or an SDF, told apart by its root element.
+    model
+        the robot.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where the file cannot be read, lacks a joint, moves one otherwise, or has no inertials.
+    """
+    what = f'prior {path}'
+    root = parse_xml(read_text(path, what), what)
+    theirs: Kinematics
+    if root.tag == 'robot':
+        theirs = _UrdfKinematics(path, model)
+        inertias = theirs.carried()
+    elif root.tag == 'mujoco':
+        theirs = MjcfKinematics(path, model.joint_names, what)
+        inertias = theirs.carried()
+    elif root.tag == 'sdf':
+        theirs = SdfKinematics(root, model.joint_names, str(path))
+        inertias = theirs.carried()
+    else:
+        raise JointDynamicsError(
+            f'{what}: expected a URDF, MJCF or SDF (<robot>, <mujoco>, <sdf>), found the root element <{root.tag}>'
+        )
+    placements, _ = placements_in(theirs, model)
+    if not any(inertia.mass > 0 for inertia in inertias):
+        raise JointDynamicsError(f'{what}: expected inertials, found no link with a mass')
+    found = StandardParameters.zeros(
+        model.n, len(model.parameter_names) - len(StandardParameters.zeros(model.n).values)
+    )
+    for k, (placement, inertia) in enumerate(zip(placements, inertias, strict=True)):
+        found.links[k] = body_of(placement.actInv(inertia))
+    return found.values
+
+
+class _UrdfKinematics:
+    """A URDF as pinocchio reads it, with the joints of a robot; others are locked where that has them."""
+
+    def __init__(self, path: str | Path, model: RobotModel):
+        self.source = f'URDF {path}'
+        self._robot = RobotModel.from_urdf(path, joints=model.joint_names, locked=model.locked or None)
+        self._data = self._robot.pinocchio.createData()
+        self._order = [self._robot.joint_names.index(name) for name in model.joint_names]
+
+    def at(self, q: FloatArray) -> Posture:
+        own = np.empty(len(q))
+        own[self._order] = q
+        pinocchio.forwardKinematics(self._robot.pinocchio, self._data, own)
+        places = [pinocchio.SE3(self._data.oMi[k + 1]) for k in self._order]
+        axes = [place.rotation @ self._robot.chain.axis[k] for place, k in zip(places, self._order, strict=True)]
+        parent = int(self._robot.pinocchio.parents[self._order[0] + 1])
+        return Posture(
+            places,
+            np.array([place.translation for place in places]),
+            np.array(axes),
+            pinocchio.SE3(self._data.oMi[parent]),
+        )
+
+    def carried(self) -> list[pinocchio.Inertia]:
+        return [self._robot.pinocchio.inertias[k + 1] for k in self._order]

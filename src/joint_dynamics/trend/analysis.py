@@ -1,0 +1,159 @@
+"""From what the runs show to series over time, their changes, and alarms."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.trend.change import ChangePoint, ChangeTest, change_points, weights_of
+from joint_dynamics.trend.measure import Measurement
+from joint_dynamics.trend.runs import Run
+from joint_dynamics.trend.trend_settings import TrendSettings
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of one joint of one robot over its runs, in order of time.
+
+    Attributes
+    ----------
+    robot, joint, quantity
+        of what.
+    runs
+        those that tell it, N.
+    values, deviations, temperatures
+        (N,) each, NaN where not known.
+    reference
+        value of the reference, None where it says none.
+    changes
+        as found.
+    """
+
+    robot: str
+    joint: str
+    quantity: str
+    runs: tuple[Run, ...]
+    values: FloatArray
+    deviations: FloatArray
+    temperatures: FloatArray
+    reference: float | None
+    changes: tuple[ChangePoint, ...] = ()
+
+    @property
+    def dates(self) -> list[datetime.datetime]:
+        """Dates of the runs."""
+        return [run.date for run in self.runs]
+
+    def level(self, first: int, last: int) -> tuple[float, float]:
+        """Return the weighted mean of the runs first … last − 1 and its deviation by their scatter."""
+        y = self.values[first:last]
+        w = weights_of(y, self.deviations[first:last])
+        mean = float(w @ y / w.sum())
+        if len(y) < 2:
+            return mean, float(self.deviations[first])
+        square = float(w @ (y - mean) ** 2 / (len(y) - 1))
+        return mean, float(np.sqrt(square / w.sum()))
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A change that was seen.
+
+    Attributes
+    ----------
+    robot, joint, quantity
+        of what.
+    date, run
+        of the run at which it was seen.
+    since
+        date of the first run after the change.
+    before, after
+        level and deviation on either side.
+    z
+        how many standard deviations of a normal variable the shift was worth when it was seen.
+    """
+
+    robot: str
+    joint: str
+    quantity: str
+    date: datetime.datetime
+    run: Run
+    since: datetime.datetime
+    before: tuple[float, float]
+    after: tuple[float, float]
+    z: float
+
+    @property
+    def change_percent(self) -> float | None:
+        """Change in percent of the level before; None where that is zero."""
+        return 100.0 * (self.after[0] - self.before[0]) / abs(self.before[0]) if self.before[0] else None
+
+    @property
+    def direction(self) -> str:
+        """Whether it rose or fell."""
+        return 'rose' if self.after[0] > self.before[0] else 'fell'
+
+
+def series_of(measured: Sequence[tuple[Run, Measurement]], quantities: Sequence[str]) -> list[Series]:
+    """Return the series of all robots, joints and quantities, runs in order of time."""
+    points: dict[tuple[str, str, str], list[tuple[Run, float, float, float, float | None]]] = {}
+    for run, measurement in sorted(measured, key=lambda item: (item[0].robot, item[0].date, str(item[0].path))):
+        for figure in measurement.figures:
+            if figure.quantity in quantities:
+                std = np.nan if figure.std is None else figure.std
+                warm = measurement.temperatures.get(figure.joint, np.nan)
+                points.setdefault((run.robot, figure.joint, figure.quantity), []).append(
+                    (run, figure.value, std, warm, figure.reference)
+                )
+    found = []
+    for (robot, joint, quantity), rows in points.items():
+        known = [row[4] for row in rows if row[4] is not None]
+        values, deviations, temperatures = np.array([row[1:4] for row in rows], dtype=float).T
+        runs = tuple(row[0] for row in rows)
+        found.append(
+            Series(robot, joint, quantity, runs, values, deviations, temperatures, known[0] if known else None)
+        )
+    return found
+
+
+def find_alarms(series: Sequence[Series], settings: TrendSettings) -> tuple[list[Series], list[Alarm]]:
+    """Return the series with their changes, and the alarms in order of time.
+
+    The rate of false alarms of a robot is shared evenly by its series (Bonferroni), so that it holds however they
+    depend on each other.
+    """
+    counts: dict[str, int] = {}
+    for each in series:
+        counts[each.robot] = counts.get(each.robot, 0) + 1
+    found, alarms = [], []
+    for each in series:
+        test = ChangeTest.at_rate(
+            settings.false_alarm_rate / counts[each.robot],
+            settings.before,
+            settings.after,
+            settings.window,
+            settings.least_change,
+        )
+        changes = change_points(each.values, test, each.deviations, each.temperatures)
+        edges = [0, *(change.first for change in changes), len(each.values)]
+        for k, change in enumerate(changes):
+            before, after = each.level(edges[k], edges[k + 1]), each.level(edges[k + 1], edges[k + 2])
+            alarms.append(
+                Alarm(
+                    each.robot,
+                    each.joint,
+                    each.quantity,
+                    each.dates[change.alarm],
+                    each.runs[change.alarm],
+                    each.dates[change.first],
+                    before,
+                    after,
+                    change.z,
+                )
+            )
+        found.append(replace(each, changes=tuple(changes)))
+    return found, sorted(alarms, key=lambda alarm: (alarm.date, alarm.robot, alarm.joint, alarm.quantity))

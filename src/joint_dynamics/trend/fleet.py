@@ -1,0 +1,252 @@
+"""A trend from a folder tree: which robot is compared with what, the work that is left, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.trend.analysis import Alarm, Series, find_alarms, series_of
+from joint_dynamics.trend.execution import Execution, Processes
+from joint_dynamics.trend.measure import Measurement
+from joint_dynamics.trend.runs import REFERENCE, Run, content_hash, find_runs
+from joint_dynamics.trend.store import Store, key_of
+from joint_dynamics.trend.table import rows_of
+from joint_dynamics.trend.trend_settings import TrendSettings
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """What a folder of runs shows.
+
+    Attributes
+    ----------
+    runs
+        those that were measured, and how many of them anew.
+    series, alarms
+        over time.
+    left_out
+        {path: why}.
+    notes
+        of references that are not reliable.
+    settings
+        as used.
+    """
+
+    runs: Sequence[Run]
+    anew: int
+    series: Sequence[Series]
+    alarms: Sequence[Alarm]
+    left_out: Mapping[str, str]
+    settings: TrendSettings
+    notes: Sequence[str] = ()
+
+    @property
+    def robots(self) -> list[str]:
+        """Names of the robots."""
+        return sorted({run.robot for run in self.runs})
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, see `table.COLUMNS`."""
+        return rows_of(self.series)
+
+    def summary(self) -> dict[str, Any]:
+        """Return summary.json: plain keys and values."""
+        return {
+            'robots': self.robots,
+            'runs': len(self.runs),
+            'measured_anew': self.anew,
+            'false_alarm_rate': self.settings.false_alarm_rate,
+            'alarms': [
+                {
+                    'robot': alarm.robot,
+                    'joint': alarm.joint,
+                    'quantity': alarm.quantity,
+                    'date': alarm.date.isoformat(),
+                    'since': alarm.since.isoformat(),
+                    'run': str(alarm.run.path),
+                    'before': _plain(alarm.before),
+                    'after': _plain(alarm.after),
+                    'change_percent': alarm.change_percent,
+                    'z': alarm.z,
+                }
+                for alarm in self.alarms
+            ],
+            'left_out': dict(self.left_out),
+            'notes': list(self.notes),
+        }
+
+
+@dataclass
+class _Work:
+    """Tasks and outcomes of one trend."""
+
+    store: Store
+    execution: Execution
+    progress: Progress
+    left_out: dict[str, str] = field(default_factory=dict)
+    anew: int = 0
+
+    def outcomes(self, tasks: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Yield (task, outcome): what is stored first, then the rest as it is done."""
+        waiting: dict[str, list[dict[str, Any]]] = {}
+        done = 0
+        for task in tasks:
+            try:
+                key = key_of(task, [content_hash(Path(path)) for path in task['paths']])
+            except JointDynamicsError as error:
+                yield task, {'error': str(error)}
+                continue
+            known = self.store.get(key)
+            if known is None:
+                waiting.setdefault(key, []).append(task)
+            else:
+                done += 1
+                yield task, known
+        for key, outcome in self.execution.run((key, alike[0]) for key, alike in waiting.items()):
+            self.store.put(key, outcome)
+            for task in waiting[key]:
+                done += 1
+                self.anew += 1
+                yield task, outcome
+            self.progress(done, len(tasks))
+
+
+def trend(
+    root: str | Path,
+    settings: TrendSettings | None = None,
+    *,
+    robot: str | Path | None = None,
+    reference: str | Path | None = None,
+    config: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    execution: Execution | None = None,
+    progress: Progress | None = None,
+) -> Trend:
+    """Measure all runs below a folder, each against the reference of its robot, and find what changes over time.
+
+    Parameters
+    ----------
+    root
+        a folder per robot, or the runs of one.
+    settings
+        of the comparison.
+    robot
+        URDF or MDH table of the robots that have no reference; those are identified from their earliest recordings.
+    reference
+        description that all robots are compared with which have none of their own (`reference.yaml` in their folder).
+    config
+        sections `robot`, `recording` and `identification` of a configuration.
+    out
+        folder whose `runs/` keeps what was measured; None: nothing is kept.
+    execution
+        who does the work; None: processes on this machine.
+    progress
+        called with how many runs are done, of how many.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where there is no run, or nothing to compare them with.
+    """
+    settings, config = settings or TrendSettings(), config or {}
+    runs, left_out = find_runs(root, out)
+    own = execution is None
+    execution = execution or Processes(settings.processes)
+    work = _Work(
+        Store(None if out is None else Path(out).expanduser() / 'runs'), execution, progress or (lambda done, of: None)
+    )
+    work.left_out.update(left_out)
+    try:
+        references, notes = _references(Path(root).expanduser(), runs, settings, robot, reference, config, work)
+        measured = list(_measured(runs, references, config, work))
+    finally:
+        if own:
+            execution.close()
+    series, alarms = find_alarms(series_of(measured, settings.quantities), settings)
+    return Trend([run for run, _ in measured], work.anew, series, alarms, work.left_out, settings, notes)
+
+
+def _references(
+    root: Path,
+    runs: Sequence[Run],
+    settings: TrendSettings,
+    robot: str | Path | None,
+    reference: str | Path | None,
+    config: Mapping[str, Any],
+    work: _Work,
+) -> tuple[dict[str, str], list[str]]:
+    """Return the reference of each robot that has recordings, as YAML, and what is to be said of them."""
+    found: dict[str, str] = {}
+    tasks = []
+    for name in dict.fromkeys(run.robot for run in runs if not run.estimate):
+        own = [folder / REFERENCE for folder in (root / name, root) if (folder / REFERENCE).is_file()]
+        if own or reference is not None:
+            found[name] = DynamicsDescription.load(own[0] if own else reference or '').to_yaml()
+            continue
+        if robot is None:
+            raise JointDynamicsError(
+                f'trend: expected what the recordings of {name} are compared with, found neither {REFERENCE} in its'
+                ' folder nor --reference DESCRIPTION; with --robot FILE one is identified from its earliest recordings'
+            )
+        first = [run for run in runs if run.robot == name and not run.estimate]
+        tasks.append(
+            {
+                'kind': 'reference',
+                'name': name,
+                # as many again, for those that cannot be read
+                'paths': [str(run.path.resolve()) for run in first[: 2 * settings.reference_runs]],
+                'count': settings.reference_runs,
+                'robot': str(Path(robot).resolve()),
+                'robot_content': content_hash(Path(robot)),
+                'robot_options': dict(config.get('robot', {})),
+                'recording': dict(config.get('recording', {})),
+                'identification': dict(config.get('identification', {})),
+            }
+        )
+    notes = []
+    for task, outcome in work.outcomes(tasks):
+        if 'error' in outcome:
+            for run in runs:
+                if run.robot == task['name'] and not run.estimate:
+                    work.left_out[str(run.path)] = f'{run.robot} has no reference: {outcome["error"]}'
+            continue
+        found[task['name']] = outcome['description']
+        notes += [f'{task["name"]}: its reference is not reliable: {reason}' for reason in outcome['reasons']]
+    work.anew = 0
+    return found, notes
+
+
+def _measured(
+    runs: Sequence[Run], references: Mapping[str, str], config: Mapping[str, Any], work: _Work
+) -> Iterator[tuple[Run, Measurement]]:
+    by_path = {str(run.path.resolve()): run for run in runs}
+    tasks = []
+    for run in runs:
+        task: dict[str, Any] = {
+            'kind': 'estimate' if run.estimate else 'recording',
+            'paths': [str(run.path.resolve())],
+            'recording': dict(config.get('recording', {})),
+            'identification': dict(config.get('identification', {})),
+        }
+        if not run.estimate:
+            if run.robot not in references:
+                continue
+            task['reference'] = references[run.robot]
+        tasks.append(task)
+    for task, outcome in work.outcomes(tasks):
+        run = by_path[task['paths'][0]]
+        if 'error' in outcome:
+            work.left_out[str(run.path)] = outcome['error']
+        else:
+            yield run, Measurement.from_document(outcome)
+
+
+def _plain(level: tuple[float, float]) -> dict[str, float | None]:
+    return {'value': level[0], 'std': level[1] if level[1] == level[1] else None}

@@ -1,0 +1,250 @@
+"""What one run shows of each joint: friction, stiffness, backlash, and what its reference leaves unexplained.
+
+Bodies do not wear. So of a recording they are taken as the reference has them, and what is estimated is what changes:
+the torque that the reference leaves over, ρ = τ − τ̂, of a moving joint is
+
+    ρ = ΔF_C sgn q̇ + ΔF_V q̇ + Δo + ε,
+
+three numbers per joint, which a motion of seconds tells apart, whatever laws of friction the reference has. Deviations
+are those of the scatter between blocks of time (`regression.covariance`). Stiffness and backlash are found from the
+deformation as by `identify`. A saved estimate says all that by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.description.export_urdf import joint_friction
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.identification_settings import IdentificationSettings
+from joint_dynamics.identification.identify import identify
+from joint_dynamics.identification.regression.covariance import blocks_of_time, scatter
+from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.transmissions import transmissions_of
+from joint_dynamics.identification.validate import validate_description
+from joint_dynamics.recording import Recording, load_recording
+from joint_dynamics.recording.recording_settings import RecordingSettings
+from joint_dynamics.robot import RobotModel
+
+ROWS = 50
+"""Moving samples of a joint below which its friction is not looked for."""
+FORMAT = 1
+"""Of what is kept of a run: results of another one are computed anew."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of one joint: value, standard deviation (None: not known), and the value of the reference (None)."""
+
+    joint: str
+    quantity: str
+    value: float
+    std: float | None = None
+    reference: float | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one run shows.
+
+    Attributes
+    ----------
+    figures
+        of each joint and quantity that it tells.
+    temperatures
+        {joint: mean, °C}, of those measured.
+    notes
+        what it does not tell, and why.
+    """
+
+    figures: tuple[Figure, ...]
+    temperatures: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain keys and values."""
+        return {
+            'figures': [vars(figure) for figure in self.figures],
+            'temperatures': dict(self.temperatures),
+            'notes': list(self.notes),
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Measurement:
+        """Return the measurement of `to_document`."""
+        return cls(
+            tuple(Figure(**figure) for figure in document['figures']),
+            document['temperatures'],
+            tuple(document['notes']),
+        )
+
+
+def work(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Do one task, of plain keys and values both ways, in whichever process: the document, or {error}.
+
+    task: kind (`reference`: a description from the first `count` recordings that can be read; `recording`: measured
+    against one; `estimate`), paths, recording and identification (sections of a configuration), and robot (file) or
+    reference (description as YAML).
+    """
+    try:
+        return _WORK[task['kind']](task)
+    except JointDynamicsError as error:
+        return {'error': ' '.join(str(error).split())}
+
+
+def measure_recording(
+    recording: Recording, reference: DynamicsDescription, settings: IdentificationSettings | None = None
+) -> Measurement:
+    """Return what a recording shows of each joint, bodies taken from the reference.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where recording and reference do not fit together.
+    """
+    settings = settings or IdentificationSettings()
+    (fit,) = validate_description(reference, [recording], settings)
+    figures: list[Figure] = []
+    notes: list[str] = []
+    percent = fit.residual_percent(moving=True)[0]
+    for j, name in enumerate(fit.joint_names):
+        if np.isfinite(percent[j]):
+            figures.append(Figure(name, 'residual', float(percent[j]), None, _residual_of(reference)))
+        found = friction_change(fit, j)
+        if found is None:
+            notes.append(f'{name} hardly moves: its friction is not told')
+            continue
+        viscous, coulomb = joint_friction(reference.joint(name))
+        for quantity, known, (change, std) in zip(('coulomb', 'viscous'), (coulomb, viscous), found, strict=True):
+            figures.append(Figure(name, quantity, known + change, std, known))
+    arm = Arm.from_description(None, reference)
+    documents, unknown = transmissions_of(arm, [recording.select(arm.joint_names)])
+    for name, document in documents.items():
+        figures += _transmission(name, document, reference.joint(name))
+    return Measurement(tuple(figures), _temperatures(recording), (*notes, *unknown))
+
+
+def friction_change(fit: Fit, j: int) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Return (ΔF_C, deviation) [N·m] and (ΔF_V, deviation) [N·m·s/rad] of joint j; None where it hardly moves."""
+    full = fit.full
+    # the filtered motion is less exact at the ends of the recording than between the samples that count
+    within = (full.time >= fit.time[0]) & (full.time <= fit.time[-1])
+    moving = within & (np.abs(full.dq[:, j]) > fit.moving_speed)
+    speed, rest = full.dq[moving, j], (full.tau - full.predicted)[moving, j]
+    if len(speed) < ROWS:
+        return None
+    rows = np.column_stack([np.sign(speed), speed, np.ones_like(speed)])
+    if np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0), tol=1e-3) < rows.shape[1]:
+        return None
+    inverse = np.linalg.inv(rows.T @ rows)
+    change = inverse @ (rows.T @ rest)
+    left = rest - rows @ change
+    sigma = max(float(np.sqrt(left @ left / (len(left) - 3))), np.finfo(float).tiny)
+    weighted = np.column_stack([rows, left]) / sigma
+    (labels,) = blocks_of_time([len(full.dq)])
+    factors = [np.asarray(np.linalg.qr(weighted[labels[moving] == g], mode='r')) for g in range(labels[-1] + 1)]
+    deviation = np.sqrt(np.diag(scatter([_padded(factor) for factor in factors], inverse * sigma**2)))
+    return (float(change[0]), float(deviation[0])), (float(change[1]), float(deviation[1]))
+
+
+def measure_estimate(description: DynamicsDescription) -> Measurement:
+    """Return what a saved estimate, a dynamics description, says of each joint."""
+    figures: list[Figure] = []
+    for name in description.joint_names:
+        part = description.joint(name)
+        if 'friction' in part:
+            viscous, coulomb = joint_friction(part)
+            stated = part['friction'].get('standard_deviations', {})
+            figures.append(Figure(name, 'coulomb', coulomb, stated.get('F_C0')))
+            figures.append(Figure(name, 'viscous', viscous, stated.get('F_V1')))
+        figures += _transmission(name, part, {})
+        percent = _residual_of(description)
+        if percent is not None:
+            figures.append(Figure(name, 'residual', percent))
+    return Measurement(tuple(figures), {})
+
+
+def _padded(factor: FloatArray) -> FloatArray:
+    """Return a triangle of few rows with rows of zeros below."""
+    return np.vstack([factor, np.zeros((factor.shape[1] - len(factor), factor.shape[1]))])
+
+
+def _transmission(name: str, part: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Figure]:
+    found = []
+    if 'stiffness' in part:
+        value, std = _stiffness(part['stiffness'])
+        known = _stiffness(reference['stiffness'])[0] if 'stiffness' in reference else None
+        found.append(Figure(name, 'stiffness', value, std, known))
+    if 'backlash' in part:
+        value, std = _mean(part['backlash'])
+        known = _mean(reference['backlash'])[0] if 'backlash' in reference else None
+        found.append(Figure(name, 'backlash', value, std, known))
+    return found
+
+
+def _stiffness(document: Mapping[str, Any]) -> tuple[float, float | None]:
+    stated = document.get('standard_deviations') or [None]
+    return float(document['coefficients'][0]), stated[0]
+
+
+def _mean(document: Mapping[str, Any]) -> tuple[float, float | None]:
+    """Return the mean of a map over the turn, and its deviation where it is one number."""
+    if 'values' in document:
+        stated = document.get('standard_deviations') or []
+        return float(np.mean(document['values'])), float(stated[0]) if len(stated) == 1 else None
+    return float(document['mean']), None
+
+
+def _residual_of(description: DynamicsDescription) -> float | None:
+    percent = description.document.get('provenance', {}).get('moving_residual_percent')
+    return None if percent is None else float(percent)
+
+
+def _temperatures(recording: Recording) -> dict[str, float]:
+    if recording.temperature is None:
+        return {}
+    return dict(zip(recording.joint_names, map(float, recording.temperature.mean(axis=0)), strict=True))
+
+
+def _recordings(task: Mapping[str, Any], names: tuple[str, ...], model: RobotModel) -> list[Recording]:
+    settings = RecordingSettings.from_mapping(task['recording'])
+    return [load_recording(path, settings, names, model.limits) for path in task['paths']]
+
+
+def _identify_reference(task: Mapping[str, Any]) -> dict[str, Any]:
+    model = RobotModel.load(task['robot'], **task['robot_options'])
+    settings = IdentificationSettings.from_config(task['identification'])
+    recordings: list[Recording] = []
+    refused: list[str] = []
+    for path in task['paths']:
+        try:
+            recordings += _recordings({**task, 'paths': [path]}, model.joint_names, model)
+        except JointDynamicsError as error:
+            refused.append(str(error))
+        if len(recordings) == task['count']:
+            break
+    if not recordings:
+        raise JointDynamicsError(refused[0])
+    result = identify(model, recordings, settings=settings)
+    return {'description': result.description.to_yaml(), 'reasons': [reason.text for reason in result.reasons]}
+
+
+def _measure_recording(task: Mapping[str, Any]) -> dict[str, Any]:
+    reference = DynamicsDescription.from_yaml(task['reference'])
+    settings = IdentificationSettings.from_config(task['identification'])
+    (recording,) = _recordings(task, reference.joint_names, reference.robot_model())
+    return measure_recording(recording, reference, settings).to_document()
+
+
+def _measure_estimate(task: Mapping[str, Any]) -> dict[str, Any]:
+    return measure_estimate(DynamicsDescription.load(task['paths'][0])).to_document()
+
+
+_WORK = {'reference': _identify_reference, 'recording': _measure_recording, 'estimate': _measure_estimate}

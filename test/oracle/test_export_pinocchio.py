@@ -1,0 +1,99 @@
+"""An identified robot as a pinocchio model, in this process and as a file that runs alone."""
+
+import runpy
+import subprocess
+import sys
+
+import numpy as np
+import pinocchio
+import pytest
+
+from joint_dynamics import export, pinocchio_model
+from joint_dynamics.arm import Arm
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
+
+
+@pytest.fixture(params=range(4))
+def robot(request, urdf_of):
+    rng = np.random.default_rng(900 + request.param)
+    return RobotModel.from_urdf(urdf_of(rng, joints=int(rng.integers(2, 8))), mounting=[0.4, -0.7, 0.2])
+
+
+@pytest.fixture
+def description(robot):
+    rng = np.random.default_rng(2)
+    standard = StandardParameters(robot.parameters, robot.n)
+    standard.links[:] *= rng.uniform(0.5, 2.0)
+    return DynamicsDescription(
+        {
+            'robot': {'joint_names': list(robot.joint_names), **robot.kinematics()},
+            'joints': {
+                name: {
+                    'rotor_inertia': {'value': float(rng.uniform(0.1, 1.0))},
+                    'friction': {'parameters': {'F_C0': float(rng.uniform(1, 5)), 'F_V1': float(rng.uniform(1, 5))}},
+                }
+                for name in robot.joint_names
+            },
+            'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
+            'mounting': mounting_rotation(robot.mounting).tolist(),
+        }
+    )
+
+
+def states(robot):
+    return zip(*robot.random_states(20, np.random.default_rng(1)), strict=True)
+
+
+def test_the_model_has_the_descriptions_torque(robot, description):
+    arm, model = Arm.from_description(robot, description), pinocchio_model(description)
+    data = model.createData()
+    for q, dq, ddq in states(robot):
+        wanted = arm.rigid.inverse_dynamics(q, dq, ddq) + arm.rotor_inertia * ddq
+        np.testing.assert_allclose(
+            pinocchio.rnea(model, data, q, dq, ddq), wanted, rtol=0, atol=1e-9 * max(1.0, np.abs(wanted).max())
+        )
+    assert list(model.names[1:]) == list(robot.joint_names)
+    np.testing.assert_array_equal(model.effortLimit, robot.limits.effort)
+
+
+def test_the_file_builds_the_same_model_without_this_package(robot, description, tmp_path):
+    done = export(description, tmp_path / 'arm.py')
+    assert done.to == 'python'
+    assert not done.unphysical
+    text = (tmp_path / 'arm.py').read_text()
+    assert 'import joint_dynamics' not in text
+    file = runpy.run_path(str(tmp_path / 'arm.py'))
+    ours, theirs = pinocchio_model(description), file['build']()
+    data, other = ours.createData(), theirs.createData()
+    parts = [description.joint(name)['friction']['parameters'] for name in robot.joint_names]
+    coulomb, viscous = (np.array([part[key] for part in parts]) for key in ('F_C0', 'F_V1'))
+    for q, dq, ddq in states(robot):
+        wanted = pinocchio.rnea(ours, data, q, dq, ddq)
+        scale = 1e-9 * max(1.0, np.abs(wanted).max())
+        np.testing.assert_allclose(pinocchio.rnea(theirs, other, q, dq, ddq), wanted, rtol=0, atol=scale)
+        whole = file['inverse_dynamics'](theirs, other, q, dq, ddq)
+        np.testing.assert_allclose(whole, wanted + viscous * dq + coulomb * np.sign(dq), rtol=0, atol=scale)
+    pinocchio.framesForwardKinematics(ours, data, q)
+    pinocchio.framesForwardKinematics(theirs, other, q)
+    bodies = [frame.name for frame in ours.frames if frame.type == pinocchio.FrameType.BODY]
+    assert bodies
+    for name in bodies:
+        one, two = data.oMf[ours.getFrameId(name)], other.oMf[theirs.getFrameId(name)]
+        np.testing.assert_allclose(one.homogeneous, two.homogeneous, rtol=0, atol=1e-12)
+
+
+def test_what_the_document_says_is_no_code(robot, description, tmp_path):
+    document = dict(description.document)
+    document['provenance'] = {'date': '"""\nraise SystemExit("run")\n"""', 'software': '{gravity}'}
+    export(DynamicsDescription(document), tmp_path / 'arm.py')
+    done = subprocess.run([sys.executable, tmp_path / 'arm.py'], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_there_is_nothing_to_write_a_program_into(description, tmp_path):
+    with pytest.raises(JointDynamicsError, match='leave --into out'):
+        export(description, tmp_path / 'arm.py', into=tmp_path / 'other.py')
+    with pytest.raises(JointDynamicsError, match=r'--to urdf, mjcf, sdf, python'):
+        export(description, tmp_path / 'arm.json')

@@ -1,0 +1,66 @@
+"""Which runs a folder holds, of whom and when."""
+
+import datetime
+
+import pytest
+import yaml
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.trend import find_runs
+
+UTC = datetime.timezone.utc
+
+
+def touch(path, text=''):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_runs_by_robot_and_date(tmp_path):
+    touch(tmp_path / 'b' / '20260302_1430' / 'run.csv')
+    touch(tmp_path / 'b' / '2026-03-01.csv')
+    touch(tmp_path / 'a' / '2026' / 'test_2026-01-05T06:07:08.csv')
+    touch(tmp_path / 'out' / '2026-03-01.csv')
+    touch(tmp_path / '.hidden' / '2026-03-01.csv')
+    touch(tmp_path / 'b' / 'notes.txt')
+    touch(tmp_path / 'b' / 'config.yaml', 'robot: {}')
+    runs, left_out = find_runs(tmp_path, tmp_path / 'out')
+    assert not left_out
+    assert [(run.robot, run.path.name, run.date) for run in runs] == [
+        ('a', 'test_2026-01-05T06:07:08.csv', datetime.datetime(2026, 1, 5, 6, 7, 8, tzinfo=UTC)),
+        ('b', '2026-03-01.csv', datetime.datetime(2026, 3, 1, tzinfo=UTC)),
+        ('b', 'run.csv', datetime.datetime(2026, 3, 2, 14, 30, tzinfo=UTC)),
+    ]
+
+
+def bag(folder, seconds):
+    information = {'starting_time': {'nanoseconds_since_epoch': int(seconds * 1e9)}}
+    touch(folder / 'metadata.yaml', yaml.safe_dump({'rosbag2_bagfile_information': information}))
+    touch(folder / f'{folder.name}_0.mcap')
+
+
+def test_a_bag_is_one_run_and_tells_its_date(tmp_path):
+    bag(tmp_path / 'arm' / 'recording_1', datetime.datetime(2026, 2, 3, 4, 5, tzinfo=UTC).timestamp())
+    bag(tmp_path / 'arm' / 'simulated', 12.0)
+    runs, left_out = find_runs(tmp_path)
+    assert [(run.path.name, run.date.date()) for run in runs] == [('recording_1', datetime.date(2026, 2, 3))]
+    ((path, reason),) = left_out.items()
+    assert path.endswith('simulated')
+    assert '2026-03-01' in reason
+
+
+def test_saved_estimates_are_runs_and_references_are_not(tmp_path, fleet):
+    description = fleet.description()
+    description.document['provenance']['date'] = '2026-04-05T06:07:08+02:00'
+    for name in ('saved.yaml', 'reference.yaml', 'dynamics.not_reliable.yaml'):
+        description.save(tmp_path / name)
+    ((run),), _ = find_runs(tmp_path)
+    assert run.estimate
+    assert run.robot == tmp_path.name
+    assert run.date == datetime.datetime(2026, 4, 5, 4, 7, 8, tzinfo=UTC)
+
+
+def test_nothing_is_refused(tmp_path):
+    for folder in (tmp_path, tmp_path / 'missing'):
+        with pytest.raises(JointDynamicsError, match='trend: expected'):
+            find_runs(folder)
