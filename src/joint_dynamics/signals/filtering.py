@@ -10,10 +10,10 @@ leaves χ as it is.
 from __future__ import annotations
 
 import numpy as np
-import scipy.signal
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.signals.butterworth import butterworth_sections, forward_backward
 
 ORDER = 4
 # Above this fraction of the sampling rate a filter would act on nothing but the last bins below Nyquist.
@@ -24,7 +24,7 @@ KERNEL_TOLERANCE = 1e-4
 def _sections(cutoff: float, rate: float, order: int) -> FloatArray:
     if not (np.isfinite(cutoff) and cutoff > 0):
         raise JointDynamicsError(f'filter: expected a cut-off above 0 Hz, found {cutoff}')
-    return scipy.signal.butter(order, cutoff, fs=rate, output='sos')
+    return butterworth_sections(order, cutoff, rate)
 
 
 def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
@@ -42,7 +42,7 @@ def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float, order: int = O
         return np.array(x, dtype=float)
     sections = _sections(cutoff, rate, order)
     padding = min(len(x) - 1, int(np.ceil(1.5 * rate / cutoff)))
-    return scipy.signal.sosfiltfilt(sections, x, axis=0, padlen=padding)
+    return forward_backward(sections, x, padding)
 
 
 def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
@@ -53,7 +53,7 @@ def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> FloatAr
     half = int(np.ceil(6 * rate / min(cutoff, 0.5 * rate - cutoff)))
     impulse = np.zeros(2 * half + 1)
     impulse[half] = 1.0
-    response = scipy.signal.sosfiltfilt(_sections(cutoff, rate, order), impulse, padlen=0)
+    response = forward_backward(_sections(cutoff, rate, order), impulse, 0)
     response = 0.5 * (response + response[::-1])
     reach = half - int(np.flatnonzero(np.abs(response) > KERNEL_TOLERANCE * response[half])[0])
     kernel = response[half - reach : half + reach + 1]

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy.linalg
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -110,7 +110,7 @@ def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
     share = np.where(positive, np.clip(shown / np.where(positive, independent, 1.0), 0.0, 1.0), 1.0)
     seen = positive & (share > 0.5)
     typical = float(np.median((variance / np.where(positive, shown, 1.0))[seen])) if seen.any() else 1.0
-    stretch = t.ppf(LEVEL, np.maximum(freedom, 1.0)) / norm.ppf(LEVEL)
+    stretch = stdtrit(np.maximum(freedom, 1.0), LEVEL) / ndtri(LEVEL)
     total = variance * stretch**2 + (1.0 - share) * independent * typical
     growth = np.sqrt(np.where(positive, total / np.where(positive, independent, 1.0), 1.0))
     found = inverse * np.outer(growth, growth)
