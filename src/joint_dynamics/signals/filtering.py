@@ -19,6 +19,8 @@ ORDER = 4
 # Above this fraction of the sampling rate a filter would act on nothing but the last bins below Nyquist.
 HIGHEST = 0.45
 KERNEL_TOLERANCE = 1e-4
+KEPT = 32 * 2**20
+"""Weights of a parallel filter are kept up to this size [bytes]."""
 
 
 def _sections(cutoff: float, rate: float, order: int) -> FloatArray:
@@ -99,6 +101,7 @@ class ParallelDecimator:
         self.half = len(self.kernel) // 2
         self.samples = samples
         self.kept = np.arange(0, samples, factor) + ((samples - 1) % factor) // 2
+        self._weights: dict[tuple[int, int], FloatArray] = {}
 
     def span(self, part: slice) -> tuple[int, int]:
         """Return (first, end) of the input samples that the kept samples of `part` draw on."""
@@ -107,11 +110,22 @@ class ParallelDecimator:
 
     def weights(self, part: slice) -> FloatArray:
         """Return (inputs of `span`, kept samples of `part`): each column the kernel around a kept sample, of sum 1."""
+        # regressor, torque and friction columns are filtered one after the other, in the same parts
+        known = (int(self.kept[part][0]), int(self.kept[part][-1]))
+        if known not in self._weights:
+            if sum(weights.nbytes for weights in self._weights.values()) > KEPT:
+                self._weights.clear()
+            self._weights[known] = self._new_weights(part)
+        return self._weights[known]
+
+    def _new_weights(self, part: slice) -> FloatArray:
         first, end = self.span(part)
         offset = np.arange(first, end)[:, None] - self.kept[part][None, :] + self.half
         inside = (offset >= 0) & (offset < len(self.kernel))
         weights = np.where(inside, self.kernel[np.clip(offset, 0, len(self.kernel) - 1)], 0.0)
-        return weights / weights.sum(axis=0)
+        weights /= weights.sum(axis=0)
+        weights.flags.writeable = False
+        return weights
 
     def apply(self, x: FloatArray) -> FloatArray:
         """Return x (samples, …) filtered at the kept samples, (K, …)."""

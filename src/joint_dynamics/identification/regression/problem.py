@@ -13,7 +13,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.preparation.rest import REST_SPEED, Rest, find_rest
 from joint_dynamics.identification.regression.friction_state import FrictionState
-from joint_dynamics.identification.regression.torque import load_torque
+from joint_dynamics.identification.regression.torque import LoadTorques
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.regressor import regressor_rows
 from joint_dynamics.robot.standard_parameters import drive_columns
@@ -48,6 +48,7 @@ class BaseRows:
         self.observations = list(observations)
         self.base = model.base_parameters()
         self._cache: list[Block] | None = []
+        self.loads = LoadTorques(model)
 
     def rows(self, observation: Observation, part: slice) -> FloatArray:
         """Regressor of consecutive samples at the full rate, (joints, base parameters, samples)."""
@@ -123,8 +124,8 @@ class Problem:
     Attributes
     ----------
     names: of the b columns; base: the robot's BaseParameters, whose columns come first; terms: the additional ones;
-    state: what friction columns take from the solution before. rest_speed: joints below it rest (see `rest`), 0: rest
-    is not looked at.
+    state: what friction columns take from the solution before; loads: LoadTorques of the observations. rest_speed:
+    joints below it rest (see `rest`), 0: rest is not looked at.
 
     """
 
@@ -147,6 +148,7 @@ class Problem:
         self.state = state or FrictionState()
         self.base_rows = rows or BaseRows(model, observations)
         self.observations = self.base_rows.observations
+        self.loads = self.base_rows.loads
         self.base = self.base_rows.base
         self.names = self.base.names + [name for term in self.terms for name in term.names]
         self.rest_speed = rest_speed
@@ -259,7 +261,7 @@ class Problem:
     def _load(self, observation: Observation, part: slice) -> FloatArray | None:
         if self.state.links is None or not any('load' in term.needs for term in self.terms):
             return None
-        load = load_torque(self.model, observation, self.state.links, part)
+        load = self.loads.of(observation, self.state.links, part)
         limit = self.state.load_limit
         return load if limit is None else np.clip(load, -limit[:, None], limit[:, None])
 
