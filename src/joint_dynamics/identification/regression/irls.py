@@ -19,10 +19,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve, triangulate
 from joint_dynamics.identification.regression.outliers import MAD, cleaned
-from joint_dynamics.identification.regression.problem import Block, Problem
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict
 
 THRESHOLD = 4.0
