@@ -29,21 +29,27 @@ TREE = """<robot name="mixed"><link name="base"/><link name="a"/><link name="b"/
 
 
 def states(model, samples=70, seed=0):
-    found = [np.ascontiguousarray(state.T) for state in model.random_states(samples, np.random.default_rng(seed))]
-    found[1][:, :3] = 0.0
-    return found
+    """q, dq, ddq and, of the motors, dtheta and ddtheta, (samples, joints); some stand."""
+    q, dq, ddq = model.random_states(samples, np.random.default_rng(seed))
+    dq[:3] = 0.0
+    return q, dq, ddq, dq + np.sign(dq), ddq - 2.0
+
+
+def expected_rows(model, q, dq, ddq, dtheta, ddtheta):
+    rows = regressor_rows(model.chain, *(np.ascontiguousarray(state.T) for state in (q, dq, ddq)))
+    for j in range(model.n):
+        rows[j, drive_columns(j)][:3] = ddtheta[:, j], dtheta[:, j], np.sign(dtheta[:, j])
+    return rows
 
 
 def test_the_compiled_way_is_the_readable_one_bit_for_bit(model):
     every = np.arange(14 * model.n)
     packer = RowPacker(model.chain, every)
     motion = states(model)
-    shape = (sum(len(columns) + 1 for columns in packer.columns), motion[0].shape[1])
+    shape = (sum(len(columns) + 1 for columns in packer.columns), len(motion[0]))
     by_numpy, by_kernel = np.zeros(shape), np.zeros(shape)
-    packer.by_numpy(*motion, by_numpy)
-    packer.by_kernel(fill_rows, *motion, by_kernel)
-    drives = [packer.row(j, k) for j in range(model.n) for k in every[drive_columns(j)]]
-    by_numpy[drives] = 0.0  # written by neither of the two alone
+    packer.by_numpy(motion, by_numpy)
+    packer.by_kernel(fill_rows, motion, by_kernel)
     assert np.count_nonzero(by_kernel)
     np.testing.assert_array_equal(by_kernel, by_numpy)
 
@@ -51,8 +57,8 @@ def test_the_compiled_way_is_the_readable_one_bit_for_bit(model):
 def test_they_are_the_columns_of_the_regressor(model):
     wanted = model.base_parameters().independent
     motion = states(model)
-    packed = RowPacker(model.chain, wanted).rows(*motion, *motion[1:])
-    expected = regressor_rows(model.chain, *motion)[:, wanted]
+    packed = RowPacker(model.chain, wanted).rows(*motion)
+    expected = expected_rows(model, *motion)[:, wanted]
     np.testing.assert_array_equal(packed.dense(), expected)
     assert packed.shape == expected.shape
     for j, (columns, part) in enumerate(zip(packed.columns, packed.parts, strict=True)):
@@ -63,7 +69,7 @@ def test_they_are_the_columns_of_the_regressor(model):
 def test_sums_of_samples_and_a_right_hand_side(model):
     wanted = model.base_parameters().independent
     motion = states(model)
-    packed = RowPacker(model.chain, wanted).rows(*motion, *motion[1:])
+    packed = RowPacker(model.chain, wanted).rows(*motion)
     weights = np.random.default_rng(1).standard_normal((70, 5))
     np.testing.assert_allclose((packed @ weights + packed @ weights).dense(), 2 * packed.dense() @ weights, atol=1e-9)
     y = np.arange(70.0)
@@ -74,8 +80,7 @@ def test_sums_of_samples_and_a_right_hand_side(model):
 
 def test_a_parameter_wanted_twice_and_motors_that_move_otherwise(model):
     wanted = np.array([0, 5, 10, 11, 12, 5, 10])
-    q, dq, ddq = states(model)
-    dtheta, ddtheta = dq + 1.0, ddq - 2.0
-    packed = RowPacker(model.chain, wanted).rows(q, dq, ddq, dtheta, ddtheta).dense()
+    motion = states(model)
+    packed = RowPacker(model.chain, wanted).rows(*motion).dense()
     np.testing.assert_array_equal(packed[:, 5:], packed[:, 1:3])
-    np.testing.assert_array_equal(packed[0, 2:5], [ddtheta[0], dtheta[0], np.sign(dtheta[0])])
+    np.testing.assert_array_equal(packed[0, 2:5], expected_rows(model, *motion)[0, 10:13])

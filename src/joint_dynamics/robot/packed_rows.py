@@ -18,6 +18,8 @@ from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
 from joint_dynamics.robot.standard_parameters import column, drive_columns, link_columns, parameter_names
 
+Motion = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+"""q, dq, ddq, dtheta, ddtheta."""
 LINKS_UNTIL_COMPILED = 600_000
 """Samples times joints after which the compiled way has paid for its loading."""
 
@@ -37,8 +39,11 @@ class PackedRows:
 
     def __init__(self, values: FloatArray, columns: Sequence[IntArray], count: int):
         self.values, self.columns = values, columns
-        ends = np.cumsum([len(own) + 1 for own in columns])
-        self.parts = [slice(int(end) - len(own) - 1, int(end) - 1) for end, own in zip(ends, columns, strict=True)]
+        self.parts: list[slice] = []
+        start = 0
+        for own in columns:
+            self.parts.append(slice(start, start + len(own)))
+            start += len(own) + 1
         self.shape = (len(columns), count, values.shape[1])
 
     def dense(self) -> FloatArray:
@@ -105,6 +110,19 @@ class RowPacker:
                 else:
                     self._again.append((row, int(self._seen[j, k])))
         self._compiled = _arguments(chain, self._seen)
+        self._unwritten = self._left_out(chain, parts)
+        self._drives = np.array([self._seen[j, drive_columns(j)] for j in range(n)])
+
+    def _left_out(self, chain: Chain, parts: Sequence[slice]) -> IntArray:
+        """Return the rows that nothing is written into: spare ones, the caller's, and what is zero by itself.
+
+        A joint's own link: the mass does not act on its axis, nor anything but first moments and mass along its slide.
+        """
+        written = set(self._seen[self._seen >= 0].tolist())
+        for j, sliding in enumerate(chain.prismatic):
+            zero = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ') if sliding else ('M',)
+            written -= {self.row(j, column(kind, j)) for kind in zero}
+        return np.array([row for row in range(self._rows) if row not in written], dtype=int)
 
     def row(self, j: int, parameter: int) -> int:
         """Return the row in which joint j has a standard parameter of the chain, −1 where it has none."""
@@ -113,38 +131,30 @@ class RowPacker:
     def rows(
         self, q: FloatArray, dq: FloatArray, ddq: FloatArray, dtheta: FloatArray, ddtheta: FloatArray
     ) -> PackedRows:
-        """Return the rows of some samples, all (joints, samples) contiguous [rad, rad/s, rad/s²].
+        """Return the rows of some samples, all (samples, joints) [rad, rad/s, rad/s²].
 
         dtheta, ddtheta: motor side, which rotors and friction go by. Rows that the caller fills are zero.
         """
-        return PackedRows(self._fill(q, dq, ddq, dtheta, ddtheta), self.columns, len(self._wanted))
-
-    def _fill(
-        self, q: FloatArray, dq: FloatArray, ddq: FloatArray, dtheta: FloatArray, ddtheta: FloatArray
-    ) -> FloatArray:
-        out = np.zeros((self._rows, q.shape[1]))
-        _tier().fill(self, q, dq, ddq, out)
-        for j in range(len(q)):
-            for kind, values in (('Ia', ddtheta[j]), ('Fv', dtheta[j]), ('Fc', np.sign(dtheta[j])), ('off', 1.0)):
-                row = self.row(j, column(kind, j))
-                if row >= 0:
-                    out[row] = values
+        out = np.empty((self._rows, len(q)))
+        out[self._unwritten] = 0.0
+        _TIER.fill(self, (q, dq, ddq, dtheta, ddtheta), out)
         for row, first in self._again:
             out[row] = out[first]
-        return out
+        return PackedRows(out, self.columns, len(self._wanted))
 
-    def by_numpy(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, out: FloatArray) -> None:
-        """Write the rows of links into out, the readable way."""
+    def by_numpy(self, motion: Motion, out: FloatArray) -> None:
+        """Write the rows of links and drives into out, the readable way; motion as for `rows`."""
+        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array.T) for array in motion)
         full = regressor_rows(self._chain, q, dq, ddq)
         for j, seen in enumerate(self._seen):
+            full[j, drive_columns(j)][:3] = ddtheta[j], dtheta[j], np.sign(dtheta[j])
             columns = np.flatnonzero(seen >= 0)
             out[seen[columns]] = full[j, columns]
 
-    def by_kernel(
-        self, kernel: Callable[..., None], q: FloatArray, dq: FloatArray, ddq: FloatArray, out: FloatArray
-    ) -> None:
-        """Write the rows of links into out by the compiled loop."""
-        kernel(*self._compiled, q, np.sin(q), 1 - np.cos(q), dq, ddq, out)
+    def by_kernel(self, kernel: Callable[..., None], motion: Motion, out: FloatArray) -> None:
+        """Write the same by the compiled loop."""
+        q, dq, ddq, dtheta, ddtheta = motion
+        kernel(*self._compiled, q, np.sin(q), 1 - np.cos(q), dq, ddq, dtheta, ddtheta, self._drives, out)
 
 
 class _Tier:
@@ -154,23 +164,19 @@ class _Tier:
         self.seen = 0
         self.kernel: Callable[..., None] | None = None
 
-    def fill(self, packer: RowPacker, q: FloatArray, dq: FloatArray, ddq: FloatArray, out: FloatArray) -> None:
+    def fill(self, packer: RowPacker, motion: Motion, out: FloatArray) -> None:
         if self.kernel is None and self.seen > LINKS_UNTIL_COMPILED:
             from joint_dynamics.robot.regressor_kernel import fill_rows
 
             self.kernel = fill_rows
         if self.kernel is None:
-            self.seen += q.size
-            packer.by_numpy(q, dq, ddq, out)
+            self.seen += motion[0].size
+            packer.by_numpy(motion, out)
         else:
-            packer.by_kernel(self.kernel, q, dq, ddq, out)
+            packer.by_kernel(self.kernel, motion, out)
 
 
 _TIER = _Tier()
-
-
-def _tier() -> _Tier:
-    return _TIER
 
 
 def _arguments(chain: Chain, seen: IntArray) -> tuple[Any, ...]:

@@ -37,15 +37,19 @@ def fill_rows(
     versine: Any,
     dq: Any,
     ddq: Any,
+    dtheta: Any,
+    ddtheta: Any,
+    drives: Any,
     out: Any,
 ) -> None:
-    """Write the inertial columns into out (rows, samples).
+    """Write the columns of links and drives into out (rows, samples).
 
     parent (n,), fixed, by_sine, by_cosine (n, 3, 3), translation, axis, slide (n, 3), prismatic (n,), gravity (3,): of
-    the chain; place (n, n, 10): row of out for joint, link and kind, −1 for none; q, sine, versine (1 − cos q), dq, ddq
-    (n, samples). Symbols as in `regressor`.
+    the chain; place (n, n, 10): row of out for joint, link and kind, −1 for none; q, sine, versine (1 − cos q), dq,
+    ddq, dtheta, ddtheta (samples, n); drives (n, 4): row of out for each drive's Ia, Fv, Fc, off, −1 for none. Symbols
+    as in `regressor`.
     """
-    n, samples = q.shape
+    samples, n = q.shape
     W, DW, A = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
     Z, U = np.zeros((n, n, 3)), np.zeros((n, n, 3))
     for s in range(samples):
@@ -57,9 +61,9 @@ def fill_rows(
             r10, r11, r12 = fixed[i, 1, 0], fixed[i, 1, 1], fixed[i, 1, 2]
             r20, r21, r22 = fixed[i, 2, 0], fixed[i, 2, 1], fixed[i, 2, 2]
             if prismatic[i]:
-                p0, p1, p2 = p0 + slide[i, 0] * q[i, s], p1 + slide[i, 1] * q[i, s], p2 + slide[i, 2] * q[i, s]
+                p0, p1, p2 = p0 + slide[i, 0] * q[s, i], p1 + slide[i, 1] * q[s, i], p2 + slide[i, 2] * q[s, i]
             else:
-                sn, vs = sine[i, s], versine[i, s]
+                sn, vs = sine[s, i], versine[s, i]
                 r00 = by_sine[i, 0, 0] * sn + by_cosine[i, 0, 0] * vs + r00
                 r01 = by_sine[i, 0, 1] * sn + by_cosine[i, 0, 1] * vs + r01
                 r02 = by_sine[i, 0, 2] * sn + by_cosine[i, 0, 2] * vs + r02
@@ -90,7 +94,7 @@ def fill_rows(
             a1 = r01 * f0 + r11 * f1 + r21 * f2
             a2 = r02 * f0 + r12 * f1 + r22 * f2
             g0, g1, g2 = w1 * z - w2 * y, w2 * x - w0 * z, w0 * y - w1 * x
-            speed, acceleration = dq[i, s], ddq[i, s]
+            speed, acceleration = dq[s, i], ddq[s, i]
             if prismatic[i]:
                 a0 = a0 + x * acceleration + 2 * g0 * speed
                 a1 = a1 + y * acceleration + 2 * g1 * speed
@@ -127,33 +131,41 @@ def fill_rows(
                     u2 = r02 * h0 + r12 * h1 + r22 * h2
                 Z[i, j, 0], Z[i, j, 1], Z[i, j, 2] = z0, z1, z2
                 U[i, j, 0], U[i, j, 1], U[i, j, 2] = u0, u1, u2
-                at = place[j, i]
                 m0, m1, m2 = 0.0, 0.0, 0.0
                 if j != i or not prismatic[i]:
                     t0, t1, t2 = z1 * w2 - z2 * w1, z2 * w0 - z0 * w2, z0 * w1 - z1 * w0
-                    if at[0] >= 0:
-                        out[at[0], s] = d0 * z0 + w0 * t0
-                    if at[1] >= 0:
-                        out[at[1], s] = d0 * z1 + d1 * z0 + w0 * t1 + w1 * t0
-                    if at[2] >= 0:
-                        out[at[2], s] = d0 * z2 + d2 * z0 + w0 * t2 + w2 * t0
-                    if at[3] >= 0:
-                        out[at[3], s] = d1 * z1 + w1 * t1
-                    if at[4] >= 0:
-                        out[at[4], s] = d1 * z2 + d2 * z1 + w1 * t2 + w2 * t1
-                    if at[5] >= 0:
-                        out[at[5], s] = d2 * z2 + w2 * t2
+                    if place[j, i, 0] >= 0:
+                        out[place[j, i, 0], s] = d0 * z0 + w0 * t0
+                    if place[j, i, 1] >= 0:
+                        out[place[j, i, 1], s] = d0 * z1 + d1 * z0 + w0 * t1 + w1 * t0
+                    if place[j, i, 2] >= 0:
+                        out[place[j, i, 2], s] = d0 * z2 + d2 * z0 + w0 * t2 + w2 * t0
+                    if place[j, i, 3] >= 0:
+                        out[place[j, i, 3], s] = d1 * z1 + w1 * t1
+                    if place[j, i, 4] >= 0:
+                        out[place[j, i, 4], s] = d1 * z2 + d2 * z1 + w1 * t2 + w2 * t1
+                    if place[j, i, 5] >= 0:
+                        out[place[j, i, 5], s] = d2 * z2 + w2 * t2
                     m0, m1, m2 = a1 * z2 - a2 * z1, a2 * z0 - a0 * z2, a0 * z1 - a1 * z0
                 if j != i or prismatic[i]:
                     m0 = m0 + (k00 * u0 + k10 * u1 + k20 * u2)
                     m1 = m1 + (k01 * u0 + k11 * u1 + k21 * u2)
                     m2 = m2 + (k02 * u0 + k12 * u1 + k22 * u2)
-                    if at[9] >= 0:
-                        out[at[9], s] = u0 * a0 + u1 * a1 + u2 * a2
-                if at[6] >= 0:
-                    out[at[6], s] = m0
-                if at[7] >= 0:
-                    out[at[7], s] = m1
-                if at[8] >= 0:
-                    out[at[8], s] = m2
+                    if place[j, i, 9] >= 0:
+                        out[place[j, i, 9], s] = u0 * a0 + u1 * a1 + u2 * a2
+                if place[j, i, 6] >= 0:
+                    out[place[j, i, 6], s] = m0
+                if place[j, i, 7] >= 0:
+                    out[place[j, i, 7], s] = m1
+                if place[j, i, 8] >= 0:
+                    out[place[j, i, 8], s] = m2
                 j = parent[j]
+            if drives[i, 0] >= 0:
+                out[drives[i, 0], s] = ddtheta[s, i]
+            if drives[i, 1] >= 0:
+                out[drives[i, 1], s] = dtheta[s, i]
+            if drives[i, 2] >= 0:
+                turn = dtheta[s, i]
+                out[drives[i, 2], s] = 1.0 if turn > 0 else (-1.0 if turn < 0 else turn)
+            if drives[i, 3] >= 0:
+                out[drives[i, 3], s] = 1.0

@@ -12,7 +12,7 @@ a residual of 0.1 % of the torque.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -22,23 +22,38 @@ from joint_dynamics.identification.regression.block import Block
 ACCURACY = 1e-8
 
 
-@dataclass
 class NormalSums:
-    """Normal equations of n joints: matrices (n, b + 1, b + 1) of [W_j Y_j], counts (n,) of rows."""
+    """Normal equations of n joints with b columns, as they grow.
 
-    matrices: FloatArray
-    counts: FloatArray
+    Attributes
+    ----------
+    counts
+        (n,) rows.
+    """
 
-    @classmethod
-    def none(cls, n: int, b: int) -> NormalSums:
-        """Return those of no rows."""
-        return cls(np.zeros((n, b + 1, b + 1)), np.zeros(n))
+    def __init__(self, n: int, b: int):
+        self.counts = np.zeros(n)
+        self._b = b
+        self._sums: list[dict[bytes, tuple[IntArray, FloatArray]]] = [{} for _ in range(n)]
 
     def add(self, j: int, columns: IntArray, rows: FloatArray, count: float) -> None:
         """Take rows (columns + 1, samples) of joint j, the last one the right-hand side."""
-        index = np.append(columns, self.matrices.shape[1] - 1)
-        self.matrices[j][index[:, None], index] += rows @ rows.T
+        sums, key = self._sums[j], columns.tobytes()
+        if key in sums:
+            sums[key][1][:] += rows @ rows.T
+        else:
+            sums[key] = columns, rows @ rows.T
         self.counts[j] += count
+
+    @cached_property
+    def matrices(self) -> FloatArray:
+        """Normal equations of [W_j Y_j], (n, b + 1, b + 1), of all that was taken before they were first asked for."""
+        found = np.zeros((len(self.counts), self._b + 1, self._b + 1))
+        for matrix, sums in zip(found, self._sums, strict=True):
+            for columns, total in sums.values():
+                index = np.append(columns, self._b)
+                matrix[index[:, None], index] += total
+        return found
 
     @property
     def own(self) -> BoolArray:
@@ -65,7 +80,7 @@ def normal_sums(blocks: Iterable[Block]) -> tuple[NormalSums, NormalSums | None]
     for block in blocks:
         n, b, _ = block.shape
         if moving is None:
-            moving, resting = NormalSums.none(n, b), None if block.resting is None else NormalSums.none(n, b)
+            moving, resting = NormalSums(n, b), None if block.resting is None else NormalSums(n, b)
         packed = block.packed_rows
         for j in range(n):
             if packed is None:

@@ -22,7 +22,7 @@ from joint_dynamics.robot.packed_rows import PackedRows, RowPacker
 from joint_dynamics.robot.standard_parameters import coupled_columns
 
 BLOCK = 2048
-FULL_RATE_BLOCK = 1000
+FULL_RATE_BLOCK = 500
 """Samples at a time that are taken as they are: their rows stay in the processor's cache."""
 CACHE = 64 * 2**20
 """Blocks are kept for the next pass up to this size [bytes]; beyond it they are built again."""
@@ -35,7 +35,7 @@ class BaseRows:
         self.model = model
         self.observations = list(observations)
         self.base = model.base_parameters()
-        self._cache: list[Block] | None = []
+        self._cache: list[Block] = []
         self.loads = LoadTorques(model)
 
     @cached_property
@@ -54,13 +54,11 @@ class BaseRows:
 
     def packed_rows(self, observation: Observation, part: slice) -> PackedRows:
         """Return the same without its zeros."""
-        q, dq, ddq, dtheta, ddtheta = (
-            np.ascontiguousarray(array[part].T)
-            for array in (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
-        )
+        motion = (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
+        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part]) for array in motion)
         found = self._packer.rows(q, dq, ddq, dtheta, ddtheta)
         if self.model.coupling is not None:
-            coupled = self.model.coupling.regressor_rows(dtheta, ddtheta)
+            coupled = self.model.coupling.regressor_rows(dtheta.T, ddtheta.T)
             first = coupled_columns(self.model.n).start
             for j, (columns, packed) in enumerate(zip(found.columns, found.parts, strict=True)):
                 parameters = self.base.independent[columns]
@@ -100,12 +98,13 @@ class BaseRows:
         if self._cache:
             yield from self._cache
             return
-        fresh: list[Block] | None = []
-        size = 0
+        samples = sum(len(observation.kept) for observation in self.observations)
+        if 8 * samples * self.model.n * self.base.count > CACHE:
+            yield from self._build()
+            return
+        fresh = []
         for block in self._build():
-            if fresh is not None:
-                size += 8 * int(np.prod(block.shape))
-                fresh = None if size > CACHE else [*fresh, block]
+            fresh.append(block)
             yield block
         self._cache = fresh
 
