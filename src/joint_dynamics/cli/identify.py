@@ -59,7 +59,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--proceed', action='store_true', help='exit with 0 although the recordings do not excite the robot enough'
     )
-    parser.add_argument('--no-report', action='store_true', help='write no report.html, which takes half of the time')
+    parser.add_argument('--no-report', action='store_true', help='write dynamics.yaml and summary.json only')
     parser.add_argument(
         '--out', required=True, metavar='DIR', help='folder for dynamics.yaml, summary.json, report.html'
     )
