@@ -11,6 +11,23 @@ import yaml
 from joint_dynamics.description import DynamicsDescription, export
 
 
+def test_without_a_report_there_is_none_of_an_earlier_run_either(run, arm_file, run_file, tmp_path):
+    path, out = run_file(), tmp_path / 'out'
+    for options, files in (
+        ([], ['dynamics.yaml', 'report.html', 'summary.json']),
+        (['--no-report'], ['dynamics.yaml', 'summary.json']),
+    ):
+        done = run('identify', f'{path}@0:6', '--robot', arm_file, '--out', out, *options)
+        assert done.status == 0, done.err
+        assert sorted(item.name for item in out.iterdir()) == files
+        assert ('report.html' in done.out) == ('report.html' in files)
+    runs = {
+        json.loads((out / 'summary.json').read_text())['run'],
+        yaml.safe_load((out / 'dynamics.yaml').read_text())['provenance']['run'],
+    }
+    assert len(runs) == 1
+
+
 def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_path):
     path = run_file()
     out = tmp_path / 'out'

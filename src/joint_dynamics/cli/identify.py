@@ -64,6 +64,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--proceed', action='store_true', help='exit with 0 although the recordings do not excite the robot enough'
     )
+    parser.add_argument('--no-report', action='store_true', help='write dynamics.yaml and summary.json only')
     parser.add_argument(
         '--out', required=True, metavar='DIR', help='folder for dynamics.yaml, summary.json, report.html'
     )
@@ -75,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.identification.identification_settings import KnownPayload
     from joint_dynamics.identification.physical.options import PhysicalOptions
-    from joint_dynamics.report.identification import identification_report
 
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))
@@ -104,7 +104,12 @@ def run(args: argparse.Namespace) -> int:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
     show_verdict(result.verdict, result.reasons)
     reliable = not result.reasons or args.proceed or settings.proceed
-    names = write_result(folder, result.description, result.summary(), identification_report(result), reliable)
+    report = None
+    if not args.no_report:
+        from joint_dynamics.report.identification import identification_report
+
+        report = identification_report(result)
+    names = write_result(folder, result.description, result.summary(), report, reliable)
     show(result)
     show_written(folder, names, reliable)
     if reliable:

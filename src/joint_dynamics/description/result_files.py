@@ -30,9 +30,15 @@ class Page(Protocol):
 
 
 def write_result(
-    folder: str | Path, description: DynamicsDescription, summary: Mapping[str, Any], report: Page, reliable: bool
+    folder: str | Path,
+    description: DynamicsDescription,
+    summary: Mapping[str, Any],
+    report: Page | None,
+    reliable: bool,
 ) -> list[str]:
     """Write dynamics.yaml, summary.json and report.html as one set, and return their names.
+
+    Without a report, one that an earlier run left under that name is removed: it would tell of another result.
 
     Each tells the same `run` (provenance.run in the description). A result that is not reliable gets names of its own
     (dynamics.not_reliable.yaml, …) and leaves the set that is there as it is; a reliable one removes what runs
@@ -45,13 +51,15 @@ def write_result(
     """
     run = uuid.uuid4().hex[:12]
     description.document.setdefault('provenance', {})['run'] = run
-    report.add_text(f'Run {run}; the description and the summary of this run name it, too.')
-    contents = (description.to_yaml(), summary_text({**summary, 'run': run}), report.to_html())
+    contents = [description.to_yaml(), summary_text({**summary, 'run': run})]
+    if report is not None:
+        report.add_text(f'Run {run}; the description and the summary of this run name it, too.')
+        contents.append(report.to_html())
     names = list(NAMES) if reliable else [not_reliable_name(name) for name in NAMES]
-    write_set(folder, dict(zip(names, contents, strict=True)))
-    if reliable:
-        remove_files(folder, [not_reliable_name(name) for name in NAMES])
-    return names
+    written, left = names[: len(contents)], names[len(contents) :]
+    write_set(folder, dict(zip(written, contents, strict=True)))
+    remove_files(folder, [*left, *(not_reliable_name(name) for name in NAMES if reliable)])
+    return written
 
 
 def not_reliable_name(name: str) -> str:

@@ -12,6 +12,7 @@ from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import absolute, topic_regex
 from joint_dynamics.recording.mcap_checksums import check_checksums
+from joint_dynamics.recording.message_blocks import TopicBlocks
 from joint_dynamics.recording.signal_builder import SignalBuilder
 from joint_dynamics.recording.unfinished import bytes_left_out, stored_messages, unfinished_file
 
@@ -42,7 +43,7 @@ def read_bag(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
         When the bag cannot be read to its end, or a topic is missing, of another type, or empty.
     """
     # Imported here: half of the start-up time of the command line otherwise.
-    from rosbags.rosbag2 import Reader
+    from joint_dynamics.recording.bag_reader import BagReader
 
     with _reading(path):
         unfinished = unfinished_file(path)
@@ -56,7 +57,7 @@ def read_bag(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
         )
     builder.unprotected = _check_file(path)
     with _reading(path):
-        reader = Reader(path)
+        reader = BagReader(path)
         reader.open()
     try:
         for connection in reader.connections:
@@ -86,18 +87,25 @@ def read_bag(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
             )
         with _reading(path):
             store = typestore(connections)
-        counts = dict.fromkeys(wanted, 0)
-        for topic, received, message in _messages(path, reader, connections, store):
-            counts[topic] += 1
+            blocks = {item.topic: TopicBlocks(builder, item.topic, item.msgtype, store) for item in connections}
             try:
-                builder.add_message(topic, message, received)
+                for connection, received, raw in reader.messages(connections):
+                    if raw.startswith(ZSTD):
+                        raise JointDynamicsError(
+                            'expected the folder of a recording with messages compressed one by one, found its file: '
+                            'only metadata.yaml says how'
+                        )
+                    blocks[connection.topic].add(received, raw)
+                for block in blocks.values():
+                    block.flush()
             except JointDynamicsError as error:
                 raise JointDynamicsError(f'{path}: {error}') from None
-        for topic, count in counts.items():
+        for topic, block in blocks.items():
             stated = sum(item.msgcount for item in connections if item.topic == topic)
-            if count < stated:
+            if block.messages < stated:
                 raise JointDynamicsError(
-                    f'{path}: expected {stated} messages on {topic}, as is stated, found {count}: truncated or damaged'
+                    f'{path}: expected {stated} messages on {topic}, as is stated, found {block.messages}: truncated '
+                    'or damaged'
                 )
         return ()
     finally:
@@ -125,9 +133,12 @@ def _read_unfinished(path: Path, file: Path, builder: SignalBuilder) -> str:
                 connections[stored.topic] = SimpleNamespace(msgtype=stored.kind, msgdef=definition)
         wanted = choose_topics(path, {topic: item.msgtype for topic, item in connections.items()}, builder)
         store = typestore([connections[topic] for topic in wanted])
+        blocks = {topic: TopicBlocks(builder, topic, connections[topic].msgtype, store) for topic in wanted}
         for stored in stored_messages(file):
             if stored.topic in wanted:
-                builder.add_message(stored.topic, store.deserialize_cdr(stored.data, stored.kind), stored.received)
+                blocks[stored.topic].add(stored.received, stored.data)
+        for block in blocks.values():
+            block.flush()
         left = bytes_left_out(file)
     return (
         f'never ended: read {(last - (first or 0)) * 1e-9:.2f} s, up to its last whole chunk ({left} bytes after it'
@@ -153,18 +164,6 @@ def _check_file(path: Path) -> str:
     ):
         return ''
     return '; the file has no checksums that would tell whether it is damaged'
-
-
-def _messages(path: Path, reader: Any, connections: list[Any], store: Any) -> Iterator[tuple[str, int, Any]]:
-    """Yield topic, time of reception (ns) and message; what damaged data raise becomes one line."""
-    with _reading(path):
-        for connection, received, raw in reader.messages(connections):
-            if raw[:4] == ZSTD:
-                raise JointDynamicsError(
-                    f'{path}: expected the folder of a recording with messages compressed one by one, found its '
-                    f'file: only metadata.yaml says how'
-                )
-            yield connection.topic, received, store.deserialize_cdr(raw, connection.msgtype)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -35,7 +35,15 @@ WAITING = 10_000
 
 
 class Input(Protocol):
-    """One adapter: which topics it wants, and how a message of them becomes samples."""
+    """One adapter: which topics it wants, and how a message of them becomes samples.
+
+    Attributes
+    ----------
+    stateless
+        whether a message becomes the same samples whatever came before it: only then are many read at once.
+    """
+
+    stateless: ClassVar[bool]
 
     @property
     def topics(self) -> Mapping[str, str]:
@@ -63,6 +71,7 @@ def stamp_of(message: Any, received: int) -> int:
 class JointStateInput:
     """`sensor_msgs/JointState`: each of its three arrays may be one quantity, or empty."""
 
+    stateless: ClassVar[bool] = True
     topic: str
     position: str | None = None
     velocity: str | None = None
@@ -104,6 +113,7 @@ class TemperatureInput:
     Named by the place of `{joint}` in the topic, by frame_id, or by the topic's path.
     """
 
+    stateless: ClassVar[bool] = True
     pattern: str
     joint_names: tuple[str, ...] = ()
     header: bool = True
@@ -145,6 +155,7 @@ class ArrayInput:
     Values in a stated order of joints, at the time of reception.
     """
 
+    stateless: ClassVar[bool] = True
     topic: str
     quantity: str
     joints: tuple[str, ...]
@@ -173,6 +184,7 @@ class ArrayInput:
 class DynamicJointStateInput:
     """`control_msgs/DynamicJointState`: per joint a list of interface names and values."""
 
+    stateless: ClassVar[bool] = True
     topic: str
     interfaces: Mapping[str, str]
     header: bool = True
@@ -215,6 +227,7 @@ class StateInterfacesInput:
     The state_interfaces_broadcaster.
     """
 
+    stateless: ClassVar[bool] = False
     values: str
     names: str
     interfaces: Mapping[str, str]

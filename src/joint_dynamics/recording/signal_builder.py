@@ -82,6 +82,14 @@ class SignalBuilder:
         JointDynamicsError
             When it contradicts itself.
         """
+        readers = self.readers(topic)
+        self.count(topic)
+        for item in readers:
+            for quantity, stamp, names, values in item.read(topic, message, received):
+                self.add(quantity, stamp, names, values, topic, item.replaces)
+
+    def readers(self, topic: str) -> list[Input]:
+        """Return the adapters that want the messages of a topic."""
         readers = self._readers.get(topic)
         if readers is None:
             readers = [
@@ -90,10 +98,11 @@ class SignalBuilder:
                 if any(topic_regex(name).fullmatch(absolute(topic)) for name in item.topics)
             ]
             self._readers[topic] = readers
-        self.counts[topic] = self.counts.get(topic, 0) + 1
-        for item in readers:
-            for quantity, stamp, names, values in item.read(topic, message, received):
-                self.add(quantity, stamp, names, values, topic, item.replaces)
+        return readers
+
+    def count(self, topic: str, messages: int = 1) -> None:
+        """Count messages of a topic that were read."""
+        self.counts[topic] = self.counts.get(topic, 0) + messages
 
     def add(
         self,
@@ -117,7 +126,13 @@ class SignalBuilder:
         self._stream(quantity, source).append(stamp, names, values)
 
     def add_block(
-        self, quantity: str, stamps: IntArray, names: Sequence[str], values: FloatArray, source: str = 'input'
+        self,
+        quantity: str,
+        stamps: IntArray,
+        names: Sequence[str],
+        values: FloatArray,
+        source: str = 'input',
+        replaces: bool = False,
     ) -> None:
         """Add a block of samples of one source.
 
@@ -133,7 +148,11 @@ class SignalBuilder:
             (K, len(names)) in the unit of the quantity: rad, rad/s, N·m, A, °C.
         source
             where they come from, for messages.
+        replaces
+            see `add`.
         """
+        if replaces:
+            self._replacing.add(source)
         self._stream(quantity, source).extend(stamps, names, values)
 
     def clear(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import pinocchio
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
@@ -40,12 +40,12 @@ def mounting_rotation(mounting: Any) -> FloatArray:
     if not np.all(np.isfinite(values)):
         raise JointDynamicsError(f'mounting: expected finite numbers, found {values.tolist()}')
     if values.shape == (3,):
-        return Rotation.from_euler('xyz', values).as_matrix()
+        return np.asarray(pinocchio.rpy.rpyToMatrix(values))
     if values.shape == (4,):
         norm = np.linalg.norm(values)
         if abs(norm - 1) > 1e-3:
             raise JointDynamicsError(f'mounting: expected a unit quaternion (x, y, z, w), found one of norm {norm:.4g}')
-        return Rotation.from_quat(values).as_matrix()
+        return np.asarray(pinocchio.Quaternion(values / norm).toRotationMatrix())
     if values.shape == (3, 3):
         if np.abs(values @ values.T - np.eye(3)).max() > 1e-6 or np.linalg.det(values) < 0:
             raise JointDynamicsError(

@@ -10,21 +10,23 @@ leaves χ as it is.
 from __future__ import annotations
 
 import numpy as np
-import scipy.signal
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.signals.butterworth import butterworth_sections, forward_backward
 
 ORDER = 4
 # Above this fraction of the sampling rate a filter would act on nothing but the last bins below Nyquist.
 HIGHEST = 0.45
 KERNEL_TOLERANCE = 1e-4
+KEPT = 32 * 2**20
+"""Weights of a parallel filter are kept up to this size [bytes]."""
 
 
 def _sections(cutoff: float, rate: float, order: int) -> FloatArray:
     if not (np.isfinite(cutoff) and cutoff > 0):
         raise JointDynamicsError(f'filter: expected a cut-off above 0 Hz, found {cutoff}')
-    return scipy.signal.butter(order, cutoff, fs=rate, output='sos')
+    return butterworth_sections(order, cutoff, rate)
 
 
 def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
@@ -42,7 +44,7 @@ def zero_phase_lowpass(x: FloatArray, cutoff: float, rate: float, order: int = O
         return np.array(x, dtype=float)
     sections = _sections(cutoff, rate, order)
     padding = min(len(x) - 1, int(np.ceil(1.5 * rate / cutoff)))
-    return scipy.signal.sosfiltfilt(sections, x, axis=0, padlen=padding)
+    return forward_backward(sections, x, padding)
 
 
 def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> FloatArray:
@@ -53,7 +55,7 @@ def zero_phase_kernel(cutoff: float, rate: float, order: int = ORDER) -> FloatAr
     half = int(np.ceil(6 * rate / min(cutoff, 0.5 * rate - cutoff)))
     impulse = np.zeros(2 * half + 1)
     impulse[half] = 1.0
-    response = scipy.signal.sosfiltfilt(_sections(cutoff, rate, order), impulse, padlen=0)
+    response = forward_backward(_sections(cutoff, rate, order), impulse, 0)
     response = 0.5 * (response + response[::-1])
     reach = half - int(np.flatnonzero(np.abs(response) > KERNEL_TOLERANCE * response[half])[0])
     kernel = response[half - reach : half + reach + 1]
@@ -99,6 +101,7 @@ class ParallelDecimator:
         self.half = len(self.kernel) // 2
         self.samples = samples
         self.kept = np.arange(0, samples, factor) + ((samples - 1) % factor) // 2
+        self._weights: dict[tuple[int, int], FloatArray] = {}
 
     def span(self, part: slice) -> tuple[int, int]:
         """Return (first, end) of the input samples that the kept samples of `part` draw on."""
@@ -107,11 +110,22 @@ class ParallelDecimator:
 
     def weights(self, part: slice) -> FloatArray:
         """Return (inputs of `span`, kept samples of `part`): each column the kernel around a kept sample, of sum 1."""
+        # regressor, torque and friction columns are filtered one after the other, in the same parts
+        known = (int(self.kept[part][0]), int(self.kept[part][-1]))
+        if known not in self._weights:
+            if sum(weights.nbytes for weights in self._weights.values()) > KEPT:
+                self._weights.clear()
+            self._weights[known] = self._new_weights(part)
+        return self._weights[known]
+
+    def _new_weights(self, part: slice) -> FloatArray:
         first, end = self.span(part)
         offset = np.arange(first, end)[:, None] - self.kept[part][None, :] + self.half
         inside = (offset >= 0) & (offset < len(self.kernel))
         weights = np.where(inside, self.kernel[np.clip(offset, 0, len(self.kernel) - 1)], 0.0)
-        return weights / weights.sum(axis=0)
+        weights /= weights.sum(axis=0)
+        weights.flags.writeable = False
+        return weights
 
     def apply(self, x: FloatArray) -> FloatArray:
         """Return x (samples, …) filtered at the kept samples, (K, …)."""

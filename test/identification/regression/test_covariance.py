@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import (
     BLOCKS,
     MOST,
@@ -14,7 +15,6 @@ from joint_dynamics.identification.regression.covariance import (
     scatter,
 )
 from joint_dynamics.identification.regression.least_squares import triangulate, wls
-from joint_dynamics.identification.regression.problem import Block
 
 ROWS, COLUMNS = 200, 12
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.full_rate import FullRate
-from joint_dynamics.identification.regression.problem import Block
 from joint_dynamics.identification.regression.residuals import Fit, predict, relative, relative_of_squares
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import RELUCTANCE
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import blocks_of_time, covariance, scatter
 from joint_dynamics.identification.regression.irls import Noise, compensated, whitened
 from joint_dynamics.identification.regression.least_squares import ols, solve, triangulate, wls
-from joint_dynamics.identification.regression.problem import Block
 from joint_dynamics.identification.regression.residuals import weighted_residuals
 
 N, B, SAMPLES = 3, 6, 240

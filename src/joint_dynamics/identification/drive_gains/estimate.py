@@ -29,9 +29,10 @@ from joint_dynamics.identification.drive_gains.total_least_squares import (
 )
 from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, observe
 from joint_dynamics.identification.preparation.rest import find_rest
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.fixed_point import without_state
 from joint_dynamics.identification.regression.least_squares import triangulate
-from joint_dynamics.identification.regression.problem import Block, Problem
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel

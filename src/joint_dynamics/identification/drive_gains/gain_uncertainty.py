@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.problem import Block
 from joint_dynamics.recording import Recording
 from joint_dynamics.settings.per_joint import per_joint
 

@@ -22,9 +22,10 @@ from joint_dynamics.identification.drive_gains.payload_runs import (
     split,
 )
 from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.least_squares import Solution, triangulate, wls
-from joint_dynamics.identification.regression.problem import Block, Problem
+from joint_dynamics.identification.regression.problem import Problem
 
 
 def _deviation(solution: Solution, covariance: FloatArray) -> FloatArray:

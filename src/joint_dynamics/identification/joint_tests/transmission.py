@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import NotReliableError
@@ -163,6 +162,8 @@ def _solve(W: FloatArray, phi: FloatArray, settings: TransmissionSettings) -> tu
     The residual is correlated over many samples: the weight of the prior counts independent samples only, of which
     there are N/(2 L + 1).
     """
+    from scipy.optimize import lsq_linear  # here, as `identify` imports this module and mostly needs no such fit
+
     H = settings.harmonics
     free = W.shape[1] - 2 * H
     plausible = np.concatenate([np.full(free, np.inf), np.tile(settings.amplitude / np.arange(1, H + 1), 2)])
@@ -184,6 +185,8 @@ def _invert(c1: float, c3: float, deviation: float, largest: float) -> tuple[Tor
 
     Deviation of α₁ and the range of φ.
     """
+    from scipy.optimize import lsq_linear
+
     # s rises up to u = √(c₁ / 3 c₃); beyond it the cubic is no spring.
     top = 1.0 if c3 == 0.0 else min(1.0, np.sqrt(c1 / (3.0 * c3)))
     u = np.linspace(0.0, top, 101)

@@ -25,11 +25,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy.linalg
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.problem import Block
 
 BLOCKS = 10
 """Blocks in all: fewer leave too few degrees of freedom, more make blocks shorter than what residuals remember of
@@ -110,7 +110,7 @@ def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
     share = np.where(positive, np.clip(shown / np.where(positive, independent, 1.0), 0.0, 1.0), 1.0)
     seen = positive & (share > 0.5)
     typical = float(np.median((variance / np.where(positive, shown, 1.0))[seen])) if seen.any() else 1.0
-    stretch = t.ppf(LEVEL, np.maximum(freedom, 1.0)) / norm.ppf(LEVEL)
+    stretch = stdtrit(np.maximum(freedom, 1.0), LEVEL) / ndtri(LEVEL)
     total = variance * stretch**2 + (1.0 - share) * independent * typical
     growth = np.sqrt(np.where(positive, total / np.where(positive, independent, 1.0), 1.0))
     found = inverse * np.outer(growth, growth)

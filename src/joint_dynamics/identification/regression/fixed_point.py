@@ -19,7 +19,7 @@ from joint_dynamics.identification.physical.dissipation import impossible_terms
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.torque import load_torque, standard_set
+from joint_dynamics.identification.regression.torque import standard_set
 from joint_dynamics.robot import StandardParameters
 
 Solver = Callable[[Problem], Solution]
@@ -38,7 +38,7 @@ def state_from(problem: Problem, solution: Solution, prior: FloatArray | None) -
     """
     model, chi = problem.model, solution.chi
     links = StandardParameters(standard_set(problem.base, chi[: problem.base.count], prior), model.n).links
-    limit = np.max([np.abs(load_torque(model, part, links)).max(axis=1) for part in problem.observations], axis=0)
+    limit = np.max([np.abs(problem.loads.of(part, links)).max(axis=1) for part in problem.observations], axis=0)
     known = dict(zip(problem.names, chi, strict=True))
     width, share = np.zeros(model.n), np.zeros(model.n)
     for term in problem.terms:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from joint_dynamics.arm import Term, function_term
 from joint_dynamics.arrays import FloatArray
@@ -123,6 +122,9 @@ def gather(
 
 def bounded_fit(columns: FloatArray, target: FloatArray, lower: FloatArray) -> tuple[FloatArray, float]:
     """Return the parameters (c,) at or above `lower` with the least squares, and their sum of squared residuals."""
+    # imported here, as few identifications need it: a tenth of a second
+    from scipy.optimize import lsq_linear
+
     both = np.concatenate([columns, target[None]]).T
     R = np.asarray(np.linalg.qr(both, mode='r'))
     scale = np.linalg.norm(R[:, :-1], axis=0)

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.covariance import covariance
 from joint_dynamics.identification.regression.least_squares import Solution, Triangles, solve, triangulate
 from joint_dynamics.identification.regression.outliers import MAD, cleaned
-from joint_dynamics.identification.regression.problem import Block, Problem
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict
 
 THRESHOLD = 4.0
@@ -136,7 +137,8 @@ def _noise(
         float(np.abs(np.concatenate([block.tau for block in problem.blocks()], axis=1)).max()), np.finfo(float).tiny
     )
     # the deviation of a normal distribution cut at T is a little too small
-    cut = 1.0 if weights is None else np.sqrt(1 - 2 * threshold * norm.pdf(threshold) / (2 * norm.cdf(threshold) - 1))
+    density = np.exp(-(threshold**2) / 2) / np.sqrt(2 * np.pi)
+    cut = 1.0 if weights is None else np.sqrt(1 - 2 * threshold * density / (2 * ndtr(threshold) - 1))
     sigma = np.empty(n)
     for j in range(n):
         own = residual[j, kept[j]]

@@ -13,15 +13,16 @@ their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
 from joint_dynamics.arm import RELUCTANCE
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
-from joint_dynamics.identification.regression.problem import Block
+from joint_dynamics.identification.regression.block import Block
+from joint_dynamics.identification.regression.normal_equations import exact_enough, normal_sums
 
 RANK = 1e-10
 """Singular values of the scaled system below this fraction of the largest belong to directions no sample shows."""
@@ -146,6 +147,22 @@ def triangulate(blocks: Iterable[Block], weights: Sequence[FloatArray] | None = 
                     part.add(j, rows[:, where], tau[where], counted[j][where].sum())
     assert moving is not None
     return moving.finish(None if resting is None else resting.finish())
+
+
+def triangulate_long(blocks: Callable[[], Iterable[Block]]) -> Triangles:
+    """Reduce the blocks of long recordings: by normal equations where these are exact to 1e-8, else by QR.
+
+    Parameters
+    ----------
+    blocks
+        gives them; called again where QR is needed, see `normal_equations` when that is.
+    """
+    sums = normal_sums(blocks())
+    if not exact_enough(*sums):
+        return triangulate(blocks())
+    moving, resting = (None if part is None else Triangles(part.factors(), part.counts, part.own) for part in sums)
+    assert moving is not None
+    return replace(moving, resting=resting)
 
 
 @dataclass(frozen=True)

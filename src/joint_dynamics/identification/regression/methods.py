@@ -18,12 +18,14 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
 from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, without_state
-from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, wls
+from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, triangulate_long, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.candidate_terms import choose, summary_of
 from joint_dynamics.identification.selection.choice_uncertainty import SelectionOutcome
 
 Progress = Callable[[str], None]
+LONG = 20_000
+"""Kept samples from which normal equations are tried before QR."""
 ROBUST_METHODS = ('irls', 'i-irls')
 
 
@@ -43,7 +45,8 @@ class SolvedProblem:
 
 def least_squares(problem: Problem, method: str) -> Solution:
     """Solve a problem by OLS or WLS; raise JointDynamicsError where it has fewer rows than parameters."""
-    triangles = triangulate(problem.blocks())
+    long = sum(problem.samples) >= LONG
+    triangles = triangulate_long(problem.blocks) if long else triangulate(problem.blocks())
     if triangles.rows <= problem.columns:
         still = problem.still_joints
         names = f'; {", ".join(still)} never move{"s" if len(still) == 1 else ""}' if still else ''

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -12,32 +14,18 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.preparation.rest import REST_SPEED, Rest, find_rest
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.friction_state import FrictionState
-from joint_dynamics.identification.regression.torque import load_torque
+from joint_dynamics.identification.regression.torque import LoadTorques
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.regressor import regressor_rows
-from joint_dynamics.robot.standard_parameters import drive_columns
+from joint_dynamics.robot.packed_rows import PackedRows, RowPacker
+from joint_dynamics.robot.standard_parameters import coupled_columns
 
 BLOCK = 2048
+FULL_RATE_BLOCK = 500
+"""Samples at a time that are taken as they are: their rows stay in the processor's cache."""
 CACHE = 64 * 2**20
 """Blocks are kept for the next pass up to this size [bytes]; beyond it they are built again."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some samples of one observation.
-
-    rows (joints, parameters, samples), tau and dq (joints, samples), index of the observation; kept: which of its kept
-    samples; resting (joints, samples) bool and scale (joints, samples): see `rest`, None where rest is not looked at.
-    """
-
-    rows: FloatArray
-    tau: FloatArray
-    dq: FloatArray
-    observation: int
-    kept: slice = field(default_factory=lambda: slice(None))
-    resting: BoolArray | None = None
-    scale: FloatArray | None = None
 
 
 class BaseRows:
@@ -47,37 +35,60 @@ class BaseRows:
         self.model = model
         self.observations = list(observations)
         self.base = model.base_parameters()
-        self._cache: list[Block] | None = []
+        self._cache: list[Block] = []
+        self.loads = LoadTorques(model)
+
+    @cached_property
+    def _packer(self) -> RowPacker:
+        coupling, independent = self.model.coupling, self.base.independent
+        further = np.zeros((self.model.n, len(independent)), dtype=bool)
+        if coupling is not None:
+            behind = independent - coupled_columns(self.model.n).start
+            for k in np.flatnonzero(behind >= 0):
+                further[:, k] = coupling.matrix[coupling.motors[behind[k] // 3]] != 0
+        return RowPacker(self.model.chain, independent, further)
 
     def rows(self, observation: Observation, part: slice) -> FloatArray:
         """Regressor of consecutive samples at the full rate, (joints, base parameters, samples)."""
-        q, dq, ddq, dtheta, ddtheta = (
-            np.ascontiguousarray(array[part].T)
-            for array in (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
-        )
-        full = regressor_rows(self.model.chain, q, dq, ddq)
-        if observation.dtheta is not observation.dq:
-            for j in range(self.model.n):
-                full[j, drive_columns(j)][:3] = ddtheta[j], dtheta[j], np.sign(dtheta[j])
+        return self.packed_rows(observation, part).dense()
+
+    def packed_rows(self, observation: Observation, part: slice) -> PackedRows:
+        """Return the same without its zeros."""
+        motion = (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
+        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array[part]) for array in motion)
+        found = self._packer.rows(q, dq, ddq, dtheta, ddtheta)
         if self.model.coupling is not None:
-            full = np.concatenate([full, self.model.coupling.regressor_rows(dtheta, ddtheta)], axis=1)
-        return full[:, self.base.independent]
+            coupled = self.model.coupling.regressor_rows(dtheta.T, ddtheta.T)
+            first = coupled_columns(self.model.n).start
+            for j, (columns, packed) in enumerate(zip(found.columns, found.parts, strict=True)):
+                parameters = self.base.independent[columns]
+                for row in np.flatnonzero(parameters >= first):
+                    found.values[packed.start + row] = coupled[j, parameters[row] - first]
+        return found
 
     def _build(self) -> Iterator[Block]:
         for index, observation in enumerate(self.observations):
             decimator = observation.decimator
             if decimator is None:
-                for start in range(0, len(observation.q), BLOCK):
-                    part = slice(start, min(start + BLOCK, len(observation.q)))
+                for start in range(0, len(observation.q), FULL_RATE_BLOCK):
+                    part = slice(start, min(start + FULL_RATE_BLOCK, len(observation.q)))
                     yield Block(
-                        self.rows(observation, part), observation.tau[part].T, observation.dq[part].T, index, part
+                        self.packed_rows(observation, part),
+                        observation.tau[part].T,
+                        observation.dq[part].T,
+                        index,
+                        part,
                     )
                 continue
             for part, first, end, weights in spans(observation):
-                rows = np.zeros((self.model.n, self.base.count, weights.shape[1]))
-                for begin in range(first, end, BLOCK):
-                    piece = slice(begin, min(begin + BLOCK, end))
-                    rows += self.rows(observation, piece) @ weights[begin - first : piece.stop - first]
+                pieces = [slice(begin, min(begin + BLOCK, end)) for begin in range(first, end, BLOCK)]
+                rows = reduce(
+                    operator.add,
+                    (
+                        self.packed_rows(observation, piece) @ weights[piece.start - first : piece.stop - first]
+                        for piece in pieces
+                    ),
+                )
                 yield Block(
                     rows, observation.tau[first:end].T @ weights, observation.dq[decimator.kept[part]].T, index, part
                 )
@@ -87,12 +98,13 @@ class BaseRows:
         if self._cache:
             yield from self._cache
             return
-        fresh: list[Block] | None = []
-        size = 0
+        samples = sum(len(observation.kept) for observation in self.observations)
+        if 8 * samples * self.model.n * self.base.count > CACHE:
+            yield from self._build()
+            return
+        fresh = []
         for block in self._build():
-            if fresh is not None:
-                size += block.rows.nbytes
-                fresh = None if size > CACHE else [*fresh, block]
+            fresh.append(block)
             yield block
         self._cache = fresh
 
@@ -123,8 +135,8 @@ class Problem:
     Attributes
     ----------
     names: of the b columns; base: the robot's BaseParameters, whose columns come first; terms: the additional ones;
-    state: what friction columns take from the solution before. rest_speed: joints below it rest (see `rest`), 0: rest
-    is not looked at.
+    state: what friction columns take from the solution before; loads: LoadTorques of the observations. rest_speed:
+    joints below it rest (see `rest`), 0: rest is not looked at.
 
     """
 
@@ -147,6 +159,7 @@ class Problem:
         self.state = state or FrictionState()
         self.base_rows = rows or BaseRows(model, observations)
         self.observations = self.base_rows.observations
+        self.loads = self.base_rows.loads
         self.base = self.base_rows.base
         self.names = self.base.names + [name for term in self.terms for name in term.names]
         self.rest_speed = rest_speed
@@ -259,7 +272,7 @@ class Problem:
     def _load(self, observation: Observation, part: slice) -> FloatArray | None:
         if self.state.links is None or not any('load' in term.needs for term in self.terms):
             return None
-        load = load_torque(self.model, observation, self.state.links, part)
+        load = self.loads.of(observation, self.state.links, part)
         limit = self.state.load_limit
         return load if limit is None else np.clip(load, -limit[:, None], limit[:, None])
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.problem import BLOCK, Block, Problem
+from joint_dynamics.identification.regression.problem import BLOCK, Problem
 from joint_dynamics.recording.short_names import short_name
 from joint_dynamics.robot import StandardParameters
 from joint_dynamics.robot.newton_euler import rigid_torque

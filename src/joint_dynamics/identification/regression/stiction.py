@@ -28,7 +28,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from joint_dynamics.arm import Motion, Term
 from joint_dynamics.arrays import BoolArray, FloatArray
@@ -195,7 +195,7 @@ def resting_torque(
                 spread[j, block.resting[j]] = np.einsum('bs,bs->s', still, covariance @ still)
             entries.append((block.resting, block.tau, predict(block, free), spread))
         resting, tau, base, spread = (np.concatenate(arrays, axis=1) for arrays in zip(*entries, strict=True))
-        half_width = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
+        half_width = ndtri(LEVEL) * np.sqrt(sigma[:, None] ** 2 + np.maximum(spread, 0.0))
         expected = base + level * middle
         found.append(
             Resting(observation.name, resting, tau, expected, base, level, low, high, half_width, first, narrow, *ratio)

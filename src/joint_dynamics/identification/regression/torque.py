@@ -17,6 +17,8 @@ INERTIAL_SPREAD = 0.3
 
 What weighs one parameter of a base combination against another.
 """
+KEPT = 16 * 2**20
+"""Size of an observation's positions up to which its load torque is kept [bytes]."""
 UNKNOWN = 100.0
 """Spread of a rotor inertia, of which a URDF says nothing, in units of the largest spread of a link's inertia."""
 
@@ -70,6 +72,30 @@ def prior_spread(base: BaseParameters, prior: FloatArray) -> FloatArray:
     standard.links[:] *= INERTIAL_SPREAD
     standard.rotor_inertia[:] = UNKNOWN * INERTIAL_SPREAD * inertia.max()
     return standard.values
+
+
+class LoadTorques:
+    """Load torques of whole observations, kept until others are asked for: most are asked for several times."""
+
+    def __init__(self, model: RobotModel):
+        self._model = model
+        self._kept: dict[int, tuple[Observation, bytes, FloatArray]] = {}
+
+    def of(self, observation: Observation, links: FloatArray, part: slice = slice(None)) -> FloatArray:
+        """Return `load_torque` of (a part of) an observation; of long ones nothing is kept.
+
+        Parameters
+        ----------
+        links
+            (n, 10) inertial parameters.
+        """
+        if observation.q.nbytes > KEPT:
+            return load_torque(self._model, observation, links, part)
+        known, key, torque = self._kept.get(id(observation), (None, b'', np.zeros(0)))
+        if known is not observation or key != links.tobytes():
+            torque = load_torque(self._model, observation, links)
+            self._kept[id(observation)] = observation, links.tobytes(), torque
+        return torque[:, part]
 
 
 def load_torque(

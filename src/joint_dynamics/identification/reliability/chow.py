@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.stats import f
+from scipy.special import fdtrc
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.covariance import ALONE
@@ -113,7 +113,7 @@ def chow(alternatives: Alternatives, added: FloatArray) -> ChowTest:
     total *= q / seen
     statistic = float(gained @ gained) / total
     beyond = max(float(gained @ gained) - total, 0.0) / float(y @ y)
-    return ChowTest(statistic, (upper, lower), float(f.sf(statistic, upper, lower)), float(np.sqrt(beyond)))
+    return ChowTest(statistic, (upper, lower), float(fdtrc(upper, lower, statistic)), float(np.sqrt(beyond)))
 
 
 def _split(matrix: FloatArray, b: int) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -36,6 +35,19 @@ def autocorrelation(residual: FloatArray, lags: int = LAGS) -> FloatArray:
     power = np.where(power > 0, power, 1.0)
     lags = min(lags, len(residual) - 2)
     return np.array([(centred[lag:] * centred[: len(centred) - lag]).sum(axis=0) / power for lag in range(lags + 1)])
+
+
+def rank_correlation(a: FloatArray, b: FloatArray) -> float:
+    """Return Spearman's rank correlation of a and b (K,); equal values share their mean rank."""
+
+    def ranks(values: FloatArray) -> FloatArray:
+        _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+        last = np.cumsum(counts)
+        centred: FloatArray = (last - (counts - 1) / 2)[which.ravel()] - (len(values) + 1) / 2
+        return centred
+
+    x, y = ranks(a), ranks(b)
+    return float(x @ y / np.sqrt((x @ x) * (y @ y)))
 
 
 def leverage(problem: Problem, solution: Solution) -> dict[str, float]:
@@ -71,9 +83,12 @@ def _joint(fits: Sequence[Fit], j: int) -> dict[str, Any]:
         [np.where(np.abs(fit.dq[:, j]) > fit.moving_speed, fit.residual[:, j], 0.0) for fit in fits]
     )
     largest = float(np.abs(autocorrelation(series[:, None])[1:]).max())
-    trend = float(stats.spearmanr(fitted, residual).statistic)
-    spread = float(stats.spearmanr(np.abs(fitted), np.abs(residual)).statistic)
-    skewness, kurtosis = float(stats.skew(residual)), float(stats.kurtosis(residual))
+    trend = rank_correlation(fitted, residual)
+    spread = rank_correlation(np.abs(fitted), np.abs(residual))
+    centred = residual - residual.mean()
+    variance = float((centred**2).mean())
+    skewness, kurtosis = (float((centred**k).mean()) / variance ** (k / 2) for k in (3, 4))
+    kurtosis -= 3.0
     return {
         'samples': len(residual),
         'mean': float(residual.mean()),

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.covariance import LEVEL
@@ -62,10 +62,10 @@ def _deviation(deviation: FloatArray, difference: FloatArray, probability: Float
 
     def outside(half: FloatArray) -> FloatArray:
         centres = np.concatenate([np.zeros((1, len(half))), difference])
-        tails = norm.sf((half - centres) / scale) + norm.cdf((-half - centres) / scale)
+        tails = ndtr((centres - half) / scale) + ndtr((-half - centres) / scale)
         return np.asarray(np.append(1.0 - p.sum(), p) @ tails)
 
-    width = norm.ppf(LEVEL)
+    width = ndtri(LEVEL)
     low = width * deviation
     high = low + np.abs(difference).max(axis=0, initial=0.0)
     for _ in range(STEPS):

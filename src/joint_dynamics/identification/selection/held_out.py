@@ -71,6 +71,55 @@ class _Fold:
     cell: IntArray
 
 
+@dataclass(frozen=True)
+class _Folds:
+    """All folds of all deals, so that a choice is tried on all of them at once.
+
+    gram (folds, c, c), right, own (folds, c) as of `_Fold`; columns (c, K) and left (K,) of the rows held out, fold
+    after fold, counts (folds,) rows of each; cell (K,): joint and block of each row, of one deal after the other, cells
+    of them in all.
+    """
+
+    gram: FloatArray
+    right: FloatArray
+    own: FloatArray
+    columns: FloatArray
+    left: FloatArray
+    counts: IntArray
+    cell: IntArray
+    cells: int
+
+    @classmethod
+    def of(cls, deals: list[list[_Fold]], size: int) -> _Folds:
+        """Lay deals of `size` cells each side by side."""
+        folds = [fold for deal in deals for fold in deal]
+        return cls(
+            np.array([fold.gram for fold in folds]),
+            np.array([fold.right for fold in folds]),
+            np.array([fold.own for fold in folds]),
+            np.concatenate([fold.columns for fold in folds], axis=1),
+            np.concatenate([fold.left for fold in folds]),
+            np.array([len(fold.left) for fold in folds]),
+            np.concatenate([number * size + fold.cell for number, deal in enumerate(deals) for fold in deal]),
+            len(deals) * size,
+        )
+
+    def loss(self, ridges: dict[int, float]) -> FloatArray:
+        """Return the loss (cells,) with the candidate columns `ridges` {column: ridge} in the model."""
+        residual = self.left
+        if ridges:
+            chosen = np.array(sorted(ridges), dtype=int)
+            share = np.array([ridges[column] for column in chosen])
+            own = self.own[:, chosen]
+            gram = self.gram[:, chosen[:, None], chosen] / (own[:, :, None] * own[:, None, :])
+            gram += np.diag(share**2 + JITTER)
+            chi = np.linalg.solve(gram, (self.right[:, chosen] / own)[:, :, None])[:, :, 0] / own
+            explained = np.repeat(chi.T, self.counts, axis=1)
+            explained *= self.columns[chosen]
+            residual = residual - explained.sum(axis=0)
+        return np.bincount(self.cell, _huber(residual), minlength=self.cells).astype(float, copy=False)
+
+
 class HeldOut:
     """Held-out loss of any choice of candidate columns, per joint and block of time, and per joint and range."""
 
@@ -80,42 +129,34 @@ class HeldOut:
         self.rows = rows.tau.size
         rng = np.random.default_rng(seed)
         folds = min(folds, self.blocks)
-        self._deals = []
+        dealt = []
         for _ in range(deals):
             fold_of_block = np.concatenate([rng.permutation(folds) for _ in range(-(-self.blocks // folds))])[
                 : self.blocks
             ]
-            self._deals.append(_deal(rows, np.broadcast_to(fold_of_block[rows.blocks], rows.tau.shape), folds))
-        self._ranges: list[list[_Fold]] = []
+            dealt.append(_deal(rows, np.broadcast_to(fold_of_block[rows.blocks], rows.tau.shape), folds))
+        self._deals = deals
         self.ranges: list[str] = []
+        without = self._without(dealt[0])
         for name, fold in ranges_of(rows).items():
-            self._ask(name, rows, fold)
+            asked = _deal(rows, fold, int(fold.max()) + 1)
+            cells = self._without(asked)
+            if cells.sum() <= HOPELESS_RATIO * without[cells > 0].sum():
+                dealt.append(asked)
+                self.ranges.append(name)
+        self._folds = _Folds.of(dealt, self.joints * self.blocks)
 
-    def _ask(self, name: str, rows: Rows, fold: FloatArray) -> None:
-        deal = _deal(rows, fold, int(fold.max()) + 1)
-        cells = self._cells(deal, {})
-        same = np.zeros_like(cells)
-        for part in self._deals[0]:
-            joint, block = np.divmod(part.cell, self.blocks)
-            np.add.at(same, (joint, block), _huber(part.left))
-        touched = cells > 0
-        if cells.sum() <= HOPELESS_RATIO * same[touched].sum():
-            self._ranges.append(deal)
-            self.ranges.append(name)
-
-    def _cells(self, deal: list[_Fold], ridges: dict[int, float]) -> FloatArray:
-        chosen = np.array(sorted(ridges), dtype=int)
-        share = np.array([ridges[column] for column in chosen])
-        size = self.joints * self.blocks
-        return sum((_loss(fold, chosen, share, size) for fold in deal), np.zeros(size)).reshape(
-            self.joints, self.blocks
-        )
+    def _without(self, deal: list[_Fold]) -> FloatArray:
+        """Return the loss of one deal without any candidate, (joints · blocks,)."""
+        found = np.zeros(self.joints * self.blocks)
+        for fold in deal:
+            np.add.at(found, fold.cell, _huber(fold.left))
+        return found
 
     def loss(self, ridges: dict[int, float]) -> HeldOutLoss:
         """Return the loss with the candidate columns `ridges` {column: ridge} in the model."""
-        time = np.array([self._cells(deal, ridges) for deal in self._deals])
-        ranges = np.array([self._cells(deal, ridges).sum(axis=1) for deal in self._ranges]).reshape(-1, self.joints)
-        return HeldOutLoss(time, ranges)
+        cells = self._folds.loss(ridges).reshape(-1, self.joints, self.blocks)
+        return HeldOutLoss(cells[: self._deals], cells[self._deals :].sum(axis=2))
 
 
 def ranges_of(rows: Rows) -> dict[str, FloatArray]:
@@ -172,12 +213,3 @@ def _deal(rows: Rows, fold: FloatArray, folds: int) -> list[_Fold]:
 def _huber(residual: FloatArray) -> FloatArray:
     size = np.abs(residual)
     return np.where(size < HUBER, size**2, 2 * HUBER * size - HUBER**2)
-
-
-def _loss(fold: _Fold, chosen: FloatArray, share: FloatArray, cells: int) -> FloatArray:
-    residual = fold.left
-    if len(chosen):
-        own = fold.own[chosen]
-        gram = fold.gram[np.ix_(chosen, chosen)] / np.outer(own, own) + np.diag(share**2 + JITTER)
-        residual = residual - np.linalg.solve(gram, fold.right[chosen] / own) / own @ fold.columns[chosen]
-    return np.bincount(fold.cell, _huber(residual), minlength=cells).astype(float, copy=False)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from joint_dynamics.identification.selection.held_out import HeldOut, HeldOutLoss
 
@@ -225,7 +225,7 @@ def _chance(candidate: Candidate, before: HeldOutLoss, after: HeldOutLoss) -> fl
         return 0.0
     error = total / errors
     return float(
-        norm.cdf(
+        ndtr(
             (total - max((candidate.min_errors or MIN_ERRORS) * error, (candidate.min_gain or MIN_GAIN) * before.mean))
             / error
         )

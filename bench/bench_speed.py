@@ -1,0 +1,235 @@
+"""Speed offline: processor time, beside a peer in the same process and run, and how it grows.
+
+Wall time says nothing on a machine that others use; ratios of processor time in one process say most of what there is
+to say. `bench_speed.py batch growth …` prints parts of it.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+
+from joint_dynamics.arm.terms import hysteresis_term
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.least_squares import triangulate, triangulate_long, wls
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.recording.bag import read_bag
+from joint_dynamics.recording.signal_builder import SignalBuilder
+from joint_dynamics.robot import RobotModel
+
+DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
+HALF = np.pi / 2
+UR5E = [(0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF, 0, 0.0997), (-HALF, 0, 0.0996)]
+REPEATS = 3
+
+
+def robot(joints=6):
+    """The UR5e, or as many of its joints over and over again."""
+    rows = [UR5E[k % len(UR5E)] for k in range(joints)]
+    return RobotModel.from_mdh({'joints': [{'alpha': alpha, 'a': a, 'd': d, 'theta': 0.0} for alpha, a, d in rows]})
+
+
+def observation(model, samples):
+    """Filtered data as they come out of the offline signals: float64 arrays, nothing else."""
+    rng = np.random.default_rng(0)
+    q, dq, ddq = model.random_states(samples, rng)
+    time_axis, tau = np.arange(samples) * 1e-3, rng.normal(size=q.shape)
+    return Observation('bench', time_axis, q, dq, ddq, q, dq, ddq, tau, None, None)
+
+
+def processor(function, *arguments, repeats=REPEATS):
+    """Least processor time [s] of some calls."""
+    best = np.inf
+    for _ in range(repeats):
+        began = time.process_time()
+        function(*arguments)
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def children(command, repeats=REPEATS, **keys):
+    """Least processor time, user and system [s], of a command."""
+    best = np.inf
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, capture_output=True, **keys)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+def to_wls(model, data):
+    return wls(triangulate_long(Problem(model, [data]).blocks))
+
+
+def to_wls_by_qr(model, data):
+    return wls(triangulate(Problem(model, [data]).blocks()))
+
+
+def pinocchio_loop(model, data):
+    """Nothing but the regressor, sample by sample in compiled code: no columns for friction, no solution."""
+    workspace = model.pinocchio.createData()
+    for state in zip(data.q, data.dq, data.ddq, strict=True):
+        pinocchio.computeJointTorqueRegressor(model.pinocchio, workspace, *state)
+
+
+def batch():
+    """Filtered data to WLS against pinocchio's loop, against samples, with QR and without."""
+    model = robot()
+    model.base_parameters()
+    to_wls(model, observation(model, 150_000))  # a process that has work to do has loaded the kernel by now
+    print(f'{"filtered data to WLS":>20}{"[s]":>9}{"by QR":>9}{"pinocchio":>11}{"ratio":>8}{"differs by":>12}')
+    for samples in (10_000, 100_000, 1_000_000):
+        data = observation(model, samples)
+        repeats = REPEATS if samples <= 100_000 else 1
+        ours, qr, loop = (
+            processor(run, model, data, repeats=repeats) for run in (to_wls, to_wls_by_qr, pinocchio_loop)
+        )
+        found, expected = to_wls(model, data), to_wls_by_qr(model, data)
+        difference = np.max(np.abs(found.chi - expected.chi) / np.sqrt(np.diag(expected.inverse)))
+        print(f'{samples:>20}{ours:>9.3f}{qr:>9.3f}{loop:>11.3f}{ours / loop:>8.2f}{difference:>12.0e}', flush=True)
+    print(
+        '(difference in deviations of each parameter; goal: ratio ≤ 0.5, ten times the samples in ten times the time)'
+    )
+
+
+FRESH = """
+import resource, sys, time
+sys.path.insert(0, {folder!r})
+import bench_speed as bench
+model = bench.robot()
+model.base_parameters()
+data = bench.observation(model, {samples})
+before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+bench.to_wls(model, data)
+print(time.process_time() - began, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
+    'numba' in sys.modules)
+"""
+
+
+def fresh():
+    """The first call of a process, with nothing compiled on disk and with all: processor time and memory."""
+    print(
+        f'\n{"first call of a process":>24}{"compiled before":>17}{"[s]":>9}{"memory above data [MB]":>25}{"numba":>8}'
+    )
+    for samples in (10_000, 100_000, 1_000_000):
+        with tempfile.TemporaryDirectory() as cache:
+            for state in ('no', 'yes'):
+                code = FRESH.format(folder=str(Path(__file__).parent), samples=samples)
+                done = subprocess.run(
+                    [sys.executable, '-c', code],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                    env={**os.environ, 'NUMBA_CACHE_DIR': cache},
+                )
+                seconds, memory, loaded = done.stdout.split()
+                used = 'used' if loaded == 'True' else 'not used'
+                print(f'{samples:>24}{state:>17}{float(seconds):>9.3f}{float(memory):>25.1f}{used:>10}', flush=True)
+
+
+def growth():
+    """Against joints, and against columns of Maxwell-slip elements."""
+    samples = 20_000
+    print(f'\n{"joints":>8}{"columns":>9}{"[s]":>9}{"pinocchio":>11}{"ratio":>8}   ({samples:,} samples)')
+    for joints in (2, 4, 6, 7, 10, 14):
+        model = robot(joints)
+        model.base_parameters()
+        data = observation(model, samples)
+        ours, loop = processor(to_wls, model, data), processor(pinocchio_loop, model, data)
+        print(f'{joints:>8}{model.base_parameters().count:>9}{ours:>9.3f}{loop:>11.3f}{ours / loop:>8.2f}', flush=True)
+    model = robot()
+    data = observation(model, samples)
+    loop = processor(pinocchio_loop, model, data)
+    print(f'\n{"Maxwell-slip elements":>22}{"columns":>9}{"[s]":>9}{"ratio":>8}   (of each of 6 joints)')
+    for elements in (0, 1, 2, 4):
+        terms = [hysteresis_term(name, 0.01 * 2**k) for k in range(elements) for name in model.joint_names]
+        problem = Problem(model, [data], terms)
+        ours = processor(lambda problem=problem: wls(triangulate_long(problem.with_terms(problem.terms).blocks)))
+        print(f'{elements:>22}{problem.columns:>9}{ours:>9.3f}{ours / loop:>8.2f}', flush=True)
+    print(f'\n{"recordings":>12}{"[s]":>9}{"ratio":>8}   ({samples:,} samples in all)')
+    for recordings in (1, 4, 16, 64):
+        parts = [observation(model, samples // recordings) for _ in range(recordings)]
+        ours = processor(lambda parts=parts: wls(triangulate_long(Problem(model, parts).blocks)))
+        print(f'{recordings:>12}{ours:>9.3f}{ours / loop:>8.2f}', flush=True)
+
+
+def excitation():
+    """One evaluation of the search's objective with its gradient against harmonics."""
+    from joint_dynamics.excitation import ExcitationSettings
+    from joint_dynamics.excitation.problem import ExcitationProblem
+    from joint_dynamics.simulation import ur5e_urdf
+
+    model = RobotModel.load(ur5e_urdf())
+    print(f'\n{"harmonics":>11}{"unknowns":>10}{"samples":>9}{"objective [ms]":>16}{"per pinocchio sample":>22}')
+    for harmonics in (3, 5, 8, 12):
+        problem = ExcitationProblem(model, replace(ExcitationSettings(), harmonics=harmonics))
+        x = 0.2 * np.random.default_rng(0).standard_normal(problem.size)
+        ours = processor(problem.objective, x, 8.0, 1e3)
+        samples = len(problem.times)
+        data = observation(model, samples)
+        loop = processor(pinocchio_loop, model, data)
+        print(f'{harmonics:>11}{problem.size:>10}{samples:>9}{1e3 * ours:>16.2f}{ours / loop:>22.1f}', flush=True)
+
+
+def command():
+    """`identify` on the TX40, with report and without, and its bag."""
+    bag, table = DATA / 'tx40' / 'exciting_traj', DATA / 'tx40' / 'mdh.yaml'
+    if not bag.exists():
+        print(f'\n{bag} is not there: the command is left out')
+        return
+    settings = {
+        'joint_states': {'topic': '/joint_states', 'effort': 'none'},
+        'motor_states': {'topic': '/motor_states', 'effort': 'torque'},
+    }
+
+    def read():
+        builder = SignalBuilder(None, settings)
+        read_bag(bag, builder)
+        return sum(builder.counts.values())
+
+    messages = read()
+    print(f'\nreading the bag: {messages / processor(read):,.0f} messages per second of processor time ({messages:,})')
+    floor = children([sys.executable, '-c', 'import numpy, scipy.linalg, pinocchio'])
+    print(f'{"command":>36}{"[s]":>8}   (numpy, scipy.linalg and pinocchio alone: {floor:.2f})')
+    with tempfile.TemporaryDirectory() as out:
+        for options in ([], ['--no-report']):
+            line = [
+                '-m',
+                'joint_dynamics.cli.main',
+                'identify',
+                str(bag),
+                '--robot',
+                str(table),
+                '--out',
+                out,
+                *options,
+            ]
+            print(f'{" ".join(["identify", *options]):>36}{children([sys.executable, *line]):>8.2f}', flush=True)
+
+
+PARTS = (batch, fresh, growth, excitation, command)
+
+
+def main():
+    load = os.getloadavg()[0] if hasattr(os, 'getloadavg') else float('nan')
+    versions = ', '.join(
+        f'{module.__name__} {module.__version__}'
+        for module in (np, pinocchio, __import__('scipy'), __import__('numba'))
+    )
+    print(f'{versions}; load of the machine {load:.1f}; processor time everywhere')
+    wanted = [word for word in sys.argv[1:] if word in {part.__name__ for part in PARTS}]
+    for part in PARTS:
+        if not wanted or part.__name__ in wanted:
+            part()
+
+
+if __name__ == '__main__':
+    main()
