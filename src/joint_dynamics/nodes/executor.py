@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rclpy._rclpy_pybind11 import InvalidHandle
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
 from rclpy.executors import (
     ConditionReachedException,
     ExternalShutdownException,
@@ -132,7 +132,7 @@ class StreamExecutor(SingleThreadedExecutor):
                 waiting.add_subscription(stream.handle)
             for timer in self._quick:
                 waiting.add_timer(timer.handle)
-        except InvalidHandle:
+        except (InvalidHandle, RCLError):
             self._looks_at = 0.0  # one has gone: look what there is
             return
         waiting.wait(int(seconds * 1e9))
