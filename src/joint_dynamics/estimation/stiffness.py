@@ -153,6 +153,11 @@ class StiffnessEstimator:
         return self._rls.alpha / self._unit
 
     @property
+    def scaled(self) -> tuple[Array, Array]:
+        """The present coefficients of (φ/φ_ref)^{2p−1} (n, P) [N·m], and 1/φ_ref (n,) [1/rad], for kernels."""
+        return self._rls.alpha, self._per_scale
+
+    @property
     def covariance(self) -> Array:
         """P, (n, P, P), in the units of α per (N·m)².
 
