@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -44,5 +45,9 @@ class PackedArm:
 
 @functools.cache
 def compiled_kernels() -> Any:
-    """Return the module of kernels; numba is not loaded before single samples are taken."""
-    return importlib.import_module('joint_dynamics.estimation.kernels')
+    """Return the modules of kernels as one; numba is not loaded before single samples are taken."""
+    kernels = importlib.import_module('joint_dynamics.estimation.kernels')
+    learning = importlib.import_module('joint_dynamics.estimation.learning_kernels')
+    return SimpleNamespace(
+        **vars(kernels), **{name: each for name, each in vars(learning).items() if name not in vars(kernels)}
+    )

@@ -122,12 +122,14 @@ class StreamExecutor(SingleThreadedExecutor):
         """Wait for a message of a prompt stream or a quick timer, at most so long, and not longer than PATIENCE."""
         if len(self._prompt) < len(self._streams):
             seconds = min(seconds, PATIENCE)
-        if not (self._prompt or self._quick):
-            time.sleep(seconds)
-            return
         waiting = self._wait_set
-        waiting.clear_entities()
         try:
+            if not self._prompt:
+                # Nothing but time to wait for: that needs no wait set.
+                left = [timer.time_until_next_call() for timer in self._quick]
+                time.sleep(max(0.0, min([seconds, *(1e-9 * ns for ns in left if ns is not None)])))
+                return
+            waiting.clear_entities()
             for stream in self._prompt:
                 waiting.add_subscription(stream.handle)
             for timer in self._quick:
