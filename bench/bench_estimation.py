@@ -213,15 +213,17 @@ import rclpy
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 mode, seconds, path = sys.argv[1], float(sys.argv[2]), sys.argv[3]
-if mode == 'idle':
+from joint_dynamics.nodes.transport import leave_out_shared_memory
+leave_out_shared_memory()
+if 'idle' in mode:
     rclpy.init()
     node = rclpy.create_node('idle')
-    from joint_dynamics.nodes.topics import SENSOR
+    from joint_dynamics.nodes.topics import RELIABLE_SENSOR, SENSOR
     count = [0]
     def take(message):
         count[0] += 1
     for name in ('joint_states', 'motor_states'):
-        node.create_subscription(JointState, name, take, SENSOR)
+        node.create_subscription(JointState, name, take, RELIABLE_SENSOR if 'reliable' in mode else SENSOR)
     from rclpy.executors import SingleThreadedExecutor
     executor = SingleThreadedExecutor(); executor.add_node(node)
     end = None
@@ -231,7 +233,7 @@ if mode == 'idle':
             end, start, before = time.monotonic() + seconds, resource.getrusage(resource.RUSAGE_SELF), count[0]
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = used.ru_utime + used.ru_stime - start.ru_utime - start.ru_stime
-    print(f'idle {100 * cpu / seconds:.1f} {count[0] - before}')
+    print(f'{mode} {100 * cpu / seconds:.1f} {count[0] - before}')
 else:
     from joint_dynamics.nodes.estimator import EstimatorNode
     from joint_dynamics.nodes.run import make_executor
@@ -258,7 +260,10 @@ else:
 """
 
 
-def node(seconds=60.0, modes=('idle', 'single_threaded', 'events', 'single_threaded+reliable', 'events+reliable')):
+MODES = ('idle', 'single_threaded', 'events', 'idle+reliable', 'single_threaded+reliable', 'events+reliable')
+
+
+def node(seconds=60.0, modes=MODES):
     """The node at 1 kHz over DDS, another process publishing.
 
     CPU and lost samples, beside a subscriber that does nothing.
@@ -314,7 +319,7 @@ def node(seconds=60.0, modes=('idle', 'single_threaded', 'events', 'single_threa
                 if ahead > 0:
                     time.sleep(ahead)
             kind, load, given, *lost = process.communicate()[0].split()
-            what = f'{given} messages' if kind == 'idle' else f'{given} samples, {lost[0]} bridged, {lost[1]} gaps'
+            what = f'{given} messages' if 'idle' in kind else f'{given} samples, {lost[0]} bridged, {lost[1]} gaps'
             print(f'  {kind:24s} {load:>6s} % of a core, {what}; published at {k / (time.monotonic() - begin):.0f} Hz')
         publisher.destroy_node()
         rclpy.try_shutdown()

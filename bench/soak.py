@@ -1,6 +1,7 @@
 """Hours of work over DDS: a simulated robot at 1 kHz of the wall, and the nodes that follow it.
 
-`make soak`, or `python bench/soak.py [--minutes 60] [--rate 1000] [--out out/soak] [--description dynamics.yaml]`
+`make soak`, or `python bench/soak.py [--minutes 60] [--rate 1000] [--executor events] [--out out/soak]
+[--description dynamics.yaml]`
 
 The robot is excited and identified as in the demonstration. From then on it does not wait for anybody: it publishes its
 states at the rate, plays one motion after the other, and the estimator follows it sample by sample, the feedforward
@@ -116,12 +117,12 @@ class Listener:
         return counts
 
 
-def stream(story, rate):
+def stream(story, rate, executor):
     """Start the robot anew, by the clock of the wall, and the nodes that follow it."""
     for name in story.processes.pids:
         story.processes.stop(name)
     description = str(story.folder / 'dynamics.yaml')
-    wall = {**INPUTS, 'use_sim_time': False}
+    wall = {**INPUTS, 'use_sim_time': False, 'executor': executor}
     story.node(
         'simulator',
         {
@@ -130,6 +131,7 @@ def stream(story, rate):
             'real_time_factor': 1.0,
             'publish_clock': False,
             'position': story.work.q[0].tolist(),
+            'executor': executor,
         },
     )
     story.node(
@@ -182,7 +184,7 @@ def last_of(table):
     return table.last
 
 
-def soak(minutes, rate, out, description=None):
+def soak(minutes, rate, out, description=None, executor='single_threaded'):
     """Return what is wrong, one line each."""
     logs = out / 'logs'
     logs.mkdir(parents=True, exist_ok=True)
@@ -200,7 +202,7 @@ def soak(minutes, rate, out, description=None):
                 stage(story)
         else:
             shutil.copy(description, out / 'dynamics.yaml')
-        stream(story, rate)
+        stream(story, rate, executor)
         story.robot = DemoRobot(client)
         alpha = ArrayHistory(client, story.robot, '/estimator/friction_parameters')
         publishers = [
@@ -266,11 +268,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--minutes', type=float, default=60.0)
     parser.add_argument('--rate', type=float, default=1000.0)
+    parser.add_argument('--executor', choices=('single_threaded', 'events'), default='single_threaded')
     parser.add_argument('--out', type=Path, default=Path('out/soak'))
     parser.add_argument('--description', type=Path, help='of an earlier run: nothing is identified')
     options = parser.parse_args()
     try:
-        wrong = soak(options.minutes, options.rate, options.out.absolute(), options.description)
+        wrong = soak(options.minutes, options.rate, options.out.absolute(), options.description, options.executor)
     except JointDynamicsError as error:
         print(f'soak: {error}', file=sys.stderr)
         return 2

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.estimation.packed_arm import compiled_kernels
 from joint_dynamics.estimation.recursive import per_joint, positive
 
 Array = FloatArray
@@ -63,7 +64,7 @@ class ContactDetector:
     confirm     s: a contact is one when it lasts for so long.
     patience    s: a contact that lasts longer is a load that the model does not know, and is learnt.
 
-    `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio`
+    `compiled`: whether kernels are used, settable. `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio`
     (n,), error over threshold, contact beyond 1; `level` (3, 3, n), the errors' root mean square, of motor side, change
     of the spring and spring in slip, presliding and rest, in stated deviations.
     """
@@ -96,11 +97,23 @@ class ContactDetector:
         self._brief, self._calm = 0.25 / self.period, 0.3 / self.period
         self._follow = min(self.period / 0.2, 1.0)
         self._rows = np.arange(self.joints)
+        self._fixed = np.array([self.floor, self._noise])
+        self._ratio_numbers = tuple(
+            float(number)
+            for number in (
+                self.deviations, self.omega_min, self._learning, self._settle, self._slip, self._confirm, MARGIN, CHANGE,
+            )
+        )  # fmt: skip
+        self._level_numbers = tuple(
+            float(number)
+            for number in (self._learning, self._memory, self._patience, self._forget, self._follow, BOUND)
+        )
+        self.compiled = True
         self.reset()
 
     def reset(self) -> None:
         """Forget what was learnt."""
-        self._square, self._largest = np.zeros((2, 3, 3, self.joints))
+        self._levels = np.zeros((2, 3, 3, self.joints))
         self._raised = np.ones(self.joints)
         self._seen = np.zeros((3, self.joints))
         self.reset_signals()
@@ -121,18 +134,37 @@ class ContactDetector:
     @property
     def level(self) -> Array:
         """Root mean square of the error of each side in each regime, (3, 3, n), in stated deviations."""
-        return np.sqrt(self._square)
+        return np.sqrt(self._levels[0])
 
     def update(self, evidence: Evidence, omega: Array, adapted: BoolArray) -> BoolArray:
         """Take one sample and return `contact`; omega rad/s, (n,).
 
         Adapted (n,) bool: only joints whose parameters have settled teach the levels.
         """
+        if self._base is None:
+            self._base = np.stack([evidence.spring, evidence.lost])
+        if not self.compiled:
+            return self._update_by_arrays(evidence, omega, adapted)
+        kernels, scratch = compiled_kernels(), np.empty((7, self.joints))
+        counters = np.array([self._still, self._fast, self._over, self._raised, self.ratio, self.armed])
+        self.contact = self.contact.copy()
+        kernels.contact_ratio(
+            np.array(evidence[:-1]), evidence.elastic, omega, COUNTS, self._ratio_numbers, self._fixed, self._levels,
+            self._seen, counters, self._base, self.contact, scratch,
+        )  # fmt: skip
+        self._still, self._fast, self._over, _, self.ratio, armed = counters
+        self.armed = armed != 0.0
+        self._events()
+        kernels.contact_levels(adapted, self._since, self._level_numbers, self._levels, self._seen, self._base, scratch)
+        return self.contact
+
+    def _update_by_arrays(self, evidence: Evidence, omega: Array, adapted: BoolArray) -> BoolArray:
+        """The same: the form that the kernels are compared with."""
         regime = self._regime(np.abs(omega))
         errors, units, change = self._errors(evidence)
         square, largest, seen = (
-            self._square[:, regime, self._rows],
-            self._largest[:, regime, self._rows],
+            self._levels[0][:, regime, self._rows],
+            self._levels[1][:, regime, self._rows],
             self._seen[regime, self._rows],
         )
         learning = seen < self._learning
@@ -153,8 +185,10 @@ class ContactDetector:
         # One sample adds a bounded amount, so that a push that just misses the threshold does not raise it much.
         bound = np.where(learning, np.inf, BOUND * np.sqrt(square))
         squares = np.minimum(errors * errors, np.where(learning, np.inf, 9.0 * square))
-        self._square[:, regime, self._rows] = square + learn * (squares - square) / np.minimum(seen + 1.0, self._memory)
-        self._largest[:, regime, self._rows] = np.where(
+        self._levels[0][:, regime, self._rows] = square + learn * (squares - square) / np.minimum(
+            seen + 1.0, self._memory
+        )
+        self._levels[1][:, regime, self._rows] = np.where(
             learn, np.maximum(largest * (1.0 - self._forget), np.minimum(errors, bound)), largest
         )
         self._seen[regime, self._rows] += learn
@@ -172,10 +206,8 @@ class ContactDetector:
 
         These deviations, and the changes.
         """
-        present = np.stack([evidence.spring, evidence.lost])
-        if self._base is None:
-            self._base = present.copy()
-        change = present - self._base
+        assert self._base is not None
+        change = np.stack([evidence.spring, evidence.lost]) - self._base
         units = np.stack(
             [
                 evidence.motor_deviation**2,

@@ -155,7 +155,8 @@ class JointEstimator(JointTorques):
 
         The payload known, where it is estimated.
         """
-        free = ~np.any(self.contact & ~self.detector.lasting) and (self.payload is None or self.payload.known)
+        touched = self.contact.any() and bool((self.contact & ~self.detector.lasting).any())
+        free = not touched and (self.payload is None or self.payload.known)
         return np.full(self.n, free)
 
     def _detect(self) -> None:

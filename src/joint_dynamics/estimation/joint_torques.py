@@ -23,6 +23,7 @@ from joint_dynamics.estimation.estimator_factory import make_friction, make_stif
 from joint_dynamics.estimation.friction import CoulombViscousEstimator
 from joint_dynamics.estimation.known_torque import KnownTorque, gain_of
 from joint_dynamics.estimation.lost_motion import LostMotion
+from joint_dynamics.estimation.packed_arm import FOUND, PackedArm, compiled_kernels
 from joint_dynamics.estimation.torques import TorqueFusion
 from joint_dynamics.signals.state_estimator import StateEstimator
 
@@ -71,6 +72,9 @@ class JointTorques:
         (n,) N·m/A: what the current is multiplied by; None where torque is given.
     friction, stiffness
         FrictionEstimator, CoulombViscousEstimator or None; StiffnessEstimator or None.
+    compiled
+        whether compiled kernels are used where they cover the arm (Maxwell-slip, no quadrants, no coupled motors, no
+        further terms); settable.
     filter, fusion, lost_motion, watch
         the smoother, the weights, the play of the gears, and what left the range in which the friction was checked.
 
@@ -114,12 +118,16 @@ class JointTorques:
         self._line = np.zeros((2 * self._lag + 1, len(signals) * n))
         self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)
         self._bind()
+        self._packed = PackedArm.of(arm, self._known.further) if slip is not None else None
+        starts = [self._slot[name].start for name in ('q', 'tau', 'theta' if self.motor_side else 'q')]
+        self._columns = (*starts, *(self._slot[name].start if name in self._slot else 0 for name in ('H', 'F_v')))
+        self.compiled = True
         self.stride = max(int(round(TURN / self.period)), 1)
         turn = self.stride * self.period
         self.body = arm.rigid
         self.fusion = TorqueFusion(arm, use)
         self.effort_limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 100.0)
-        self.lost_motion = LostMotion(n, arm.backlash, self.effort_limit, turn)
+        self.lost_motion = LostMotion(n, None if arm.backlash is None else arm.backlash.at, self.effort_limit, turn)
         self.friction = make_friction(arm, use, turn)
         self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
         self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)
@@ -198,7 +206,7 @@ class JointTorques:
         if self.motor_side:
             if theta is None:
                 raise JointDynamicsError('estimator: expected θ with every sample, found none')
-            motor = theta if self._kinematic is None else theta - self._kinematic(theta)
+            motor = theta if self._kinematic is None else theta - self._kinematic.at(theta)
             x[slot['theta']] = motor
         if self._slip is not None:
             x[slot['H']] = self._slip.step(motor)
@@ -213,18 +221,43 @@ class JointTorques:
 
     def _with_speed_part(self, newest: int) -> Array:
         """Return the sample d before the newest, with F_v(ω, T) by the central difference about it."""
+        line, slot, per_span = self._line, self._slot, 0.5 / (self._lag * self.period)
+        if self._packed is not None and self.compiled:
+            columns = self._side.start, slot['H'].start, slot['F_v'].start
+            row = compiled_kernels().speed_part(
+                line, newest, self._lag, per_span, *columns, self._packed.friction, self._warm
+            )
+            return line[row]
         assert self.friction_model is not None
-        line, length = self._line, len(self._line)
+        length = len(line)
         middle = line[(newest - self._lag) % length]
-        omega = (line[newest, self._side] - line[(newest + 1) % length, self._side]) * (0.5 / (self._lag * self.period))
+        omega = (line[newest, self._side] - line[(newest + 1) % length, self._side]) * per_span
         held = self._known.held_speed(omega)
-        middle[self._slot['F_v']] = self.friction_model.speed_part(
-            middle[self._slot['H']], held, temperature_factor=self._warm
-        )
+        middle[slot['F_v']] = self.friction_model.speed_part(middle[slot['H']], held, temperature_factor=self._warm)
         return middle
 
     def _torques(self) -> None:
-        self.torque_link = link = self.body.inverse_dynamics(self.q, self.dq, self.ddq)
+        self.torque_link = self.body.inverse_dynamics(self.q, self.dq, self.ddq)
+        if self._packed is None or not self.compiled or isinstance(self.friction, CoulombViscousEstimator):
+            self._torques_by_arrays()
+            return
+        friction, stiffness, found = self.friction, self.stiffness, np.zeros((len(FOUND), self.n))
+        alpha = self.arm.friction_scale if friction is None else friction.parameters
+        before = np.array([self.torque, self.spring_weight, self.link_weight])
+        elastic = None if stiffness is None else stiffness.scaled
+        compiled_kernels().torques(
+            self.filter.states, self._columns, self.torque_link, self._packed.arm, alpha, before,
+            self.lost_motion.motion, elastic, found,
+        )  # fmt: skip
+        (
+            self.rotor_torque, self.held_speed, self.coulomb_level, self.coulomb_friction, self.friction_torque,
+            self.friction_error, self.torque_motor, self.deformation, self.damping_torque, self.torque_spring,
+            self.external, self.torque,
+        ) = found  # fmt: skip
+
+    def _torques_by_arrays(self) -> None:
+        """The same for every arm: the form that the kernel is compared with."""
+        link = self.torque_link
         self.rotor_torque = self.motor_torque - self.arm.rotor_torque(self.rotor_acceleration)
         if self._known.further:
             self.rotor_torque = self.rotor_torque - self._known.further_torque(

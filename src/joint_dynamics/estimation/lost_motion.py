@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.estimation.packed_arm import compiled_kernels
 from joint_dynamics.estimation.recursive import per_joint, positive
 from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share
 
@@ -34,7 +35,7 @@ class LostMotion:
     limit      N·m, number or (n,): torque limit that the loads τ_i are shares of.
     period     s.
 
-    After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the deformation; `slack` g 𝓑 rad, as much as it can
+    `compiled`: whether a kernel is used, settable. After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the deformation; `slack` g 𝓑 rad, as much as it can
     be; `uncertainty` rad, how wrong it may be beyond a share of itself: all of 𝓑 until θ has once been through it, and
     as much as it went with one of the last updates, for smoothed signals pass through the play in another way than
     sharp ones.
@@ -46,6 +47,8 @@ class LostMotion:
         period = positive('period', period)
         self._follow = np.array([[min(period / lag, 1.0)] for lag in LAGS])
         self._keep, self._keep_step = max(1.0 - period / HELD, 0.0), max(1.0 - period / WINDOW, 0.0)
+        self._rates = self._follow, self._keep, self._keep_step
+        self.compiled = True
         self.reset()
 
     def reset(self) -> None:
@@ -63,6 +66,14 @@ class LostMotion:
         width = self.backlash(theta)
         if self._theta is None:
             self._loads[:] = load
+        elif self.compiled:
+            found = np.array([self.motion, self.slack, self.uncertainty])
+            compiled_kernels().lost_motion(
+                theta, load, width, self._per_load, self._rates, self._theta, self._place, self._spread, self._loads,
+                self._known, self._step, found,
+            )  # fmt: skip
+            self.motion, self.slack, self.uncertainty = found
+            return
         else:
             # The limits belong to the new angle; the play comes along with them as a share.
             step = np.divide(theta - self._theta, width, out=np.zeros(self.joints), where=width > 0.0)

@@ -88,6 +88,11 @@ class RecursiveLeastSquares:
         self.__dict__.update(state)
         self._bind()
 
+    @property
+    def state(self) -> Array:
+        """P above, α below, (n, p + 1, p): a view, for kernels that change it."""
+        return self._state
+
     def reset(self, alpha: ArrayLike = 0.0) -> None:
         """Begin again with P(0) and `alpha`, number, (p,) or (n, p)."""
         self.P[:] = self.initial_covariance[:, :, None] * np.eye(self.order)

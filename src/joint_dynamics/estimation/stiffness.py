@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
+from joint_dynamics.estimation.packed_arm import compiled_kernels
+from joint_dynamics.estimation.recursive import SMALL_R, RecursiveLeastSquares, per_joint, positive
 
 Array = FloatArray
 # Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more
@@ -53,7 +54,7 @@ class StiffnessEstimator:
                          curve scaled as a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
 
-    What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
+    `compiled`: whether kernels are used, settable. What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
     since the reset), `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error), `reliable`
     (bool).
     """
@@ -99,6 +100,11 @@ class StiffnessEstimator:
         self._ones, self._odd = [1.0] * self.order, [2.0 * p + 1.0 for p in range(self.order)]
         self._per_scale, self._top = 1.0 / self.scale, LARGEST * self.scale
         self._stride = max(int(round(0.005 / self.period)), 1)
+        self._fixed = np.array([self._gate, self._top, self._per_scale, self._novelty, self._floor])
+        self._check_numbers = self.period, float(self._window), self._hold, self._stride, float(self.change_share)
+        self._step_numbers = LARGEST_TORQUE, float(self.mu), float(self.delta), SMALL_R
+        self._all, self._jumped = np.ones(self.joints, dtype=bool), np.zeros(self.joints, dtype=bool)
+        self.compiled = True
         self.reset()
 
     @classmethod
@@ -151,6 +157,16 @@ class StiffnessEstimator:
     def coefficients(self) -> Array:
         """α, (n, P), N·m/rad^{2p−1}."""
         return self._rls.alpha / self._unit
+
+    @property
+    def scaled(self) -> tuple[Array, Array]:
+        """The present coefficients of (φ/φ_ref)^{2p−1} (n, P) [N·m], and 1/φ_ref (n,) [1/rad], for kernels."""
+        return self._rls.alpha, self._per_scale
+
+    @property
+    def quality(self) -> tuple[Any, ...]:
+        """What tells how far the spring can be relied on, as `spring_weight` of the kernels takes it."""
+        return (self.excitation, self._long, self._usual), self._rls.state, self._per_scale
 
     @property
     def covariance(self) -> Array:
@@ -231,6 +247,23 @@ class StiffnessEstimator:
         if self._updates % self._stride == 0:
             self._check(phi)
         self._updates += 1
+        if self.compiled:
+            active, error = np.empty(self.joints, dtype=bool), np.empty(self.joints)
+            allowed = self._all if excited is None else np.array(excited, dtype=bool)
+            compiled_kernels().stiffness_step(
+                phi,
+                y,
+                allowed,
+                self._fresh,
+                self._fixed,
+                self._step_numbers,
+                self._rls.state,
+                self._sums,
+                active,
+                error,
+            )
+            self.excited = active
+            return error
         size = np.abs(phi)
         active = size >= self._gate
         active &= size < self._top
@@ -253,6 +286,24 @@ class StiffnessEstimator:
 
     def _check(self, phi: Array) -> None:
         """Do what need not be done with every sample: novelty, jumps, the bounds of P."""
+        if self.compiled:
+            memory = self._seen, self.excitation, self._short, self._level, self._usual, self._long
+            if compiled_kernels().stiffness_check(
+                phi,
+                self._check_numbers,
+                self._fixed,
+                self._anchor,
+                self._still,
+                self._fresh,
+                self._sums,
+                memory,
+                self._jumped,
+            ):
+                for joint in np.flatnonzero(self._jumped):
+                    self._open(int(joint))
+            if self._updates % CHECK < self._stride:
+                self._rls.bound()
+            return
         # A standstill tells one torque over and over, with the friction's error in it: φ must have moved within the
         # last `hold` s.
         sane = np.abs(phi) < self._top

@@ -17,7 +17,8 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.lost_motion import LostMotion
-from joint_dynamics.estimation.stiffness import StiffnessEstimator
+from joint_dynamics.estimation.packed_arm import compiled_kernels
+from joint_dynamics.estimation.stiffness import MIN_EXCITED_TIME, StiffnessEstimator
 from joint_dynamics.joint import FrictionModel
 
 Array = FloatArray
@@ -47,7 +48,7 @@ class TorqueFusion:
     deviations need not
     be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the motor.
 
-    `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's
+    `compiled`: whether a kernel is used, settable. `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's
     torque tells anything.
     """
 
@@ -66,6 +67,9 @@ class TorqueFusion:
         # Where only link and rotor together were identified, the torque between them is known up to what the rotor may
         # be off.
         self.rotor_inertia_deviation = np.where(arm.rotor_identifiable, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia)
+        self._fixed = np.array([self._floor, self.rotor_inertia_deviation])
+        self._noise = float(self._friction), self._per_slip_speed, float(self._deformation), MIN_EXCITED_TIME
+        self.compiled = True
         self.motor_deviation = np.full(arm.n, 1e6)
         self.elastic = np.zeros(arm.n, dtype=bool)
 
@@ -74,6 +78,8 @@ class TorqueFusion:
 
         level: Coulomb level F(τ_J), N·m. That torque is measured, contact or not.
         """
+        if self.compiled and estimate.stiffness is not None:
+            return self._measured_compiled(estimate, estimate.stiffness, level)
         # In slip the model is good to a share; else friction is what holds the joint, anywhere between ±1 of the level.
         slip = np.minimum(np.abs(estimate.omega) * self._per_slip_speed, 1.0)
         if estimate.friction_model is not None and estimate.friction_model.maxwell_slip is not None:
@@ -83,11 +89,7 @@ class TorqueFusion:
         if estimate.stiffness is None:
             return np.zeros_like(motor), self.motor_deviation
         phi, stiffness = estimate.deformation, estimate.stiffness
-        if self._known:
-            play = estimate.lost_motion
-            lost = 0.1 * play.slack + play.uncertainty
-        else:
-            lost = self._hint / (1.0 + (phi / self._hint) ** 2)
+        lost = self._lost(estimate)
         # A stiffness that is neither described nor learnt tells nothing.
         self.elastic = self._described | stiffness.reliable
         unknown = np.where(self.elastic, 0.0, 1e12)
@@ -102,6 +104,24 @@ class TorqueFusion:
         motor = motor + (self.rotor_inertia_deviation * estimate.rotor_acceleration) ** 2
         weight = motor / (motor + spring)
         return weight, np.sqrt(weight * spring)
+
+    def _lost(self, estimate: Sample) -> Array:
+        """Return what of the deformation may be lost motion, (n,) rad."""
+        if self._known:
+            lost: Array = 0.1 * estimate.lost_motion.slack + estimate.lost_motion.uncertainty
+            return lost
+        hinted: Array = self._hint / (1.0 + (estimate.deformation / self._hint) ** 2)
+        return hinted
+
+    def _measured_compiled(self, estimate: Sample, stiffness: StiffnessEstimator, level: Array) -> tuple[Array, Array]:
+        model = estimate.friction_model
+        slip = estimate.hysteresis if model is not None and model.maxwell_slip is not None else None
+        signals = np.array([estimate.omega, estimate.rotor_acceleration, estimate.deformation, level])
+        weight, both, self.motor_deviation, elastic = compiled_kernels().spring_weight(
+            signals, slip, self._fixed, self._noise, self._lost(estimate), self._described, *stiffness.quality
+        )
+        self.elastic = elastic != 0.0
+        return weight, both
 
     def link_weight(self, estimate: Sample, deviation: Array) -> Array:
         """Return the weight of the link model beside the measured torque, (n,): none where there is contact."""

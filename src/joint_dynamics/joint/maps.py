@@ -7,6 +7,8 @@ alike.
 
 from __future__ import annotations
 
+import functools
+import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,6 +21,12 @@ from joint_dynamics.errors import JointDynamicsError
 
 MAX_HARMONICS = 12
 TURN = 2.0 * np.pi
+
+
+@functools.cache
+def compiled_kernels() -> Any:
+    """Return the module of kernels; numba is not loaded before single samples are taken."""
+    return importlib.import_module('joint_dynamics.joint.kernels')
 
 
 class PeriodicMap:
@@ -57,6 +65,22 @@ class PeriodicMap:
         self._size: FloatArray = sizes[pick].astype(float)
         self._start: IntArray = starts[pick]
         self._per_turn: FloatArray = per_turn[pick]
+        self._packed = np.array([starts, sizes, per_turn], dtype=float), np.array([self._flat, self._rise])
+
+    def packed(self, joints: int) -> tuple[FloatArray, FloatArray]:
+        """Return what a kernel takes the map of so many joints by: (3, n) where its tables are, (2, …) their points."""
+        places, points = self._packed
+        return np.ascontiguousarray(np.broadcast_to(places, (3, joints))), points
+
+    def at(self, theta: FloatArray) -> FloatArray:
+        """Value at one sample θ (n,) rad of a stacked map, compiled; the same bits as of a call."""
+        given = np.array(theta, dtype=float)
+        out = np.empty_like(given)
+        places, points = self._packed
+        if given.shape != places.shape[1:]:
+            raise JointDynamicsError(f'PeriodicMap: expected theta of shape {places.shape[1:]}, found {given.shape}')
+        compiled_kernels().map_values(given, places, points, out)
+        return out
 
     @classmethod
     def stack(cls, maps: Sequence[PeriodicMap]) -> PeriodicMap:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.maps import PeriodicMap
+from joint_dynamics.joint.maps import PeriodicMap, compiled_kernels
 
 CHUNK = 65536
 
@@ -113,6 +113,9 @@ class MaxwellSlip:
         self._output = np.zeros(self.joints)
         # What does not change from sample to sample.
         self._share = self.stiffness * self.limits
+        self._operators = np.array([self.limits, self._share])
+        self._presliding = self.presliding.packed(self.joints)
+        self._error = None if self.kinematic_error is None else self.kinematic_error.packed(self.joints)
         constant = self.presliding.constant_value
         self._width = None if constant is None else np.asarray(constant)[..., None] * self.limits
 
@@ -193,15 +196,26 @@ class MaxwellSlip:
 
     def step(self, theta: ArrayLike) -> FloatArray:
         """Take one sample of the motor angle θ (n,) rad, return H (n,)."""
-        given = np.asarray(theta, dtype=float)
-        angle, width = self._input(given.reshape(self.joints))
+        given = np.array(theta, dtype=float)
+        row = given.reshape(self.joints)
+        kernels = compiled_kernels()
+        if self._slider is None or self.operators > kernels.SEQUENTIAL:
+            return self._step_arrays(row).reshape(given.shape)
+        self._output = np.empty(self.joints)
+        error = None if self.kinematic_error is None else self._error
+        kernels.slip_step(row, error, self._presliding, self._operators, self._slider, self._output)
+        return self._output.reshape(given.shape).copy()
+
+    def _step_arrays(self, theta: FloatArray) -> FloatArray:
+        """The same by arrays: the form that the kernel is compared with, and the first sample."""
+        angle, width = self._input(theta)
         if self._slider is None:
             self._slider = np.repeat(angle[:, None], self.operators, axis=1)
         column = angle[:, None]
         slider = np.maximum(self._slider, column - width)
         self._slider = np.minimum(slider, column + width, out=slider)
         self._output = self._hysteresis(self._relative(angle, self._slider, width))
-        return self._output.reshape(given.shape).copy()
+        return self._output.copy()
 
     @staticmethod
     def _relative(angle: FloatArray, slider: FloatArray, width: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes import common
 from joint_dynamics.nodes.diagnostics import Diagnostics
+from joint_dynamics.nodes.executor import Backlog
 from joint_dynamics.nodes.parameters import NodeParameters
 from joint_dynamics.nodes.topics import SENSOR, STATE, TopicRow
 
@@ -31,6 +32,8 @@ class EntityNode(Node):
         whether it needs the robot, and the dynamics description; each has a topic of its own.
     parameters : NodeParameters
         present values by name. diagnostics: what is wrong and why.
+    streams
+        subscription -> whether it is prompt: those whose messages come by the hundred a second (`StreamExecutor`).
     """
 
     TOPICS: ClassVar[tuple[TopicRow, ...]] = ()
@@ -43,6 +46,7 @@ class EntityNode(Node):
     def __init__(self, node_name: str, **options: Any):
         super().__init__(node_name, **options)
         self._owned: list[tuple[Callable, Any]] = []
+        self.streams: dict[Any, bool] = {}
         self._topic_names = {row.name for row in self.topic_rows()}
 
     @classmethod
@@ -65,6 +69,7 @@ class EntityNode(Node):
         row: str | None = None,
         raw: bool = False,
         events: SubscriptionEventCallbacks | None = None,
+        stream: bool | None = None,
     ) -> Any:
         """Create a subscription that lives until cleanup; `row`: the name in TOPICS, where a parameter gives the topic.
 
@@ -74,8 +79,13 @@ class EntityNode(Node):
             to the bytes.
         events
             of its quality of service.
+        stream
+            for messages that come by the hundred a second: whether each wakes the executor (prompt), or they are
+            looked at every few milliseconds. None: no stream.
         """
-        return self._own(
+        if stream is not None and self.parameters['executor'] == 'events':
+            callback = Backlog(callback, qos.depth, self._call_soon).take
+        subscription = self._own(
             self.destroy_subscription,
             topic if row is None else row,
             self.create_subscription,
@@ -86,6 +96,13 @@ class EntityNode(Node):
             raw=raw,
             event_callbacks=events,
         )
+        if stream is not None:
+            self.streams[subscription] = stream
+        return subscription
+
+    def _call_soon(self, function: Callable[[], None]) -> None:
+        if self.executor is not None:
+            self.executor.create_task(function)
 
     def advertise(
         self, kind: type, topic: str, qos: QoSProfile = STATE, *, when_inactive: bool = False, row: str | None = None
@@ -158,6 +175,7 @@ class EntityNode(Node):
 
     def destroy_entities(self) -> None:
         """Destroy what `subscribe`, `advertise`, `serve` and `every` have made, the last first."""
+        self.streams.clear()
         while self._owned:
             destroy, entity = self._owned.pop()
             destroy(entity)

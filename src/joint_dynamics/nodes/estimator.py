@@ -32,6 +32,8 @@ from joint_dynamics.nodes.topics import LATCHED
 
 LEVELS = {'ok': OK, 'warning': WARN, 'error': ERROR}
 FILE = 'dynamics.yaml'
+#: Rate of the torques [Hz] up to which they are looked after every few milliseconds.
+OCCASIONAL = 200.0
 
 
 class EstimatorNode(DynamicsNode):
@@ -80,7 +82,9 @@ class EstimatorNode(DynamicsNode):
         self.serve('~/reset', self._reset)
         self.serve('~/save', self._save)
         self._published = -1
-        InputSet(self, inputs, self._take, after=self._after)
+        # Torques that go out now and then may be some milliseconds late.
+        prompt = not 0.0 < values['torque_rate'] <= OCCASIONAL
+        InputSet(self, inputs, self._take, after=self._after, prompt=prompt)
         for source in ('excitation', 'feedforward'):
             HeartbeatWatch(self, source)
         self.every(1.0 / values['parameter_rate'], self._publish_parameters, steady=True)

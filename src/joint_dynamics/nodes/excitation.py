@@ -73,7 +73,7 @@ class ExcitationNode(DynamicsNode):
         self.output = make_output(
             self.parameters['output'], self, self.advertise(JointTrajectory, '~/joint_trajectory'), self._refused
         )
-        self.subscribe(JointState, 'joint_states', self.states.take, SENSOR)
+        self.subscribe(JointState, 'joint_states', self.states.take, SENSOR, stream=True)
         self.controller = ControllerWatch(self, self.robot.joint_names, self.states, self.now)
         self.serve('~/start', self._start)
         self.serve('~/stop', self._stop_by_request)

@@ -30,6 +30,7 @@ from joint_dynamics.nodes.inputs import InputSet, message_class
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.loop_clock import LoopClock
 from joint_dynamics.nodes.loop_inputs import LoopInputs
+from joint_dynamics.nodes.message_bytes import array_message
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import STATE
 from joint_dynamics.nodes.trajectory_bytes import read_trajectory
@@ -116,13 +117,14 @@ class FeedforwardNode(DynamicsNode):
             self.every(WATCH, self._go_on, steady=True)
         if self._streaming and self.parameters['reference'] == 'controller_state':
             kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'reference')
-            self.subscribe(kind, 'controller_state', self._guarded(self._take_controller_state))
+            self.subscribe(kind, 'controller_state', self._guarded(self._take_controller_state), stream=True)
         else:
-            self.subscribe(JointTrajectory, '~/reference', self._guarded(self._take_trajectory), STATE, raw=True)
+            take = self._guarded(self._take_trajectory)
+            self.subscribe(JointTrajectory, '~/reference', take, STATE, raw=True, stream=True)
         if 'friction_scale' in claimed:
             self.subscribe(Float64MultiArray, 'friction_parameters', self._guarded(self._inputs.take_friction), STATE)
         if 'torque' in claimed and 'load_torques' not in self.parameters['inputs']:
-            self.subscribe(JointState, 'joint_torques', self._guarded(self._inputs.take_torques))
+            self.subscribe(JointState, 'joint_torques', self._guarded(self._inputs.take_torques), stream=False)
         InputSet(self, self._inputs.settings, self._inputs.take_sample, after=self._after_message)
         self._heart = Heartbeat(self, lambda: self.is_active)
         HeartbeatWatch(self, 'excitation', self._brake)
@@ -160,7 +162,7 @@ class FeedforwardNode(DynamicsNode):
             for command in (
                 self.loop.end_holding(self.parameters['hold_time'], period) if holds else self.loop.deactivate(period)
             ):
-                self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
+                self._commands.publish(array_message(command[self._order]))
                 time.sleep(period)
         finally:
             self._commands.wait_for_all_acked(LAST_WORD)
@@ -285,7 +287,7 @@ class FeedforwardNode(DynamicsNode):
         self.follower.write(self.loop.reference, now)
         command = self.loop.step(now, period)
         if command is not None:
-            self._commands.publish(Float64MultiArray(data=command[self._order].tolist()))
+            self._commands.publish(array_message(command[self._order]))
             if self._named.get_subscription_count():
                 stamp = self.get_clock().now().to_msg()
                 self._named.publish(joint_state(stamp, self._names, command[self._order]))

@@ -72,7 +72,7 @@ class GazeboModelNode(DynamicsNode):
         self._thermometers = [
             self.advertise(Temperature, f'{joint}/temperature', row='<joint>/temperature') for joint in self._joints
         ]
-        self.subscribe(JointState, 'joint_states', self._take)
+        self.subscribe(JointState, 'joint_states', self._take, stream=True)
         self.every(1.0 / self.parameters['temperature_rate'], self._publish_temperature)
         self._came = -math.inf
         self.every(SILENT / 4, self._look, steady=True)

@@ -69,7 +69,7 @@ class IdentifierNode(DynamicsNode):
         self._is_loaded = False
         self.worker: Worker | None = None
         self._answer: Future | None = None
-        self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write)
+        self._inputs = InputSet(self, settings, on_message=self._take, on_bytes=self._saving.write, prompt=False)
         self.subscribe(String, 'motion_status', self._take_motion_status, STATE)
         HeartbeatWatch(self, 'excitation')
         self._publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)

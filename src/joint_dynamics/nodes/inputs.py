@@ -19,8 +19,9 @@ from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE
 from joint_dynamics.nodes.input_checks import InputChecks
 from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.message_bytes import JointStateReader
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR
-from joint_dynamics.recording.inputs import KEYS, TEMPERATURE, Input
+from joint_dynamics.recording.inputs import JOINT_STATE, KEYS, TEMPERATURE, Input
 from joint_dynamics.recording.recording_settings import RecordingSettings
 
 RECENT = 10.0
@@ -45,7 +46,9 @@ class InputSet:
     reflected yet; names are those of the robot. `on_message(topic, message, received [ns])` is called instead where the
     node reads messages by itself (with a RecordingBuilder), `on_bytes(topic, type, data, received [ns])` before either,
     with the topic's full name and the message as it came, and `after(topic)` when the samples of a message are through.
-    A message that cannot be read is counted and reported, never passed on.
+    A message that cannot be read is counted and reported, never passed on. `prompt`: whether positions are looked at as
+    soon as they come, and what else came with them, or all of it some milliseconds later, which costs less
+    (`StreamExecutor`).
 
     Where an input replaces a quantity of others (second encoders), theirs are passed on of the joints only that it does
     not have, and not before it has spoken: two sensors of one signal never mix.
@@ -59,6 +62,7 @@ class InputSet:
         on_message: Callable[[str, Any, int], None] | None = None,
         after: Callable[[str], None] | None = None,
         on_bytes: Callable[[str, str, bytes, int], None] | None = None,
+        prompt: bool = True,
     ):
         self.settings = settings
         self._node = node
@@ -97,10 +101,17 @@ class InputSet:
                 if name == KEYS:
                     self._limits[topic] = math.inf
                 read = self._reader(adapter, topic)
-                if on_bytes is not None:
+                raw = on_bytes is not None or name == JOINT_STATE
+                if raw:
                     read = self._bytes_reader(read, node.resolve_topic_name(topic), topic, kind, name)
                 self.checks.subscriptions[topic] = node.subscribe(
-                    kind, topic, read, LATCHED if name == KEYS else quality, row=row, raw=on_bytes is not None
+                    kind,
+                    topic,
+                    read,
+                    LATCHED if name == KEYS else quality,
+                    row=row,
+                    raw=raw,
+                    stream=prompt and 'q' in adapter.quantities,
                 )
         node.every(0.1, self.report, steady=True)
 
@@ -179,15 +190,18 @@ class InputSet:
         They are the ones that came: rclpy's own serialization appends some that other readers refuse.
         """
         clock, on_bytes = self._node.get_clock(), self._on_bytes
-        assert on_bytes is not None
+        reader = JointStateReader() if name == JOINT_STATE else None
 
         def take_bytes(data: bytes) -> None:
-            on_bytes(full_name, name, data, clock.now().nanoseconds)
-            try:
-                message = deserialize_message(data, kind)
-            except RuntimeError as error:
-                self._note_bad(topic, error)
-                return
+            if on_bytes is not None:
+                on_bytes(full_name, name, data, clock.now().nanoseconds)
+            message = None if reader is None else reader.read(data)
+            if message is None:
+                try:
+                    message = deserialize_message(data, kind)
+                except RuntimeError as error:
+                    self._note_bad(topic, error)
+                    return
             take(message)
 
         return take_bytes

@@ -9,10 +9,11 @@ from types import FrameType
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import ParameterException
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
 from joint_dynamics.errors import JointDynamicsError, one_line
+from joint_dynamics.nodes.executor import StreamExecutor
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.transport import leave_out_shared_memory
 
@@ -43,7 +44,7 @@ def make_executor(kind: str) -> Executor:
         from rclpy.experimental import EventsExecutor
 
         return EventsExecutor()
-    return SingleThreadedExecutor()
+    return StreamExecutor()
 
 
 def _begin(node_class: type[DynamicsNode], arguments: list[str] | None) -> DynamicsNode:

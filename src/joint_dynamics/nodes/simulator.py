@@ -124,16 +124,18 @@ class SimulatorNode(DynamicsNode):
             self._take_trajectory,
             RELIABLE_SENSOR,
             row='<trajectory_controller>/joint_trajectory',
+            stream=False,
         )
-        self.subscribe(JointTrajectory, '~/joint_trajectory', self._take_trajectory, RELIABLE_SENSOR)
+        self.subscribe(JointTrajectory, '~/joint_trajectory', self._take_trajectory, RELIABLE_SENSOR, stream=False)
         self.subscribe(
             Float64MultiArray,
             f'{self.parameters["effort_controller"]}/commands',
             self._take_efforts,
             SENSOR,
             row='<effort_controller>/commands',
+            stream=False,
         )
-        self.subscribe(JointState, 'joint_commands', self._take_joint_command, SENSOR)
+        self.subscribe(JointState, 'joint_commands', self._take_joint_command, SENSOR, stream=False)
         for topic in self.parameters['follow_topics']:
             self.subscribe(
                 JointState,
@@ -143,6 +145,7 @@ class SimulatorNode(DynamicsNode):
                 ),
                 RELIABLE_SENSOR,
                 row='<follow_topics>',
+                stream=True,
             )
         self.serve('~/reset', self._reset)
 
@@ -241,23 +244,24 @@ class SimulatorNode(DynamicsNode):
             if tick % value['publish_every'] and tick % warm_every and tick % clock_every:
                 continue
             # From the count of ticks, not from a sum of periods: stamps do not drift.
-            now = messages.stamp(self._epoch + round(tick * 1e9 / rate))
+            nanoseconds = self._epoch + round(tick * 1e9 / rate)
             if tick % value['publish_every'] == 0:
-                self._joint_states.publish(now, samples.q[k], samples.dq[k], efforts[value['effort']][k])
+                self._joint_states.publish(nanoseconds, samples.q[k], samples.dq[k], efforts[value['effort']][k])
                 self._motor_states.publish(
-                    now, samples.theta[k] * ratio, samples.dtheta[k] * ratio, efforts[value['motor_effort']][k]
+                    nanoseconds, samples.theta[k] * ratio, samples.dtheta[k] * ratio, efforts[value['motor_effort']][k]
                 )
                 if listened:
                     self._true_states.publish(
-                        now, samples.true_q[k], samples.true_dq[k], samples.transmission_torque[k]
+                        nanoseconds, samples.true_q[k], samples.true_dq[k], samples.transmission_torque[k]
                     )
             if tick % warm_every == 0:
+                now = messages.stamp(nanoseconds)
                 for publisher, joint, degrees in zip(
                     self._thermometers, samples.joint_names, samples.temperature[k], strict=True
                 ):
                     publisher.publish(messages.temperature(now, joint, degrees))
             if self._clock_publisher is not None and tick % clock_every == 0:
-                self._clock_publisher.publish(Clock(clock=now))
+                self._clock_publisher.publish(Clock(clock=messages.stamp(nanoseconds)))
             if tick % round(rate) == 0:
                 self._publish_truth()
 

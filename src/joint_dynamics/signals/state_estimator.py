@@ -99,6 +99,11 @@ class StateEstimator:
         """Second derivatives, (C,), per second squared."""
         return self._states[2]
 
+    @property
+    def states(self) -> Array:
+        """All three, (3, C)."""
+        return self._states
+
     def reset(self) -> None:
         """Forget all samples."""
         self.count = 0

@@ -1,0 +1,183 @@
+"""What one step of the estimator and of the feedforward costs, against the inverse dynamics of the same arm.
+
+`python bench/bench_online.py`; one minute. All in one process, by its processor time, so that what else runs on the
+machine matters little; the ratio to pinocchio's `rnea`, called from Python with arrays that are there, is what compares
+machines. The arm is a chain of joints with everything a description can have that costs time: two encoders,
+Maxwell-slip with a map of the backlash, kinematic error, friction of load and temperature, stiffness.
+"""
+
+import time
+
+import numpy as np
+import pinocchio
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import ControlLoop, available, create
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.estimation import EstimationSettings, JointEstimator
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation.motor_side import MotorSideModel
+
+JOINTS, RATE, STEPS, BLOCK = (2, 6, 14), 1000.0, 12000, 1000
+LINK = """<link name="l{k}"><inertial><mass value="{mass}"/><origin xyz="0.02 0.05 0.1"/>
+  <inertia ixx="0.02" iyy="0.02" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j{k}" type="revolute"><parent link="{parent}"/><child link="l{k}"/><origin xyz="0 0 0.2"/>
+  <axis xyz="{axis}"/><limit lower="-6" upper="6" effort="150" velocity="4"/></joint>"""
+
+
+def chain(n):
+    """A robot of n joints, and its description."""
+    parts = [
+        LINK.format(k=k, mass=4.0 / (1 + k), parent='base' if k == 0 else f'l{k - 1}', axis=('0 0 1', '0 1 0')[k % 2])
+        for k in range(n)
+    ]
+    robot = RobotModel.load(f'<robot name="chain"><link name="base"/>{"".join(parts)}</robot>')
+    turn = np.linspace(0, 2 * np.pi, 360, endpoint=False)
+    play, error = (2e-4 * (1.5 + np.cos(turn))).tolist(), (1e-4 * np.sin(3 * turn)).tolist()
+    friction = {'F_C0': 6.0, 'F_S': 7.0, 'V_S': 0.1, 'F_C1': 1e-4, 'F_V1': 8.0, 'F_V2': -0.6, 'F_T1': -0.02}
+    joint = {
+        'drive_gain': {'value': 10.0},
+        'rotor_inertia': {'value': 1.0},
+        'damping': {'value': 20.0},
+        'friction': {
+            'parameters': {**friction, 'T_0': 35.0, 'T_min': 10.0, 'T_max': 80.0},
+            'maxwell_slip': {'operators': 4, 'presliding': {'values': play}},
+        },
+        'stiffness': {'coefficients': [15000.0, 1e9]},
+        'backlash': {'type': 'table', 'values': play},
+        'kinematic_error': {'type': 'table', 'values': error},
+    }
+    names = list(robot.joint_names)
+    return robot, DynamicsDescription({'robot': {'joint_names': names}, 'joints': dict.fromkeys(names, joint)})
+
+
+def motion(robot, arm, steps=STEPS):
+    """Positions of links and motors, and currents, of a motion that reverses now and then."""
+    t = np.arange(steps) / RATE
+    phase = 2 * np.pi * np.outer(t, 0.3 + 0.05 * np.arange(robot.n)) + np.arange(robot.n)
+    rate = 2 * np.pi * (0.3 + 0.05 * np.arange(robot.n))
+    q, dq, ddq = 0.5 * np.sin(phase), 0.5 * rate * np.cos(phase), -0.5 * rate**2 * np.sin(phase)
+    torque = np.array([arm.rigid.inverse_dynamics(*row) for row in zip(q, dq, ddq, strict=True)])
+    theta = q + torque / 15000.0
+    current = (torque + arm.rotor_inertia * ddq + 6.0 * np.sign(dq) + 8.0 * dq) / 10.0
+    return q, theta, current
+
+
+def inverse_dynamics(model, blocks=9, calls=3000):
+    """Median processor time of one rnea [s]."""
+    data, found = model.createData(), []
+    q, v, a = np.random.default_rng(0).normal(size=(3, model.nv))
+    for _ in range(blocks):
+        begin = time.process_time()
+        for _ in range(calls):
+            pinocchio.rnea(model, data, q, v, a)
+        found.append((time.process_time() - begin) / calls)
+    return float(np.median(found))
+
+
+def timed(call, rows):
+    """Processor time of each call [s] of this thread, the first tenth of them left out."""
+    clock, found = time.thread_time_ns, np.empty(len(rows))
+    for k, row in enumerate(rows):
+        begin = clock()
+        call(*row)
+        found[k] = clock() - begin
+    return 1e-9 * found[len(rows) // 10 :]
+
+
+def line(name, seconds, rnea):
+    median, mean, late = np.median(seconds), seconds.mean(), np.percentile(seconds, 99)
+    print(
+        f'{name:<34} {1e6 * median:>8.1f} {1e6 * mean:>8.1f} {1e6 * late:>8.1f} {late / median:>9.1f} '
+        f'{mean / rnea:>14.0f}',
+        flush=True,
+    )
+    return mean
+
+
+def estimators():
+    """One `update` per sample; what learns takes turns, so that the mean is what counts beside the slowest."""
+    means = {}
+    for n in JOINTS:
+        robot, description = chain(n)
+        arm = Arm.from_description(robot, description)
+        q, theta, current = motion(robot, arm)
+        rnea = inverse_dynamics(robot.pinocchio)
+        print(f'estimator, {n} joints; one rnea {1e6 * rnea:.2f} µs')
+        for name, settings, two in (
+            ('two encoders', EstimationSettings(), True),
+            ('with payload', EstimationSettings(payload=True), True),
+            ('one encoder', EstimationSettings(), False),
+        ):
+            estimator = JointEstimator(arm, 1 / RATE, settings, motor_side=two)
+            estimator.set_temperature(np.full(n, 30.0))
+            rows = [(q[k], current[k], theta[k] if two else None) for k in range(STEPS)]
+            means[n, name] = line(f'  {name}', timed(estimator.update, rows), rnea)
+    print(f'  14 joints / 6 joints: {means[14, "two encoders"] / means[6, "two encoders"]:.2f}')
+
+
+def laws():
+    """One `step` of the loop, with checks and gate, after writing what a joint state and the motion give."""
+    means = {}
+    for n in JOINTS[1:]:
+        robot, description = chain(n)
+        arm = Arm.from_description(robot, description)
+        q, _, _ = motion(robot, arm, 4000)
+        dq = np.gradient(q, 1 / RATE, axis=0)
+        higher = [dq]
+        for _ in range(3):
+            higher.append(np.gradient(higher[-1], 1 / RATE, axis=0))
+        rnea = inverse_dynamics(robot.pinocchio)
+        print(f'feedforward, {n} joints; one rnea {1e6 * rnea:.2f} µs')
+        for law in available():
+            loop = ControlLoop(create(law), arm)
+            loop.activate()
+            constant = {
+                'temperature': np.full(n, 30.0),
+                'friction_scale': np.ones(n),
+                'viscous_excess': np.zeros(n),
+                'torque': np.zeros(n),
+            }
+            for quantity, value in constant.items():
+                loop.state.write(quantity, value, 0.0)
+            names = list(robot.joint_names)
+
+            def step(k, loop=loop, names=names, q=q, dq=dq, higher=higher):
+                now = k / RATE
+                for quantity, value in (
+                    ('position', q[k]),
+                    ('velocity', dq[k]),
+                    ('motor_position', q[k]),
+                    ('motor_velocity', dq[k]),
+                ):
+                    loop.state.write(quantity, value, now, names)
+                for quantity, value in zip(loop.reference.quantities, (q, *higher), strict=False):
+                    loop.reference.write(quantity, value[k], now)
+                loop.step(now, 1 / RATE)
+
+            means[n, law] = line(f'  {law}', timed(step, [(k,) for k in range(100, 3900)]), rnea)
+            if loop.fallback_reason:
+                print(f'    {loop.fallback_reason}')
+    for law in available():
+        print(f'  {law}: 14 joints / 6 joints: {means[14, law] / means[6, law]:.2f}')
+
+
+def motor_side():
+    """One step of the model that gives Gazebo's links a motor side."""
+    robot, _ = chain(6)
+    model = MotorSideModel(robot, seed=0, temperature=25.0, heat_speed=1.0)
+    rows = [(k / RATE, np.full(6, 1e-3 * k), np.full(6, 1.0), np.full(6, 5.0)) for k in range(1, 4000)]
+    line('gazebo_model, 6 joints', timed(model.step, rows), inverse_dynamics(robot.pinocchio))
+
+
+def main():
+    print(
+        f'{"processor time of one step [µs]":<34} {"median":>8} {"mean":>8} {"99 %":>8} {"99 %/med.":>9} {"mean / rnea":>14}'
+    )
+    estimators()
+    laws()
+    motor_side()
+
+
+if __name__ == '__main__':
+    main()

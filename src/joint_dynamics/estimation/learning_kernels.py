@@ -1,0 +1,237 @@
+"""What takes turns between the samples, compiled: lost motion, stiffness, contact, weights.
+
+Each kernel does what the array form beside which it is called does, to rounding, and changes the arrays of the state
+that it is given in place. All arrays are (n,), where nothing else is said, in the units of the caller.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joint_dynamics.joint.kernels import compiled
+
+
+@compiled
+def lost_motion(theta, load, width, per_load, rates, before, place, spread, loads, known, step, found):  # type: ignore[no-untyped-def]
+    """`LostMotion.update` after its first sample: θ, load and 𝓑 of this one, θ `before`.
+
+    per_load (k, n): 1/τ_i. rates: followed per sample by each of the loads (m, n), kept of the spread and of the step.
+    known: bool. found (3, n): motion, slack, uncertainty; the motion is that of the last sample before.
+    """
+    follow, keep, keep_step = rates
+    parts = len(per_load)
+    for j in range(len(theta)):
+        if width[j] > 0.0:
+            place[j] += (theta[j] - before[j]) / width[j]
+        place[j] = min(max(place[j], -1.0), 1.0)
+        if abs(place[j]) >= 1.0 or width[j] <= 0.0:
+            known[j] = True
+        before[j] = theta[j]
+        lowest, highest, second = np.inf, -np.inf, 0.0
+        for m in range(len(loads) + 1):
+            if m > 0:
+                loads[m - 1, j] += follow[m - 1, 0] * (load[j] - loads[m - 1, j])
+            of_load = load[j] if m == 0 else loads[m - 1, j]
+            left = 0.0
+            for i in range(parts):
+                ratio = of_load * per_load[i, j]
+                left += 1.0 / (1.0 + ratio * ratio)
+            left /= parts
+            lowest, highest = min(lowest, left), max(highest, left)
+            if m == 1:
+                second = left
+        spread[j] = max(highest - lowest, keep * spread[j])
+        slack = second * width[j]
+        motion = slack * place[j]
+        step[j] = max(abs(motion - found[0, j]), keep_step * step[j])
+        found[0, j], found[1, j] = motion, slack
+        found[2, j] = (spread[j] if known[j] else 1.0) * width[j] + step[j]
+
+
+@compiled
+def stiffness_check(phi, numbers, fixed, anchor, still, fresh, sums, memory, jumped):  # type: ignore[no-untyped-def]
+    """`StiffnessEstimator._check` without the bounds: novelty and jumps.
+
+    numbers: period, window, hold, stride, change_share. fixed (5, n): gate, top, 1/φ_ref, novelty, floor. sums (3, n):
+    emptied. memory: seen, excitation, short, level, usual, long. Return whether any joint has `jumped`.
+    """
+    period, window, hold, stride, change_share = numbers
+    seen, excitation, short, level, usual, long = memory
+    found = False
+    for j in range(len(phi)):
+        sane = abs(phi[j]) < fixed[1, j]
+        moved = sane and abs(phi[j] - anchor[j]) >= fixed[3, j]
+        if moved:
+            anchor[j] = phi[j]
+        still[j] = 0 if moved else still[j] + stride
+        fresh[j] = still[j] <= hold
+        samples, squares, torque = sums[0, j], sums[1, j], sums[2, j]
+        sums[0, j] = sums[1, j] = sums[2, j] = 0.0
+        seen[j] += samples
+        excitation[j] += period * samples
+        count = max(seen[j], 1.0)
+        share = 1.0 / min(count, window)
+        short[j] += share * (squares - samples * short[j])
+        level[j] += share * (torque - samples * level[j])
+        slow = min(samples / min(count, 20.0 * window), 1.0)
+        usual[j] += slow * (level[j] - usual[j])
+        long[j] += slow * (min(max(short[j], fixed[4, j]), 2.0 * long[j]) - long[j])
+        jumped[j] = (
+            change_share < np.inf
+            and samples > 0.0
+            and seen[j] >= window
+            and short[j] > max(change_share * change_share * max(level[j], usual[j]), 9.0 * long[j])
+        )
+        found = found or jumped[j]
+    return found
+
+
+@compiled
+def stiffness_step(phi, y, excited, fresh, fixed, numbers, state, sums, active, error):  # type: ignore[no-untyped-def]
+    """`StiffnessEstimator.update` after the check: ε into `error`, whether there was an update into `active`.
+
+    numbers: largest torque, μ, δ, smallest r. state (n, P + 1, P): covariance above, coefficients below.
+    """
+    largest, mu, delta, smallest = numbers
+    order = state.shape[2]
+    psi, product = np.empty(order), np.empty(order + 1)
+    for j in range(len(phi)):
+        size = abs(phi[j])
+        use = size >= fixed[0, j] and size < fixed[1, j] and abs(y[j]) < largest and fresh[j] and excited[j]
+        active[j] = use
+        value, torque = (phi[j] * fixed[2, j], y[j]) if use else (0.0, 0.0)
+        square = value * value
+        for p in range(order):
+            psi[p] = value
+            value *= square
+        r = 0.0
+        for p in range(order + 1):
+            total = 0.0
+            for k in range(order):
+                total += state[j, p, k] * psi[k]
+            product[p] = total
+            if p < order:
+                r += psi[p] * total
+        r = max(r, 0.0)
+        off, growth = torque - product[order], 1.0 + r
+        c = (mu * r - (1.0 - mu)) / (max(r, smallest) * growth * mu)
+        share = off / growth
+        for p in range(order):
+            for k in range(order):
+                state[j, p, k] -= product[p] * product[k] * c
+            if use:
+                state[j, p, p] += delta
+            state[j, order, p] += product[p] * share
+        error[j] = off
+        sums[0, j] += 1.0 if use else 0.0
+        sums[1, j] += off * share
+        sums[2, j] += torque * torque
+
+
+@compiled
+def spring_weight(signals, slip, fixed, noise, lost, described, quality, state, per_scale):  # type: ignore[no-untyped-def]
+    """`TorqueFusion.measured` with a spring; return (4, n): weight, deviation of both, of the motor side, elastic or not.
+
+    signals (4, n): ω, rotor acceleration, φ, Coulomb level. slip: H, or None. fixed (2, n): square of the smallest
+    deviation, deviation of the rotor inertia. noise: of the friction as a share, 1/speed of slip, square of that of the
+    deformation, s of excited motion that a stiffness needs. lost (n,) rad, of the deformation. quality: excitation, mean
+    squares of error and torque. state, per_scale: covariance and coefficients as in `stiffness_step`, 1/φ_ref.
+    """
+    share, per_speed, angle, needed = noise
+    excitation, wrong_square, usual = quality
+    order, out = state.shape[2], np.empty((4, len(lost)))
+    for j in range(len(lost)):
+        slipping = min(abs(signals[0, j]) * per_speed, 1.0)
+        if slip is not None:
+            slipping *= min(abs(slip[j]), 1.0)
+        wrong = (share + 0.5 * (1.0 - slipping)) * signals[3, j]
+        motor = fixed[0, j] + wrong * wrong
+        out[2, j] = np.sqrt(motor)
+        x = signals[2, j] * per_scale[j]
+        square, slope, at_scale, power = x * x, 0.0, 0.0, 1.0
+        variance, left = 0.0, x
+        for p in range(order):
+            odd = (2.0 * p + 1.0) * state[j, order, p]
+            slope += odd * power
+            at_scale += odd
+            power *= square
+            total, right = 0.0, x
+            for k in range(order):
+                total += state[j, p, k] * right
+                right *= square
+            variance += left * total
+            left *= square
+        slope *= per_scale[j]
+        rising = state[j, order, 0] > 0.0 and at_scale > 0.0
+        reliable = excitation[j] >= needed and wrong_square[j] <= 0.2 * usual[j] and rising
+        elastic = described[j] or reliable
+        unknown = 0.0 if elastic else 1e12
+        spring = unknown + fixed[0, j] + slope * slope * (angle + lost[j] * lost[j]) + variance * wrong_square[j]
+        rotor = fixed[1, j] * signals[1, j]
+        motor += rotor * rotor
+        weight = motor / (motor + spring)
+        out[0, j], out[1, j], out[3, j] = weight, np.sqrt(weight * spring), 1.0 if elastic else 0.0
+    return out
+
+
+@compiled
+def contact_ratio(evidence, elastic, omega, counts, numbers, fixed, levels, seen, counters, base, contact, scratch):  # type: ignore[no-untyped-def]
+    """`ContactDetector.update` up to its events: error over threshold, and whether that is a contact.
+
+    evidence (6, n): of `Evidence`, in its order. counts (2, 3, 3) bool. numbers: deviations, omega_min, learning,
+    settle, slip, confirm, margin, share of a change. fixed (2, n): floor, square of the noise. levels (2, 3, 3, n):
+    squares and largest. seen (3, n). counters (6, n): still, fast, over, raised, ratio, armed. base (2, n). contact:
+    bool. scratch (7, n): errors, regime, changes, whether over, for `contact_levels`.
+    """
+    deviations, omega_min, learning_time, settle, slip, confirm, margin, change_share = numbers
+    still, fast, over_for, raised, ratio, armed = counters
+    units = np.empty(3)
+    for j in range(len(omega)):
+        speed = abs(omega[j])
+        still[j] = still[j] + 1.0 if speed < 0.2 * omega_min else 0.0
+        fast[j] = 0.0 if speed < 5.0 * omega_min else fast[j] + 1.0
+        regime = 2 if still[j] >= settle else 0 if fast[j] >= slip else 1
+        change, change_lost = evidence[2, j] - base[0, j], evidence[4, j] - base[1, j]
+        of_change = change_share * change_lost
+        units[0] = np.sqrt(evidence[1, j] * evidence[1, j] + fixed[1, j])
+        units[1] = np.sqrt(of_change * of_change + evidence[5, j] * evidence[5, j] + fixed[1, j])
+        units[2] = np.sqrt(evidence[3, j] * evidence[3, j] + fixed[1, j])
+        scratch[0, j], scratch[1, j], scratch[2, j] = abs(evidence[0, j]), abs(change), abs(evidence[2, j])
+        learning = seen[regime, j] < learning_time
+        most = 0.0
+        for side in range(3):
+            scratch[side, j] /= units[side]
+            limit = max(deviations * np.sqrt(levels[0, side, regime, j]), margin * levels[1, side, regime, j])
+            limit = max(limit, fixed[0, j] / units[side]) * raised[j]
+            if not learning and counts[1 if elastic[j] else 0, side, regime]:
+                most = max(most, scratch[side, j] / limit)
+        # What has begun goes on through a regime that cannot tell.
+        over = contact[j] if learning else most > 1.0
+        over_for[j] = over_for[j] + 1.0 if over else 0.0
+        ratio[j], armed[j], contact[j] = most, 0.0 if learning else 1.0, over_for[j] >= confirm
+        scratch[3, j], scratch[4, j], scratch[5, j], scratch[6, j] = regime, change, change_lost, 1.0 if over else 0.0
+
+
+@compiled
+def contact_levels(adapted, since, numbers, levels, seen, base, scratch):  # type: ignore[no-untyped-def]
+    """The rest of it, after the events: levels, largest errors and base learn.
+
+    numbers: learning, memory, patience, forget, follow, bound.
+    """
+    learning_time, memory, patience, forget, follow, bound = numbers
+    for j in range(len(adapted)):
+        regime, known = int(scratch[3, j]), scratch[6, j] == 0.0 or since[j] > patience
+        if known and adapted[j]:
+            count = seen[regime, j]
+            for side in range(3):
+                error, square, largest = scratch[side, j], levels[0, side, regime, j], levels[1, side, regime, j]
+                taken, peak = error * error, error
+                # One sample adds a bounded amount, so that a push that just misses the threshold raises it little.
+                if count >= learning_time:
+                    taken, peak = min(taken, 9.0 * square), min(error, bound * np.sqrt(square))
+                levels[0, side, regime, j] = square + (taken - square) / min(count + 1.0, memory)
+                levels[1, side, regime, j] = max(largest * (1.0 - forget), peak)
+            seen[regime, j] = count + 1.0
+        if known:
+            base[0, j] += follow * scratch[4, j]
+            base[1, j] += follow * scratch[5, j]

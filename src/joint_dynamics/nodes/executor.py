@@ -1,0 +1,235 @@
+"""Executors for nodes that take thousands of messages a second.
+
+rclpy's own builds a set of everything that may become ready (subscriptions, some ten services, timers) for every
+message that comes, waits, runs one callback as a coroutine, and wakes itself to build the set again: four times what it
+costs to take the message. `StreamExecutor` asks the middleware for the messages of **streams** by themselves, as many
+as there are at each look, and for everything else fifty times a second. A stream that is `prompt` wakes it, one that is
+not is looked at every few milliseconds. A node without messages waits for everything at once, as rclpy does.
+
+`Backlog` keeps rclpy's EventsExecutor from piling up what it cannot do: that one queues a notification of every
+message, whether the message is still there or not, and its timers wait behind them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rclpy._rclpy_pybind11 import InvalidHandle, RCLError
+from rclpy.executors import (
+    ConditionReachedException,
+    ExternalShutdownException,
+    ShutdownException,
+    SingleThreadedExecutor,
+    TimeoutException,
+)
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rosgraph_msgs.msg import Clock
+
+PATIENCE = 0.005
+"""Longest time [s] for which the message of a stream that is not prompt waits to be looked at."""
+LOOK = 0.02
+"""Time [s] between two looks at what is no stream, while streams flow."""
+FLOWING = 0.1
+"""Time [s] after the last message for which streams count as flowing."""
+MOST = 64
+"""Messages of one stream that are taken before others get their turn, and callbacks of one look at what is none."""
+QUICK = 0.01
+"""Timers with a shorter period [s] than this wake the executor themselves while streams flow."""
+LATE = 0.005
+"""Time [s] after which a `Backlog` that waits for its turn counts as late, and for which a turn of it goes on."""
+
+
+def _never() -> bool:
+    return False
+
+
+class StreamExecutor(SingleThreadedExecutor):
+    """See the module. What a stream is says the node: `streams`, subscription -> whether it is prompt.
+
+    Everything runs in the thread that spins, one callback after the other.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._streams: dict[Any, bool] = {}
+        self._timers: list[Any] = []
+        self._prompt: list[Any] = []
+        self._quick: list[Any] = []
+        self._wait_set: Any = None
+        self._apart = False
+        self._flowing_until = self._looks_at = 0.0
+
+    def can_execute(self, entity: Any) -> bool:
+        """Return whether rclpy's own wait set has to have it: not a stream, while streams are waited for apart."""
+        return not (self._apart and entity in self._streams) and super().can_execute(entity)
+
+    def _spin_once_impl(self, timeout_sec: Any = None, wait_condition: Callable[[], bool] = _never) -> None:
+        now = time.monotonic()
+        if now >= self._flowing_until:
+            # rclpy's way: whatever comes first wakes it.
+            self._apart = False
+            entity = self._run_next(timeout_sec, wait_condition)
+            self._collect()
+            if entity in self._streams or entity in self._quick:
+                self._flowing_until = time.monotonic() + FLOWING
+            return
+        if now >= self._looks_at:
+            self._look()
+            self._collect()
+            self._looks_at = time.monotonic() + LOOK
+        else:
+            self._wait(self._looks_at - now)
+        self._drain()
+
+    def _run_next(self, timeout: Any, condition: Callable[[], bool]) -> Any:
+        """Run one callback of rclpy's wait set and return whose it was; None where there was none."""
+        try:
+            handler, entity, _ = self.wait_for_ready_callbacks(timeout, None, condition)
+        except ExternalShutdownException:
+            raise
+        except (ShutdownException, TimeoutException, ConditionReachedException):
+            return None
+        handler()
+        if handler.exception() is not None:
+            raise handler.exception()
+        handler.result()
+        return entity
+
+    def _look(self) -> None:
+        """Run what is ready and no stream, without waiting."""
+        self._apart = True
+        for _ in range(MOST):
+            if self._run_next(0.0, _never) is None:
+                break
+
+    def _collect(self) -> None:
+        """Note the streams and timers of all nodes, those of the clock first: what follows is of the time it says."""
+        nodes = self.get_nodes()
+        clocks = {each: True for node in nodes for each in node.subscriptions if each.msg_type is Clock}
+        streams = clocks | {each: prompt for node in nodes for each, prompt in streams_of(node).items()}
+        timers = [timer for node in nodes for timer in node.timers]
+        prompt = [each for each, wakes in streams.items() if wakes]
+        quick = [timer for timer in timers if timer.timer_period_ns < QUICK * 1e9]
+        if self._wait_set is None or (len(prompt), len(quick)) != (len(self._prompt), len(self._quick)):
+            self._wait_set = rclpy_implementation.WaitSet(len(prompt), 0, len(quick), 0, 0, 0, self._context.handle)
+        self._streams, self._timers, self._prompt, self._quick = streams, timers, prompt, quick
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for a message of a prompt stream or a quick timer, at most so long, and not longer than PATIENCE."""
+        if len(self._prompt) < len(self._streams):
+            seconds = min(seconds, PATIENCE)
+        waiting = self._wait_set
+        try:
+            if not self._prompt:
+                # Nothing but time to wait for: that needs no wait set.
+                left = [timer.time_until_next_call() for timer in self._quick]
+                time.sleep(max(0.0, min([seconds, *(1e-9 * ns for ns in left if ns is not None)])))
+                return
+            waiting.clear_entities()
+            for stream in self._prompt:
+                waiting.add_subscription(stream.handle)
+            for timer in self._quick:
+                waiting.add_timer(timer.handle)
+        except (InvalidHandle, RCLError):
+            self._looks_at = 0.0  # one has gone: look what there is
+            return
+        waiting.wait(int(seconds * 1e9))
+
+    def _drain(self) -> None:
+        """Take what has come on every stream, and call the timers that are due."""
+        for stream in self._streams:
+            taken = 0
+            try:
+                handle = stream.handle
+                with handle:
+                    while taken < MOST and (message := handle.take_message(stream.msg_type, stream.raw)) is not None:
+                        taken += 1
+                        stream.callback(message[0])
+            except InvalidHandle:
+                self._looks_at = 0.0
+            if taken:
+                self._flowing_until = time.monotonic() + FLOWING
+        for timer in self._timers:
+            try:
+                handle = timer.handle
+                with handle:
+                    due = handle.is_timer_ready()
+                    if due:
+                        handle.call_timer()
+            except InvalidHandle:
+                continue
+            if due:
+                timer.callback()
+                if timer in self._quick:
+                    self._flowing_until = time.monotonic() + FLOWING
+
+
+def streams_of(node: Any) -> Mapping[Any, bool]:
+    """Return the streams of a node: subscription -> whether it is prompt; none of a node that does not say."""
+    return getattr(node, 'streams', {})
+
+
+class Backlog:
+    """Messages of one stream that come faster than they can be taken, under rclpy's EventsExecutor.
+
+    Every few milliseconds the executor is asked to call back after what it has to do already. While it does so in time,
+    messages go to the callback at once. When it is late they wait here, in a queue as long as the middleware's, which
+    forgets the oldest: handing them over costs little then, so that the notifications of others and the timers behind
+    them get their turn, and what waits is taken in between.
+
+    Parameters
+    ----------
+    callback
+        takes a message.
+    depth
+        how many wait at most.
+    call_soon
+        called with a function without arguments, which it has the executor call after what it has to do already.
+    clock
+        returns the time [s] of a clock that does not jump.
+    """
+
+    def __init__(
+        self,
+        callback: Callable[[Any], None],
+        depth: int,
+        call_soon: Callable[[Callable[[], None]], Any],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._callback, self._call_soon, self._clock = callback, call_soon, clock
+        self._waiting: deque[Any] = deque(maxlen=depth)
+        self._asked, self._asked_at = False, -math.inf
+
+    def __len__(self) -> int:
+        """Return how many messages wait."""
+        return len(self._waiting)
+
+    def take(self, message: Any) -> None:
+        """Take a message; the callback of the subscription."""
+        now = self._clock()
+        late = now - self._asked_at > LATE
+        if not self._asked and late:
+            self._ask(now)
+            late = False
+        if self._waiting or (self._asked and late):
+            self._waiting.append(message)
+        else:
+            self._callback(message)
+
+    def _ask(self, now: float) -> None:
+        self._asked, self._asked_at = True, now
+        self._call_soon(self._work)
+
+    def _work(self) -> None:
+        self._asked = False
+        end = self._clock() + LATE
+        try:
+            while self._waiting and self._clock() < end:
+                self._callback(self._waiting.popleft())
+        finally:
+            if self._waiting:
+                self._ask(self._clock())

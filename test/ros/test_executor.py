@@ -1,0 +1,204 @@
+"""Streams are taken in order and in full; what is no stream gets its turn, however many messages wait."""
+
+import itertools
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import QoSProfile
+from std_msgs.msg import Int64
+from std_srvs.srv import Trigger
+
+from joint_dynamics.nodes.executor import LATE, MOST, Backlog
+from joint_dynamics.nodes.run import make_executor
+from joint_dynamics.nodes.topics import RELIABLE_SENSOR
+
+PATIENCE = 30.0
+DEEP = QoSProfile(depth=1000)
+
+
+@pytest.fixture
+def numbers(ros):
+    """Publishes numbers, the next ones each time, to who listens."""
+    publisher = ros.probe.create_publisher(Int64, 'numbers', DEEP)
+    count = itertools.count()
+
+    def publish(how_many, listeners=1):
+        ros.until(lambda: publisher.get_subscription_count() == listeners)
+        for k in itertools.islice(count, how_many):
+            publisher.publish(Int64(data=k))
+        assert publisher.wait_for_all_acked(rclpy.duration.Duration(seconds=PATIENCE))
+
+    return publish
+
+
+class Listener:
+    """A node with a stream of numbers, spun by the executor of that kind."""
+
+    def __init__(self, kind, prompt=True, work=0.0):
+        self.node = rclpy.create_node('listener')
+        self.executor = make_executor(kind)
+        self.heard, self.work = [], work
+        callback = self.take
+        if kind == 'events':
+            callback = Backlog(self.take, 1000, self.executor.create_task).take
+        subscription = self.node.create_subscription(Int64, 'numbers', callback, RELIABLE_SENSOR)
+        self.node.streams = {subscription: prompt}
+        self.executor.add_node(self.node)
+
+    def take(self, message):
+        end = time.perf_counter() + self.work
+        while time.perf_counter() < end:
+            pass
+        self.heard.append(message.data)
+
+    def until(self, condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end
+            self.executor.spin_once(timeout_sec=0.1)
+
+    def close(self):
+        self.executor.remove_node(self.node)
+        self.node.destroy_node()
+        self.executor.shutdown()
+
+
+@pytest.fixture
+def listener(request, ros):
+    made = []
+
+    def make(*arguments, **options):
+        made.append(Listener(*arguments, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.mark.parametrize(('kind', 'prompt'), [('single_threaded', True), ('single_threaded', False), ('events', True)])
+def test_all_messages_come_in_order_beside_services_and_timers(listener, numbers, kind, prompt):
+    one = listener(kind, prompt)
+    ticks, calls = [], []
+    one.node.create_timer(0.001, lambda: ticks.append(len(one.heard)), clock=Clock(clock_type=ClockType.STEADY_TIME))
+    one.node.create_service(Trigger, 'ask', lambda _, answer: calls.append(len(one.heard)) or answer)
+    client = one.node.create_client(Trigger, 'ask')
+    for burst in range(5):
+        client.call_async(Trigger.Request())
+        numbers(100)
+        one.until(lambda burst=burst: len(one.heard) >= 100 * (burst + 1) and len(calls) > burst)
+    assert one.heard == list(range(500))
+    assert ticks
+
+
+@pytest.mark.parametrize('kind', ['single_threaded', 'events'])
+def test_a_timer_does_not_wait_behind_messages(listener, numbers, kind):
+    one = listener(kind, work=0.001)
+    numbers(1)
+    one.until(lambda: one.heard)
+    numbers(900)
+    ticks = []
+    one.node.create_timer(0.01, lambda: ticks.append(len(one.heard)), clock=Clock(clock_type=ClockType.STEADY_TIME))
+    one.until(lambda: len(one.heard) == 901)
+    assert one.heard == list(range(901))
+    # Each gap between two ticks is a turn of the messages, not all of them.
+    assert len([tick for tick in ticks if tick < 901]) >= 5
+    assert max(b - a for a, b in itertools.pairwise([1, *ticks])) <= 4 * MOST
+
+
+def test_a_stream_that_goes_is_forgotten_and_another_is_found(listener, numbers):
+    one = listener('single_threaded')
+    numbers(10)
+    one.until(lambda: len(one.heard) == 10)
+    (subscription,) = one.node.streams
+    one.node.streams.clear()
+    one.node.destroy_subscription(subscription)
+    again = []
+    other = one.node.create_subscription(Int64, 'numbers', lambda message: again.append(message.data), RELIABLE_SENSOR)
+    one.node.streams[other] = False
+    one.executor.spin_once(timeout_sec=0.0)
+    numbers(10)
+    one.until(lambda: len(again) == 10)
+    assert again == list(range(10, 20)) and len(one.heard) == 10
+
+
+def test_an_error_of_a_callback_comes_out(listener, numbers):
+    one = listener('single_threaded')
+
+    def fail(_):
+        raise RuntimeError('on purpose')
+
+    (subscription,) = one.node.streams
+    numbers(1)
+    one.until(lambda: one.heard)
+    subscription.callback = fail
+    numbers(1)
+    with pytest.raises(RuntimeError, match='on purpose'):
+        one.until(lambda: False)
+
+
+class Executor:
+    """Calls later what it is asked to."""
+
+    def __init__(self):
+        self.asked, self.now = [], 0.0
+
+    def call_soon(self, function):
+        self.asked.append(function)
+
+    def clock(self):
+        return self.now
+
+    def turn(self):
+        asked, self.asked = self.asked, []
+        for function in asked:
+            function()
+
+
+def test_a_backlog_keeps_the_newest_of_what_comes_too_fast():
+    executor, heard = Executor(), []
+
+    def take(number):
+        executor.now += 0.26 * LATE
+        heard.append(number)
+
+    backlog = Backlog(take, 10, executor.call_soon, executor.clock)
+    backlog.take(0)
+    assert heard == [0] and len(executor.asked) == 1
+    # The executor does not come to what it was asked for: it is late, and what comes waits.
+    executor.now += 2 * LATE
+    for number in range(1, 101):
+        backlog.take(number)
+    assert heard == [0] and len(backlog) == 10 and len(executor.asked) == 1
+    executor.turn()
+    assert heard == [0, 91, 92, 93, 94], 'one turn goes on for so long only'
+    backlog.take(101)
+    while executor.asked:
+        executor.turn()
+    assert heard == [0, *range(91, 102)]
+    backlog.take(102)
+    assert heard[-1] == 102 and not len(backlog)
+
+
+def test_a_backlog_that_fails_goes_on():
+    executor, heard = Executor(), []
+
+    def take(number):
+        heard.append(number)
+        if number == 1:
+            raise RuntimeError('on purpose')
+
+    backlog = Backlog(take, 10, executor.call_soon, executor.clock)
+    backlog.take(0)
+    executor.now += 2 * LATE
+    for number in (1, 2):
+        backlog.take(number)
+    with pytest.raises(RuntimeError, match='on purpose'):
+        executor.turn()
+    executor.turn()
+    assert heard == [0, 1, 2]

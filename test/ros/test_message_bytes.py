@@ -1,0 +1,135 @@
+"""Joint states and commands as bytes: what rclpy reads and writes, in every layout, and nothing of what is broken."""
+
+import itertools
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from joint_dynamics.nodes.message_bytes import LAYOUTS, JointStateReader, JointStateWriter, array_message
+
+FIELDS = ('position', 'velocity', 'effort')
+
+
+def message_of(names, sizes, frame_id='', seed=0):
+    rng = np.random.default_rng(seed)
+    message = JointState(name=list(names))
+    message.header.frame_id = frame_id
+    message.header.stamp.sec, message.header.stamp.nanosec = int(rng.integers(2**31)), int(rng.integers(10**9))
+    for field, size in zip(FIELDS, sizes, strict=True):
+        setattr(message, field, rng.normal(size=size).tolist())
+    return message
+
+
+def encoded(message, order):
+    """The same in plain CDR of either byte order, field by field."""
+    body = bytearray()
+
+    def pad(size):
+        body.extend(bytes(-len(body) % size))
+
+    def text(value):
+        pad(4)
+        data = value.encode() + b'\0'
+        body.extend(struct.pack(f'{order}I', len(data)) + data)
+
+    body += struct.pack(f'{order}iI', message.header.stamp.sec, message.header.stamp.nanosec)
+    text(message.header.frame_id)
+    pad(4)
+    body += struct.pack(f'{order}I', len(message.name))
+    for name in message.name:
+        text(name)
+    for field in FIELDS:
+        values = getattr(message, field)
+        pad(4)
+        body += struct.pack(f'{order}I', len(values))
+        if values:
+            pad(8)
+            body += struct.pack(f'{order}{len(values)}d', *values)
+    return {'<': b'\0\1\0\0', '>': b'\0\0\0\0'}[order] + bytes(body)
+
+
+def assert_same(found, message):
+    assert found is not None
+    assert found.header.stamp == (message.header.stamp.sec, message.header.stamp.nanosec)
+    assert found.header.frame_id == message.header.frame_id
+    assert found.name == tuple(message.name)
+    for field in FIELDS:
+        np.testing.assert_array_equal(getattr(found, field), getattr(message, field))
+
+
+@given(
+    st.lists(st.text('abcdäö/_', max_size=9), max_size=8),
+    st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 8)),
+    st.text('abcä', max_size=9),
+)
+def test_it_reads_what_rclpy_reads(names, sizes, frame_id):
+    message = message_of(names, sizes, frame_id)
+    data = serialize_message(message)
+    assert deserialize_message(data, JointState) == message
+    assert_same(JointStateReader().read(data), message)
+    for order in '<>':
+        data = encoded(message, order)
+        assert deserialize_message(data, JointState) == message
+        assert_same(JointStateReader().read(data), message)
+
+
+def test_one_reader_takes_the_layouts_of_several_publishers_in_turn():
+    reader = JointStateReader()
+    # The same length, and other names, other fields, another byte order.
+    messages = [
+        message_of(('a', 'b'), (2, 0, 2)),
+        message_of(('b', 'a'), (2, 0, 2)),
+        message_of(('a', 'b'), (0, 2, 2)),
+        message_of(('a', 'b'), (2, 2, 0), seed=1),
+        message_of(('a', 'b', 'c'), (3, 3, 3)),
+    ]
+    for message, order in itertools.product(messages * 2, '<>'):
+        assert_same(reader.read(encoded(message, order)), message)
+    for k in range(3 * LAYOUTS):
+        names = [f'joint_{j}' for j in range(k)]
+        assert_same(reader.read(encoded(message_of(names, (k, k, k)), '<')), message_of(names, (k, k, k)))
+
+
+@pytest.mark.parametrize('order', '<>')
+def test_what_ends_too_early_is_left_to_rclpy(order):
+    data = encoded(message_of(('a', 'bc'), (2, 2, 2), 'base'), order)
+    reader = JointStateReader()
+    for known in (False, True):
+        for end in range(len(data)):
+            assert reader.read(data[:end]) is None, (known, end)
+        assert reader.read(data) is not None
+
+
+def test_what_is_no_plain_message_is_left_to_rclpy():
+    good = encoded(message_of(('a', 'bc'), (2, 2, 2)), '<')
+    assert JointStateReader().read(b'\0\7' + good[2:]) is None
+    # A name that does not end, one that is not UTF-8, and more names than there are bytes.
+    for place, value in ((good.index(b'a\0'), b'aa'), (good.index(b'bc\0'), b'\xff\xfe\0'), (20, b'\xff\xff\xff\x7f')):
+        assert JointStateReader().read(good[:place] + value + good[place + len(value) :]) is None
+
+
+@given(st.lists(st.text('abcdäö/_', max_size=9), max_size=8), st.tuples(st.booleans(), st.booleans(), st.booleans()))
+def test_it_writes_what_rclpy_reads(names, there):
+    message = message_of(names, [len(names) * each for each in there])
+    stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+    values = [np.array(getattr(message, field)) if each else None for field, each in zip(FIELDS, there, strict=True)]
+    writer = JointStateWriter(names)
+    for _ in range(2):
+        assert deserialize_message(writer.write(stamp, *values), JointState) == message
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=9))
+def test_a_command_is_written_as_rclpy_reads_it(values):
+    found = deserialize_message(array_message(np.array(values)), Float64MultiArray)
+    assert found == Float64MultiArray(data=values)
+    strided = np.repeat(np.array(values), 2)[::2]
+    assert deserialize_message(array_message(strided), Float64MultiArray) == found
