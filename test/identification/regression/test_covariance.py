@@ -1,6 +1,8 @@
 """Deviations from the scatter between blocks: their mean, degrees of freedom and coverage, against what statistics
 say they are."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -135,7 +137,7 @@ def test_pieces_of_a_stream_give_the_same():
                 )
 
     found = [
-        covariance(pieces(size, scale), wls(triangulate(pieces(size, scale))), [200, 100])
+        covariance(partial(pieces, size, scale), wls(triangulate(pieces(size, scale))), [200, 100])
         for size, scale in ((300, 1.0), (17, 1.0), (17, 1e3))
     ]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12 * np.abs(found[0]).max())

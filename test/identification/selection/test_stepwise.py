@@ -8,7 +8,8 @@ from joint_dynamics.identification.drive_gains.gain_uncertainty import ASSUMED
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows, ranges_of
-from joint_dynamics.identification.selection.stepwise import AlternativeChoice, Candidate, Choice, select
+from joint_dynamics.identification.selection.resampling import AlternativeChoice, Candidate
+from joint_dynamics.identification.selection.stepwise import Choice, select
 from joint_dynamics.recording import Recording
 
 JOINTS, SAMPLES, LENGTH = 3, 600, 6

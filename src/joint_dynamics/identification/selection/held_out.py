@@ -50,10 +50,15 @@ class Rows:
 
 @dataclass(frozen=True)
 class HeldOutLoss:
-    """Held-out loss: time (deals, n, blocks); ranges (ranges, n)."""
+    """Held-out loss: time (deals, n, blocks); ranges_by_block (ranges, n, blocks)."""
 
     time: FloatArray
-    ranges: FloatArray
+    ranges_by_block: FloatArray
+
+    @property
+    def ranges(self) -> FloatArray:
+        """Loss of each range, (ranges, n)."""
+        return np.asarray(self.ranges_by_block.sum(axis=2))
 
     @property
     def mean(self) -> float:
@@ -114,7 +119,8 @@ class HeldOut:
     def loss(self, ridges: dict[int, float]) -> HeldOutLoss:
         """Return the loss with the candidate columns `ridges` {column: ridge} in the model."""
         time = np.array([self._cells(deal, ridges) for deal in self._deals])
-        ranges = np.array([self._cells(deal, ridges).sum(axis=1) for deal in self._ranges]).reshape(-1, self.joints)
+        ranges = np.array([self._cells(deal, ridges) for deal in self._ranges])
+        ranges = ranges.reshape(-1, self.joints, self.blocks)
         return HeldOutLoss(time, ranges)
 
 
