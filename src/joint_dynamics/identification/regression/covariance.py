@@ -157,9 +157,7 @@ def _with_correlations(variance: FloatArray, inverse: FloatArray) -> FloatArray:
     return 0.5 * (found + found.T)
 
 
-def _clustered(
-    factors: Sequence[FloatArray], inverse: FloatArray, few: bool = True
-) -> tuple[FloatArray, FloatArray]:
+def _clustered(factors: Sequence[FloatArray], inverse: FloatArray, few: bool = True) -> tuple[FloatArray, FloatArray]:
     """Return the variances (b,), and what few clusters stretch each deviation by (1 unless `few`)."""
     b = len(inverse)
     used = [factor for factor in factors if len(factor)]

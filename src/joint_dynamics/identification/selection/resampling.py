@@ -1,10 +1,10 @@
 r"""Which other choices of terms other blocks of time of the same robot would have led to.
 
 The blocks are drawn anew, with replacement, `DRAWS` times, and each draw decides every round of the selection by the
-same rules as the whole data: gain, its standard error, and the ranges left out, by block [Efron 2014, of estimates after
-a selection; Buckland, Burnham and Augustin 1997]. Which joints a term enters in is decided anew as well. Losses are
-those of the fits that were tried; a draw that takes another group than the whole data did goes on with the groups that
-these took later.
+same rules as the whole data: gain, its standard error, and the ranges left out, by block [of estimates after a
+selection: Efron 2014; Buckland, Burnham and Augustin 1997]. Which joints a term enters in is decided anew as well.
+Losses are those of the fits that were tried; a draw that takes another group than the whole data did goes on with the
+groups that these took later.
 """
 
 from __future__ import annotations

@@ -163,13 +163,7 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
             taken.append(best)
     refused = [tried[candidate.name] for candidate in left if candidate.name in tried]
     steps = [_step(trial, True) for trial in taken] + [_step(trial, False) for trial in refused]
-    return Choice(
-        chosen,
-        steps,
-        first / held_out.rows,
-        current.mean / held_out.rows,
-        resampled_choices(rounds, chosen),
-    )
+    return Choice(chosen, steps, first / held_out.rows, current.mean / held_out.rows, resampled_choices(rounds, chosen))
 
 
 def _step(trial: _Trial, chosen: bool) -> SelectionStep:
