@@ -182,8 +182,9 @@ def test_a_wrong_law_of_friction_shows_between_speeds_and_not_between_blocks_of_
     def known(speed):
         return np.sign(speed) + speed
 
-    assert agreement(root, both=False) < 0.6
-    assert agreement(root, both=True) > 0.85
+    # of three harmonics ten ranges of speed tell a part; blocks of time tell next to nothing
+    assert agreement(root, both=False) < 0.3
+    assert agreement(root, both=True) > 0.65
     # and where the law is right, 95 % as nearly as 150 pairs tell
     assert binom.ppf(0.001, 150, 0.95) / 150 <= agreement(known, both=True) <= 1.0
 
