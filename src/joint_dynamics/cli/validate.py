@@ -54,6 +54,10 @@ def run(args: argparse.Namespace) -> int:
     line = headline(reasons, overall_residual(fits, moving=True)[1])
     show_verdict(line, reasons)
     show_table(f'Predicted ({band_text(fits)})', residual_headers(description.joint_names), residual_rows(fits))
+    at_rest = found.summary.get('resting', {})
+    if at_rest.get('samples'):
+        share, count = at_rest['within_percent']['overall'], at_rest['samples']
+        print(f'at rest: {share:.3g} % of {count} samples within the predicted interval of torque')
     for note in notes:
         print(f'note: {note}')
     if folder:

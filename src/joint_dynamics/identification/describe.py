@@ -14,6 +14,7 @@ from joint_dynamics.identification.findings import Findings
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.coverage import Training
+from joint_dynamics.identification.resting_validation import resting_document
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS
 from joint_dynamics.joint.friction_documents import PARAMETERS
 from joint_dynamics.robot import StandardParameters, mounting_rotation
@@ -93,6 +94,7 @@ def describe(result: Findings) -> DynamicsDescription:
                 'condition_number': _finite(result.solution.condition_number),
                 'believable': not result.reasons,
                 'coverage': _coverage(result),
+                **_resting(result),
                 'filters': {name: _finite(value) for name, value in vars(result.plan).items()},
             },
         }
@@ -115,6 +117,14 @@ def _coverage(result: Findings) -> dict[str, Any] | None:
     given = own - cross @ np.linalg.pinv(terms, rcond=1e-10, hermitian=True) @ cross.T
     training = Training.of(result.problem, given, percent)
     return training.document(result.problem.model.joint_names) if np.isfinite(training.deviation) else None
+
+
+def _resting(result: Findings) -> dict[str, Any]:
+    """What `validate` needs of the friction at rest; nothing where rest was not looked at."""
+    if 'resting' not in result.extras:
+        return {}
+    names = result.problem.model.joint_names
+    return {'resting': resting_document(result.extras['resting'], result.solution.sigma.tolist(), names)}
 
 
 def payload_part(found: dict[str, Any]) -> dict[str, Any]:

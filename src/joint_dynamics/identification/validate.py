@@ -22,6 +22,7 @@ from joint_dynamics.identification.regression.residuals import Fit, band_of, ove
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
+from joint_dynamics.identification.resting_validation import resting_of_description
 from joint_dynamics.recording import Recording, with_short_names
 
 
@@ -131,18 +132,25 @@ def judge_description(
     problem = Problem(arm.robot, observations, rest_speed=settings.rest_speed)
     known = description.document.get('provenance', {})
     percent = known.get('moving_residual_percent')
-    covered = Coverage()
+    covered, covariance = Coverage(), None
     base = [parameter.get('name') for parameter in description.document['inertial'].get('base', [])]
     if percent is not None and known.get('coverage') and base == problem.names:
         training = Training.from_document(known['coverage'], percent, arm.joint_names)
-        covered = judge_coverage(training, problem, overall_residual(fits, moving=True)[1])
-    reasons = [*judge_prediction(fits, percent, [payload_residual(problem, fits)]), *covered.reasons]
+        covered, covariance = (
+            judge_coverage(training, problem, overall_residual(fits, moving=True)[1]),
+            training.covariance,
+        )
+    explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
+    reasons = [*judge_prediction(fits, percent, [payload_residual(problem, fits)], explained), *covered.reasons]
+    summary = dict(covered.summary)
+    if known.get('resting') and problem.rest_speed > 0:
+        summary['resting'] = resting_of_description(arm, known['resting'], problem, covariance)
     names = [recording.name for recording in recordings]
     return Validation(
         fits,
         [replace(reason, text=with_short_names(reason.text, names)) for reason in without_duplicates(reasons)],
         [with_short_names(note, names) for note in (*notes, *covered.notes)],
-        covered.summary,
+        summary,
     )
 
 

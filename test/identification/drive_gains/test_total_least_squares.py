@@ -313,6 +313,17 @@ def test_payload_along_with_the_robot(robot):
     assert covariance.shape == (len(solution.chi),) * 2
 
 
+def test_two_payloads_among_the_loaded_recordings_are_named_with_their_masses(robot):
+    """Gains of `tls`, with one weighed mass stated for both: the reason is the payloads, not the gains."""
+    runs = [robot.record(44, HEAVY), robot.record(45, HEAVY), robot.record(46, LIGHT)]
+    settings = IdentificationSettings(method='tls', f_dyn=10.0, payload={'mass': 4.59}, selection=False)
+    mixed = identify(robot.model, [robot.record(47)], settings=settings, loaded=runs)
+    (reason,) = [reason for reason in mixed.reasons if reason.code == 'payload_mixed']
+    assert 'run 46' in reason.text
+    same = identify(robot.model, [robot.record(47)], settings=settings, loaded=runs[:2])
+    assert 'payload_mixed' not in [reason.code for reason in same.reasons]
+
+
 @pytest.mark.parametrize(('share', 'poor'), [(1.0, 0), (0.003, 6)])
 def test_a_payload_too_light_to_calibrate_with_is_said_to_be(robot, share, poor):
     found = identify_drive_gains(

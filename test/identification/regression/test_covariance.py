@@ -1,6 +1,8 @@
 """Deviations from the scatter between blocks: their mean, degrees of freedom and coverage, against what statistics
 say they are."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -135,11 +137,56 @@ def test_pieces_of_a_stream_give_the_same():
                 )
 
     found = [
-        covariance(pieces(size, scale), wls(triangulate(pieces(size, scale))), [200, 100])
+        covariance(partial(pieces, size, scale), wls(triangulate(pieces(size, scale))), [200, 100])
         for size, scale in ((300, 1.0), (17, 1.0), (17, 1e3))
     ]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12 * np.abs(found[0]).max())
     np.testing.assert_allclose(found[2], 1e6 * found[1], rtol=1e-9, atol=1e-6 * np.abs(found[1]).max())
+
+
+def slides(rng, law, samples=600):
+    """One joint, ten periods of a random series; columns sgn ω and ω, white noise."""
+    phase = np.outer(np.arange(1, 4), np.linspace(0, 20 * np.pi, samples, endpoint=False))
+    speed = rng.standard_normal(3) @ np.sin(phase + rng.uniform(0, 2 * np.pi, (3, 1)))
+    rows = np.array([[np.sign(speed), speed]])
+    tau = (law(speed) + 0.05 * rng.standard_normal(samples))[None]
+    return Block(rows, tau, speed[None], 0, slice(0, samples))
+
+
+def agreement(law, both):
+    """Share of parameters of pairs of recordings within 1.96 deviations of their difference."""
+    rng, inside = np.random.default_rng(12), []
+    for _ in range(150):
+        pair = []
+        for block in (slides(rng, law), slides(rng, law)):
+            solution = wls(triangulate([block]))
+            if both:
+                spread = covariance(partial(iter, [block]), solution, [600])
+            else:
+                factor = 1.0 / solution.sigma[0]
+                A, y = block.rows[0].T * factor, block.tau[0] * factor
+                factors = factors_of(A, y - A @ solution.chi, blocks_of_time([600])[0])
+                spread = scatter(factors, solution.inverse)
+            pair.append((solution.chi, np.diag(spread)))
+        (first, one), (second, other) = pair
+        inside.append(np.abs(first - second) < 1.96 * np.sqrt(one + other))
+    return np.mean(inside)
+
+
+def test_a_wrong_law_of_friction_shows_between_speeds_and_not_between_blocks_of_time():
+    """√ω that the columns do not know: all blocks hold the same speeds and the same error, other recordings others."""
+
+    def root(speed):
+        return np.sign(speed) * (1.0 + np.sqrt(np.abs(speed)))
+
+    def known(speed):
+        return np.sign(speed) + speed
+
+    # of three harmonics ten ranges of speed tell a part; blocks of time tell next to nothing
+    assert agreement(root, both=False) < 0.3
+    assert agreement(root, both=True) > 0.65
+    # and where the law is right, 95 % as nearly as 150 pairs tell
+    assert binom.ppf(0.001, 150, 0.95) / 150 <= agreement(known, both=True) <= 1.0
 
 
 def test_blocks_of_time_never_cross_recordings():

@@ -1,14 +1,18 @@
 """Torque of joints at rest: bounds that enclose what the physics allows, from any state at the first sample."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from joint_dynamics.arm import terms_from_config
+from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.dissipation import REACH
 from joint_dynamics.identification.regression.presliding import presliding
 from joint_dynamics.identification.regression.stiction import breakaway_ratios, resting_summary, resting_torque
+from joint_dynamics.identification.validate import judge_description
 from joint_dynamics.joint import MaxwellSlip
 from joint_dynamics.recording import Recording
 
@@ -139,6 +143,27 @@ def test_unseen_rest_is_within_its_interval(true_robot, ratio):
         true_robot.model.joint_names,
     )
     assert narrow['within_percent']['overall'] < 60
+
+
+def test_a_description_alone_states_the_same_intervals(true_robot):
+    """`validate` has them from the description: as many samples, and the same share of them within."""
+    recordings = [stopping(true_robot, seed) for seed in (1, 2, 3)]
+    settings = IdentificationSettings(selection=False, f_dyn=4.0)
+    result = identify(true_robot.model, recordings[:2], recordings[2:], settings)
+    told = result.summary()['resting']['validation']
+    found = judge_description(result.description, recordings[2:], settings).summary['resting']
+    assert (found['samples'], found['unstated']) == (told['samples'], told['unstated'])
+    assert found['within_percent']['overall'] == pytest.approx(told['within_percent']['overall'], abs=1.0)
+    for name, width in told['half_width'].items():
+        assert found['half_width'][name] == pytest.approx(width, rel=0.05)
+    # torques that leave the interval are counted as such
+    slack = [replace(recording, tau=recording.tau * 3.0) for recording in recordings[2:]]
+    outside = judge_description(result.description, slack, settings).summary['resting']
+    assert outside['within_percent']['overall'] < 60
+    document = {**result.description.document}
+    document['provenance'] = {**document['provenance'], 'resting': {'breakaway_ratio': 1.0}}
+    with pytest.raises(JointDynamicsError, match=r'provenance\.resting: expected what `identify` writes'):
+        judge_description(DynamicsDescription(document), recordings[2:], settings)
 
 
 def test_without_a_stay_there_is_nothing_to_say(true_robot):

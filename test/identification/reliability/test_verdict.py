@@ -64,6 +64,21 @@ def test_a_prediction_that_fails_says_how(torques, change, code):
     assert code in [reason.code for reason in judge_prediction([fit_of(change(tau), predicted)], 2.0)]
 
 
+def test_what_the_parameters_may_be_off_by_is_no_evidence_of_a_delay_or_a_payload(torques):
+    """Both have parameters of their own, which take up what a poor training leaves; a sign does not."""
+    tau, predicted = torques
+    late = np.roll(tau, 20, axis=0)
+    payload = (0.01 * float(np.sum(tau**2)), 'payload_mixed', 'the robot carries a payload')
+
+    def codes(measured, deviation):
+        return {reason.code for reason in judge_prediction([fit_of(measured, predicted)], 2.0, [payload], deviation)}
+
+    left = 100 * np.linalg.norm(late - predicted) / np.linalg.norm(late)
+    assert codes(late, 0.1 * left) & {'delay', 'payload_mixed'}
+    assert not codes(late, 0.9 * left) & {'delay', 'payload_mixed'}
+    assert 'torque_sign' in codes(-tau, 150.0)
+
+
 def test_torque_that_has_nothing_to_do_with_the_prediction(torques):
     tau, predicted = torques
     tau = tau.copy()

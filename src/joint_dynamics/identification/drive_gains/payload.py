@@ -88,7 +88,7 @@ def identify_payload(
 
     triangles = triangulate(blocks())
     solution = wls(triangles)
-    spread = scatter_covariance(blocks(), solution, system.samples)
+    spread = scatter_covariance(blocks, solution, system.samples)
     if covariance is not None:
         pull = np.zeros((int((~mask).sum()), len(chi)))
         for block, W, W_L in split(system):
@@ -127,7 +127,7 @@ def solve_robot_and_payload(
     system = payload_problem(problem, loaded)
     triangles = triangulate(both(problem, system, known))
     solution = wls(triangles, np.concatenate([problem.optional, np.zeros(int((~mask).sum()))]))
-    covariance = scatter_covariance(both(problem, system, known), solution, [*problem.samples, *system.samples])
+    covariance = scatter_covariance(lambda: both(problem, system, known), solution, [*problem.samples, *system.samples])
     b = problem.columns
     return (
         solution,

@@ -284,7 +284,7 @@ def _with_deviations(
     iterations: int,
 ) -> GainSolution:
     solution = replace(solution, chi=x)
-    covariance = scatter_covariance(linearised_blocks(blocks(), x, n), solution, samples)
+    covariance = scatter_covariance(lambda: linearised_blocks(blocks(), x, n), solution, samples)
     return GainSolution(
         x,
         covariance,

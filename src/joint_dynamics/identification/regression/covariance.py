@@ -1,4 +1,4 @@
-r"""Standard deviations from the scatter between blocks of time, whatever the correlation within a block.
+r"""Standard deviations from the scatter between blocks of time and between ranges of speed.
 
 (WᵀW)⁻¹ σ̂² takes every row as independent [G eq 9]. After filtering neighbours are not, nor are the joints of one
 sample, and what a model misses (friction, flexibility, temperature) persists as long as a motion does. So the
@@ -14,14 +14,24 @@ Müller 2010, Sun 2013), but their scatter is itself uncertain: the deviation of
 (Satterthwaite, of the quadratic form under independent rows [Bell and McCaffrey 2002; Imbens and Kolesár 2016]), and
 is stated as √V_cc t_{0.975}(ν_c)/z_{0.975}, so that ± 1.96 of them is a 95 % interval whatever ν.
 
-What only one block shows no scatter can show. With s_c the share of M_cc that V_cc would have of independent rows, (1
+Blocks of time that all hold the same speeds agree on what a law of friction misses: it is the same error wherever the
+joint has that speed, and another recording, with other speeds, comes out elsewhere. Rows therefore belong to two
+clusters, their block of time and their joint's range of speed (`SPEEDS` ranges with equally many of its rows in motion,
+by direction; its rows at rest are one more, since nothing says that stays differ), and
+
+    V = V_time + max(V_speed − V_both, 0)
+
+with V_both that of the cells that share both [Cameron, Gelbach and Miller 2011], each a CR2, the second difference with
+the degrees of freedom of V_speed. Of independent rows all three have the mean M.
+
+What only one cluster shows no scatter can show. With s_c the share of M_cc that V_cc would have of independent rows, (1
 − s_c) M_cc is added, at the median ratio of V to M of all parameters. A covariance of b parameters from G < b blocks
 has no full rank: correlations between parameters are those of M.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import scipy.linalg
@@ -36,8 +46,10 @@ BLOCKS = 10
 themselves."""
 MOST = 40
 """With more recordings than this, neighbouring ones share a block."""
+SPEEDS = 10
+"""Ranges of speed of a joint, as many as blocks."""
 ALONE = 1e-6
-"""1 − leverage below which a block alone decides a direction."""
+"""1 − leverage below which a cluster alone decides a direction."""
 LEVEL = 0.975
 
 
@@ -66,36 +78,91 @@ def blocks_of_time(samples: Sequence[int], count: int = BLOCKS, most: int = MOST
     return labels if first <= most else [label * most // first for label in labels]
 
 
-def covariance(blocks: Iterable[Block], solution: Solution, samples: Sequence[int]) -> FloatArray:
+def covariance(blocks: Callable[[], Iterable[Block]], solution: Solution, samples: Sequence[int]) -> FloatArray:
     """Return the covariance (b, b) of `solution.chi`, symmetric and positive semidefinite.
 
     Parameters
     ----------
     blocks
-        those it was computed from.
+        gives those it was computed from, anew at each call.
     samples
-        kept samples of each observation they come from. Memory grows with b² and the number of blocks of time, not with
-        the samples.
+        kept samples of each observation they come from. Memory grows with b² and the number of clusters (that of blocks
+        of time times ranges of speed of all joints), not with the samples.
     """
     labels = blocks_of_time(samples)
-    count = max((int(label[-1]) + 1 for label in labels if len(label)), default=1)
-    factors = [np.zeros((0, len(solution.chi) + 1))] * count
-    for block in blocks:
+    ends = speed_ranges(blocks())
+    cells: dict[tuple[int, int], list[FloatArray]] = {}
+    for block in blocks():
         label = labels[block.observation][block.kept]
         factor = solution.row_factors(block)
         residual = block.tau - np.einsum('jbs,b->js', block.rows, solution.chi, optimize=True)
         weighted = np.concatenate([block.rows, residual[:, None]], axis=1) * factor[:, None]
-        for g in np.unique(label):
-            rows = weighted[:, :, label == g].transpose(0, 2, 1).reshape(-1, weighted.shape[1])
-            factors[g] = _triangle(np.concatenate([factors[g], rows]))
-    return scatter(factors, solution.inverse)
+        for j, rows in enumerate(weighted):
+            speed = np.searchsorted(ends[j], block.dq[j])
+            if block.resting is not None:
+                speed = np.where(block.resting[j], SPEEDS, speed)
+            cell = label * (SPEEDS + 1) + speed
+            order = np.argsort(cell, kind='stable')
+            for own in np.split(order, np.flatnonzero(np.diff(cell[order])) + 1):
+                key = int(label[own[0]]), j * (SPEEDS + 1) + int(speed[own[0]])
+                held = cells.setdefault(key, [])
+                held.append(rows[:, own].T)
+                if sum(map(len, held)) > 2 * weighted.shape[1]:
+                    cells[key] = [_triangle(np.concatenate(held))]
+    both = {key: _triangle(np.concatenate(held)) for key, held in cells.items()}
+    time, speed_factors = (_merged(both, place) for place in (0, 1))
+    inverse = solution.inverse
+    variance = _stretched(time, inverse)
+    beyond, stretch = _clustered(speed_factors, inverse)
+    variance += np.maximum(beyond - _clustered(list(both.values()), inverse, few=False)[0], 0.0) * stretch**2
+    return _with_correlations(variance, inverse)
+
+
+def speed_ranges(blocks: Iterable[Block]) -> list[FloatArray]:
+    """Return the inner ends (`SPEEDS` − 1,) of each joint's ranges of speed: equally many of its rows in motion."""
+    speeds: list[list[FloatArray]] = []
+    for block in blocks:
+        speeds = speeds or [[] for _ in block.dq]
+        for j, values in enumerate(block.dq):
+            speeds[j].append(values if block.resting is None else values[~block.resting[j]])
+    shares = np.arange(1, SPEEDS) / SPEEDS
+    moving = [np.concatenate(parts) for parts in speeds]
+    return [np.quantile(values, shares) if len(values) else np.zeros(len(shares)) for values in moving]
+
+
+def _merged(cells: dict[tuple[int, int], FloatArray], place: int) -> list[FloatArray]:
+    """Return one triangle per cluster from those of its cells; place: of the cluster in a cell's key."""
+    found: dict[int, list[FloatArray]] = {}
+    for key, factor in cells.items():
+        found.setdefault(key[place], []).append(factor)
+    return [_triangle(np.concatenate(found[cluster])) for cluster in sorted(found)]
 
 
 def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
     """Return the covariance (b, b) from a triangle (≤ b + 1, b + 1) of [A_g ρ_g] per block; inverse: M (b, b)."""
+    return _with_correlations(_stretched(factors, inverse), inverse)
+
+
+def _stretched(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
+    variance, stretch = _clustered(factors, inverse)
+    return variance * stretch**2
+
+
+def _with_correlations(variance: FloatArray, inverse: FloatArray) -> FloatArray:
+    """Return the covariance (b, b) of these variances (b,) with the correlations of M."""
+    independent = np.diag(inverse)
+    positive = independent > 0
+    growth = np.sqrt(np.where(positive, variance / np.where(positive, independent, 1.0), 1.0))
+    found = inverse * np.outer(growth, growth)
+    return 0.5 * (found + found.T)
+
+
+def _clustered(factors: Sequence[FloatArray], inverse: FloatArray, few: bool = True) -> tuple[FloatArray, FloatArray]:
+    """Return the variances (b,), and what few clusters stretch each deviation by (1 unless `few`)."""
     b = len(inverse)
     used = [factor for factor in factors if len(factor)]
-    scores, own, projected = np.zeros((len(used), b)), np.zeros((len(used), b)), np.zeros((len(used), b, b))
+    scores, own, shown = np.zeros((len(used), b)), np.zeros((len(used), b)), np.zeros(b)
+    projected = np.zeros((len(used) if few else 0, b, b))
     for g, factor in enumerate(used):
         R, residual = factor[:b, :b], factor[:b, b]
         leverage, U = np.linalg.eigh(R @ inverse @ R.T)
@@ -103,29 +170,30 @@ def scatter(factors: Sequence[FloatArray], inverse: FloatArray) -> FloatArray:
         B = (U * np.where(free > ALONE, 1.0 / np.sqrt(np.maximum(free, ALONE)), 0.0)) @ U.T
         scores[g] = inverse @ (R.T @ (B @ residual))
         weights = B @ R @ inverse
-        own[g], projected[g] = (weights**2).sum(axis=0), R.T @ weights
+        own[g], common = (weights**2).sum(axis=0), R.T @ weights
+        shown += own[g] - np.einsum('bc,bc->c', common, inverse @ common)
+        if few:
+            projected[g] = common
     variance, independent = (scores**2).sum(axis=0), np.diag(inverse)
-    shown, freedom = _moments(own, projected, inverse)
     positive = independent > 0
     share = np.where(positive, np.clip(shown / np.where(positive, independent, 1.0), 0.0, 1.0), 1.0)
     seen = positive & (share > 0.5)
     typical = float(np.median((variance / np.where(positive, shown, 1.0))[seen])) if seen.any() else 1.0
+    freedom = _freedom(own, projected, inverse) if few else np.full(b, np.inf)
     stretch = stdtrit(np.maximum(freedom, 1.0), LEVEL) / ndtri(LEVEL)
-    total = variance * stretch**2 + (1.0 - share) * independent * typical
-    growth = np.sqrt(np.where(positive, total / np.where(positive, independent, 1.0), 1.0))
-    found = inverse * np.outer(growth, growth)
-    return 0.5 * (found + found.T)
+    # what no scatter shows has no degrees of freedom to be stretched by
+    return variance + (1.0 - share) * independent * typical / stretch**2, stretch
 
 
-def _moments(own: FloatArray, projected: FloatArray, inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean (b,) of each variance under independent rows of deviation 1, and its degrees of freedom."""
-    mean, freedom = np.zeros(len(inverse)), np.ones(len(inverse))
+def _freedom(own: FloatArray, projected: FloatArray, inverse: FloatArray) -> FloatArray:
+    """Return the degrees of freedom (b,) of each variance, under independent rows of deviation 1."""
+    freedom = np.ones(len(inverse))
     for c in range(len(inverse)):
         common = projected[:, :, c]
         quadratic = np.diag(own[:, c]) - common @ inverse @ common.T
-        mean[c], square = float(np.trace(quadratic)), float((quadratic**2).sum())
-        freedom[c] = mean[c] ** 2 / square if square > 0 else 1.0
-    return mean, freedom
+        mean, square = float(np.trace(quadratic)), float((quadratic**2).sum())
+        freedom[c] = mean**2 / square if square > 0 else 1.0
+    return freedom
 
 
 def _triangle(rows: FloatArray) -> FloatArray:

@@ -110,7 +110,7 @@ class WeightedEstimate:
             replace(block, rows=block.rows * weight[:, None], tau=block.tau * weight)
             for block, weight in zip(blocks, self.weights, strict=True)
         ]
-        return covariance(kept, plain, self.problem.samples)
+        return covariance(lambda: kept, plain, self.problem.samples)
 
 
 def _residuals(problem: Problem, chi: FloatArray) -> tuple[list[FloatArray], list[BoolArray]]:

@@ -93,7 +93,7 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: f
     else:
         problem, solution, selected = linear(problem, settings, f_dyn, say)
         say('estimating deviations')
-        scatter = scatter_covariance(problem.blocks(), solution, problem.samples)
+        scatter = scatter_covariance(problem.blocks, solution, problem.samples)
         covariance = selected.widened(scatter, problem.names)
         extras = selected.extras
     return _afterwards(SolvedProblem(problem, solution, np.asarray(covariance), extras), settings, prior, say)

@@ -145,10 +145,14 @@ def check_recordings(
         covered = judge_coverage(
             Training.of(problem, covariance, percent), unseen, overall_residual(validation, moving=True)[1]
         )
+    explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
+    predicted: list[Reason] = []
+    if unseen is not None:
+        predicted = judge_prediction(validation, percent, [payload_residual(unseen, validation)], explained)
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
         *found.reasons,
-        *(judge_prediction(validation, percent, [payload_residual(unseen, validation)]) if unseen is not None else []),
+        *predicted,
         *covered.reasons,
     ]
     return CheckResult(without_duplicates(reasons), [*found.notes, *covered.notes], found.summary | covered.summary)

@@ -21,6 +21,7 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
 from joint_dynamics.identification.reliability.prediction import (
     EQUAL_RATIO_TO_TRAINING,
+    EXPLAINED_SHARE,
     MAX_RATIO_TO_TRAINING,
     POOR_PERCENT,
 )
@@ -29,11 +30,6 @@ from joint_dynamics.identification.reliability.verdict import Reason
 DEVIATION_RATIO = 2.0
 """So many times the training's own predicted deviation another motion's has to be: else the training is no poorer for
 that motion than for itself, and the deviations say what there is to say."""
-EXPLAINED_SHARE = 0.5
-"""Share of what is left over that the deviations have to make before they are its cause.
-
-Half of it in rms, a quarter in power.
-"""
 RANGE_TOLERANCE = 1.2
 """Share of the largest training value from which a motion has left it: filters move extremes by some percent."""
 

@@ -27,6 +27,11 @@ POOR_PERCENT = 15.0
 explains what is left."""
 USELESS_PERCENT = 50.0
 """Share of the torque [%] from which a prediction is of no use, however much the training left over itself."""
+EXPLAINED_SHARE = 0.5
+"""Share of what is left over that the deviations of the parameters have to make before they are its cause.
+
+Half of it in rms, a quarter in power.
+"""
 UNRELATED_SHARE = 0.7
 """Share of a joint's variation (rms) left over from which its torque has nothing to do with the motion: less than
 half of its power is explained."""
@@ -41,12 +46,16 @@ Change = tuple[float, str, str]
 
 
 def judge_prediction(
-    fits: Sequence[Fit], training_percent: float | None = None, others: Sequence[Change] = ()
+    fits: Sequence[Fit],
+    training_percent: float | None = None,
+    others: Sequence[Change] = (),
+    deviation_percent: float | None = None,
 ) -> list[Reason]:
     """Return why predictions cannot be relied on.
 
     training_percent: left over in training (moving), where known; others: further changes that would explain the
-    torques.
+    torques; deviation_percent: what the deviations of the parameters make of the torque in motion, where known. What
+    they let expect is no evidence of a change that has a parameter of its own (a delay, a payload).
     """
     tau = np.concatenate([fit.tau for fit in fits])
     predicted = np.concatenate([fit.predicted for fit in fits])
@@ -59,9 +68,10 @@ def judge_prediction(
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
     # a change with parameters of its own takes up what friction leaves over on a poor motion: it has to be about more
-    many = [] if overall < 200 * MIN_DELAY_COST else list(others)
+    expected = deviation_percent is not None and deviation_percent > EXPLAINED_SHARE * overall
+    many = [] if expected or overall < 200 * MIN_DELAY_COST else list(others)
     found = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
-    delayed = _delay(fits)
+    delayed = None if expected else _delay(fits)
     if delayed is not None:
         found = sorted([*found, delayed], key=lambda change: change[0])
     reasons = []
@@ -82,7 +92,7 @@ def judge_prediction(
     ):
         return reasons
     unrelated = [name for j, name in enumerate(names) if _unrelated(tau[:, j], predicted[:, j], moving[:, j])]
-    if unrelated and not reasons:
+    if unrelated and not reasons and not expected:
         reasons.append(
             Reason(
                 'torque_unrelated',

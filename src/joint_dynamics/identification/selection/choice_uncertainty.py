@@ -1,8 +1,8 @@
 r"""What the uncertainty of the choice of terms adds to the deviations of the parameters.
 
 With another law of friction Coulomb and viscous friction are other numbers, and which law is chosen depends on the
-recording. With p_a the probability of an alternative choice and χ_a its estimate, the error of the estimate χ stated is
-a mixture [Buckland, Burnham and Augustin 1997, with alternatives one group away from the choice],
+recording. With p_a the probability of an alternative choice (`resampling`) and χ_a its estimate, the error of the
+estimate χ stated is a mixture [Buckland, Burnham and Augustin 1997],
 
     Σ_a p_a N(χ_a − χ, C) + (1 − Σ_a p_a) N(0, C),
 

@@ -50,10 +50,15 @@ class Rows:
 
 @dataclass(frozen=True)
 class HeldOutLoss:
-    """Held-out loss: time (deals, n, blocks); ranges (ranges, n)."""
+    """Held-out loss: time (deals, n, blocks); ranges_by_block (ranges, n, blocks)."""
 
     time: FloatArray
-    ranges: FloatArray
+    ranges_by_block: FloatArray
+
+    @property
+    def ranges(self) -> FloatArray:
+        """Loss of each range, (ranges, n)."""
+        return np.asarray(self.ranges_by_block.sum(axis=2))
 
     @property
     def mean(self) -> float:
@@ -156,7 +161,7 @@ class HeldOut:
     def loss(self, ridges: dict[int, float]) -> HeldOutLoss:
         """Return the loss with the candidate columns `ridges` {column: ridge} in the model."""
         cells = self._folds.loss(ridges).reshape(-1, self.joints, self.blocks)
-        return HeldOutLoss(cells[: self._deals], cells[self._deals :].sum(axis=2))
+        return HeldOutLoss(cells[: self._deals], cells[self._deals :])
 
 
 def ranges_of(rows: Rows) -> dict[str, FloatArray]:

@@ -22,40 +22,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from joint_dynamics.identification.selection.held_out import HeldOut, HeldOutLoss
+from joint_dynamics.identification.selection.resampling import (
+    MIN_ERRORS,
+    MIN_GAIN,
+    REFUTED,
+    AlternativeChoice,
+    Candidate,
+    Round,
+    Tried,
+    resampled_choices,
+)
 
-MIN_ERRORS = 2.0
-MIN_GAIN = 0.03
 RIDGES = (0.03, 0.1, 0.3)
-REFUTED = 1.0 / 3.0
-"""Share of the joints in which ranges left out refute a law, above which it is none of this arm."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A group of columns that enters as one: its name and the indices of its columns among the candidates.
-
-    Attributes
-    ----------
-    joints
-        joint of each column, None: the group enters whole.
-    kind
-        of one kind only one group is chosen ('': of any number).
-    min_errors, min_gain
-        what it has to reach (`MIN_ERRORS`, `MIN_GAIN`).
-    physical
-        preferred to those that are not.
-    """
-
-    name: str
-    columns: tuple[int, ...]
-    kind: str = ''
-    min_errors: float | None = None
-    min_gain: float | None = None
-    joints: tuple[int, ...] | None = None
-    physical: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,19 +55,11 @@ class SelectionStep:
 
 
 @dataclass(frozen=True)
-class AlternativeChoice:
-    """A choice that other data of the same robot would have led to with this probability: {column: ridge}."""
-
-    ridges: dict[int, float]
-    probability: float
-
-
-@dataclass(frozen=True)
 class Choice:
     """What a selection found.
 
     Chosen columns with their ridges, the steps in order (those left out last), held-out loss per row before and
-    after; alternatives: the choices that differ from it by one group.
+    after; alternatives: the other choices that its blocks of time, drawn anew, lead to.
     """
 
     ridges: dict[int, float]
@@ -108,8 +80,7 @@ class _Trial:
     fraction: float
     errors: float
     worth: bool
-    chance: float
-    """Probability that blocks of time alone would let it in, ranges not asked."""
+    tried: Tried
 
 
 def gain_of(before: HeldOutLoss, after: HeldOutLoss) -> tuple[float, float, float]:
@@ -134,7 +105,8 @@ def _try(
     held_out: HeldOut, current: HeldOutLoss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
 ) -> _Trial:
     ridge, after = best_ridge(held_out, chosen, candidate, ridges)
-    columns, joints, chance = candidate.columns, None, _chance(candidate, current, after)
+    tried = Tried(candidate, ridge, after)
+    columns, joints = candidate.columns, None
     total, fraction, errors = gain_of(current, after)
     if candidate.joints is not None:
         own = set(candidate.joints)
@@ -157,7 +129,7 @@ def _try(
         and fraction >= (candidate.min_gain or MIN_GAIN)
         and bool((after.ranges.sum(axis=1) <= (1 + MIN_GAIN) * current.ranges.sum(axis=1)).all())
     )
-    return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, chance)
+    return _Trial(candidate, columns, joints, ridge, after, total, fraction, errors, worth, tried)
 
 
 def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[float] = RIDGES) -> Choice:
@@ -168,6 +140,7 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
     left = list(candidates)
     tried: dict[str, _Trial] = {}
     taken: list[_Trial] = []
+    rounds: list[Round] = []
     for physical in (True, False):
         while any(candidate.physical == physical for candidate in left):
             trials = [
@@ -178,9 +151,11 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
             for trial in trials:
                 tried[trial.candidate.name] = trial
             worth = [trial for trial in trials if trial.worth]
-            if not worth:
+            best = max(worth, key=lambda trial: trial.total, default=None)
+            taken_here = next((k for k, trial in enumerate(trials) if trial is best), None)
+            rounds.append(Round(current, [trial.tried for trial in trials], taken_here))
+            if best is None:
                 break
-            best = max(worth, key=lambda trial: trial.total)
             current = best.loss
             chosen.update(dict.fromkeys(best.columns, best.ridge))
             kind = best.candidate.kind
@@ -188,48 +163,7 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
             taken.append(best)
     refused = [tried[candidate.name] for candidate in left if candidate.name in tried]
     steps = [_step(trial, True) for trial in taken] + [_step(trial, False) for trial in refused]
-    return Choice(
-        chosen,
-        steps,
-        first / held_out.rows,
-        current.mean / held_out.rows,
-        _alternatives(held_out, current, chosen, taken, refused),
-    )
-
-
-def _alternatives(
-    held_out: HeldOut,
-    current: HeldOutLoss,
-    chosen: dict[int, float],
-    taken: Sequence[_Trial],
-    refused: Sequence[_Trial],
-) -> list[AlternativeChoice]:
-    """Return the choices without one group taken, and with one refused.
-
-    What ranges left out refuted counts by its gain in blocks of time: the two disagree about it.
-    """
-    found = []
-    for trial in taken:
-        without = {column: ridge for column, ridge in chosen.items() if column not in trial.columns}
-        found.append(AlternativeChoice(without, 1.0 - _chance(trial.candidate, held_out.loss(without), current)))
-    for trial in refused:
-        ridges = {**chosen, **dict.fromkeys(trial.candidate.columns, trial.ridge)}
-        found.append(AlternativeChoice(ridges, trial.chance))
-    return found
-
-
-def _chance(candidate: Candidate, before: HeldOutLoss, after: HeldOutLoss) -> float:
-    """Return the probability that a group enters in other blocks: its gain is normal about the one found."""
-    total, _, errors = gain_of(before, after)
-    if errors == 0:
-        return 0.0
-    error = total / errors
-    return float(
-        ndtr(
-            (total - max((candidate.min_errors or MIN_ERRORS) * error, (candidate.min_gain or MIN_GAIN) * before.mean))
-            / error
-        )
-    )
+    return Choice(chosen, steps, first / held_out.rows, current.mean / held_out.rows, resampled_choices(rounds, chosen))
 
 
 def _step(trial: _Trial, chosen: bool) -> SelectionStep:

@@ -1,0 +1,118 @@
+r"""Torque of joints at rest as a description predicts it: an interval for every sample, and how many lie within.
+
+As `regression.stiction` has it from an identification,
+
+    τ ∈ τ_0 ± ρ F_C ± z √(σ_j² + wᵀ C w),
+
+here with τ_0 and F_C from the arm's own torque at H = ±1 (its mean, and half its difference), ρ and σ_j from
+`provenance.resting` and C from `provenance.coverage` of the description. Presliding narrows nothing here: H of a
+recording that begins at rest is not known, and the interval holds whatever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.stiction import LEVEL, Resting, not_slipped, resting_summary
+
+
+def resting_document(summary: Mapping[str, Any], sigma: Sequence[float], names: Sequence[str]) -> dict[str, Any]:
+    """Return `provenance.resting` of a description from the entry `resting` of an identification's summary.
+
+    sigma (n,): deviation of the residuals of moving rows [N·m], joints in the order of `names`.
+    """
+    training = summary['training']
+    return {
+        'breakaway_ratio': training.get('breakaway_ratio', 1.0),
+        'first_breakaway_ratio': training.get('first_breakaway_ratio'),
+        'residual_deviation': {name: float(f'{value:.6g}') for name, value in zip(names, sigma, strict=True)},
+    }
+
+
+def resting_of_description(
+    arm: Arm, document: Mapping[str, Any], problem: Problem, covariance: FloatArray | None
+) -> dict[str, Any]:
+    """Return the entry `resting` of summary.json of `validate`: samples, share within their interval, its half width.
+
+    Parameters
+    ----------
+    arm
+        of the description.
+    document
+        its `provenance.resting`.
+    problem
+        the recordings, with a `rest_speed`.
+    covariance
+        (b, b) of the problem's first b columns; None: the prediction counts as exact.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where `document` is not what `identify` writes.
+    """
+    names = arm.joint_names
+    try:
+        sigma = np.array([document['residual_deviation'][name] for name in names], dtype=float)
+        first = document['first_breakaway_ratio']
+        ratio = float(document['breakaway_ratio']), np.inf if first is None else float(first)
+    except (KeyError, TypeError, ValueError) as error:
+        raise JointDynamicsError(
+            f'dynamics description: provenance.resting: expected what `identify` writes there, found {error!r}'
+        ) from None
+    spread = _spread(problem, covariance)
+    found = []
+    for index, observation in enumerate(problem.observations):
+        resting = problem.rest(index).resting
+        low, high = (_at_kept(observation, _torque(arm, observation, H)) for H in (-1.0, 1.0))
+        tau, base, level = _at_kept(observation, observation.tau), 0.5 * (low + high), 0.5 * np.abs(high - low)
+        ends = np.ones(tau.shape)
+        half_width = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + spread[index])
+        found.append(
+            Resting(
+                observation.name,
+                resting,
+                tau,
+                base,
+                base,
+                level,
+                -ends,
+                ends,
+                half_width,
+                not_slipped(observation),
+                np.zeros(tau.shape, dtype=bool),
+                *ratio,
+            )
+        )
+    return resting_summary(found, names)
+
+
+def _torque(arm: Arm, observation: Observation, H: float) -> FloatArray:
+    """Return the motor torque (samples, n) with friction at one end of what it may be at rest."""
+    load = arm.link_torque(observation.q, observation.dq, observation.ddq)
+    return load + arm.drive_torque(
+        np.full(load.shape, H), observation.q, observation.dtheta, observation.ddtheta, load, observation.temperature
+    )
+
+
+def _at_kept(observation: Observation, torque: FloatArray) -> FloatArray:
+    """Return a torque (samples, n) filtered as the measured one, at the kept samples, (n, K)."""
+    return (torque[observation.kept] if observation.decimator is None else observation.decimator.apply(torque)).T
+
+
+def _spread(problem: Problem, covariance: FloatArray | None) -> list[FloatArray]:
+    """Return wᵀ C w (n, K) of every observation."""
+    parts: list[list[FloatArray]] = [[] for _ in problem.observations]
+    for block in problem.blocks():
+        rows = block.rows[:, : 0 if covariance is None else len(covariance)]
+        C = np.zeros((0, 0)) if covariance is None else covariance
+        parts[block.observation].append(np.maximum(np.einsum('jbs,bc,jcs->js', rows, C, rows, optimize=True), 0.0))
+    return [np.concatenate(own, axis=1) for own in parts]
