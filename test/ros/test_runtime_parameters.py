@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
 
 from rclpy.parameter import Parameter
 
