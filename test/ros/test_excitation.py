@@ -450,13 +450,18 @@ def test_nothing_is_started_without_a_controller(ros, summary):
     assert 'expected a trajectory controller on /excitation/joint_trajectory, found none' in answer.message
 
 
-def test_it_plans_by_itself_and_says_how_far_it_is(ros, robot, tmp_path):
+def test_it_plans_when_it_is_asked_to_and_says_how_far_it_is(ros, robot, tmp_path):
     config = tmp_path / 'config.yaml'
     config.write_text(
         'excitation: {posture: [0, -1.57, 0.6, -1.57, 0.3, 0], limits: {clearance: null}, '
         'fourier: {period: 4, harmonics: 2, starts: 1, candidates: 1}}'
     )
-    _, statuses = begin(ros, config_file=str(config))
+    node, statuses = begin(ros, config_file=str(config))
+    answer = ros.trigger('excitation/start')
+    assert 'found none: no motion yet (call ~/plan, or set trajectory_file)' in answer.message
+    assert node.planning is None, 'nobody has asked for a plan'
+    assert ros.trigger('excitation/plan').success
+    assert 'expected none in the making' in ros.trigger('excitation/plan').message
     answer = ros.trigger('excitation/start')
     assert not answer.success
     assert 'expected a motion, found none: planning' in answer.message
@@ -469,6 +474,7 @@ def test_it_plans_by_itself_and_says_how_far_it_is(ros, robot, tmp_path):
 
 def test_a_plan_in_the_making_ends_with_the_node(ros, robot):
     node, _ = begin(ros)
+    assert ros.trigger('excitation/plan').success
     planning = node.planning
     node.trigger_deactivate()
     assert node.trigger_cleanup().name == 'SUCCESS'
@@ -479,9 +485,18 @@ def test_a_plan_in_the_making_ends_with_the_node(ros, robot):
 
 def test_a_plan_that_fails_is_said(ros, robot):
     _, statuses = begin(ros, profile='trapezoids')
+    assert ros.trigger('excitation/plan').success
     robot.until(lambda: last(statuses).startswith('failed'), 'the failure')
     assert 'trapezoids.joint: expected one of' in last(statuses)
     assert 'trapezoids.joint' in ros.trigger('excitation/start').message
+    assert ros.trigger('excitation/plan').success, 'it may be tried again'
+
+
+def test_a_motion_from_a_file_is_not_planned(ros, robot, summary):
+    node, statuses = begin(ros, trajectory_file=str(summary))
+    assert 'expected no trajectory_file' in ros.trigger('excitation/plan').message
+    assert node.planning is None
+    assert last(statuses) == 'ready'
 
 
 @pytest.mark.parametrize(

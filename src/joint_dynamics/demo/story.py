@@ -179,6 +179,7 @@ def excite(story: Story) -> None:
 
     status = StatusOf(story.conductor, '/excitation')
     with story.display.stage('Optimise the excitation') as step:
+        story.conductor.trigger('/excitation/plan')
         status.wait(
             'ready',
             lambda seconds, words: step(min(1.0, seconds / story.settings.budget), words),

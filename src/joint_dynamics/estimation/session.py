@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,8 @@ from joint_dynamics.robot import RobotModel
 
 Array = FloatArray
 # Motor torque: the first of these that the inputs offer.
+PERIOD = 0.002
+"""Of samples, where none has come yet [s]: with it settings are tried."""
 EFFORTS = ('current', 'tau', 'motor_torque')
 MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
 
@@ -161,6 +163,7 @@ class EstimationSession:
 
     def retune(self, settings: EstimationSettings) -> None:
         """Go on with other settings: what was learnt of friction and stiffness stays, the signals begin anew."""
+        self.check(settings)
         self.settings = self._with_friction_method(settings)
         old = self.estimator
         if old is None:
@@ -184,14 +187,17 @@ class EstimationSession:
         """
         return [] if self.estimator is None else self.estimator.watch.notes()
 
+    def check(self, settings: EstimationSettings) -> None:
+        """Raise JointDynamicsError where the estimates could not go on with these settings; changes nothing."""
+        method, chosen, _ = choose_friction_method(self.arm, settings)
+        self._estimator(method, PERIOD if self.estimator is None else self.estimator.period, chosen)
+
+    def _estimator(self, arm: Arm, period: float, settings: EstimationSettings) -> JointEstimator:
+        effort: Literal['current', 'torque'] = 'current' if self._effort_source == 'current' else 'torque'
+        return JointEstimator(arm, period, settings, motor_side=self.two_sides, effort=effort)
+
     def _build(self, period: float) -> None:
-        self.estimator = JointEstimator(
-            choose_friction_method(self.arm, self.settings)[0],
-            period,
-            self.settings,
-            motor_side=self.two_sides,
-            effort='current' if self._effort_source == 'current' else 'torque',
-        )
+        self.estimator = self._estimator(choose_friction_method(self.arm, self.settings)[0], period, self.settings)
         self.estimator.learning = self._learning
         self.estimator.set_temperature(self._temperatures)
 

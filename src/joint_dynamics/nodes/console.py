@@ -16,7 +16,9 @@ PATIENCE = 2.0
 TRIGGER = 'ros2 service call {} std_srvs/srv/Trigger'
 # What each node does from now on, and what comes next; names in braces are resolved as the node's own.
 WORKS = {
-    'excitation': f'nothing moves yet; next: {TRIGGER.format("{~/start}")}',
+    'excitation': (
+        f'nothing moves yet; next: {TRIGGER.format("{~/start}")}, before it, without a trajectory_file, {{~/plan}}'
+    ),
     'identifier': (
         f'hears the robot; next: {TRIGGER.format("{~/start_recording}")}, '
         'then {~/stop_recording}, then {~/identify}'

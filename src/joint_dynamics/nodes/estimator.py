@@ -22,11 +22,12 @@ from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.estimation import QUANTITIES, EstimationSession, HealthThresholds, estimates
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.estimator_messages import joint_state, payload_message, stamp_message, table
-from joint_dynamics.nodes.estimator_parameters import PARAMETERS, TOPICS, TUNING, settings_of
+from joint_dynamics.nodes.estimator_parameters import PARAMETERS, TOPICS, TUNED, settings_of
 from joint_dynamics.nodes.heartbeat import HeartbeatWatch
 from joint_dynamics.nodes.input_parameters import recording_settings
 from joint_dynamics.nodes.inputs import InputSet
 from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.parameters import ParameterValues
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import LATCHED
 
@@ -134,19 +135,16 @@ class EstimatorNode(DynamicsNode):
         if self._session is not None:
             self._session.forget_time()
 
+    def check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
+        """Refuse settings that contradict each other, or that the present inputs do not allow."""
+        if TUNED & set(changed):
+            self.session.check(settings_of(values))
+
     def parameters_changed(self, changed: dict[str, Any]) -> None:
         """Apply what takes effect at once."""
-        if self._session is None:
-            return
-        self._session.learning = self.parameters['learn']
-        if {row.name for row in TUNING} & set(changed) or 'default_temperature' in changed:
-            try:
-                self._session.retune(settings_of(self.parameters))
-            except JointDynamicsError as error:
-                self.get_logger().error(f'settings not taken: {one_line(error)}')
-                self.diagnostics.set('settings', ERROR, f'not taken: {one_line(error)}')
-                return
-            self.diagnostics.clear('settings')
+        self.session.learning = self.parameters['learn']
+        if TUNED & set(changed):
+            self.session.retune(settings_of(self.parameters))
 
     # Inputs.
 

@@ -154,6 +154,9 @@ TOPICS = (
     ),
 )
 
+TUNED = {*(row.name for row in TUNING), 'default_temperature'}
+"""Parameters that make up the settings of the estimation."""
+
 
 def settings_of(values: Any) -> EstimationSettings:
     """Return the settings that the parameters state; raises JointDynamicsError where they contradict each other."""

@@ -20,7 +20,7 @@ from joint_dynamics.excitation.stopping import come_to_rest, delay_of
 from joint_dynamics.nodes import excitation_messages as messages
 from joint_dynamics.nodes.background import Background
 from joint_dynamics.nodes.config_file import section_of
-from joint_dynamics.nodes.controller_watch import DEACTIVATED, MANAGER_GONE, NOT_TAKEN, ControllerWatch
+from joint_dynamics.nodes.controller_watch import MANAGER_GONE, NOT_TAKEN, ControllerWatch
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.excitation_parameters import PARAMETERS, TOPICS
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
@@ -44,8 +44,7 @@ class ExcitationNode(DynamicsNode):
     states
         RobotStates as heard. controller: ControllerWatch. output: where motions go. All of the last configuration.
     playback
-        the motion with its approach and its braking; None while it is planned, and then `planning` is the plan in the
-        making.
+        the motion with its approach and its braking; None where there is none yet. planning: a plan in the making.
     playing
         what the controller has, or None.
 
@@ -56,7 +55,7 @@ class ExcitationNode(DynamicsNode):
     TOPICS = TOPICS
 
     def configure(self) -> None:
-        """Load or begin to plan the motion, listen to the robot, offer the services."""
+        """Load the motion where there is a file of it, listen to the robot, offer the services."""
         self.states = RobotStates(self.robot.joint_names, self.now)
         self.playing: RunningMotion | None = None
         self._starting: Start | None = None
@@ -74,7 +73,8 @@ class ExcitationNode(DynamicsNode):
             self.parameters['output'], self, self.advertise(JointTrajectory, '~/joint_trajectory'), self._refused
         )
         self.subscribe(JointState, 'joint_states', self.states.take, SENSOR, stream=True)
-        self.controller = ControllerWatch(self, self.robot.joint_names, self.states, self.now)
+        self.controller = ControllerWatch(self, self.robot.joint_names, self.states.listening, self.now)
+        self.serve('~/plan', self._begin_plan)
         self.serve('~/start', self._start)
         self.serve('~/stop', self._stop_by_request)
         if self._settings.limits.floor is None and self._settings.limits.height is None:
@@ -85,8 +85,7 @@ class ExcitationNode(DynamicsNode):
             self.playback = self._playback_of(load_trajectory(self.parameters['trajectory_file']))
             self._say('ready')
         else:
-            self.planning = Background(self._plan, 'planning')
-            self._say('planning')
+            self._say('no motion yet')
         self.every(0.02, self._watch, steady=True)
         self._heart = Heartbeat(self, lambda: self.playing is not None)
         HeartbeatWatch(self, 'feedforward', self._lost)
@@ -111,6 +110,18 @@ class ExcitationNode(DynamicsNode):
             self._say(f'stopped: time went back by {-delta:.3f} s')
 
     # The motion.
+
+    def _begin_plan(self) -> str:
+        if self.parameters['trajectory_file']:
+            raise JointDynamicsError('plan: expected no trajectory_file, found one: the motion is there, call ~/start')
+        if self.planning is not None:
+            raise JointDynamicsError(f'plan: expected none in the making, found one: {self._status}')
+        if self.playing is not None or self._starting is not None:
+            raise JointDynamicsError('plan: expected no motion, found one being played')
+        self.playback = None
+        self.planning = Background(self._plan, 'planning')
+        self._say('planning')
+        return 'planning; ~/status says how far it is, and when it is ready'
 
     def _plan(self, say: Callable[[str], None]) -> Playback:
         def tell(progress: Progress) -> None:
@@ -145,7 +156,8 @@ class ExcitationNode(DynamicsNode):
         if self.playing is not None or self._starting is not None:
             raise JointDynamicsError('start: expected no motion, found one being played')
         if self.playback is None:
-            raise JointDynamicsError(f'start: expected a motion, found none: {self._status}')
+            remedy = '' if self.planning is not None else ' (call ~/plan, or set trajectory_file)'
+            raise JointDynamicsError(f'start: expected a motion, found none: {self._status}{remedy}')
         self.output.choose()
         if not self.output.connected:
             raise JointDynamicsError(f'start: expected a trajectory controller on {self.output.name}, found none')
@@ -253,7 +265,7 @@ class ExcitationNode(DynamicsNode):
     # What goes on.
 
     def _watch(self) -> None:
-        self.states.listen()
+        self.states.listening.tick()
         if self.planning is not None:
             self._follow_plan(self.planning)
         if self._starting is not None and self.playing is None:
@@ -262,7 +274,7 @@ class ExcitationNode(DynamicsNode):
             self._follow_motion(self.playing)
 
     def _follow_motion(self, playing: RunningMotion) -> None:
-        timeout, elapsed = self.parameters['state_timeout'], self.now() - playing.began
+        timeout = self.parameters['state_timeout']
         stale = self.states.stale(timeout)
         if stale:
             self.diagnostics.set('joint states', STALE, f'lost: {", ".join(stale)}')
@@ -273,14 +285,12 @@ class ExcitationNode(DynamicsNode):
                 self._stop(f'joint states of {", ".join(stale)} were lost')
             return
         self.diagnostics.set('joint states', OK, 'arrive')
-        if elapsed < playing.motion.duration and self.controller.silent(timeout):
-            self._stop(DEACTIVATED if self.controller.outlived(0.5 * timeout) else MANAGER_GONE)
+        complaint = self.controller.complaint(playing, timeout, self.states.heard)
+        if complaint:
+            (self._hold if complaint == NOT_TAKEN else self._stop)(complaint)
             return
         if not self.output.connected:
             self._stop(f'nobody takes trajectories on {self.output.name} any more: the controller is gone')
-            return
-        if playing.not_taken(self.controller.reference(self.parameters['state_timeout'])):
-            self._hold(NOT_TAKEN)
             return
         error = playing.distance(self.states)
         if error.max() > self.parameters['tracking_error']:

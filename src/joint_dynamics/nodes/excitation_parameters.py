@@ -6,12 +6,13 @@ from joint_dynamics.excitation.plan import NAMES
 from joint_dynamics.nodes.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.topics import TopicRow
+from joint_dynamics.nodes.trajectory_output import ACTION_ROW, OUTPUT_ROW
 
 PARAMETERS = (
     ParameterRow(
         'trajectory_file',
         '',
-        '`summary.json` or `trajectory.yaml` of `joint-dynamics excite`; empty: planned by `profile`',
+        '`summary.json` or `trajectory.yaml` of `joint-dynamics excite`; empty: `~/plan` plans one by `profile`',
     ),
     ParameterRow(
         'config_file',
@@ -62,13 +63,7 @@ PARAMETERS = (
         3,
         applies='at once',
     ),
-    ParameterRow(
-        'output',
-        'auto',
-        'how the controller is told: its topic, its action (needs control_msgs), or the action where it is offered when'
-        ' the motion starts',
-        choices=('auto', 'topic', 'action'),
-    ),
+    OUTPUT_ROW,
 )
 TOPICS = (
     listening_row('feedforward', 'lost while it is at work, a motion that is being played is braked on its path'),
@@ -93,17 +88,18 @@ TOPICS = (
         'the whole motion, approach included, with times from its '
         'start; remap it to the topic of the trajectory controller',
     ),
-    TopicRow(
-        '~/follow_joint_trajectory',
-        'control_msgs/FollowJointTrajectory',
-        'action client',
-        'the same as a goal; remap it likewise',
-    ),
+    ACTION_ROW,
     TopicRow(
         '~/status',
         'std_msgs/String',
         'publishes',
-        'planning, ready, starting, playing, done, stopped (with the reason), failed; latched',
+        'no motion yet, planning, ready, starting, playing, done, stopped (with the reason), failed; latched',
+    ),
+    TopicRow(
+        '~/plan',
+        'std_srvs/Trigger',
+        'service',
+        'without `trajectory_file`: plan a motion by `profile`, or another one; answers when it has begun',
     ),
     TopicRow(
         '~/start',

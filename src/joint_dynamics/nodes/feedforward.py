@@ -34,6 +34,7 @@ from joint_dynamics.nodes.message_bytes import array_message
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import STATE
 from joint_dynamics.nodes.trajectory_bytes import read_trajectory
+from joint_dynamics.nodes.trajectory_sender import TrajectorySender
 
 WATCH = 0.02
 LAST_WORD = Duration(seconds=0.2)
@@ -46,7 +47,7 @@ class FeedforwardNode(DynamicsNode):
     ----------
     loop
         ControlLoop around the law. follower: Follower of what is desired. planning: Planning of trajectories.
-        loop_clock: LoopClock. All are of the last configuration.
+        loop_clock: LoopClock. sender: TrajectorySender of trajectory mode. All are of the last configuration.
     refusals
         what was refused since activation and has not been mended by a good message, by what takes it.
 
@@ -113,8 +114,10 @@ class FeedforwardNode(DynamicsNode):
             self._named = self.advertise(JointState, '~/joint_commands')
             self.every(WATCH, self._watch, steady=not self.loop_clock.simulated)
         else:
-            self._trajectories = self.advertise(JointTrajectory, '~/joint_trajectory')
-            self.every(WATCH, self._go_on, steady=True)
+            self.sender = TrajectorySender(
+                self, self.parameters['trajectory_output'], self._names, self._order, self._not_followed
+            )
+            self.every(WATCH, self._look_on, steady=True)
         if self._streaming and self.parameters['reference'] == 'controller_state':
             kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'reference')
             self.subscribe(kind, 'controller_state', self._guarded(self._take_controller_state), stream=True)
@@ -154,6 +157,7 @@ class FeedforwardNode(DynamicsNode):
         self._heart.rest()
         self.planning.cancel()
         if not self._streaming:
+            self.sender.forget()
             list(self.loop.deactivate())
             return
         period = 0.002
@@ -176,8 +180,7 @@ class FeedforwardNode(DynamicsNode):
         """Forget what was measured and desired before; the gate goes to the safe command."""
         if hasattr(self, 'loop'):
             self._forget_time()
-            self.planning.cancel()
-            self.follower.clear()
+            self._forget_motion()
             self.loop.state.clear()
             self.loop.reference.clear()
 
@@ -189,6 +192,12 @@ class FeedforwardNode(DynamicsNode):
     def now(self) -> float:
         """Return the time of the loop, s: of a clock that does not jump, or of the simulation."""
         return self.loop_clock.now()
+
+    def _forget_motion(self) -> None:
+        self.planning.cancel()
+        self.follower.clear()
+        if not self._streaming:
+            self.sender.forget()
 
     # What comes in.
 
@@ -238,7 +247,7 @@ class FeedforwardNode(DynamicsNode):
     def _follow(self, plan: PlannedPath, now: float) -> None:
         self.follower.follow(plan.path, plan.start, now)
         if plan.message is not None and plan.filled is not None:
-            self._trajectories.publish(plan.message)
+            self.sender.send(plan, plan.start - now)
             self.diagnostics.set(
                 'trajectory',
                 OK,
@@ -246,6 +255,21 @@ class FeedforwardNode(DynamicsNode):
                 points=len(plan.filled.time),
                 largest_interpolation_error=float(plan.filled.error.max()),
             )
+
+    def _look_on(self) -> None:
+        if self.is_active:
+            self.sender.look()
+            self._go_on()
+
+    def _not_followed(self, reason: str) -> None:
+        """Forget a motion that the controller has not: the next one begins where the robot is."""
+        if not self.is_active:
+            return
+        self._forget_motion()
+        if self.planning.idle:
+            # The friction's hysteresis has gone along a motion that was not.
+            self.loop.controller.on_activate()
+        self._refuse('_take_trajectory', JointDynamicsError(reason))
 
     def _brake(self, reason: str) -> None:
         """Come to rest on the path of a motion whose sender is lost; a controller that plays it is told to."""
@@ -277,7 +301,9 @@ class FeedforwardNode(DynamicsNode):
     def _after_message(self, topic: str) -> None:
         if self._inputs.position_came:
             self._inputs.position_came = False
-            if self._streaming and self.is_active:
+            if not self._streaming:
+                self.sender.hear()
+            elif self.is_active:
                 self._step(self.now())
 
     def _step(self, now: float) -> None:

@@ -26,6 +26,7 @@ from joint_dynamics.nodes.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
 from joint_dynamics.nodes.parameters import ParameterRow
 from joint_dynamics.nodes.topics import TopicRow
+from joint_dynamics.nodes.trajectory_output import ACTION_ROW, OUTPUT_ROW
 from joint_dynamics.robot import RobotModel
 
 SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback)
@@ -186,6 +187,7 @@ PARAMETERS = (
         0.1,
     ),
     ParameterRow('max_spacing', 0.05, 'trajectory mode: largest time between two points', 's', 0.001, 1),
+    replace(OUTPUT_ROW, name='trajectory_output', description=f'trajectory mode: {OUTPUT_ROW.description}'),
     ParameterRow.of(LoopSettings, 'effort_limit', upper=1e5, per_joint=True, infinite=False),
     ParameterRow.of(LoopSettings, 'effort_rate', upper=1e7, per_joint=True, infinite=False),
     ParameterRow.of(LoopSettings, 'ramp_time'),
@@ -239,7 +241,8 @@ TOPICS = (
         'controller_state',
         'control_msgs/JointTrajectoryControllerState',
         'subscribes',
-        'streaming with `reference` controller_state, where control_msgs is installed',
+        'where control_msgs is installed: streaming with `reference` controller_state, what is followed;'
+        ' trajectory mode, whether the controller takes what it is sent',
     ),
     TopicRow(
         'friction_parameters',
@@ -262,6 +265,7 @@ TOPICS = (
         'trajectory mode: the motion with velocities, accelerations '
         'and effort, for a joint trajectory controller with an effort interface',
     ),
+    ACTION_ROW,
     TopicRow(
         '~/commands',
         'std_msgs/Float64MultiArray',

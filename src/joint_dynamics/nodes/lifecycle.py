@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rclpy.clock import Clock, JumpThreshold, TimeJump
@@ -17,7 +17,7 @@ from joint_dynamics.nodes import common
 from joint_dynamics.nodes.console import clock_jump
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from joint_dynamics.nodes.entities import EntityNode
-from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
+from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow, ParameterValues
 from joint_dynamics.nodes.sources import create_sources, load_description, load_robot
 from joint_dynamics.nodes.transitions import refuse_unfit_transitions
 from joint_dynamics.robot import RobotModel
@@ -37,8 +37,9 @@ class DynamicsNode(EntityNode):
     """A composable lifecycle node. `options` go to rclpy's Node (namespace, parameter_overrides, context, …).
 
     A node sets the class attributes and fills in the hooks `configure`, `activate`, `deactivate`, `cleanup`,
-    `on_time_jump`, `parameters_changed`; a hook that raises JointDynamicsError makes the transition fail with that
-    line. What `configure` creates through `subscribe`, `advertise`, `serve` and `every` is destroyed on cleanup.
+    `on_time_jump`, `check_parameters`, `parameters_changed`; one of the transitions that raises JointDynamicsError
+    fails with that line. What `configure` creates through `subscribe`, `advertise`, `serve` and `every` is destroyed
+    on cleanup.
 
     Attributes
     ----------
@@ -68,6 +69,7 @@ class DynamicsNode(EntityNode):
             self.parameter_rows(),
             self._parameters_changed,
             lambda: self._state_machine.current_state[1] in CONFIGURED,
+            self._check_parameters,
         )
         self.diagnostics = Diagnostics(self)
         self.diagnostics.set('state', OK, 'unconfigured')
@@ -109,6 +111,13 @@ class DynamicsNode(EntityNode):
 
     def on_time_jump(self, delta: float) -> None:
         """Drop state that depends on time: the node's clock went back by `delta` < 0 s; called while configured."""
+
+    def check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
+        """Raise JointDynamicsError where parameters with effect `at once` cannot be as in `values`.
+
+        Called before the change, with all values as they would be and the names of those that change, while configured:
+        whoever sets them is refused with that line.
+        """
 
     def parameters_changed(self, changed: dict[str, Any]) -> None:
         """Apply parameters with effect `at once`.
@@ -221,6 +230,10 @@ class DynamicsNode(EntityNode):
         if delta < 0 and self.entities:
             clock_jump(self, -delta)
             self.on_time_jump(delta)
+
+    def _check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
+        if self.entities:
+            self.check_parameters(values, changed)
 
     def _parameters_changed(self, changed: dict[str, Any]) -> None:
         if self.entities:

@@ -9,7 +9,7 @@ table in docs/) follows from the rows, so that they cannot disagree.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.settings import Parameter, Settings, declarations, parameter_cells
 
 Applies = Literal['start', 'configure', 'at once']
@@ -91,11 +91,28 @@ def rows_of(
     return tuple(ParameterRow.of(settings, name, applies='at once' if name in now else 'configure') for name in wanted)
 
 
-class NodeParameters:
+class ParameterValues:
+    """Values of a node's parameters by name, those per joint as `<name>.<joint>` for the joints in `joint_names`."""
+
+    def __init__(self, values: Mapping[str, Any] | None = None, joint_names: Sequence[str] = ()):
+        self._values: dict[str, Any] = dict(values or {})
+        self._joints = tuple(joint_names)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value, in the type of the row's default."""
+        return self._values[name]
+
+    def per_joint(self, name: str, joint_names: Sequence[str] | None = None) -> list[Any]:
+        """Return the values of a per-joint parameter in the order of `joint_names` (default: as declared)."""
+        return [self._values[f'{name}.{joint}'] for joint in (self._joints if joint_names is None else joint_names)]
+
+
+class NodeParameters(ParameterValues):
     """The declared parameters of one node, by name; `on_change` is called after a change with the new values.
 
     A parameter that takes effect when the node is configured is refused while `configured()`: success would promise
-    what does not happen.
+    what does not happen. `check(values, changed)` raises JointDynamicsError for values that do not go together, before
+    those named in `changed` are taken.
     """
 
     def __init__(
@@ -104,13 +121,13 @@ class NodeParameters:
         rows: Iterable[ParameterRow],
         on_change: Callable[[dict[str, Any]], None] | None = None,
         configured: Callable[[], bool] = lambda: False,
+        check: Callable[[ParameterValues, Sequence[str]], None] = lambda values, changed: None,
     ):
+        super().__init__()
         self._node = node
         self._rows: dict[str, ParameterRow] = {}
-        self._values: dict[str, Any] = {}
-        self._joints: tuple[str, ...] = ()
         self.on_change = on_change
-        self._configured = configured
+        self._configured, self._check = configured, check
         node.add_on_set_parameters_callback(self._validate)
         node.add_post_set_parameters_callback(self._apply)
         self.declare(rows)
@@ -125,10 +142,6 @@ class NodeParameters:
         for row in rows:
             if not row.per_joint:
                 self._node.declare_parameter(row.name, row.default, row.descriptor())
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the present value, in the type of the row's default."""
-        return self._values[name]
 
     def declare_joints(self, joint_names: Sequence[str]) -> None:
         """Declare every per-joint parameter for these joints, once they are known.
@@ -150,10 +163,6 @@ class NodeParameters:
             if near:
                 self._node.get_logger().warning(f'parameter {name} is not known to this node; meant {near[0]}?')
 
-    def per_joint(self, name: str, joint_names: Sequence[str] | None = None) -> list[Any]:
-        """Return the values of a per-joint parameter in the order of `joint_names` (default: as declared)."""
-        return [self._values[f'{name}.{joint}'] for joint in (self._joints if joint_names is None else joint_names)]
-
     def unknown(self) -> list[str]:
         """Return the names of values given at the start (command line, YAML, launch) that no row and no joint takes."""
         given = getattr(self._node, '_parameter_overrides', {})
@@ -168,6 +177,7 @@ class NodeParameters:
         return next((row for row in self._rows.values() if row.per_joint and name.startswith(f'{row.name}.')), None)
 
     def _validate(self, parameters: list[RosParameter]) -> SetParametersResult:
+        changed = {}
         for parameter in parameters:
             row = self._row(parameter.name)
             if row is None:
@@ -184,6 +194,13 @@ class NodeParameters:
                         'clean it up, set the parameter, configure it'
                     ),
                 )
+            if self._values.get(parameter.name, value) != value:
+                changed[parameter.name] = value
+        if changed and self._configured():
+            try:
+                self._check(ParameterValues({**self._values, **changed}, self._joints), tuple(changed))
+            except JointDynamicsError as error:
+                return SetParametersResult(successful=False, reason=one_line(error))
         return SetParametersResult(successful=True)
 
     def _apply(self, parameters: list[RosParameter]) -> None:

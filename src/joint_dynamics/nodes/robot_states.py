@@ -6,7 +6,6 @@ Where it stands, whether it rests, and whether they arrive at all.
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -16,14 +15,10 @@ from sensor_msgs.msg import JointState
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.listening import Listening
 
 REST = 0.2
 """Time [s] over which a robot has to rest before it counts as resting."""
-TICK = 0.04
-"""Most that listening time goes on between two calls of `listen` [s].
-
-While the process could not run, no message could be taken either.
-"""
 OTHER_CLOCK = 86400.0
 """Stamps further from the own clock than this [s] come from another kind of clock."""
 
@@ -47,13 +42,18 @@ class RobotStates:
     Parameters
     ----------
     joint_names: (n,). clock: returns the node's time [s].
+
+    Attributes
+    ----------
+    listening
+        the time in which messages could be taken.
     """
 
     def __init__(self, joint_names: Sequence[str], clock: Callable[[], float]):
         self.joint_names = tuple(joint_names)
         self._clock = clock
         self.recent: dict[str, deque[JointStateSample]] = {name: deque() for name in joint_names}
-        self._listening, self._ticked = 0.0, time.monotonic()
+        self.listening = Listening()
 
     def take(self, message: JointState) -> None:
         """Take the joints of one message that are the robot's and have a finite position."""
@@ -66,20 +66,9 @@ class RobotStates:
             if recent and at < recent[-1].time:
                 recent.clear()
             dq = message.velocity[k] if k < len(message.velocity) else math.nan
-            recent.append(JointStateSample(at, message.position[k], dq, bool(stamp), self._listening))
+            recent.append(JointStateSample(at, message.position[k], dq, bool(stamp), self.listening.time))
             while len(recent) > 2 and recent[1].time <= at - REST:
                 recent.popleft()
-
-    def listen(self) -> None:
-        """Let listening time go on; to be called every 20 ms of the wall by the executor that takes the messages."""
-        now = time.monotonic()
-        self._listening += min(now - self._ticked, TICK)
-        self._ticked = now
-
-    @property
-    def listened(self) -> float:
-        """Time [s] for which messages could be taken."""
-        return self._listening
 
     def forget(self) -> None:
         """Forget all states: time went back."""
@@ -93,7 +82,9 @@ class RobotStates:
     def stale(self, timeout: float) -> list[str]:
         """Return the joints no state of which could be taken in the last `timeout` s of listening."""
         return [
-            name for name, recent in self.recent.items() if not recent or self._listening - recent[-1].heard > timeout
+            name
+            for name, recent in self.recent.items()
+            if not recent or self.listening.time - recent[-1].heard > timeout
         ]
 
     @property

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.excitation import Trajectory
 from joint_dynamics.excitation.playback import distance_from
 from joint_dynamics.nodes.robot_states import RobotStates
+from joint_dynamics.nodes.sent_motion import SentMotion
 from joint_dynamics.nodes.start import MOVED
 
-FAR = 10 * MOVED
-"""Way [rad] of the motion within which the reference of a controller that plays it must have begun to move."""
 
+class RunningMotion(SentMotion):
+    """A motion that the controller has; parameters and attributes are those of SentMotion, and the motion itself."""
 
-@dataclass(frozen=True)
-class RunningMotion:
-    """A motion that the controller has, when it began, s of the node's clock, and its reference before (n,) [rad]."""
-
-    motion: Trajectory
-    began: float
-    before: FloatArray | None = None
-
-    def not_taken(self, told: tuple[float, FloatArray] | None) -> bool:
-        """Whether the controller's reference stays where it was, while the motion has gone on.
-
-        Parameters
-        ----------
-        told
-            time [s] and positions (n,) [rad] of that reference, None where it is not known.
-        """
-        if told is None or self.before is None or np.abs(told[1] - self.before).max() > MOVED:
-            return False
-        way = self.motion.position(max(told[0] - self.began, 0.0))[0] - self.motion.position(0.0)[0]
-        return bool(np.abs(way).max() > FAR)
+    def __init__(self, motion: Trajectory, began: float, before: FloatArray | None = None):
+        super().__init__(lambda time: motion.position(time)[0], motion.duration, began, before)
+        self.motion = motion
 
     def distance(self, states: RobotStates) -> FloatArray:
         """Return how far each joint is from where it should be, (n,) [rad]."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from rclpy.parameter import Parameter
@@ -20,10 +21,11 @@ from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes import simulator_messages as messages
 from joint_dynamics.nodes.diagnostics import OK, WARN
 from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.parameters import ParameterValues
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.simulator_ending import interruptible, leave
 from joint_dynamics.nodes.simulator_parameters import PARAMETERS, TOPICS
-from joint_dynamics.nodes.simulator_plant import build_robot, set_plant
+from joint_dynamics.nodes.simulator_plant import build_robot, plant_change
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.simulation import Controllers, Pace, Samples
 
@@ -62,7 +64,7 @@ class SimulatorNode(DynamicsNode):
         self._first_position = self.simulated.truth.position
         self.parameters.declare_joints(self.simulated.joint_names)
         for parameter in ('heating', 'wear', 'external_torque', 'payload_mass', 'push_force'):
-            self._set_plant(parameter, at_once=True)
+            plant_change(self.simulated, value, parameter, at_once=True)()
         self.simulated.place(self._first_position)
         self.controllers = Controllers(
             self.simulated,
@@ -196,6 +198,11 @@ class SimulatorNode(DynamicsNode):
         self.controllers.switch(self.controllers.active)
         return 'at rest at the first position'
 
+    def check_parameters(self, values: ParameterValues, changed: Sequence[str]) -> None:
+        """Refuse what cannot be done to this robot."""
+        for name in changed:
+            plant_change(self.simulated, values, name.partition('.')[0])
+
     def parameters_changed(self, changed: dict[str, Any]) -> None:
         """Apply what takes effect at once."""
         for name in dict.fromkeys(name.partition('.')[0] for name in changed):
@@ -211,16 +218,7 @@ class SimulatorNode(DynamicsNode):
             elif name == 'max_lead':
                 self.pace.max_lead = changed[name]
             else:
-                self._set_plant(name)
-
-    def _set_plant(self, name: str, at_once: bool = False) -> None:
-        try:
-            set_plant(self.simulated, self.parameters, name, at_once)
-        except JointDynamicsError as error:
-            self.get_logger().error(one_line(error))
-            self.diagnostics.set('plant', WARN, one_line(error))
-            if at_once:
-                raise
+                plant_change(self.simulated, self.parameters, name)()
 
     # Time.
 

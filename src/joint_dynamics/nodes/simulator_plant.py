@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.parameters import NodeParameters
+from joint_dynamics.nodes.parameters import NodeParameters, ParameterValues
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import FlexibleJointRobot, Laws, ModelErrors, Payload, Sensors, ur5e_description
 
@@ -39,22 +41,30 @@ def build_robot(value: NodeParameters) -> FlexibleJointRobot:
     )
 
 
-def set_plant(robot: FlexibleJointRobot, value: NodeParameters, name: str, at_once: bool = False) -> None:
-    """Do to the robot what the parameter `name` says; at_once: wear without its duration.
+def plant_change(
+    robot: FlexibleJointRobot, value: ParameterValues, name: str, at_once: bool = False
+) -> Callable[[], None]:
+    """Return what does to the robot what the parameter `name` says; at_once: wear without its duration.
 
-    Raises JointDynamicsError for what cannot be done to it.
+    Raises JointDynamicsError for what cannot be done to it, before anything is.
     """
     if name == 'heating':
-        robot.set_heating(value.per_joint('heating'))
-    elif name == 'external_torque':
-        robot.set_external_torque(value.per_joint('external_torque'))
-    elif name == 'wear':
-        robot.set_wear(value.per_joint('wear'), 0.0 if at_once else value['wear_duration'])
-    elif name.startswith('payload'):
+        return partial(robot.set_heating, value.per_joint('heating'))
+    if name == 'external_torque':
+        return partial(robot.set_external_torque, value.per_joint('external_torque'))
+    if name == 'wear':
+        return partial(robot.set_wear, value.per_joint('wear'), 0.0 if at_once else value['wear_duration'])
+    if name.startswith('payload'):
         tensor = np.zeros((3, 3))
         if value['payload_inertia']:
             xx, xy, xz, yy, yz, zz = value['payload_inertia']
             tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        robot.attach_payload(Payload(value['payload_mass'], value['payload_com'] or np.zeros(3), tensor))
-    elif name.startswith('push') and (robot.dynamics == 'mujoco' or value['push_force']):
-        robot.push(-1, value['push_force'] or np.zeros(3), value['push_point'] or np.zeros(3))
+        payload = Payload(value['payload_mass'], value['payload_com'] or np.zeros(3), tensor)
+        return partial(robot.attach_payload, payload)
+    if name.startswith('push') and (robot.dynamics == 'mujoco' or value['push_force']):
+        if robot.dynamics != 'mujoco':
+            raise JointDynamicsError(
+                f'{name}: expected engine mujoco to push a body, found own; external_torque pushes joints'
+            )
+        return partial(robot.push, -1, value['push_force'] or np.zeros(3), value['push_point'] or np.zeros(3))
+    return lambda: None

@@ -36,7 +36,7 @@ class Start:
         self.answer: Future = Future()
         self.playback = playback
         self._states, self._message_of = states, message_of
-        self._asked = states.listened
+        self._asked = states.listening.time
         self._posture: FloatArray | None = None
         self._work: Background[Prepared] | None = None
 
@@ -59,7 +59,7 @@ class Start:
             return None
         posture = self._states.resting(timeout, standstill)
         if posture is None:
-            if self._states.listened - self._asked > REST + timeout:
+            if self._states.listening.time - self._asked > REST + timeout:
                 raise JointDynamicsError(f'start: expected joint states over {REST:g} s, found fewer')
             return None
         if self._work is None or self._posture is None:

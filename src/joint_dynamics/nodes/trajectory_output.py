@@ -10,8 +10,23 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.parameters import ParameterRow
+from joint_dynamics.nodes.topics import TopicRow
 
 Report = Callable[[str], None]
+OUTPUT_ROW = ParameterRow(
+    'output',
+    'auto',
+    'how the controller is told: its topic, its action (needs control_msgs), or the action where it is offered when'
+    ' the motion starts',
+    choices=('auto', 'topic', 'action'),
+)
+ACTION_ROW = TopicRow(
+    '~/follow_joint_trajectory',
+    'control_msgs/FollowJointTrajectory',
+    'action client',
+    'the same as a goal; remap it likewise',
+)
 
 
 class TopicOutput:

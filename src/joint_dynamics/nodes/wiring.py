@@ -13,10 +13,11 @@ CONTROLLERS: Mapping[str, str] = {
 }
 """Launch arguments that name a controller, and their defaults."""
 TRAJECTORIES = '{initial_joint_controller}/joint_trajectory'
+ACTION = '{initial_joint_controller}/follow_joint_trajectory'
 WIRING: Mapping[str, Mapping[str, str]] = {
     'excitation': {
         '~/joint_trajectory': TRAJECTORIES,
-        '~/follow_joint_trajectory': '{initial_joint_controller}/follow_joint_trajectory',
+        '~/follow_joint_trajectory': ACTION,
         'controller_state': '{initial_joint_controller}/controller_state',
     },
     'identifier': {'motion_status': 'excitation/status'},
@@ -24,6 +25,7 @@ WIRING: Mapping[str, Mapping[str, str]] = {
     'feedforward': {
         'dynamics_description': 'identifier/dynamics_description',
         '~/joint_trajectory': TRAJECTORIES,
+        '~/follow_joint_trajectory': ACTION,
         '~/commands': '{effort_controller}/commands',
         'friction_parameters': 'estimator/friction_parameters',
         'joint_torques': 'estimator/joint_torques',

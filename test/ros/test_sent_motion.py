@@ -1,0 +1,41 @@
+"""Whether a controller goes along the motion that it was sent."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportError)
+
+from joint_dynamics.nodes.sent_motion import FAR, SentMotion
+from joint_dynamics.nodes.start import MOVED
+
+BEGAN, LATE = 100.0, 0.1
+PLACE = np.array([0.3, -0.2])
+
+
+def swing(time):
+    """Two swings of 0.2 rad, back at the place where it began in between."""
+    return PLACE + 0.1 * (1 - np.cos(2 * np.pi * time))
+
+
+@pytest.fixture
+def sent():
+    return SentMotion(swing, 2.0, BEGAN, PLACE, LATE)
+
+
+def test_a_reference_that_stays_while_the_motion_goes_on_has_not_taken_it(sent):
+    times = np.linspace(0.0, 0.5, 51)  # s after it might have begun
+    told = [sent.not_taken((BEGAN + LATE + time, PLACE + 0.9 * MOVED)) for time in times]
+    assert told == [np.abs(swing(time) - PLACE).max() > FAR for time in times]
+    assert any(told)
+
+
+def test_a_reference_that_is_late_and_comes_back_to_the_beginning_has_taken_it(sent):
+    """As a controller does that slows the motion down: at the end of a swing it stands where it began."""
+    assert np.abs(swing(1.0 + 0.9 * LATE) - PLACE).max() > 0.5 * FAR
+    for time in np.arange(0.0, 2.0, 0.02):
+        assert not sent.not_taken((BEGAN + time, swing(max(time - 0.9 * LATE, 0.0))))
+
+
+def test_without_the_reference_before_or_now_nothing_is_said(sent):
+    assert not sent.not_taken(None)
+    assert not SentMotion(swing, 2.0, BEGAN).not_taken((BEGAN + 0.5, PLACE))
