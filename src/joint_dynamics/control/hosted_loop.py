@@ -154,7 +154,13 @@ class HostedLoop:
 
     def step(self) -> int:
         """Take what the host has written, write `command` and `safe`; return the `Outcome`."""
-        time, period = self.clock.tolist()
+        try:
+            return self._step(*self.clock.tolist())
+        except BaseException as error:  # SystemExit, too: there is no program here that it could end
+            self.loop.gate.fail(f'the law raised {type(error).__name__}: {error}')
+            return self._step(*self.clock.tolist())
+
+    def _step(self, time: float, period: float) -> int:
         loop = self.loop
         self._take_state(loop.state)
         when = self.reference_time.item()
