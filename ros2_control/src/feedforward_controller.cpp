@@ -154,8 +154,8 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
     host_.reset();
     HostSettings settings;
     settings.python = params_.python;
-    settings.priority = static_cast<int>(params_.thread_priority);
-    settings.cpu = static_cast<int>(params_.thread_cpu);
+    settings.priority = static_cast<int>(params_.law_priority);
+    settings.cpu = static_cast<int>(params_.law_cpu);
     host_ = std::make_unique<LawHost>(settings);
     const Values values = read_parameters();
     const std::string description = params_.use_description ? read_description() : "";
@@ -170,8 +170,8 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
   if (!host_->scheduled()) {
     RCLCPP_WARN(
       logger,
-      "thread_priority %d, thread_cpu %d: not permitted, the law runs without (see limits.conf)",
-      static_cast<int>(params_.thread_priority), static_cast<int>(params_.thread_cpu));
+      "law_priority %d, law_cpu %d: not permitted, the law runs without (see limits.conf)",
+      static_cast<int>(params_.law_priority), static_cast<int>(params_.law_cpu));
   }
   const double rate = std::max(get_update_rate(), 1u);
   const double wait = params_.step_timeout > 0.0 ? params_.step_timeout : 0.5 / rate;

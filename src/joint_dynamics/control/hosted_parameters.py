@@ -73,8 +73,8 @@ PLUGIN_PARAMETERS = (
         0,
         1,
     ),
-    Parameter('thread_priority', 50, 'of the thread of the law, SCHED_FIFO; 0: not real-time', '', 0, 99),
-    Parameter('thread_cpu', -1, 'processor that thread is bound to; -1: any', '', -1, 1023),
+    Parameter('law_priority', 50, 'of the thread of the law, SCHED_FIFO; 0: not real-time', '', 0, 99),
+    Parameter('law_cpu', -1, 'processor that thread is bound to; -1: any', '', -1, 1023),
     Parameter(
         'python',
         '',
