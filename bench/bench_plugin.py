@@ -1,7 +1,7 @@
 """The controller plugin's host of the law (ros2_control/), without ROS: processor time and lateness of its steps.
 
-`python bench/bench_plugin.py 1000000` for as many steps as fast as they go; then so many at a pace of 500 Hz and 1 kHz
-as take a minute.
+`python bench/bench_plugin.py 1000000 600` for as many steps as fast as they go, then 600 s at a pace of 500 Hz and of
+1 kHz; both threads at SCHED_FIFO 50 where that is permitted, as the controller manager's loop.
 """
 
 import importlib.util
@@ -17,8 +17,9 @@ from bench_control import cycle, simulated, truth_of
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.simulation import ur5e_urdf
 
-STEPS = 100_000
+STEPS, SECONDS = 100_000, 60
 PERIOD = 1e-3
+PRIORITY = ('--priority', 50)
 
 
 def helpers():
@@ -46,7 +47,8 @@ def described(joint_names):
 
 
 def main():
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else STEPS
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    steps, seconds = (*numbers, STEPS, SECONDS)[:2] if len(numbers) != 1 else (numbers[0], SECONDS)
     trial = helpers()
     if missing := trial.missing_tools():
         print(f'not installed: {", ".join(missing)}')
@@ -69,7 +71,11 @@ def main():
             given.update({f'{gain}.{joint}': value for gain, value in (('kp', 400.0), ('kd', 40.0)) for joint in names})
             runs = [('as fast as it goes', steps, ('--step-timeout', 10))]
             runs += [
-                (f'{rate} Hz', 60 * rate, ('--rate', rate, '--step-timeout', 0.5 / rate, '--late-timeout', 1e9))
+                (
+                    f'{rate} Hz',
+                    seconds * rate,
+                    ('--rate', rate, '--step-timeout', 0.5 / rate, '--late-timeout', 1e9, *PRIORITY),
+                )
                 for rate in (500, 1000)
             ]
             for title, wanted, options in runs:

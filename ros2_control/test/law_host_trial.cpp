@@ -14,7 +14,8 @@
 // The law in its host without ROS: plays a motion from a file, writes every command, counts what the
 // calling thread allocates, and measures. Built and run by test/ros2_control/test_law_host.py.
 //
-//     law_host_trial FOLDER [--rate HZ] [--repeat N] [--step-timeout S] [--late-timeout S]
+//     law_host_trial FOLDER [--rate HZ] [--repeat N] [--step-timeout S]
+//         [--late-timeout S] [--priority P]
 //
 // FOLDER holds robot.urdf, description.yaml, parameters.txt (a line each: name, type, value) and
 // motion.bin (a row per step: period, position, velocity, three references, effort, α1, α2,
@@ -142,6 +143,14 @@ int play(int count, char ** words)
   HostSettings settings;
   settings.priority = static_cast<int>(option(count, words, "--priority", 0.0));
   LawHost host(settings);
+  if (settings.priority > 0) {
+    // As the controller manager's loop runs.
+    sched_param parameters{};
+    parameters.sched_priority = settings.priority;
+    if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) != 0) {
+      std::cerr << "--priority: not permitted\n";
+    }
+  }
   const auto declared = host.to_declare(std::get<std::string>(given.at("law")));
   const auto remarks =
     host.configure(read(folder + "/robot.urdf"), read(folder + "/description.yaml"), given);
