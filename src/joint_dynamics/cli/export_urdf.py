@@ -27,11 +27,15 @@ def add_parser(subparsers: Any) -> None:
         help='a described payload: merged into the last link, apart as a link of its own, or without',
     )
     parser.add_argument('--out', required=True, metavar='FILE', help='the URDF to write')
+    parser.add_argument(
+        '--solver', metavar='FILE', help='also write the parameters of inverse_dynamics_solver with that URDF (KDL)'
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the URDF; return 0, or 3 where a link of it is no physical body."""
     from joint_dynamics.description import DynamicsDescription, export_urdf, not_exported
+    from joint_dynamics.description.inverse_dynamics_solver import write_solver_parameters
     from joint_dynamics.robot import RobotModel
     from joint_dynamics.robot.urdf import read_source
     from joint_dynamics.robot.urdf_text import urdf_text
@@ -42,6 +46,9 @@ def run(args: argparse.Namespace) -> int:
     source = args.robot if text.lstrip().startswith('<') else urdf_text(RobotModel.load(args.robot))
     unphysical = export_urdf(description, source, args.out, args.payload)
     print(f'written: {args.out}')
+    if args.solver:
+        write_solver_parameters(description, args.out, args.solver)
+        print(f'written: {args.solver}')
     for line in not_exported(description, args.payload):
         print(f'not in a URDF: {line}')
     if unphysical:
