@@ -182,7 +182,8 @@ int play(int count, char ** words)
   for (std::size_t k = 0; k < steps * repeat; ++k) {
     const double * row = &motion[(k % steps) * width];
     const double period = row[0];
-    time += period;
+    // The clock of a manager may stand or go back; what it says of the period is another matter.
+    time += std::abs(period) < 1.0 ? period : 0.0;
     if (rate > 0.0) {
       next.tv_nsec += static_cast<decltype(next.tv_nsec)>(1e9 / rate);
       if (next.tv_nsec >= 1'000'000'000) {

@@ -1,5 +1,7 @@
 """The host of the plugin, compiled alone: the node's torque, nothing allocated, and what becomes of a bad law."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,39 @@ def test_the_host_commands_what_the_node_commands(play, robot, description, law)
     # The calling thread is the controller manager's.
     assert run.answer['allocations'] == 0
     assert run.answer['errors'] == 0
+
+
+SECONDS = float(os.environ.get('JOINT_DYNAMICS_STORM', 60.0))
+BAD = np.array([np.nan, np.inf, -np.inf, 1e300, -1e9, 1e3, -0.7])
+
+
+def test_a_storm_never_gets_a_bad_command_through(play, robot, description):
+    """A minute of states, references, α, temperatures and periods that are often bad; JOINT_DYNAMICS_STORM=600: ten."""
+    rng = np.random.default_rng(5)
+    calm = rows_of(robot)
+    rows = np.tile(calm, (int(np.ceil(SECONDS / (len(calm) * PERIOD))), 1))
+    count, n = len(rows), robot.n
+    bad = np.repeat(rng.random(count // 25 + 1) < 0.2, 25)[:count]
+    blocks = rows[:, 1:].reshape(count, 9, n).copy()
+    hit = bad[:, None, None] & (rng.random(blocks.shape) < 0.03)
+    worst = rng.choice(BAD, blocks.shape)
+    # An effort that is asked for and is infinite is a failure; everything else is to be got over.
+    worst[:, 5] = np.where(np.isinf(worst[:, 5]), np.nan, worst[:, 5])
+    blocks[hit] = worst[hit]
+    rows[:, 1:] = blocks.reshape(count, -1)
+    odd = bad & (rng.random(count) < 0.05)
+    rows[odd, 0] = rng.choice([0.0, -1e-3, np.nan, 1e9, 0.05, 1e-9], odd.sum())
+    run = play(ur5e_urdf().read_text(), description.to_yaml(), parameters(robot), rows)
+    limit = robot.limits.effort
+    assert np.isfinite(run.command).all()
+    assert (np.abs(run.command) <= limit * (1 + 1e-12)).all()
+    period = np.where(rows[:, 0] > 0, np.minimum(rows[:, 0], 0.02), 0.0)
+    change = np.abs(np.diff(run.command, axis=0, prepend=0.0))
+    assert (change <= 50.0 * limit * period[:, None] + 1e-9).all()
+    assert (run.phase == RUNNING).all(), run.answer
+    # It was a hard time, and yet the law was followed for much of it.
+    assert 0.3 < np.mean(run.outcome == LAW) < 0.95
+    assert run.answer['allocations'] == 0
 
 
 LAWS = """

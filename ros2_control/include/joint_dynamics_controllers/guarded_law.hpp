@@ -66,6 +66,8 @@ public:
   /// Make one step of `period` s; false when it is over, and the controller in error.
   bool step(double period)
   {
+    // Also where it is not a number.
+    period = period > 0.0 ? period : 0.0;
     if (phase_ == Phase::RUNNING) {
       follow(period);
     }
@@ -90,7 +92,7 @@ private:
     outcome_ = outcome;
     if (outcome == Outcome::LATE) {
       ++late_steps_;
-      late_ += std::max(period, 0.0);
+      late_ += period;
       if (late_ > times_.late_timeout) {
         fail();
       }
@@ -117,7 +119,7 @@ private:
 
   void ramp(double period)
   {
-    elapsed_ += std::max(period, 0.0);
+    elapsed_ += period;
     const double share = std::min(elapsed_ / times_.ramp_time, 1.0);
     for (std::size_t k = 0; k < command_.size(); ++k) {
       command_[k] = from_[k] + share * (safe_[k] - from_[k]);
