@@ -29,6 +29,8 @@ from joint_dynamics.simulation import initial_posture, ur5e_description
 
 # What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait.
 CONTROLLERS = ('effort_trajectory_controller', 'joint_trajectory_controller', 'forward_effort_controller')
+# With `plugin`: the first has to be active before the second, which writes its references.
+CHAINED = ('feedforward_controller', 'feedforward_trajectory_controller')
 
 
 def share(*parts):
@@ -62,6 +64,13 @@ ARGUMENTS = (
         None,
     ),
     ('initial_joint_controller', CONTROLLERS[0], 'the controller that is active at first and takes trajectories', None),
+    (
+        'plugin',
+        'false',
+        'also load feedforward_controller of joint_dynamics_controllers, from the URDF alone, and'
+        ' feedforward_trajectory_controller, which precedes it',
+        ['true', 'false'],
+    ),
     ('effort_controller', CONTROLLERS[2], 'the controller that takes torques from feedforward in streaming mode', None),
     (
         'params_file',
@@ -127,11 +136,12 @@ def robot_parts(context):
         raise JointDynamicsError(
             f'initial_positions: expected {robot.n} numbers for {" ".join(robot.joint_names)}, found {len(positions)}'
         )
-    controllers = given('controllers_file')
+    controllers, plugin = given('controllers_file'), given('plugin') == 'true'
     if not controllers:
         controllers = folder / 'controllers.yaml'
         gains = effort_gains(Arm(robot), 1.0 / float(given('update_rate')))
-        write_atomically(controllers, yaml.safe_dump(controller_parameters(gains), sort_keys=False))
+        law = {'law': 'computed_torque', 'use_description': False} if plugin else None
+        write_atomically(controllers, yaml.safe_dump(controller_parameters(gains, plugin=law), sort_keys=False))
     description = ParameterValue(
         Command(
             [
@@ -153,7 +163,9 @@ def robot_parts(context):
         output='both',
         parameters=[{'robot_description': description, 'use_sim_time': sim_time}],
     )
-    active, waiting = given('initial_joint_controller'), {*CONTROLLERS, given('effort_controller')}
+    first = given('initial_joint_controller')
+    active = list(CHAINED) if plugin and first == CHAINED[1] else [first]
+    waiting = {*CONTROLLERS, *(CHAINED if plugin else ()), given('effort_controller')}
     spawners = [
         Node(
             package='controller_manager',
@@ -162,7 +174,7 @@ def robot_parts(context):
             output='both',
             arguments=[*names, '--param-file', str(controllers)],
         )
-        for names in (['joint_state_broadcaster', active], [*sorted(waiting - {active}), '--inactive'])
+        for names in (['joint_state_broadcaster', *active], [*sorted(waiting - {*active}), '--inactive'])
     ]
     return [publisher, *spawners]
 

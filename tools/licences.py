@@ -22,8 +22,8 @@ SHIPPED = (
 )
 HEADER = f"""# Licences
 
-joint_dynamics is under the [Apache License 2.0](../../LICENSE). Of others it ships uPlot alone; what it needs is installed
-beside it, each under its own licence, as the package's metadata (of ROS: its manifest) state it. Written by
+joint_dynamics is under the [Apache License 2.0](../../LICENSE). Of others it ships uPlot alone; what it needs is
+installed beside it, each under its own licence, as the package's metadata (of ROS: its manifest) state it. Written by
 `make licences`; exact versions: `constraints.txt`.
 
 ## Shipped with it

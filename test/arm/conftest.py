@@ -94,7 +94,7 @@ class TableValues:
 def node_loop(robot, description, **parameters):
     """A loop as the feedforward node builds it: by the node's own function, from the node's own table of parameters."""
     values = TableValues(mode='streaming', **parameters)
-    from joint_dynamics.nodes.feedforward_parameters import build_loop
+    from joint_dynamics.control.loop_parameters import build_loop
 
     return build_loop(values, robot, description)
 

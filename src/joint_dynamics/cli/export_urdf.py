@@ -21,8 +21,18 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--robot', required=True, metavar='FILE', help='the URDF to start from, or the MDH table in YAML'
     )
+    parser.add_argument(
+        '--solver', metavar='FILE', help='also write the parameters of inverse_dynamics_solver with that URDF (KDL)'
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the URDF; return 0, or 3 where a link of it is no physical body."""
-    return write(args, 'urdf', args.robot)
+    code = write(args, 'urdf', args.robot)
+    if args.solver:
+        from joint_dynamics.description import DynamicsDescription
+        from joint_dynamics.description.inverse_dynamics_solver import write_solver_parameters
+
+        write_solver_parameters(DynamicsDescription.load(args.description), args.out, args.solver)
+        print(f'written: {args.solver}')
+    return code

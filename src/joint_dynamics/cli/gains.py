@@ -68,6 +68,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--out', metavar='FILE', help='write the parameter file of a controller manager with these gains'
     )
+    parser.add_argument(
+        '--plugin',
+        action='store_true',
+        help='with --out: also feedforward_controller of joint_dynamics_controllers, with the description where one is '
+        'given, and the trajectory controller that precedes it',
+    )
     add_config_argument(parser)
 
 
@@ -115,9 +121,17 @@ def run(args: argparse.Namespace) -> int:
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
     print(_looked_at(joints, args.feedback))
     if args.out:
-        write_atomically(Path(args.out), yaml.safe_dump(controller_parameters(gains), sort_keys=False))
+        written = controller_parameters(gains, plugin=_plugin(args.description) if args.plugin else None)
+        write_atomically(Path(args.out), yaml.safe_dump(written, sort_keys=False))
         print(f'written: {args.out}')
     return 0
+
+
+def _plugin(description: str | None) -> dict[str, Any]:
+    if description is None:
+        return {'law': 'computed_torque', 'use_description': False}
+    # The controller manager has another working folder.
+    return {'law': 'adaptive_friction', 'description_file': str(Path(description).resolve())}
 
 
 def _looked_at(joints: Sequence[ElasticJoints], feedback: str) -> str:

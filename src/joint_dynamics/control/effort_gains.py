@@ -180,12 +180,20 @@ def _lowered(
     return share * d
 
 
-def controller_parameters(gains: EffortGains, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+PLUGIN_GAINS = {'kp': 400.0, 'ki': 0.0, 'kd': 40.0}
+"""Of the laws' PID, 1/s², 1/s³ and 1/s, scaled by the inertia: critically damped, for any arm at 250 Hz or more."""
+
+
+def controller_parameters(
+    gains: EffortGains, more: Mapping[str, Any] | None = None, plugin: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the parameter file of a ros2_control controller manager for these joints, for any namespace.
 
     It has joint_state_broadcaster, joint_trajectory_controller (positions), effort_trajectory_controller (the effort
     PID with these gains; takes `effort` in a trajectory as feedforward torque) and forward_effort_controller.
     more: further parameters of the controller manager itself.
+    plugin: parameters of `feedforward_controller`, of the package joint_dynamics_controllers, which is then there too,
+    and `feedforward_trajectory_controller`, which precedes it.
     """
     follower = 'joint_trajectory_controller/JointTrajectoryController'
     forwarder = 'forward_command_controller/ForwardCommandController'
@@ -203,6 +211,8 @@ def controller_parameters(gains: EffortGains, more: Mapping[str, Any] | None = N
         'effort_trajectory_controller': (follower, {**following('effort'), 'gains': gains.as_parameters()}),
         'forward_effort_controller': (forwarder, {'joints': list(gains.joint_names), 'interface_name': 'effort'}),
     }
+    if plugin is not None:
+        controllers.update(_chained(gains.joint_names, follower, plugin))
     manager: dict[str, Any] = {
         'update_rate': round(1.0 / gains.period),
         **(more or {}),
@@ -218,6 +228,29 @@ def controller_parameters(gains: EffortGains, more: Mapping[str, Any] | None = N
                 for name, (kind, parameters) in controllers.items()
             },
         }
+    }
+
+
+def _chained(
+    joint_names: Sequence[str], follower: str, plugin: Mapping[str, Any]
+) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return feedforward_controller and the trajectory controller that writes its references: type, parameters."""
+    name = 'feedforward_controller'
+    law: dict[str, Any] = {
+        'joints': list(joint_names),
+        'feedback': True,
+        **{gain: dict.fromkeys(joint_names, value) for gain, value in PLUGIN_GAINS.items()},
+        **plugin,
+    }
+    preceding = {
+        'joints': list(joint_names),
+        'command_joints': [f'{name}/{joint}' for joint in joint_names],
+        'command_interfaces': ['position', 'velocity', 'acceleration'],
+        'state_interfaces': ['position', 'velocity'],
+    }
+    return {
+        name: ('joint_dynamics_controllers/FeedforwardController', law),
+        'feedforward_trajectory_controller': (follower, preceding),
     }
 
 

@@ -90,6 +90,8 @@ class ControlLoop:
     ----------
     state, reference
         AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
+    added
+        (n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into.
     fallback_reason
         why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
 
@@ -131,6 +133,7 @@ class ControlLoop:
         controller.assign_interfaces(self._command, *self._loaned)
         self.gate = self._make_gate()
         self._gravity = np.zeros(arm.n)
+        self.added: FloatArray = np.zeros(arm.n)
         tracking = np.full(arm.n, settings.tracking)
         lower, upper = limits.lower - settings.position_margin, limits.upper + settings.position_margin
         if 'position' not in self.references:
@@ -153,6 +156,11 @@ class ControlLoop:
         Worth saying when it comes.
         """
         return tuple(getattr(self.controller, 'beyond', ()))
+
+    @property
+    def safe_command(self) -> FloatArray:
+        """What is commanded on a fault (n,), where the arm was last known to be, in the unit `output`."""
+        return self.gate.bounded(self._gravity * self._scale)
 
     def _make_gate(self) -> SafetyGate:
         arm, settings = self.arm, self.settings
@@ -188,7 +196,7 @@ class ControlLoop:
         self.reference.clear()
         for interfaces in (*self._loaned, self._command):
             interfaces.clear()
-        self._gravity[:] = 0.0
+        self._gravity[:] = self.added[:] = 0.0
         self.controller.on_activate()
         self.fallback_reason, self.warning = 'just activated', ''
         self.gate.open()
@@ -233,6 +241,8 @@ class ControlLoop:
         command = None
         if not self.fallback_reason:
             command = self.law_now(time, period)
+            if command is not None:
+                command += self.added * self._scale
             self.fallback_reason = self.gate.failure
         if (
             self.settings.safe == 'gravity'

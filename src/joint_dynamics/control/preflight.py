@@ -18,6 +18,7 @@ from joint_dynamics.control.compensation import DirectionCheck, check_direction,
 from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.interface import Controller
 from joint_dynamics.control.law import TorqueLaw
+from joint_dynamics.errors import JointDynamicsError
 
 POINTS = 40
 """Speeds that are looked at: what counts is the speed limit, which is one of them."""
@@ -61,6 +62,16 @@ def run_away(law: Controller) -> list[str]:
                     f'{check.speed[-1]:.3g} rad/s{where} ({check.verdict})'
                 )
     return reasons
+
+
+def refuse_run_away(law: Controller) -> None:
+    """Raise JointDynamicsError, with what `run_away` returns, where that is anything."""
+    reasons = run_away(law)
+    if reasons:
+        raise JointDynamicsError(
+            f'friction compensation: expected none that would run away, found {"; ".join(reasons)} '
+            '(lower friction_gain, or set check_compensation to false)'
+        )
 
 
 def check_law(law: TorqueLaw, joint: int, direction: str, speed_limit: float) -> DirectionCheck:

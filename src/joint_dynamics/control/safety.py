@@ -109,7 +109,7 @@ class SafetyGate:
         T = min(period, self.max_period) if period > 0 else 0.0
         good = command is not None and not fallback and not self.failure
         self.weight = min(1.0, self.weight + T / self.ramp_time) if good else max(0.0, self.weight - T / self.ramp_time)
-        rest = np.zeros_like(self.limit) if self.failure else self._safe(safe)
+        rest = np.zeros_like(self.limit) if self.failure else self.bounded(safe)
         # Opened a moment ago: the first way, from zero to the safe command, is the rate limit's.
         target = self.weight * self._law + (1 - self.weight) * rest if self._has_law else rest
         return self._send(target, T, command if good else None)
@@ -134,7 +134,8 @@ class SafetyGate:
         """Close without a further command: whoever takes them goes on with the last."""
         self._open, self.weight = False, 0.0
 
-    def _safe(self, safe: FloatArray) -> FloatArray:
+    def bounded(self, safe: FloatArray) -> FloatArray:
+        """Return a safe command (n,) within the limits; what of it is not finite counts as zero."""
         sound = np.count_nonzero(np.isfinite(safe)) == len(safe)
         finite = safe if sound else np.where(np.isfinite(safe), safe, 0.0)
         return np.minimum(np.maximum(finite, -self.limit), self.limit)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from joint_dynamics.nodes.parameters import ParameterRow
+from joint_dynamics.nodes.parameters import ParameterRow, row_of
 from joint_dynamics.nodes.topics import TopicRow
+from joint_dynamics.robot.robot_parameters import JOINTS, MOUNTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-
-def _mounting(values: list[float]) -> str | None:
-    return None if len(values) in (0, 3, 4) else 'nothing, roll-pitch-yaw (3 numbers) or a quaternion x y z w (4)'
 
 
 COMMON_PARAMETERS = (
@@ -68,14 +65,8 @@ SOURCE_PARAMETERS = (
 )
 ROBOT_PARAMETERS = (
     ParameterRow('robot_file', '', 'URDF or MDH table; empty: the topic `robot_description`'),
-    ParameterRow('joints', [], 'the joints to work with, in this order; empty: all movable joints of the robot'),
-    ParameterRow(
-        'mounting',
-        [],
-        'rotation from base to world, roll-pitch-yaw in rad or quaternion x y z w; empty: base z axis up',
-        element=float,
-        check=_mounting,
-    ),
+    row_of(JOINTS),
+    row_of(MOUNTING),
     ParameterRow(
         'world_frame',
         '',

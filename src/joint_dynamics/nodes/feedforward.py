@@ -18,11 +18,12 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.control import Follower, load
-from joint_dynamics.control.preflight import run_away
+from joint_dynamics.control.loop_parameters import build_loop
+from joint_dynamics.control.preflight import refuse_run_away
 from joint_dynamics.errors import JointDynamicsError, one_line
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.estimator_messages import joint_state
-from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, build_loop, foreign_rows
+from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, check_mode, foreign_rows
 from joint_dynamics.nodes.feedforward_planning import Output, PlannedPath, Planning
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.input_parameters import recording_settings
@@ -84,6 +85,7 @@ class FeedforwardNode(DynamicsNode):
         values = self.parameters
         self._declare_law()
         values.declare_joints(self.robot.joint_names)
+        check_mode(values['mode'], values['law'], load(values['law']))
         self.loop = build_loop(values, self.robot, self.description)
         arm, self._streaming = self.loop.arm, values['mode'] == 'streaming'
         for remark in self.loop.remarks:
@@ -136,12 +138,7 @@ class FeedforwardNode(DynamicsNode):
     def activate(self) -> None:
         """Open the gate; refuses a friction compensation that would make a joint run away."""
         if self.parameters['check_compensation'] and self.description is not None:
-            reasons = run_away(self.loop.controller)
-            if reasons:
-                raise JointDynamicsError(
-                    f'friction compensation: expected none that would run away, found {"; ".join(reasons)} '
-                    '(lower friction_gain, or set check_compensation to false)'
-                )
+            refuse_run_away(self.loop.controller)
         self.planning.check_idle()
         self._forget_time()
         self.follower.clear()

@@ -2,117 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
 
-import numpy as np
-
-from joint_dynamics.arm import Arm
-from joint_dynamics.control import (
-    AdaptiveFriction,
-    ComputedTorque,
-    Controller,
-    ControllerParameter,
-    ControlLoop,
-    FlexibleJoint,
-    JointTorqueFeedback,
-    LoopSettings,
-    load,
+from joint_dynamics.control import Controller
+from joint_dynamics.control.loop_parameters import (
+    CHECK_COMPENSATION,
+    GATE_PARAMETERS,
+    LAW_PARAMETERS,
+    LOOP_PARAMETERS,
+    foreign_parameters,
 )
-from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.heartbeat import BEAT_ROW, listening_row
 from joint_dynamics.nodes.input_parameters import INPUT_PARAMETERS, INPUT_TOPICS
-from joint_dynamics.nodes.parameters import ParameterRow
+from joint_dynamics.nodes.parameters import ParameterRow, row_of
 from joint_dynamics.nodes.topics import TopicRow
 from joint_dynamics.nodes.trajectory_output import ACTION_ROW, OUTPUT_ROW
-from joint_dynamics.robot import RobotModel
 
-SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback)
-#: A parameter whose default differs from law to law has this one, which stands for the law's own.
-OWN_DEFAULT = 'default'
-
-
-class Values(Protocol):
-    """Parameters of the node by name: `NodeParameters`, or what else has them."""
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the value of a parameter."""
-
-    def per_joint(self, name: str, joint_names: Sequence[str] | None = None) -> list[Any]:
-        """Return the values of a parameter per joint."""
-
-
-def row_of(parameter: ControllerParameter, prefix: str = '') -> ParameterRow:
-    """Return the ROS parameter of a controller's parameter."""
-    return ParameterRow(**{**vars(parameter), 'name': prefix + parameter.name})
-
-
-def _shipped_rows() -> tuple[ParameterRow, ...]:
-    rows: dict[str, ParameterRow] = {}
-    for law in SHIPPED:
-        for parameter in law.PARAMETERS:
-            row = row_of(parameter)
-            known = rows.setdefault(row.name, row)
-            if known.default != row.default:
-                rows[row.name] = replace(known, default=OWN_DEFAULT, choices=(OWN_DEFAULT, *row.choices))
-    return tuple(rows.values())
-
-
-LAW_PARAMETERS = _shipped_rows()
+#: Of the table that the controller plugin shares, by name.
+_SHARED = {row.name: row_of(row) for row in LOOP_PARAMETERS}
 
 
 def foreign_rows(law: str, kind: type[Controller]) -> list[ParameterRow]:
-    """Return the rows of a law that is not shipped: `<law>_<parameter>`, so that they meet no other parameter."""
-    return [] if kind in SHIPPED else [row_of(parameter, f'{law}_') for parameter in kind.PARAMETERS]
+    """Return the rows of a law that is not shipped, see `foreign_parameters`."""
+    return [row_of(row) for row in foreign_parameters(law, kind)]
 
 
-def law_values(parameters: Values, law: str, kind: type[Controller], joint_names: Iterable[str]) -> dict[str, Any]:
-    """Return the parameters of a law by their own names; those left at `default` are left out."""
-    prefix = '' if kind in SHIPPED else f'{law}_'
-    values = {}
-    for row in kind.PARAMETERS:
-        name = prefix + row.name
-        value = parameters.per_joint(name, tuple(joint_names)) if row.per_joint else parameters[name]
-        if not (row.choices and value == OWN_DEFAULT):
-            values[row.name] = value
-    return values
-
-
-def loop_settings(values: Values, arm: Arm, gravity: bool) -> LoopSettings:
-    """Return what the loop and its gate allow; gravity: whether the command holds it."""
-    limit, rate = (np.array(values.per_joint(name, arm.joint_names)) for name in ('effort_limit', 'effort_rate'))
-    limit = np.where(limit > 0, limit, arm.effort_limit)
-    return LoopSettings(
-        effort_limit=tuple(limit),
-        effort_rate=tuple(np.where(rate > 0, rate, 50.0 * np.minimum(limit, arm.effort_limit))),
-        ramp_time=values['ramp_time'],
-        safe=values['safe_command'],
-        timeout=values['timeout'],
-        slow_timeout=values['slow_timeout'],
-        tracking=values['tracking_tolerance'],
-        velocity_margin=values['velocity_margin'],
-        position_margin=values['position_margin'],
-        jump_margin=values['jump_margin'],
-        holds_gravity=gravity,
-    )
-
-
-def build_loop(values: Values, robot: RobotModel, description: DynamicsDescription | None) -> ControlLoop:
-    """Return the loop around the law that the parameters name, on the arm as described, or as the URDF alone has it.
-
-    values: by the names of the node's parameters. Raises JointDynamicsError when one part does not fit the other.
-    """
-    arm = Arm(robot) if description is None else Arm.from_description(robot, description)
-    if values['payload_mass'] > 0:
-        arm = arm.with_payload(values['payload_mass'], values['payload_center'])
-    law = values['law']
-    kind = load(law)
-    chosen = law_values(values, law, kind, arm.joint_names)
-    if values['mode'] != 'streaming' and not kind.OPEN_LOOP:
+def check_mode(mode: str, law: str, kind: type[Controller]) -> None:
+    """Raise JointDynamicsError for a law that has to measure in the mode `trajectory`, where nothing is measured."""
+    if mode != 'streaming' and not kind.OPEN_LOOP:
         raise JointDynamicsError(f'mode: expected streaming for the law {law}, which has to measure, found trajectory')
-    return ControlLoop(kind(), arm, loop_settings(values, arm, bool(chosen.get('gravity', True))), chosen)
 
 
 PARAMETERS = (
@@ -122,9 +41,7 @@ PARAMETERS = (
         'trajectory: fill the effort into whole trajectories; streaming: a command with every joint state',
         choices=('trajectory', 'streaming'),
     ),
-    ParameterRow(
-        'law', 'computed_torque', 'name of an installed controller (entry-point group `joint_dynamics.controllers`)'
-    ),
+    _SHARED['law'],
     ParameterRow(
         'use_description',
         True,
@@ -151,15 +68,8 @@ PARAMETERS = (
         [],
         'joint order of `~/commands`, as the controller that takes them has it; empty: that of the robot',
     ),
-    ParameterRow('payload_mass', 0.0, 'mass at the last link that the model does not have yet', 'kg', 0, 1000),
-    ParameterRow(
-        'payload_center',
-        [0.0, 0.0, 0.0],
-        'its centre in the frame of the last joint',
-        'm',
-        element=float,
-        check=lambda value: None if len(value) == 3 else '3 numbers',
-    ),
+    _SHARED['payload_mass'],
+    _SHARED['payload_center'],
     ParameterRow(
         'trajectory_side',
         'link',
@@ -188,10 +98,7 @@ PARAMETERS = (
     ),
     ParameterRow('max_spacing', 0.05, 'trajectory mode: largest time between two points', 's', 0.001, 1),
     replace(OUTPUT_ROW, name='trajectory_output', description=f'trajectory mode: {OUTPUT_ROW.description}'),
-    ParameterRow.of(LoopSettings, 'effort_limit', upper=1e5, per_joint=True, infinite=False),
-    ParameterRow.of(LoopSettings, 'effort_rate', upper=1e7, per_joint=True, infinite=False),
-    ParameterRow.of(LoopSettings, 'ramp_time'),
-    ParameterRow.of(LoopSettings, 'safe', name='safe_command'),
+    *(_SHARED[row.name] for row in GATE_PARAMETERS[:4]),
     ParameterRow(
         'on_shutdown',
         'hold_gravity',
@@ -208,24 +115,9 @@ PARAMETERS = (
         0,
         3,
     ),
-    ParameterRow.of(LoopSettings, 'timeout'),
-    ParameterRow.of(LoopSettings, 'slow_timeout', default=30.0),
-    ParameterRow.of(
-        LoopSettings,
-        'tracking',
-        name='tracking_tolerance',
-        description='streaming: largest distance of the link from the desired position',
-    ),
-    ParameterRow.of(LoopSettings, 'velocity_margin'),
-    ParameterRow.of(LoopSettings, 'position_margin'),
-    ParameterRow.of(LoopSettings, 'jump_margin'),
-    ParameterRow(
-        'check_compensation',
-        True,
-        'whether activating is refused when the friction compensation would make a joint run away',
-        applies='at once',
-    ),
-    *LAW_PARAMETERS,
+    *(_SHARED[row.name] for row in GATE_PARAMETERS[4:]),
+    row_of(CHECK_COMPENSATION, applies='at once'),
+    *(_SHARED[row.name] for row in LAW_PARAMETERS),
     *INPUT_PARAMETERS,
 )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow
+from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow, row_of
 from joint_dynamics.nodes.topics import TopicRow
-from joint_dynamics.recording.motor_side import MotorSide
+from joint_dynamics.recording.motor_side import MOTOR_PARAMETERS
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.topics import KNOWN, JointStates, MotorStates, StateInterfaces
 
@@ -46,10 +45,7 @@ INPUT_PARAMETERS = (
         description='what an interface `effort` of dynamic_joint_states or state_interfaces is',
     ),
     ParameterRow('source_name', '', 'name of the joint in the messages; empty: the same', per_joint=True),
-    ParameterRow.of(MotorSide, 'gear_ratio', per_joint=True),
-    ParameterRow.of(
-        MotorSide, 'zero_offsets', name='zero_offset', lower=-2 * math.pi, upper=2 * math.pi, per_joint=True
-    ),
+    *(row_of(row) for row in MOTOR_PARAMETERS),
     ParameterRow(
         'temperature_topics',
         ['{joint}/temperature'],

@@ -70,6 +70,11 @@ class ParameterRow(Parameter):
         return super().value(given, where)
 
 
+def row_of(parameter: Parameter, applies: Applies = 'configure') -> ParameterRow:
+    """Return the parameter of a node that is declared elsewhere, and when it takes effect."""
+    return ParameterRow(**vars(parameter), applies=applies)
+
+
 def rows_of(
     settings: type[Settings], names: Iterable[str] = (), at_once: Iterable[str] = (), without: Iterable[str] = ()
 ) -> tuple[ParameterRow, ...]:

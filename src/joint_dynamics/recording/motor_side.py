@@ -14,7 +14,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.settings import PerJoint, Settings, setting
+from joint_dynamics.settings import Parameter, PerJoint, Settings, setting
 from joint_dynamics.settings.per_joint import per_joint
 
 Array = FloatArray
@@ -97,3 +97,10 @@ class MotorSide(Settings):
                 f'{", ".join(joint_names)}, found {matrix.tolist()}'
             )
         return matrix
+
+
+#: Of a robot whose motor signals are told while it works.
+MOTOR_PARAMETERS = (
+    Parameter.of(MotorSide, 'gear_ratio', per_joint=True),
+    Parameter.of(MotorSide, 'zero_offsets', name='zero_offset', lower=-2 * np.pi, upper=2 * np.pi, per_joint=True),
+)

@@ -1,0 +1,98 @@
+"""The controller plugin's host of the law (ros2_control/), without ROS: processor time and lateness of its steps.
+
+`python bench/bench_plugin.py 1000000 600` for as many steps as fast as they go, then 600 s at a pace of 500 Hz and of
+1 kHz; both threads at SCHED_FIFO 50 where that is permitted, as the controller manager's loop.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from bench_control import cycle, simulated, truth_of
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.simulation import ur5e_urdf
+
+STEPS, SECONDS = 100_000, 60
+PERIOD = 1e-3
+PRIORITY = ('--priority', 50)
+
+
+def helpers():
+    path = Path(__file__).parents[1] / 'test' / 'ros2_control' / 'conftest.py'
+    spec = importlib.util.spec_from_file_location('trial', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def described(joint_names):
+    """Friction with hysteresis and stiffness for every joint, as large as a UR5e's."""
+    joints = {}
+    for k, name in enumerate(joint_names):
+        size = 1.0 if k < 3 else 0.3
+        joints[name] = {
+            'rotor_inertia': {'value': 0.9 * size},
+            'friction': {
+                'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_V1': 6.0 * size, 'F_T1': -0.05, 'T_0': 30.0},
+                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
+            },
+            'stiffness': {'coefficients': [2e4 * size, 1e8]},
+        }
+    return DynamicsDescription({'robot': {'joint_names': list(joint_names)}, 'joints': joints})
+
+
+def main():
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    steps, seconds = (*numbers, STEPS, SECONDS)[:2] if len(numbers) != 1 else (numbers[0], SECONDS)
+    trial = helpers()
+    if missing := trial.missing_tools():
+        print(f'not installed: {", ".join(missing)}')
+        return
+    path = cycle(1)
+    motion = path.sample(np.arange(0.0, path.end, PERIOD))
+    names = truth_of(simulated(path)).joint_names
+    count, n = len(motion), len(names)
+    slow = np.full((count, 3, n), np.nan)
+    slow[::100] = [[[1.0], [0.0], [30.0]]]
+    blocks = [motion[:, :2], motion[:, :3], np.zeros((count, 1, n)), slow]
+    rows = np.hstack([np.full((count, 1), PERIOD), np.concatenate(blocks, axis=1).reshape(count, -1)])
+    print(f'load {os.getloadavg()[0]:.1f}; µs per step, all of it in update()')
+    print(f'{"":<42} {"median":>8} {"99 %":>8} {"99.9 %":>8} {"worst":>9}  late')
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        program = trial.compiled(folder / 'law_host_trial', '-O2')
+        for law in ('computed_torque', 'adaptive_friction'):
+            given = {'law': law, 'joints': list(names), 'ramp_time': 0.5, 'feedback': True}
+            given.update({f'{gain}.{joint}': value for gain, value in (('kp', 400.0), ('kd', 40.0)) for joint in names})
+            runs = [('as fast as it goes', steps, ('--step-timeout', 10))]
+            runs += [
+                (
+                    f'{rate} Hz',
+                    seconds * rate,
+                    ('--rate', rate, '--step-timeout', 0.5 / rate, '--late-timeout', 1e9, *PRIORITY),
+                )
+                for rate in (500, 1000)
+            ]
+            for title, wanted, options in runs:
+                repeat = max(1, round(wanted / count))
+                done = trial.run_trial(
+                    program, folder, ur5e_urdf().read_text(), described(names).to_yaml(), given, rows, *options,
+                    '--repeat', repeat,
+                )  # fmt: skip
+                assert not done.returncode, done.stderr
+                answer = json.loads(done.stdout)
+                for clock in ('cpu', 'wall'):
+                    found = answer[f'{clock}_us']
+                    columns = ' '.join(f'{found[key]:>8.0f}' for key in ('median', 'p99', 'p999', 'worst'))
+                    what = f'{law}, {title}, {clock}'
+                    print(f'{what:<42} {columns}  {answer["late"]} of {answer["steps"]}', flush=True)
+                assert answer['allocations'] == answer['errors'] == 0, answer
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,326 @@
+"""The loop of the controller plugin: what the node commands, from shared arrays; faults become outcomes."""
+
+import gc
+
+import numpy as np
+import pytest
+import yaml
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.control import Controller, ControlLoop, InterfaceConfiguration, Path, registry
+from joint_dynamics.control.hosted_loop import HostedLoop, Outcome
+from joint_dynamics.control.hosted_parameters import parameters_of, to_declare
+from joint_dynamics.control.interface import STATES
+from joint_dynamics.control.loop_parameters import GivenValues, build_loop
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.simulation import ur5e_urdf
+
+ROW = {quantity: k for k, quantity in enumerate(STATES)}
+PERIOD = 2e-3
+HOME = np.array([0.0, -1.2, 1.4, -1.7, -1.5, 0.3])
+
+
+@pytest.fixture(autouse=True)
+def collector():
+    """The host of a controller manager turns the garbage collector off for good; a test must not."""
+    yield
+    gc.enable()
+    gc.unfreeze()
+
+
+@pytest.fixture(scope='module')
+def document(robot):
+    joints = {}
+    for k, name in enumerate(robot.joint_names):
+        size = 1.0 if k < 3 else 0.3
+        joints[name] = {
+            'rotor_inertia': {'value': 0.9 * size},
+            'drive_gain': {'value': 12.0},
+            'friction': {
+                'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_V1': 6.0 * size, 'F_T1': -0.05, 'T_0': 30.0},
+                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
+            },
+            'stiffness': {'coefficients': [2e4 * size, 1e8]},
+        }
+    return {'robot': {'joint_names': list(robot.joint_names)}, 'joints': joints}
+
+
+@pytest.fixture
+def host(document):
+    """A hosted loop with these parameters, activated."""
+
+    def make(activate=True, **given):
+        made = HostedLoop(ur5e_urdf().read_text(), yaml.safe_dump(DynamicsDescription(document).document), given)
+        if activate:
+            made.activate()
+        return made
+
+    return make
+
+
+def gains(robot, **values):
+    return {f'{name}.{joint}': value for name, value in values.items() for joint in robot.joint_names}
+
+
+def motion_of(robot):
+    points = HOME + np.random.default_rng(3).uniform(-0.3, 0.3, (3, robot.n)).cumsum(axis=0)
+    zero = np.zeros_like(points)
+    path = Path([0.0, 0.6, 1.2], points, zero, zero)
+    return path.sample(np.arange(0.0, path.end, PERIOD))
+
+
+def feed(host, time, motion, q=None, **state):
+    """Write one instant of a motion, tracked but for what is given."""
+    host.clock[:] = time, PERIOD
+    host.reference[:3], host.reference_time[0] = motion[:3], time
+    given = {'position': motion[0] if q is None else q, 'velocity': motion[1], **state}
+    for quantity, values in given.items():
+        host.state[ROW[quantity]], host.state_time[ROW[quantity]] = values, time
+
+
+def node_torques(robot, document, motion, measured, alpha, temperature, given):
+    """What the node's streaming mode commands: its loop, its inputs written joint by joint, its step."""
+    loop = build_loop(
+        GivenValues(parameters_of(given['law']), given, robot.joint_names), robot, DynamicsDescription(document)
+    )
+    loop.activate()
+    names, torques = robot.joint_names, []
+    for k, instant in enumerate(motion):
+        time = k * PERIOD
+        loop.state.write('position', measured[k], time, names)
+        loop.state.write('velocity', instant[1], time, names)
+        if k % 50 == 0:
+            for column, quantity in enumerate(('friction_scale', 'viscous_excess')):
+                loop.state.write(quantity, alpha[k][:, column], time)
+        for joint, name in enumerate(names):
+            if k % 100 == joint:
+                loop.state.write('temperature', [temperature[k, joint]], time, [name])
+        for quantity, values in zip(('position', 'velocity', 'acceleration'), instant, strict=False):
+            loop.reference.write(quantity, values, time)
+        torques.append(loop.step(time, PERIOD))
+    return np.array(torques)
+
+
+@pytest.mark.parametrize('law', ['computed_torque', 'adaptive_friction'])
+@pytest.mark.parametrize('output', ['effort', 'current'])
+def test_node_and_plugin_give_the_same_torque(robot, document, host, law, output):
+    motion = motion_of(robot)
+    rng = np.random.default_rng(11)
+    measured = motion[:, 0] + 1e-4 * rng.standard_normal(motion[:, 0].shape)
+    alpha = 1.0 + 0.2 * rng.standard_normal((len(motion), robot.n, 2)) * [1.0, 0.05] - [0.0, 1.0]
+    temperature = 30.0 + rng.uniform(0, 8, (len(motion), robot.n))
+    given = {'law': law, 'output': output, 'feedback': True, **gains(robot, kp=400.0, kd=40.0, ki=50.0)}
+    expected = node_torques(robot, document, motion, measured, alpha, temperature, given)
+    made = host(**given)
+    seen = np.full(robot.n, np.nan)
+    worst = 0.0
+    for k, instant in enumerate(motion):
+        slow = {}
+        if k % 50 == 0:
+            slow = {'friction_scale': alpha[k][:, 0], 'viscous_excess': alpha[k][:, 1]}
+        if k % 100 < robot.n:
+            seen[k % 100] = temperature[k, k % 100]
+            slow['temperature'] = seen
+        feed(made, k * PERIOD, instant, measured[k], **slow)
+        made.step()
+        worst = max(worst, np.abs(made.command - expected[k]).max())
+    assert worst <= 1e-9
+    assert np.abs(expected).max() > 20.0 / (12.0 if output == 'current' else 1.0)
+    assert np.ptp(expected[-200:], axis=0).max() > 0.1
+
+
+def test_effort_that_is_asked_for_is_added_before_the_gate(robot, host):
+    motion = motion_of(robot)
+    plain, more = host(law='computed_torque'), host(law='computed_torque')
+    for k in range(400):
+        for made in (plain, more):
+            feed(made, k * PERIOD, motion[0])
+        more.reference[3] = [np.nan, 2.0, -1.0, 0.0, 0.5, 1e6]
+        assert [made.step() for made in (plain, more)] == [Outcome.LAW] * 2
+    added = more.command - plain.command
+    # 400 steps are longer than the ramp at the beginning.
+    assert added[:5] == pytest.approx([0.0, 2.0, -1.0, 0.0, 0.5], abs=1e-9)
+    assert more.command[5] == pytest.approx(more.loop.gate.limit[5])
+
+
+def test_a_reference_that_gets_old_leads_to_gravity_and_says_so(robot, host):
+    motion = motion_of(robot)
+    made = host(law='computed_torque')
+    for k in range(300):
+        feed(made, k * PERIOD, motion[0])
+        made.step()
+    for k in range(300, 700):
+        feed(made, k * PERIOD, motion[0])
+        made.reference_time[0] = 299 * PERIOD
+        outcome = made.step()
+    assert outcome == Outcome.SAFE
+    assert 'reference position of shoulder_pan_joint is' in made.reason
+    assert made.command == pytest.approx(made.loop.arm.rigid.gravity(motion[0][0]))
+    assert made.safe == pytest.approx(made.command)
+
+
+class Faulty(Controller):
+    """Gives zeros for a while, then what it was told to."""
+
+    THEN = 0.0
+
+    def on_configure(self, setup):
+        self._joint_names, self._left = setup.arm.joint_names, 100
+
+    def on_activate(self):
+        self._left = 100
+
+    def command_interface_configuration(self):
+        return InterfaceConfiguration.individual(self.joint_names, ['effort'])
+
+    def state_interface_configuration(self):
+        return InterfaceConfiguration()
+
+    def update(self, time, period):
+        self._left -= 1
+        if self._left < 0 and isinstance(self.THEN, Exception):
+            raise self.THEN
+        self.command['effort'] = 0.0 if self._left >= 0 else self.THEN
+
+
+@pytest.fixture
+def faulty(monkeypatch):
+    """The law `faulty`, which is as bad as is said."""
+    points = registry.entry_points
+
+    class Point:
+        name, value = 'faulty', 'somewhere:Faulty'
+
+        def __init__(self, then):
+            self.load = lambda: type('Faulty', (Faulty,), {'THEN': then})
+
+    def install(then):
+        point = Point(then)
+        # One law more than are installed.
+        monkeypatch.setattr(
+            registry, 'entry_points', lambda **how: [point] if how.get('name') == 'faulty' else [*points(**how), point]
+        )
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ('then', 'said'), [(RuntimeError('broken'), 'RuntimeError: broken'), (np.nan, 'not finite'), (np.inf, 'not finite')]
+)
+def test_a_law_that_fails_is_a_failure_and_the_safe_command_is_gravity(robot, host, faulty, then, said):
+    faulty(then)
+    motion = motion_of(robot)
+    made = host(law='faulty')
+    outcomes = []
+    for k in range(130):
+        feed(made, k * PERIOD, motion[0])
+        outcomes.append(made.step())
+        assert np.isfinite(made.command).all()
+    assert outcomes == [Outcome.LAW] * 100 + [Outcome.FAILED] * 30
+    assert said in made.reason
+    assert made.safe == pytest.approx(made.loop.arm.rigid.gravity(motion[0][0]))
+    made.activate()
+    feed(made, 1.0, motion[0])
+    assert made.step() == Outcome.LAW
+
+
+def test_nothing_is_collected_and_nothing_piles_up_in_the_loop(robot, host):
+    made = host(law='adaptive_friction')
+    assert not gc.isenabled()
+    motion = motion_of(robot)
+    for k in range(50):
+        feed(made, k * PERIOD, motion[0])
+        made.step()
+    before = gc.get_count()[0]
+    for k in range(50, 250):
+        feed(made, k * PERIOD, motion[k])
+        made.step()
+    assert gc.get_count()[0] - before < 10
+
+
+def test_the_arrays_stay_where_they_are(robot, host):
+    made = host(False)
+    names = ('clock', 'state', 'state_time', 'reference', 'reference_time', 'command', 'safe')
+    before = {name: getattr(made, name).__array_interface__['data'] for name in names}
+    for _ in range(2):
+        made.activate()
+        feed(made, 0.0, motion_of(robot)[0])
+        made.step()
+        made.deactivate()
+    assert made.step() == Outcome.CLOSED
+    assert before == {name: getattr(made, name).__array_interface__['data'] for name in names}
+    assert all(getattr(made, name).flags['C_CONTIGUOUS'] for name in names)
+
+
+def test_warming_up_leaves_no_trace_in_the_law(robot, host, document):
+    made = host(False, law='adaptive_friction')
+    fresh = build_loop(
+        GivenValues(parameters_of('adaptive_friction'), {'law': 'adaptive_friction'}, robot.joint_names),
+        robot,
+        DynamicsDescription(document),
+    )
+    for name in ('alpha', 'temperature'):
+        assert np.array_equal(getattr(made.loop.controller.friction, name), getattr(fresh.controller.friction, name))
+
+
+class MotorSpring(Faulty):
+    """Commands what the motor encoder shows, in N·m."""
+
+    def state_interface_configuration(self):
+        return InterfaceConfiguration.individual(self.joint_names, ['motor_position', 'motor_velocity'])
+
+    def update(self, time, period):
+        self.command['effort'] = self.state['motor_position'] + 10.0 * self.state['motor_velocity']
+
+
+def test_motor_signals_are_reflected_by_ratio_and_offset(robot, host, faulty, monkeypatch):
+    faulty(None)
+    monkeypatch.setattr(registry.entry_points(name='faulty')[0], 'load', lambda: MotorSpring)
+    ratios, offsets = np.linspace(50, 100, 6), np.linspace(-0.1, 0.1, 6)
+    given = {
+        **{f'gear_ratio.{name}': ratio for name, ratio in zip(robot.joint_names, ratios, strict=True)},
+        **{f'zero_offset.{name}': offset for name, offset in zip(robot.joint_names, offsets, strict=True)},
+    }
+    made = host(law='faulty', **given)
+    motion = motion_of(robot)
+    speed = np.full(6, 0.02)
+    for k in range(300):
+        motor = (motion[0][0] - offsets) * ratios
+        feed(made, k * PERIOD, motion[0], motor_position=motor, motor_velocity=speed * ratios)
+        assert made.step() == Outcome.LAW
+    assert made.command == pytest.approx(motion[0][0] + 10.0 * speed)
+
+
+@pytest.mark.parametrize(
+    ('given', 'expected'),
+    [
+        ({'law': 'flexible_joint'}, 'which needs jerk and snap'),
+        ({'law': 'talk'}, "found 'talk'"),
+        ({'ramp_time': 100.0}, 'ramp_time: expected'),
+        ({'joints': ['elbow']}, 'elbow'),
+        ({'law': 'adaptive_friction', 'friction_gain.elbow_joint': 1.2}, 'expected none that would run away'),
+    ],
+)
+def test_what_does_not_fit_is_refused(host, given, expected):
+    with pytest.raises(JointDynamicsError, match=expected):
+        host(**given)
+
+
+def test_what_is_misspelt_is_remarked(host):
+    made = host(**{'friction_gain.elbow_jiont': 0.5, 'update_rate': 500})
+    assert [remark for remark in made.remarks if 'not known' in remark] == [
+        'parameter friction_gain.elbow_jiont is not known; meant friction_gain.elbow_joint?'
+    ]
+
+
+def test_the_urdf_alone_will_do(robot):
+    made = HostedLoop(ur5e_urdf().read_text(), '', {'use_description': False})
+    assert isinstance(made.loop, ControlLoop)
+    assert np.array_equal(made.loop.arm.rotor_inertia, Arm(robot).rotor_inertia)
+
+
+def test_what_the_library_cannot_declare_is_listed():
+    names = {name: per_joint for name, _, _, per_joint in to_declare('')}
+    assert names['friction_gain']
+    assert all(names.values())

@@ -1,0 +1,57 @@
+"""The exported model as the parameters of inverse_dynamics_solver: the chain that KDL would build has our torques."""
+
+import numpy as np
+import pinocchio
+import pytest
+import yaml
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.description import DynamicsDescription, export_urdf
+from joint_dynamics.description.inverse_dynamics_solver import solver_parameters, write_solver_parameters
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot import RobotModel, StandardParameters
+from joint_dynamics.simulation import ur5e_urdf
+
+MOUNTING = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+
+
+@pytest.fixture
+def document():
+    """A UR5e on a wall, its links 7 % heavier than the URDF's, with something in its hand."""
+    robot = RobotModel.from_urdf(ur5e_urdf())
+    standard = StandardParameters(1.07 * robot.parameters, robot.n)
+    return {
+        'robot': {'joint_names': list(robot.joint_names)},
+        'joints': {name: {} for name in robot.joint_names},
+        'mounting': MOUNTING,
+        'inertial': {'standard': {name: standard.link_document(k) for k, name in enumerate(robot.joint_names)}},
+    }
+
+
+@pytest.mark.parametrize('payload', ['merged', 'apart'])
+def test_the_chain_of_the_solver_has_our_torques(document, tmp_path, payload):
+    document['payload'] = {'mass': {'value': 2.0}, 'first_moments': [0.02, 0.0, 0.16], 'attached': True}
+    description = DynamicsDescription(document)
+    export_urdf(description, ur5e_urdf(), tmp_path / 'out.urdf', payload)
+    write_solver_parameters(description, tmp_path / 'out.urdf', tmp_path / 'solver.yaml')
+    given = yaml.safe_load((tmp_path / 'solver.yaml').read_text())['/**']['ros__parameters']
+    assert given['inverse_dynamics_solver_plugin_name'] == 'kdl_inverse_dynamics_solver/InverseDynamicsSolverKDL'
+    solver = given['inverse_dynamics_solver']
+    assert (solver['root'], solver['tip']) == ('world', 'payload' if payload == 'apart' else 'wrist_3_link')
+    model = pinocchio.buildModelFromXML(given['robot_description'])
+    model.gravity.linear = np.array(solver['gravity'])
+    arm = Arm.from_description(RobotModel.from_urdf(ur5e_urdf()), description)
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        q, dq, ddq = rng.uniform(-1.5, 1.5, (3, 6))
+        expected = arm.rigid.inverse_dynamics(q, dq, ddq)
+        np.testing.assert_allclose(pinocchio.rnea(model, model.createData(), q, dq, ddq), expected, atol=1e-7)
+
+
+def test_other_joints_in_the_chain_are_refused(document, tmp_path):
+    names = document['robot']['joint_names']
+    export_urdf(DynamicsDescription(document), ur5e_urdf(), tmp_path / 'out.urdf')
+    document['robot']['joint_names'] = names[1:]
+    del document['inertial']['standard'][names[0]], document['joints'][names[0]]
+    with pytest.raises(JointDynamicsError, match='solver: expected a chain of shoulder_lift_joint'):
+        solver_parameters(DynamicsDescription(document), tmp_path / 'out.urdf')
