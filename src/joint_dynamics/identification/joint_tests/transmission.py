@@ -61,7 +61,7 @@ def identify_transmission(
 ) -> TestResult:
     """Fit s(τ_J), θ̃(θ) and the lost motion to the deformation.
 
-    The description gets `stiffness`, `kinematic_error` and `backlash` (a constant with its deviation, which may be larger).
+    The description gets `stiffness`, `kinematic_error` and `backlash`, a constant, with its deviation.
 
     limit: torque limit of the joint [N·m], None: the largest load that was there.
 
