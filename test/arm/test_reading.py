@@ -37,6 +37,7 @@ def test_every_field_arrives_at_its_joint(arm3, document):
         {'document': {'friction': 'F_V2'}, 'values': [3.0]},
     ]
     part['validity'] = {'speed': 0.7}
+    document['joints']['j3']['backlash']['standard_deviations'] = [2e-5, 3e-5]
     arm = read(arm3, document)
     assert arm.rotor_inertia.tolist() == pytest.approx([0.4, 0.45, 0.5])
     assert arm.rotor_identifiable.tolist() == [True, False, True]
@@ -56,6 +57,7 @@ def test_every_field_arrives_at_its_joint(arm3, document):
     assert arm.validity.speed.tolist() == [np.inf, 0.7, np.inf]
     np.testing.assert_allclose(arm.kinematic_error(np.zeros(3)), [0.0, 1e-4 * np.sin(1.0), 1e-4 * np.sin(2.0)])
     assert arm.backlash(np.zeros(3)).tolist() == [4e-4] * 3
+    assert arm.backlash_deviation.tolist() == [0.0, 0.0, 3e-5]
     expected = FrictionModel.from_dicts(
         [document['joints'][name]['friction'] for name in arm3.joint_names],
         [arm.kinematic_error.for_joint(k) for k in range(3)],

@@ -69,6 +69,16 @@ def test_a_joint_of_which_none_is_known_is_as_without_beside_one_that_has_some()
     assert lost.motion == pytest.approx([0.0, 1e-3])
 
 
+def test_what_the_backlash_may_be_off_by_is_uncertain_as_far_as_the_load_leaves_it():
+    lost = LostMotion(1, lambda theta: np.full_like(theta, 1e-4), LIMIT, PERIOD, deviation=2e-4)
+    assert move(lost, np.linspace(0.0, 0.1, 400))[-1, 2] == pytest.approx(4e-4)
+    loaded = move(lost, np.full(400, 0.1), load=LIMIT * np.sqrt(LOADS[0] * LOADS[1]))
+    assert loaded[-1, 2] == pytest.approx(2e-4, rel=1e-3)
+    # of a joint whose play came out as none, too
+    none = LostMotion(1, lambda theta: np.zeros_like(theta), LIMIT, PERIOD, deviation=2e-4)
+    assert move(none, np.linspace(0.0, 0.1, 400))[-1].tolist() == pytest.approx([0.0, 0.0, 4e-4])
+
+
 def test_the_loads_halve_their_parts():
     np.testing.assert_allclose(loads_of([LIMIT, 2 * LIMIT]), np.outer([LIMIT, 2 * LIMIT], LOADS))
     np.testing.assert_allclose(lost_motion_share(np.array([0.0, 1.0, -1.0])), [1.0, 0.5, 0.5])

@@ -19,6 +19,7 @@ from joint_dynamics.estimation import EstimationSettings, JointEstimator
 from joint_dynamics.estimation.known_torque import gain_of
 from joint_dynamics.estimation.torques import TorqueFusion
 from joint_dynamics.joint import FrictionModel, QuadrantFriction
+from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 PERIOD, WARM = 2e-3, 41.0
@@ -206,6 +207,22 @@ def test_a_contact_stops_the_learning_until_it_lasts(arm, monkeypatch):
     estimator.reset_signals()
     assert not (estimator.contact.any() or estimator.torque.any() or estimator.external.any())
     np.testing.assert_array_equal(estimator.external_deviation, 1e6)
+
+
+def test_what_the_backlash_may_be_off_by_reaches_the_lost_motion(arm):
+    deviation = 1e-4 * np.arange(1.0, arm.n + 1)
+    sure, unsure = (
+        JointEstimator(replace(arm, backlash_deviation=one), PERIOD, EstimationSettings()) for one in (None, deviation)
+    )
+    # long enough at rest for the load's low-passes to have settled
+    for _ in range(round(8.0 / PERIOD)):
+        for estimator in (sure, unsure):
+            estimator.update(np.full(arm.n, 0.3), np.zeros(arm.n), np.full(arm.n, 0.3))
+    share = lost_motion_share(sure.torque_link[:, None] / loads_of(sure.effort_limit)).mean(axis=1)
+    assert np.ptp(share) > 0.01
+    np.testing.assert_allclose(
+        unsure.lost_motion.uncertainty - sure.lost_motion.uncertainty, 2.0 * deviation * share, rtol=1e-6
+    )
 
 
 def test_weights_are_those_of_the_inverse_variances(arm):

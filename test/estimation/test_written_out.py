@@ -197,7 +197,8 @@ def test_lost_motion_is_as_written_out():
     def of(j, tau):
         return 0.5 / (1.0 + (tau / (0.01 * limit[j])) ** 2) + 0.5 / (1.0 + (tau / (0.04 * limit[j])) ** 2)
 
-    lost = LostMotion(2, backlash, limit, period)
+    deviation = np.array([0.0, 3e-4])
+    lost = LostMotion(2, backlash, limit, period, deviation)
     theta, load = np.cumsum(rng.normal(0, 4e-4, (600, 2)), axis=0), np.cumsum(rng.normal(0, 0.6, (600, 2)), axis=0)
     state = [SimpleNamespace(place=0.0, spread=0.0, step=0.0, motion=0.0, known=False, loads=None) for _ in range(2)]
     for k in range(len(theta)):
@@ -214,7 +215,7 @@ def test_lost_motion_is_as_written_out():
             slack = left[1] * width
             one.step = max(abs(slack * one.place - one.motion), (1 - period / 0.05) * one.step)
             one.motion = slack * one.place
-            uncertainty = (one.spread if one.known else 1.0) * width + one.step
+            uncertainty = (one.spread if one.known else 1.0) * width + one.step + 2.0 * max(left) * deviation[j]
             assert lost.motion[j] == pytest.approx(one.motion, rel=1e-9, abs=1e-18)
             assert lost.slack[j] == pytest.approx(slack, rel=1e-9)
             assert lost.uncertainty[j] == pytest.approx(uncertainty, rel=1e-9)
@@ -228,7 +229,8 @@ def test_lost_motion_is_as_written_out():
     assert not (lost.motion.any() or lost.slack.any() or lost.uncertainty.any())
     lost.update(theta[0], load[0])
     np.testing.assert_array_equal(lost.motion, 0.0)
-    np.testing.assert_allclose(lost.uncertainty, backlash(theta[0]), rtol=1e-12)
+    unknown = 2.0 * deviation * [of(j, load[0, j]) for j in range(2)]
+    np.testing.assert_allclose(lost.uncertainty, backlash(theta[0]) + unknown, rtol=1e-12)
 
 
 def test_where_there_is_no_play_it_stays_where_it_was():

@@ -57,6 +57,7 @@ class Arm(ArmFields):
         of the transmissions, or None (rigid). stiffness_described: (n,) bool. damping: D (n,) N·m·s/rad.
     kinematic_error
         θ̃(θ), rad, or None. backlash: 𝓑(θ), half the lost motion that was measured, rad, or None.
+        backlash_deviation: (n,) rad, its standard deviation, default 0.
     payload
         (10,) inertial parameters of what hangs on the last link, in the last joint's frame, beside `parameters`.
     validity

@@ -40,6 +40,7 @@ class ArmFields:
     damping: Values = None
     kinematic_error: PeriodicMap | None = None
     backlash: PeriodicMap | None = None
+    backlash_deviation: Values = None
     terms: DescribedTerms = field(default_factory=DescribedTerms)
     payload: Values = None
     rotor_identifiable: Values = None
@@ -63,6 +64,7 @@ class ArmFields:
         _array(self, 'rotor_inertia', StandardParameters(values, n).rotor_inertia)
         _array(self, 'drive_gain', np.full(n, np.nan), finite=False)
         _array(self, 'damping', np.zeros(n))
+        _array(self, 'backlash_deviation', np.zeros(n))
         _array(self, 'friction_scale', np.tile([1.0, 0.0], (n, 1)))
         _array(self, 'payload', np.zeros(len(INERTIAL)))
         for name, known in (

@@ -87,6 +87,7 @@ def read(robot: RobotModel | None, description: DynamicsDescription, payload: bo
         'damping': description.values('damping', names, 0.0),
         'kinematic_error': description.kinematic_error(names) if _any(description, names, 'kinematic_error') else None,
         'backlash': description.backlash(names) if _any(description, names, 'backlash') else None,
+        'backlash_deviation': description.backlash_deviation(names),
         'terms': _terms(description, names),
         'validity': Validity.of([description.joint(name).get('validity') for name in names]),
         'payload': _payload(description, names, payload, remarks),

@@ -180,6 +180,11 @@ class DynamicsDescription:
         """Return half the lost motion 𝓑(θ) of all joints, rad, zero where none was measured."""
         return PeriodicMap.stack([_map(self.joint(name).get('backlash'), 0.0) for name in self._names(joint_names)])
 
+    def backlash_deviation(self, joint_names: tuple[str, ...] | list[str] | None = None) -> FloatArray:
+        """Return the largest standard deviation of 𝓑(θ) of all joints, (n,) rad, zero where none is stated."""
+        parts = [self.joint(name).get('backlash', {}) for name in self._names(joint_names)]
+        return np.array([max(part.get('standard_deviations', ()), default=0.0) for part in parts], dtype=float)
+
     def kinematic_error(self, joint_names: tuple[str, ...] | list[str] | None = None) -> PeriodicMap:
         """Return the kinematic error map θ̃(θ) of all joints, zero where none was identified."""
         return PeriodicMap.stack(

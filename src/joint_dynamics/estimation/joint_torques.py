@@ -127,7 +127,8 @@ class JointTorques:
         self.body = arm.rigid
         self.fusion = TorqueFusion(arm, use)
         self.effort_limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 100.0)
-        self.lost_motion = LostMotion(n, None if arm.backlash is None else arm.backlash.at, self.effort_limit, turn)
+        width = None if arm.backlash is None else arm.backlash.at
+        self.lost_motion = LostMotion(n, width, self.effort_limit, turn, arm.backlash_deviation)
         self.friction = make_friction(arm, use, turn)
         self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
         self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)

@@ -12,8 +12,10 @@ from joint_dynamics.joint.kernels import compiled
 
 
 @compiled
-def lost_motion(theta, load, width, per_load, rates, before, place, spread, loads, known, step, found):  # type: ignore[no-untyped-def]
-    """`LostMotion.update` after its first sample: θ, load and 𝓑 of this one, θ `before`.
+def lost_motion(  # type: ignore[no-untyped-def]
+    theta, load, width, unknown, per_load, rates, before, place, spread, loads, known, step, found
+):
+    """`LostMotion.update` after its first sample: θ, load and 𝓑 of this one, θ `before`; unknown: two deviations of 𝓑.
 
     per_load (k, n): 1/τ_i. rates: followed per sample by each of the loads (m, n), kept of the spread and of the step.
     known: bool. found (3, n): motion, slack, uncertainty; the motion is that of the last sample before.
@@ -45,7 +47,7 @@ def lost_motion(theta, load, width, per_load, rates, before, place, spread, load
         motion = slack * place[j]
         step[j] = max(abs(motion - found[0, j]), keep_step * step[j])
         found[0, j], found[1, j] = motion, slack
-        found[2, j] = (spread[j] if known[j] else 1.0) * width[j] + step[j]
+        found[2, j] = (spread[j] if known[j] else 1.0) * width[j] + highest * unknown[j] + step[j]
 
 
 @compiled

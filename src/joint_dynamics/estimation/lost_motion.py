@@ -25,6 +25,8 @@ from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share
 Array = FloatArray
 # s: low-passes of the load; how long a spread of it, and how long a movement of the play is remembered.
 LAGS, HELD, WINDOW = (0.1, 0.3), 0.2, 0.05
+# The backlash may be so many of its deviations off.
+DEVIATIONS = 2.0
 
 
 class LostMotion:
@@ -34,15 +36,24 @@ class LostMotion:
                What is not known is taken as none.
     limit      N·m, number or (n,): torque limit that the loads τ_i are shares of.
     period     s.
+    deviation  rad, number or (n,): standard deviation of 𝓑.
 
-    `compiled`: whether a kernel is used, settable. After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the deformation; `slack` g 𝓑 rad, as much as it can
-    be; `uncertainty` rad, how wrong it may be beyond a share of itself: all of 𝓑 until θ has once been through it, and
-    as much as it went with one of the last updates, for smoothed signals pass through the play in another way than
-    sharp ones.
+    `compiled`: whether a kernel is used, settable. After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the
+    deformation; `slack` g 𝓑 rad, as much as it can be; `uncertainty` rad, how wrong it may be beyond a share of itself:
+    all of 𝓑 until θ has once been through it, two deviations of 𝓑 as far as the load leaves them, and as much as it
+    went with one of the last updates, for smoothed signals pass through the play in another way than sharp ones.
     """
 
-    def __init__(self, joints: int, backlash: Callable[[Array], Array] | None, limit: ArrayLike, period: float) -> None:
+    def __init__(
+        self,
+        joints: int,
+        backlash: Callable[[Array], Array] | None,
+        limit: ArrayLike,
+        period: float,
+        deviation: ArrayLike = 0.0,
+    ) -> None:
         self.joints, self.backlash = int(joints), backlash
+        self._unknown = np.full(self.joints, DEVIATIONS * np.asarray(deviation, dtype=float))
         self._per_load = 1.0 / loads_of(per_joint('limit', limit, self.joints)).T
         period = positive('period', period)
         self._follow = np.array([[min(period / lag, 1.0)] for lag in LAGS])
@@ -69,8 +80,8 @@ class LostMotion:
         elif self.compiled:
             found = np.array([self.motion, self.slack, self.uncertainty])
             compiled_kernels().lost_motion(
-                theta, load, width, self._per_load, self._rates, self._theta, self._place, self._spread, self._loads,
-                self._known, self._step, found,
+                theta, load, width, self._unknown, self._per_load, self._rates, self._theta, self._place, self._spread,
+                self._loads, self._known, self._step, found,
             )  # fmt: skip
             self.motion, self.slack, self.uncertainty = found
             return
@@ -88,4 +99,5 @@ class LostMotion:
         motion = self.slack * self._place
         self._step = np.maximum(np.abs(motion - self.motion), self._keep_step * self._step)
         self.motion = motion
-        self.uncertainty = np.where(self._known, self._spread, 1.0) * width + self._step
+        unknown = left.max(axis=0) * self._unknown
+        self.uncertainty = np.where(self._known, self._spread, 1.0) * width + unknown + self._step

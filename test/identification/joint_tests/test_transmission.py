@@ -15,7 +15,7 @@ ALPHA = (4.6e3, 5e7)
 ERROR = FourierSeries(2e-5, [9e-5, -4e-5, 2e-5], [5e-5, 6e-5, -3e-5])
 
 
-def run(seed=0, load=9.0, noise=2e-6, seconds=20.0, sign=1.0, lash=0.0):
+def run(seed=0, load=9.0, noise=2e-6, seconds=20.0, sign=1.0, lash=0.0, bias=0.0):
     """A joint that swings with gravity m g l cos q and inertia; `lash` floats the link where the load is small."""
     rng = np.random.default_rng(seed)
     rate = 500.0
@@ -25,7 +25,7 @@ def run(seed=0, load=9.0, noise=2e-6, seconds=20.0, sign=1.0, lash=0.0):
     q = np.sin(np.outer(time, w)) @ a + np.cos(np.outer(time, w)) @ b
     ddq = -(np.sin(np.outer(time, w)) @ (a * w**2) + np.cos(np.outer(time, w)) @ (b * w**2))
     dq = np.cos(np.outer(time, w)) @ (a * w) - np.sin(np.outer(time, w)) @ (b * w)
-    tau_J = load * np.cos(q) + 1.2 * ddq
+    tau_J = bias + load * np.cos(q) + 1.2 * ddq
     theta = q + TorsionalStiffness(ALPHA).deformation(tau_J)
     theta += ERROR(theta) + lash * np.sign(dq) / (1 + (tau_J / 0.3) ** 2)
     quantum = 2 * np.pi / 2**19
@@ -55,7 +55,7 @@ def test_lost_motion_where_the_link_floats_does_little_harm():
     assert np.linalg.norm(stiffness.torque(phi) - true) < 0.06 * np.linalg.norm(true)
 
 
-def test_the_play_is_found_with_its_deviation_and_next_to_none_is_not_written():
+def test_the_play_is_found_with_its_deviation_and_next_to_none_is_within_it():
     """What slips with the direction of the motion is backlash: the joint is neither softer for it nor bent."""
     found = identify_transmission([run(1, lash=5e-4), run(2, lash=5e-4)], limit=28.0)
     value = found.parameters['backlash']
@@ -64,11 +64,24 @@ def test_the_play_is_found_with_its_deviation_and_next_to_none_is_not_written():
     assert 0 < value.std < 0.2 * value.value
     assert found.document['backlash']['values'] == [value.value]
     none = identify_transmission([run(1), run(2)], limit=28.0)
-    assert none.parameters['backlash'].value < 5e-5
+    value = none.parameters['backlash']
+    assert value.value < 5e-5
+    assert none.document['backlash']['standard_deviations'] == [value.std]
     stiffness = TorsionalStiffness.from_dict(found.document['stiffness'])
     phi = np.linspace(*found.document['stiffness']['range'], 101)
     true = TorsionalStiffness(ALPHA).torque(phi)
     assert np.linalg.norm(stiffness.torque(phi) - true) < 0.03 * np.linalg.norm(true)
+
+
+def test_of_a_joint_that_was_never_unloaded_the_play_is_said_not_to_be_known():
+    """Not found is not none: who reads the description has to know how much there may be."""
+    free, held = (identify_transmission([run(1, bias=bias), run(2, bias=bias)], limit=150.0) for bias in (0.0, 60.0))
+    assert held.reliable
+    value, std = (held.document['backlash'][key][0] for key in ('values', 'standard_deviations'))
+    assert value < 2.0 * std
+    assert std > 20.0 * free.parameters['backlash'].std
+    # nor more than is plausible
+    assert std <= TransmissionSettings().play
 
 
 def test_one_after_the_other_is_worse():
