@@ -103,7 +103,7 @@ FIGURES = (
         'position MSE, adaptation against none, mean of ratios',
         '−20.0 %',
         '−{:.1f} %',
-        'a PID of our own closes the loop, so friction has another share in the error; theirs cannot be rad² (0.6 rad rms)',
+        'another PID closes the loop, so friction has another share in the error; theirs cannot be rad² (0.6 rad rms)',
     ),
 )
 
