@@ -71,7 +71,8 @@ BELOW = {
         'licences',
     ],
     'explanation/index': [
-        'excitation', 'identification', 'identification_measured', 'verdict', 'resting_joints', 'robust_and_physical', 'joint_tests_measured',
+        'excitation', 'identification', 'identification_measured', 'verdict', 'resting_joints',
+        'robust_and_physical', 'joint_tests_measured',
         'estimation', 'estimation_measured', 'control', 'feedforward_measured', 'arm', 'simulation', 'demonstration',
         'papers', 'errata', 'references', 'limits', 'safety', 'reliability', 'reports', 'structure',
     ],

@@ -180,19 +180,24 @@ def test_a_target_of_make_exists(command):
     assert re.search(rf'^{re.escape(command.split()[1])}:', makefile, re.MULTILINE)
 
 
+def program(path):
+    """A program as a page names it, which may have gone two folders down before."""
+    return ROOT / path.removeprefix('../../')
+
+
 @pytest.mark.parametrize('command', shown('python') + shown('python3'))
 def test_a_program_that_is_started_exists(command):
     words = command.split()
     if words[1] == '-m':
         assert importlib.util.find_spec(words[2]), words[2]
     else:
-        assert (ROOT / words[1]).is_file(), words[1]
+        assert program(words[1]).is_file(), words[1]
 
 
 def run(command, folder):
     """Run a command of a page in a folder as if the package were on the PATH; return what it says."""
     words = shlex.split(command)
-    start = [sys.executable, ROOT / words[1]] if words[0] == 'python' else [sys.executable, '-m', 'joint_dynamics']
+    start = [sys.executable, program(words[1])] if words[0] == 'python' else [sys.executable, '-m', 'joint_dynamics']
     rest = words[2:] if words[0] == 'python' else words[1:]
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run([*start, *rest], cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -203,12 +208,12 @@ def run(command, folder):
 @pytest.fixture(scope='module')
 def started(tmp_path_factory):
     """The folder in which the commands of the first page were run, and what each said."""
+    pytest.importorskip('cvxpy', reason='the extra sdp is not installed')
     folder = tmp_path_factory.mktemp('start')
-    page = [
-        command
-        for command in commands(ROOT / 'docs' / 'start.md')
-        if command.split()[0] in ('python', 'joint-dynamics')
-    ]
+    page = ROOT / 'docs' / 'start.md'
+    for text, file in re.findall(r"^echo '(.*)' > (\S+)$", page.read_text(encoding='utf-8'), re.MULTILINE):
+        (folder / file).write_text(text, encoding='utf-8')
+    page = [command for command in commands(page) if command.split()[0] in ('python', 'joint-dynamics')]
     return folder, {command: run(command, folder) for command in page}
 
 
@@ -216,14 +221,13 @@ def started(tmp_path_factory):
 def test_the_first_page_does_what_it_says(started):
     folder, said = started
     assert [command.split()[1] for command in said] == [
-        'examples/record_bags.py', 'doctor', 'identify', 'validate', 'export-urdf',
+        '../../examples/record_bags.py', 'doctor', 'identify', 'validate', 'identify', 'export-urdf',
     ]  # fmt: skip
     doctor, identify, validate = list(said.values())[1:4]
     assert doctor.rstrip().endswith('nothing wrong found')
     page = (ROOT / 'docs' / 'start.md').read_text(encoding='utf-8')
     percent = float(re.match(r'verdict: reliable within ([\d.]+) % of the torque\n', identify).group(1))
-    # what another version of numpy and scipy changes is some tenths
-    assert percent == pytest.approx(float(re.search(r'reliable within ([\d.]+) %', page).group(1)), abs=0.5)
+    assert percent < float(re.search(r'less than ([\d.]+) %', page).group(1))
     assert validate.startswith('verdict: reliable')
     assert (folder / 'identified.urdf').is_file()
     for name in re.findall(r'^\| `([\w.]+)` \|', page, re.MULTILINE):

@@ -23,16 +23,20 @@ FIGURES = (
     *(
         Figure(f'{key}_{preset}', place, f'{what}, {words}', published, '{:.1f} %', why)
         for preset, words, why in (
-            ('default', 'default', 'scaled directions, stronger forgetting, an excitation gate'),
-            ('thesis', "thesis's preset", 'δ = 0.1 never reaches the cubic direction in raw units'),
+            ('default', 'default', 'the friction model is 5 % wrong and nothing else; forgetting is stronger'),
+            (
+                'thesis',
+                "thesis's preset",
+                'the friction model is 5 % wrong and nothing else; what is halved is followed slowly',
+            ),
         )
         for key, place, what, published in (
-            ('map_10', 'M3 IX', 'stiffness map NRMSE after 10 s', '95.2 %'),
+            ('map_10', 'M3 VII.C', 'stiffness map NRMSE after 10 s', '95.2 %'),
             ('map_35', 'M3 fig 8', 'the same at 35 s', '96.6 %'),
             ('map_halved', 'M3 fig 10', 'the same at 35 s, torque halved at 10 s', '94.0 %'),
         )
     ),
-    Figure('', 'M3 fig 5', 'best offline fit of the force gauge', '96.9 %', '', 'a property of their gauge and gear'),
+    Figure('', 'M3 fig 8', 'best offline fit of the force gauge', '96.9 %', '', 'a property of their gauge and gear'),
     *(
         Figure(method, 'M4 fig 16', f'presliding, four operators, NRMSE: {words}', published, '{:.1f} %', why)
         for method, words, published, why in (
@@ -99,7 +103,7 @@ FIGURES = (
         'position MSE, adaptation against none, mean of ratios',
         '−20.0 %',
         '−{:.1f} %',
-        'a joint PID of our own closes the loop, a softer one than theirs; their unit cannot be rad² (0.6 rad rms)',
+        'another PID closes the loop, so friction has another share in the error; theirs cannot be rad² (0.6 rad rms)',
     ),
 )
 
