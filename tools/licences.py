@@ -27,7 +27,7 @@ beside it, each under its own licence, as the package's metadata (of ROS: its ma
 `make licences`; exact versions: `constraints.txt`.
 
 ## Shipped with it
-| what | licence | why |
+| library and place | licence | why |
 | --- | --- | --- |
 {SHIPPED}
 
