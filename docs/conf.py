@@ -40,7 +40,6 @@ CONTENTS = {
         'how-to/beside-my-driver',
         'how-to/feed-forward',
         'how-to/watch-wear',
-        'how-to/live',
         'how-to/tune-the-estimator',
         'how-to/write-a-law',
     ],
@@ -53,7 +52,7 @@ BELOW = {
         *(
             f'{name} <commands/{name}>'
             for name in (
-                'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export',
+                'identify', 'validate', 'identify-joint', 'excite', 'check-compensation', 'gains', 'export', 'watch',
                 'export-urdf', 'export-mjcf', 'trend', 'demo', 'doctor',
             )
         ),

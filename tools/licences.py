@@ -27,7 +27,7 @@ installed beside it, each under its own licence, as the package's metadata (of R
 `make licences`; exact versions: `constraints.txt`.
 
 ## Shipped with it
-| what | licence | why |
+| library and place | licence | why |
 | --- | --- | --- |
 {SHIPPED}
 

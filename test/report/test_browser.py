@@ -191,11 +191,11 @@ def test_paper_and_a_page_without_script_have_static_figures(browser, pages):
 
 
 @pytest.mark.parametrize(
-    ('name', 'top', 'colours'), [('identification', 'header', 'light'), ('excitation', 'figure.robot', 'dark')]
+    ('name', 'top', 'colours'), [('identification', '#s3', 'light'), ('excitation', 'figure.robot', 'dark')]
 )
 def test_pictures_for_the_documentation(browser, pages, screenshot, name, top, colours):
     """Of the top of every report, as small as they are readable."""
-    opened(browser, pages[name], width=860, height=760, colours=colours)
+    opened(browser, pages[name], width=1000, height=760, colours=colours)
     if name == 'excitation':
         browser.run(
             '(() => { const slider = document.querySelector(".robot input"); slider.value = 3;'

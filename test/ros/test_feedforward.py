@@ -187,11 +187,17 @@ def test_streaming_follows_the_law_and_says_nothing_unless_active(ros, start, ro
     assert len(robot.commands) == count
 
 
-def test_commands_come_in_the_order_of_the_controller_and_in_its_unit(start, robot, model):
+def test_commands_come_in_the_order_of_the_controller_and_in_its_unit(ros, start, robot, model):
+    """And, while somebody listens, with their names, the last one of a deactivation too."""
     names = [*model.joint_names[3:], *model.joint_names[:3]]
     start(mode='streaming', command_joints=names, output='current')
+    named = ros.listen(JointState, f'{NODE}/joint_commands')
     expected = np.roll(model.gravity(HOME), 3) / 12.0
     robot.talk(0, until=lambda: robot.commands and np.allclose(last(robot), expected, atol=1e-4))
+    robot.talk(0, until=lambda: named and np.allclose(named[-1].effort, expected, atol=1e-4))
+    assert named[-1].name == names
+    assert ros.transition(NODE, 'deactivate')
+    ros.until(lambda: not np.any(named[-1].effort), what='zero at the end')
 
 
 def test_a_robot_that_goes_silent_gets_the_safe_command_and_the_reason(ros, start, robot, model):

@@ -134,7 +134,7 @@ def _stiffness_figure(names: Sequence[str], states: Mapping[str, Any]) -> Figure
                 ('estimated', 'predicted', found.torque(phi)),
             )
             series += [Series(f'{label}, {state}', torque, colour, dashed=dashed) for label, colour, torque in torques]
-        panels.append(Panel(name, 'N·m', series, 1e3 * phi))
+        panels.append(Panel(name, '[N·m]', series, 1e3 * phi))
     return Figure(panels, 'deformation [mrad]', columns=3, height=160)
 
 
@@ -148,7 +148,7 @@ def _friction_figure(names: Sequence[str], state: Mapping[str, Any]) -> Figure:
     panels = [
         Panel(
             name,
-            'N·m',
+            '[N·m]',
             [Series(label, np.asarray(state[f'friction_{key}'])[:, j], colour) for key, colour, label in parts],
             speed,
         )
@@ -184,5 +184,5 @@ def _runs_figure(names: Sequence[str], runs: Mapping[str, Any]) -> Figure:
                 Series(kind, factor * np.asarray(runs[kind][key])[:, j], colour, np.asarray(runs[kind]['time']))
                 for kind, colour in kinds
             ]
-            panels.append(Panel(f'{name}: {title}', unit, series))
+            panels.append(Panel(f'{name}: {title}', f'[{unit}]', series))
     return Figure(panels, 'time [s]', linked=True, clock='robot', columns=2, height=100)

@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import Follower, load
 from joint_dynamics.control.loop_parameters import build_loop
 from joint_dynamics.control.preflight import refuse_run_away
@@ -163,7 +164,7 @@ class FeedforwardNode(DynamicsNode):
             for command in (
                 self.loop.end_holding(self.parameters['hold_time'], period) if holds else self.loop.deactivate(period)
             ):
-                self._commands.publish(array_message(command[self._order]))
+                self._send(command)
                 time.sleep(period)
         finally:
             self._commands.wait_for_all_acked(LAST_WORD)
@@ -310,10 +311,13 @@ class FeedforwardNode(DynamicsNode):
         self.follower.write(self.loop.reference, now)
         command = self.loop.step(now, period)
         if command is not None:
-            self._commands.publish(array_message(command[self._order]))
-            if self._named.get_subscription_count():
-                stamp = self.get_clock().now().to_msg()
-                self._named.publish(joint_state(stamp, self._names, command[self._order]))
+            self._send(command)
+
+    def _send(self, command: FloatArray) -> None:
+        ordered = command[self._order]
+        self._commands.publish(array_message(ordered))
+        if self._named.get_subscription_count():
+            self._named.publish(joint_state(self.get_clock().now().to_msg(), self._names, ordered))
 
     def _watch(self) -> None:
         """Go on without joint states: a robot that stops talking must not keep the last torque."""

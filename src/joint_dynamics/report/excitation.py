@@ -151,7 +151,7 @@ def _traces(
             if np.isfinite(limit):
                 ends = np.array([time[0], time[-1]])
                 series.append(Series(label, np.full(2, limit), 'limit', ends, dashed=True))
-        panels.append(Panel(name, unit, series, time, note=_used(value, low, high)))
+        panels.append(Panel(name, f'[{unit}]', series, time, note=_used(value, low, high)))
     return Figure(panels, 'time [s]', linked=True, clock='robot', columns=2 if len(names) > 1 else 1, height=110)
 
 

@@ -53,7 +53,9 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes; `note` stands beside the title, `x` (K,) is for all series that have none of their own.
+    """One pair of axes; `y_label` (with units in brackets) and `note` stand beside the title.
+
+    x (K,) is for all series that have none of their own.
 
     equal: both axes have the same scale.
     """

@@ -107,7 +107,7 @@ def friction_panel(arm: Arm, joint: int, speed: FloatArray, load: FloatArray, to
     else:
         series += _curves(steady, speed, 0.0, 'described', 'predicted')
     note = f'load {load.min():.3g} … {load.max():.3g} N·m'.replace('-', '−')
-    return Panel(steady.name, 'N·m', series, note=note)
+    return Panel(steady.name, '[N·m]', series, note=note)
 
 
 def _curves(steady: SteadyFriction, speed: FloatArray, load: float, label: str, colour: Colour) -> list[Series]:

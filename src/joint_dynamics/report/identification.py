@@ -43,7 +43,7 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
     panels = [
         Panel(
             name,
-            'N·m',
+            '[N·m]',
             (
                 Series('measured', measured, 'measured', resolution=fine),
                 Series('predicted', expected, 'predicted', resolution=fine),

@@ -65,7 +65,8 @@ def joint_report(result: TestResult, recordings: list[str]) -> Report:
         for name, value in result.quality.items()
         if not (isinstance(value, list) and value and isinstance(value[0], dict))
     ]
-    report.add_table(['quality', 'value'], plain)
+    if plain:
+        report.add_table(['quality', 'value'], plain)
     if result.plots:
         report.add_section('Data and fit')
     for plot in result.plots:
@@ -114,7 +115,7 @@ def compensation_report(checks: Sequence[JointCheck], applied: str) -> Report:
         place = '' if check.positive.temperature is None else f' at {check.positive.temperature:g} °C'
         report.add_figure(
             Figure(
-                [Panel(f'{check.joint}{place}', 'compensation minus friction, N·m', series)],
+                [Panel(f'{check.joint}{place}', 'compensation minus friction [N·m]', series)],
                 'speed along the motion [rad/s]',
                 height=240,
             ),

@@ -57,7 +57,7 @@ def _panel(arm: Arm, j: int, name: str, most: float, reach: float, deviation: fl
     spread = 2 * deviation * np.abs(phi)
     return Panel(
         name,
-        'N·m',
+        '[N·m]',
         (
             Series('beyond', torque, 'seventh', 1e3 * phi, dashed=True),
             Series(

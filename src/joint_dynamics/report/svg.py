@@ -90,7 +90,7 @@ class _Drawing:
     def text(self, last: bool) -> str:
         parts = [self._grid(last)]
         parts += [self._series(series) for series in self.panel.series]
-        title = html.escape(f'{self.panel.title} [{self.panel.y_label}]')
+        title = html.escape(f'{self.panel.title} {self.panel.y_label}')
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
         )
