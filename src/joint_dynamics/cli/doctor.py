@@ -41,7 +41,7 @@ MODULES = (
     ('launch_pytest', 'launch_pytest', 'launch tests', False),
 )
 #: s to listen by default, so that it is done within ten; and what is allowed.
-SECONDS, LEAST, MOST = 7.0, 1.0, 600.0
+SECONDS, LEAST, MOST = 6.0, 1.0, 600.0
 NODE_CHECK = """
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
