@@ -117,7 +117,9 @@ def change_points(
     while start < len(y):
         part = slice(start, None)
         z, splits = running_z(y[part], test, weights_of(y[part], sigma[part]), None if warm is None else warm[part])
-        seen = next((n for n in np.flatnonzero(np.abs(z) > test.limit) if matters(y[part], splits[n], n)), None)
+        seen = next(
+            (n for n in np.flatnonzero(np.abs(z) > test.limit) if matters(y[part], int(splits[n]), int(n))), None
+        )
         if seen is None:
             break
         found.append(ChangePoint(start + int(splits[seen]), start + int(seen), float(z[seen])))
