@@ -8,7 +8,8 @@ with the weighted means, and s² the pooled mean square about them, so that only
 Where each run has a temperature, friction's slope over it is fitted beside the shift (one degree of freedom). What is
 compared is z = Φ⁻¹(F_t(t)), so that few runs count as little as they show. The first n at which the largest |z_{n,k}|
 exceeds the limit h is the run of the alarm; runs after it are not looked at for that, but for the scatter τ² that
-weighs them, so an alarm stays when more runs come. The change is dated by the split with the largest |z|; after it the series begins anew.
+weighs them, so an alarm stays when more runs come. The change is dated by the split with the largest |z|; after it the
+series begins anew.
 
 h is that of the false-alarm rate: the probability that any of the |z_{n,k}| of 100 independent normal runs exceeds it.
 It is found by simulating such series with a fixed seed. Rates below what can be counted follow from those by the tail
