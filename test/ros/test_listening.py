@@ -14,6 +14,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from joint_dynamics.simulation import ur5e_urdf
 
 JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint')
+# in the simulator's time, and patient: on a busy machine both are slow
+SLOWLY = ('--sim-time', '--wait', '100')
 HOME = np.array((0.0, -1.2, 1.4, -1.7, -1.5, 0.3))
 
 
@@ -41,6 +43,7 @@ def wave(seconds):
     return message
 
 
+@pytest.mark.slow
 def test_a_unit_that_is_wrong_is_told_of_a_robot_that_moves(ros, tmp_path):
     simulator = ros.process('joint_dynamics.nodes.simulator', namespace='/arm', parameters={'autostart': 'true'})
     ros.until_state('/arm/simulator', 'active')
@@ -48,23 +51,24 @@ def test_a_unit_that_is_wrong_is_told_of_a_robot_that_moves(ros, tmp_path):
     commands = ros.probe.create_publisher(JointTrajectory, topics[0], 10)
     ros.until(commands.get_subscription_count)
     commands.publish(wave(120.0))
-    status, said = doctor(ros, '--namespace', '/arm', '--seconds', '12')
+    status, said = doctor(ros, '--namespace', '/arm', '--seconds', '8', *SLOWLY)
     # the simulator states amperes, as a UR does, and the doctor was told nothing: it takes them for newton metres
     assert status == 3, said
     assert 'wrong: ' in said
     assert 'current' in said
     config = tmp_path / 'config.yaml'
     config.write_text('recording: {joint_states: {topic: joint_states, effort: current}}\n')
-    status, said = doctor(ros, '--namespace', '/arm', '--seconds', '3', '--config', str(config))
+    status, said = doctor(ros, '--namespace', '/arm', '--seconds', '3', '--config', str(config), *SLOWLY)
     assert 'rms, A' in said
     assert status in (0, 3)
     ros.stop(simulator)
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_silent_is_named_with_what_is_there(ros):
     simulator = ros.process('joint_dynamics.nodes.simulator', namespace='/arm', parameters={'autostart': 'true'})
     ros.until_state('/arm/simulator', 'active')
-    status, said = doctor(ros)
+    status, said = doctor(ros, '--wait', '20')
     assert status == 2
     assert 'expected messages on /joint_states' in said
     assert '/arm/joint_states' in said
@@ -77,6 +81,7 @@ def test_a_topic_that_is_silent_is_named_with_what_is_there(ros):
 def test_what_cannot_be_heard_is_refused():
     for arguments, words in (
         (('--seconds', '0'), 'expected --seconds within'),
+        (('--wait', 'nan'), 'expected --wait within'),
         (('run.csv',), 'expected no RECORDING beside it'),
     ):
         command = [sys.executable, '-m', 'joint_dynamics', 'doctor', '--live', '--robot', 'robot.urdf', *arguments]

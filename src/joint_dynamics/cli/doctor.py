@@ -40,7 +40,7 @@ MODULES = (
     ('launch_pytest', 'launch_pytest', 'launch tests', False),
 )
 #: s to listen by default, so that it is done within ten; and what is allowed.
-SECONDS, LEAST, MOST = 7.0, 1.0, 600.0
+SECONDS, WAIT, LEAST, MOST = 6.0, 5.0, 1.0, 600.0
 NODE_CHECK = """
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]
@@ -71,6 +71,18 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--seconds', type=float, default=SECONDS, metavar='S', help='how long to listen (default: %(default)g)'
     )
+    parser.add_argument(
+        '--wait',
+        type=float,
+        default=WAIT,
+        metavar='S',
+        help='for the first message of each topic (default: %(default)g)',
+    )
+    parser.add_argument(
+        '--sim-time',
+        action='store_true',
+        help="count --seconds by the robot's stamps, of a simulation that runs slowly",
+    )
     parser.add_argument('--namespace', default='', metavar='NAME', help='of the topics to listen to')
     add_config_argument(parser)
 
@@ -100,10 +112,9 @@ def _live(args: argparse.Namespace) -> int:
         raise JointDynamicsError(f'doctor --live: expected no RECORDING beside it, found {args.recordings[0]}')
     if not args.robot:
         raise JointDynamicsError('doctor --live: expected --robot FILE, found none')
-    if not LEAST <= args.seconds <= MOST:
-        raise JointDynamicsError(
-            f'doctor --live: expected --seconds within [{LEAST:g}, {MOST:g}], found {args.seconds:g}'
-        )
+    for option, value in (('--seconds', args.seconds), ('--wait', args.wait)):
+        if not LEAST <= value <= MOST:
+            raise JointDynamicsError(f'doctor --live: expected {option} within [{LEAST:g}, {MOST:g}], found {value:g}')
     if importlib.util.find_spec('rclpy') is None:
         raise JointDynamicsError(
             'doctor --live: expected ROS 2 with rclpy, found none (pip install joint_dynamics[ros], or source a ROS 2'
@@ -117,7 +128,9 @@ def _live(args: argparse.Namespace) -> int:
     model = load_robot(args.robot, config)
     settings = RecordingSettings.from_mapping({'implausible': 'note', **config.get('recording', {})})
     with progress_display() as say:
-        recording = listen(model, settings, args.seconds, args.namespace, say)
+        recording = listen(
+            model, settings, args.seconds, args.namespace, say, patience=args.wait, simulated=args.sim_time
+        )
     return 3 if _examine(model, recording, config) else 0
 
 

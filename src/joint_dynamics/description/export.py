@@ -72,7 +72,9 @@ def format_of(path: str | Path) -> str:
         if Path(path).suffix.lower() in known.endings:
             return name
     endings = ', '.join(ending for known in FORMATS.values() for ending in known.endings)
-    raise JointDynamicsError(f'export: expected --to {", ".join(FORMATS)}, or a file that ends in {endings}')
+    raise JointDynamicsError(
+        f'export: expected --to {", ".join(FORMATS)}, or a file that ends in {endings}, found {Path(path).name}'
+    )
 
 
 def export(

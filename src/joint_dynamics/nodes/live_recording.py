@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,8 +22,8 @@ from joint_dynamics.recording.inputs import KEYS
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 
-PATIENCE = 5.0
-"""s to wait for the first message of each topic: discovery takes one or two."""
+SLOWEST = 50.0
+"""Times as long as asked for by this computer's clock, after which a simulation is waited for no more."""
 _WAKE = 0.05
 
 
@@ -32,6 +33,9 @@ def listen(
     seconds: float,
     namespace: str = '',
     say: Callable[[str], None] | None = None,
+    *,
+    patience: float = 5.0,
+    simulated: bool = False,
 ) -> Recording:
     """Return what the robot's topics tell within so many seconds, read as the same topics of a recording are.
 
@@ -44,11 +48,15 @@ def listen(
     settings
         which topic holds what; topics without a leading / stand in the namespace.
     seconds
-        of this computer's clock.
+        of this computer's clock, or of the robot's stamps where its time is `simulated`.
     namespace
         of the robot's topics.
     say
         called with a line of text as each step begins.
+    patience
+        s to wait for the first message of each topic; discovery takes one or two.
+    simulated
+        the robot's time is that of a simulation, which may run slower than this computer's clock.
 
     Raises
     ------
@@ -67,12 +75,17 @@ def listen(
         node = rclpy.create_node('joint_dynamics_doctor', namespace=namespace or None, context=context)
         executor.add_node(node)
         say('looking for the topics')
-        _until(executor, lambda: all(_publishers(node, topic) for topic in classes), PATIENCE)
+        end = time.monotonic() + patience
+        _until(executor, lambda: all(_publishers(node, topic) for topic in classes), end)
         heard: dict[str, int] = dict.fromkeys(classes, 0)
+        stamps = [math.inf, -math.inf]
 
         def reader(topic: str) -> Callable[[object], None]:
             def take(message: object) -> None:
                 heard[topic] += 1
+                if (header := getattr(message, 'header', None)) is not None:
+                    stamp = header.stamp.sec + 1e-9 * header.stamp.nanosec
+                    stamps[:] = min(stamps[0], stamp), max(stamps[1], stamp)
                 builder.add_message(topic, message, node.get_clock().now().nanoseconds)
 
             return take
@@ -83,12 +96,18 @@ def listen(
             )
             quality = LATCHED if name == KEYS else RELIABLE_SENSOR if reliable else SENSOR
             node.create_subscription(kind, topic, reader(topic), quality)
-        _until(executor, lambda: all(heard.values()), PATIENCE)
+        _until(executor, lambda: all(heard.values()), end)
         silent = [topic for topic, count in heard.items() if not count]
         if silent:
-            raise JointDynamicsError(_silence(node, silent, {topic: name for topic, (_, name) in classes.items()}))
+            kinds = {topic: name for topic, (_, name) in classes.items()}
+            raise JointDynamicsError(_silence(node, silent, kinds, patience))
         say(f'listening for {seconds:g} s')
-        _until(executor, lambda: False, seconds)
+        begin, stamps[0] = time.monotonic(), math.inf
+        _until(
+            executor,
+            lambda: simulated and stamps[1] - stamps[0] >= seconds,
+            begin + seconds * (SLOWEST if simulated else 1.0),
+        )
         return builder.build('live')
     finally:
         executor.shutdown()
@@ -101,13 +120,12 @@ def _publishers(node: Node, topic: str) -> list[Any]:
     return node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
 
 
-def _until(executor: SingleThreadedExecutor, done: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
+def _until(executor: SingleThreadedExecutor, done: Callable[[], bool], end: float) -> None:
     while not done() and (left := end - time.monotonic()) > 0:
         executor.spin_once(timeout_sec=min(left, _WAKE))
 
 
-def _silence(node: Node, silent: list[str], kinds: dict[str, str]) -> str:
+def _silence(node: Node, silent: list[str], kinds: dict[str, str], patience: float) -> str:
     """Return what to say of topics that nobody publishes, with those that might be meant."""
     first = silent[0]
     wanted = node.resolve_topic_name(first)
@@ -119,4 +137,4 @@ def _silence(node: Node, silent: list[str], kinds: dict[str, str]) -> str:
         else f'no publisher of {kinds[first]} at all (ROS_DOMAIN_ID, or is the driver started?)'
     )
     names = ', '.join(node.resolve_topic_name(topic) for topic in silent)
-    return f'doctor --live: expected messages on {names} within {PATIENCE:g} s, found {meant}'
+    return f'doctor --live: expected messages on {names} within {patience:g} s, found {meant}'

@@ -7,8 +7,9 @@ Of the runs 1 … n every split k is tried as a shift of the mean between run k 
 with the weighted means, and s² the pooled mean square about them, so that only the runs' relative deviations matter.
 Where each run has a temperature, friction's slope over it is fitted beside the shift (one degree of freedom). What is
 compared is z = Φ⁻¹(F_t(t)), so that few runs count as little as they show. The first n at which the largest |z_{n,k}|
-exceeds the limit h is the run of the alarm; runs after it are not looked at for that, so an alarm stays when more runs
-come. The change is dated by the split with the largest |z|; after it the series begins anew.
+exceeds the limit h is the run of the alarm; runs after it are not looked at for that, but for the scatter τ² that
+weighs them, so an alarm stays when more runs come. The change is dated by the split with the largest |z|; after it the
+series begins anew.
 
 h is that of the false-alarm rate: the probability that any of the |z_{n,k}| of 100 independent normal runs exceeds it.
 It is found by simulating such series with a fixed seed. Rates below what can be counted follow from those by the tail
@@ -117,7 +118,9 @@ def change_points(
     while start < len(y):
         part = slice(start, None)
         z, splits = running_z(y[part], test, weights_of(y[part], sigma[part]), None if warm is None else warm[part])
-        seen = next((n for n in np.flatnonzero(np.abs(z) > test.limit) if matters(y[part], splits[n], n)), None)
+        seen = next(
+            (n for n in np.flatnonzero(np.abs(z) > test.limit) if matters(y[part], int(splits[n]), int(n))), None
+        )
         if seen is None:
             break
         found.append(ChangePoint(start + int(splits[seen]), start + int(seen), float(z[seen])))
