@@ -80,11 +80,15 @@ def pinocchio_loop(model, data):
         pinocchio.computeJointTorqueRegressor(model.pinocchio, workspace, *state)
 
 
+def with_kernel(model):
+    """Return the model, in a process that has worked so much that it has loaded the kernel."""
+    to_wls(model, observation(model, 150_000))
+    return model
+
+
 def batch():
     """Filtered data to WLS against pinocchio's loop, against samples, with QR and without."""
-    model = robot()
-    model.base_parameters()
-    to_wls(model, observation(model, 150_000))  # a process that has work to do has loaded the kernel by now
+    model = with_kernel(robot())
     print(f'{"filtered data to WLS":>20}{"[s]":>9}{"by QR":>9}{"pinocchio":>11}{"ratio":>8}{"differs by":>12}')
     for samples in (10_000, 100_000, 1_000_000):
         data = observation(model, samples)
@@ -138,6 +142,7 @@ def fresh():
 def growth():
     """Against joints, and against columns of Maxwell-slip elements."""
     samples = 20_000
+    with_kernel(robot())
     print(f'\n{"joints":>8}{"columns":>9}{"[s]":>9}{"pinocchio":>11}{"ratio":>8}   ({samples:,} samples)')
     for joints in (2, 4, 6, 7, 10, 14):
         model = robot(joints)

@@ -23,6 +23,7 @@ from joint_dynamics.excitation.search import FoundMotion, random_trajectory, sea
 from joint_dynamics.excitation.worker import NICENESS
 
 optimise_module = sys.modules['joint_dynamics.excitation.optimise']
+search_module = sys.modules['joint_dynamics.excitation.search']
 # without a time budget, so that no busy machine decides what is found
 QUICK = ExcitationSettings(period=6.0, harmonics=3, starts=2, candidates=2, processes=2)
 SHORT = replace(QUICK, starts=1, candidates=1)
@@ -101,6 +102,23 @@ def test_the_same_seed_gives_the_same_motion_on_one_process_or_two(arm, result):
     again = optimise(arm, replace(QUICK, limits=TIGHT, processes=1))
     np.testing.assert_array_equal(again.trajectory.coefficients, result.trajectory.coefficients)
     assert again.condition_number == result.condition_number
+
+
+def test_no_clock_decides_what_is_found(arm, monkeypatch):
+    """A clock that leaps by hours between any two looks, as on a machine that stands still now and then."""
+    expected = optimise(arm, SHORT)
+    leaps = iter(np.cumsum(np.random.default_rng(0).uniform(0.0, 1e4, 100_000)).tolist())
+    monkeypatch.setattr(optimise_module, 'time', SimpleNamespace(monotonic=lambda: next(leaps)))
+    found = optimise(arm, SHORT)
+    np.testing.assert_array_equal(found.trajectory.coefficients, expected.trajectory.coefficients)
+    assert (found.ended, found.finished) == (expected.ended, expected.finished) == (ALL, 1)
+    assert found.seconds > expected.seconds
+    motions = []
+    monkeypatch.setattr(search_module, 'time', SimpleNamespace(monotonic=lambda: next(leaps)))
+    search(ExcitationProblem(arm, SHORT), 0, np.inf, motions.append)
+    np.testing.assert_array_equal(
+        min(motions, key=lambda one: one.merit).trajectory.repeated(1).coefficients, expected.trajectory.coefficients
+    )
 
 
 def test_it_works_from_a_program_without_a_main_guard(tmp_path, make_urdf):

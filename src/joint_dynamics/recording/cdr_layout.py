@@ -58,7 +58,7 @@ class CdrLayout:
     """
 
     def __init__(self, data: bytes, kind: str, fields: Any):
-        self._data, self._fields = data, fields
+        self._data, self._type_fields = data, fields
         self._order = '<' if data[1] else '>'
         self._at = HEADER
         self._places: list[tuple[int, str]] = []
@@ -123,7 +123,7 @@ class CdrLayout:
         return len(self._places)
 
     def _named(self, kind: str) -> SimpleNamespace:
-        return SimpleNamespace(**{name: self._field(field) for name, field in self._fields[kind][1]})
+        return SimpleNamespace(**{name: self._field(field) for name, field in self._type_fields[kind][1]})
 
     def _field(self, field: Any) -> Any:
         node, detail = field

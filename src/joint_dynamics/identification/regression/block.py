@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.robot.packed_rows import PackedRows
@@ -34,10 +34,13 @@ class Block:
     `rest`, None where rest is not looked at.
     """
 
-    rows: FloatArray = _Rows()  # type: ignore[assignment]
-    tau: FloatArray = field()
-    dq: FloatArray = field()
-    observation: int = field()
+    if TYPE_CHECKING:
+        rows: FloatArray
+    else:
+        rows: FloatArray = _Rows()
+    tau: FloatArray
+    dq: FloatArray
+    observation: int
     kept: slice = field(default_factory=lambda: slice(None))
     resting: BoolArray | None = None
     scale: FloatArray | None = None

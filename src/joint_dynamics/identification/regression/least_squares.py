@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -22,7 +23,7 @@ import scipy.linalg
 from joint_dynamics.arm import RELUCTANCE
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.regression.block import Block
-from joint_dynamics.identification.regression.normal_equations import exact_enough, normal_sums
+from joint_dynamics.identification.regression.normal_equations import NormalSums, exact_enough, normal_sums
 
 RANK = 1e-10
 """Singular values of the scaled system below this fraction of the largest belong to directions no sample shows."""
@@ -160,9 +161,13 @@ def triangulate_long(blocks: Callable[[], Iterable[Block]]) -> Triangles:
     sums = normal_sums(blocks())
     if not exact_enough(*sums):
         return triangulate(blocks())
-    moving, resting = (None if part is None else Triangles(part.factors(), part.counts, part.own) for part in sums)
-    assert moving is not None
-    return replace(moving, resting=resting)
+    moving, resting = sums
+    return replace(_triangles(moving), resting=None if resting is None else _triangles(resting))
+
+
+def _triangles(sums: NormalSums) -> Triangles:
+    own: Any = sums.own
+    return Triangles(sums.factors(), sums.counts, own)
 
 
 @dataclass(frozen=True)

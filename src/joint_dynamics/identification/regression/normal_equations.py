@@ -84,7 +84,8 @@ def normal_sums(blocks: Iterable[Block]) -> tuple[NormalSums, NormalSums | None]
         packed = block.packed_rows
         for j in range(n):
             if packed is None:
-                columns, rows = np.arange(b), np.concatenate([block.rows[j], block.tau[j][None]])
+                columns: IntArray = np.arange(b)
+                rows = np.concatenate([block.rows[j], block.tau[j][None]])
             else:
                 columns, rows = packed.columns[j], packed.with_right_side(j, block.tau[j])
             still = None if resting is None or block.resting is None else block.resting[j]

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 
@@ -67,18 +68,14 @@ class BaseRows:
         return found
 
     def _build(self) -> Iterator[Block]:
+        rows: Any  # packed, which a block takes for rows
         for index, observation in enumerate(self.observations):
             decimator = observation.decimator
             if decimator is None:
                 for start in range(0, len(observation.q), FULL_RATE_BLOCK):
                     part = slice(start, min(start + FULL_RATE_BLOCK, len(observation.q)))
-                    yield Block(
-                        self.packed_rows(observation, part),
-                        observation.tau[part].T,
-                        observation.dq[part].T,
-                        index,
-                        part,
-                    )
+                    rows = self.packed_rows(observation, part)
+                    yield Block(rows, observation.tau[part].T, observation.dq[part].T, index, part)
                 continue
             for part, first, end, weights in spans(observation):
                 pieces = [slice(begin, min(begin + BLOCK, end)) for begin in range(first, end, BLOCK)]
