@@ -35,7 +35,8 @@ class LostMotion:
     limit      N·m, number or (n,): torque limit that the loads τ_i are shares of.
     period     s.
 
-    `compiled`: whether a kernel is used, settable. After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the deformation; `slack` g 𝓑 rad, as much as it can
+    `compiled`: whether a kernel is used, settable.
+    After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the deformation; `slack` g 𝓑 rad, as much as it can
     be; `uncertainty` rad, how wrong it may be beyond a share of itself: all of 𝓑 until θ has once been through it, and
     as much as it went with one of the last updates, for smoothed signals pass through the play in another way than
     sharp ones.
