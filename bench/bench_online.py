@@ -171,9 +171,8 @@ def motor_side():
 
 
 def main():
-    print(
-        f'{"processor time of one step [µs]":<34} {"median":>8} {"mean":>8} {"99 %":>8} {"99 %/med.":>9} {"mean / rnea":>14}'
-    )
+    columns = f'{"median":>8} {"mean":>8} {"99 %":>8} {"99 %/med.":>9} {"mean / rnea":>14}'
+    print(f'{"processor time of one step [µs]":<34} {columns}')
     estimators()
     laws()
     motor_side()

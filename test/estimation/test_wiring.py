@@ -235,6 +235,7 @@ def test_weights_are_those_of_the_inverse_variances(arm):
     base = replace(arm, stiffness_described=described, rotor_identifiable=rotors)
     for one in (base, replace(base, backlash=None), replace(base, backlash=None, friction=None)):
         fusion = TorqueFusion(one, settings)
+        fusion.compiled = False  # its kernel takes a whole StiffnessEstimator
         np.testing.assert_allclose(fusion.rotor_inertia_deviation, np.where(rotors, 0.0, 0.3 * arm.rotor_inertia))
         np.testing.assert_array_equal(fusion.motor_deviation, 1e6)
         assert not fusion.elastic.any()

@@ -18,7 +18,7 @@ import rclpy
 from builtin_interfaces.msg import Duration, Time
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Bool, Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -172,7 +172,7 @@ class Nodes:
 
             def publish(message, send=send, field=field):
                 if field == 'data':
-                    commands = np.array(message.data)
+                    commands = np.array(deserialize_message(message, Float64MultiArray).data)
                 else:
                     commands = np.array([point.effort for point in message.points])
                 if not (np.abs(commands) <= ROBOT.limits.effort).all():

@@ -38,7 +38,8 @@ class Transmission:
 
         One step of the fixed point: what is left is θ̃ θ̃', below 1e-7 rad.
         """
-        return theta if self.kinematic_error is None else theta + self.kinematic_error(theta)
+        error = self.kinematic_error
+        return theta if error is None else theta + (error.at(theta) if theta.ndim == 1 else error(theta))
 
     def motor_angle(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         """Return what the motor's encoder shows for the link at q rad with τ_J N·m through the transmission."""

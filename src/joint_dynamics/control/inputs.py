@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.control.interface import Interfaces
 
 OTHER_CLOCK = 86400.0
 """Stamps further from the clock here than this [s] come from another kind of clock."""
+ORDERS = 64
+"""Orders of names that are remembered."""
 
 
 class AgedInterfaces(Interfaces):
@@ -28,11 +30,15 @@ class AgedInterfaces(Interfaces):
         self._oldest = dict.fromkeys(limits, -np.inf)
         self._newest = dict.fromkeys(limits, -np.inf)
         self._index = {name: k for k, name in enumerate(self.joint_names)}
+        self._orders: dict[tuple[str, ...], IntArray | None] = {}
 
     def write(self, quantity: str, values: ArrayLike, time: float, joints: Sequence[str] | None = None) -> None:
         """Write values of all joints (n,), or of the `joints` named (unknown ones are passed over), at `time` s."""
         if quantity not in self:
             return
+        whole = None if joints is None else self.whole(values, joints)
+        if whole is not None:
+            values, joints = whole, None
         if joints is None:
             self[quantity] = values
             self._written[quantity].fill(time)
@@ -44,6 +50,17 @@ class AgedInterfaces(Interfaces):
             if k is not None:
                 target[k], written[k] = value, time
         self._oldest[quantity], self._newest[quantity] = float(written.min()), float(written.max())
+
+    def whole(self, values: ArrayLike, joints: Sequence[str]) -> FloatArray | None:
+        """Return the values (n,) of `joints` in the robot's order; None where it is not every joint once."""
+        names = tuple(joints)
+        if names not in self._orders:
+            if len(self._orders) >= ORDERS:
+                self._orders.clear()
+            complete = all(names.count(name) == 1 for name in self.joint_names)
+            self._orders[names] = np.array([names.index(name) for name in self.joint_names]) if complete else None
+        order, given = self._orders[names], np.asarray(values, dtype=float)
+        return None if order is None or given.shape != (len(names),) else given[order]
 
     def clear(self) -> None:
         """Forget everything."""

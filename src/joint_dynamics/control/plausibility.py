@@ -130,6 +130,9 @@ class MeasuredStates(AgedInterfaces):
         if jumps is None:
             super().write(quantity, values, time, joints)
             return
+        whole = None if joints is None else self.whole(values, joints)
+        if whole is not None:
+            values, joints = whole, None
         names = self.joint_names if joints is None else tuple(joints)
         given = np.asarray(values, dtype=float)
         if names == self.joint_names and given.shape == (len(names),) and jumps.accept_all(given, time):

@@ -64,7 +64,8 @@ class ContactDetector:
     confirm     s: a contact is one when it lasts for so long.
     patience    s: a contact that lasts longer is a load that the model does not know, and is learnt.
 
-    `compiled`: whether kernels are used, settable. `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio`
+    `compiled`: whether kernels are used, settable.
+    `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio`
     (n,), error over threshold, contact beyond 1; `level` (3, 3, n), the errors' root mean square, of motor side, change
     of the spring and spring in slip, presliding and rest, in stated deviations.
     """
@@ -98,12 +99,10 @@ class ContactDetector:
         self._follow = min(self.period / 0.2, 1.0)
         self._rows = np.arange(self.joints)
         self._fixed = np.array([self.floor, self._noise])
+        times = self._learning, self._settle, self._slip, self._confirm
         self._ratio_numbers = tuple(
-            float(number)
-            for number in (
-                self.deviations, self.omega_min, self._learning, self._settle, self._slip, self._confirm, MARGIN, CHANGE,
-            )
-        )  # fmt: skip
+            float(number) for number in (self.deviations, self.omega_min, *times, MARGIN, CHANGE)
+        )
         self._level_numbers = tuple(
             float(number)
             for number in (self._learning, self._memory, self._patience, self._forget, self._follow, BOUND)

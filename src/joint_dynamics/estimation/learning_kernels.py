@@ -132,12 +132,12 @@ def stiffness_step(phi, y, excited, fresh, fixed, numbers, state, sums, active, 
 
 @compiled
 def spring_weight(signals, slip, fixed, noise, lost, described, quality, state, per_scale):  # type: ignore[no-untyped-def]
-    """`TorqueFusion.measured` with a spring; return (4, n): weight, deviation of both, of the motor side, elastic or not.
+    """`TorqueFusion.measured` with a spring; return (4, n): weight, deviation of both, of the motor, elastic.
 
     signals (4, n): ω, rotor acceleration, φ, Coulomb level. slip: H, or None. fixed (2, n): square of the smallest
     deviation, deviation of the rotor inertia. noise: of the friction as a share, 1/speed of slip, square of that of the
-    deformation, s of excited motion that a stiffness needs. lost (n,) rad, of the deformation. quality: excitation, mean
-    squares of error and torque. state, per_scale: covariance and coefficients as in `stiffness_step`, 1/φ_ref.
+    deformation, s of excited motion that a stiffness needs. lost (n,) rad, of the deformation. quality: excitation,
+    mean squares of error and torque. state, per_scale: covariance and coefficients as in `stiffness_step`, 1/φ_ref.
     """
     share, per_speed, angle, needed = noise
     excitation, wrong_square, usual = quality

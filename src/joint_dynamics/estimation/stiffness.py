@@ -54,7 +54,8 @@ class StiffnessEstimator:
                          curve scaled as a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
 
-    `compiled`: whether kernels are used, settable. What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
+    `compiled`: whether kernels are used, settable.
+    What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
     since the reset), `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error), `reliable`
     (bool).
     """

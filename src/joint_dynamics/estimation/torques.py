@@ -48,7 +48,8 @@ class TorqueFusion:
     deviations need not
     be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the motor.
 
-    `compiled`: whether a kernel is used, settable. `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's
+    `compiled`: whether a kernel is used, settable.
+    `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's
     torque tells anything.
     """
 

@@ -27,7 +27,10 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 @compiled
 def value_at(theta, joint, places, points):  # type: ignore[no-untyped-def]
-    """`PeriodicMap` of one joint at θ rad; places (3, n): start, points per turn, turns per rad; points: value, rise."""
+    """Return the `PeriodicMap` of one joint at θ rad.
+
+    places (3, n): start, points per turn, turns per rad. points (2, …): value, rise.
+    """
     u = theta * places[2, joint]
     u -= np.floor(u)
     u *= places[1, joint]

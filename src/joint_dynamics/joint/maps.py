@@ -73,7 +73,9 @@ class PeriodicMap:
         return np.ascontiguousarray(np.broadcast_to(places, (3, joints))), points
 
     def at(self, theta: FloatArray) -> FloatArray:
-        """Value at one sample θ (n,) rad of a stacked map, compiled; the same bits as of a call."""
+        """Value at one sample θ (n,) rad of all joints, compiled; the same bits as of a call."""
+        if self.joints is None:
+            return self(theta)
         given = np.array(theta, dtype=float)
         out = np.empty_like(given)
         places, points = self._packed

@@ -87,6 +87,7 @@ class StreamExecutor(SingleThreadedExecutor):
 
     def _run_next(self, timeout: Any, condition: Callable[[], bool]) -> Any:
         """Run one callback of rclpy's wait set and return whose it was; None where there was none."""
+        entity: Any
         try:
             handler, entity, _ = self.wait_for_ready_callbacks(timeout, None, condition)
         except ExternalShutdownException:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from joint_dynamics.report.figure import Figure, Panel
+from joint_dynamics.report.figure import Series as Drawn
 from joint_dynamics.report.html import Report, number
 from joint_dynamics.trend import QUANTITIES, Series, Trend
 
 FIGURES = 60
 """Figures at most; the table has all series."""
 DEVIATIONS = 2.0
+DAY = 86400.0
 
 
 def trend_report(found: Trend, folder: str) -> Report:
@@ -103,28 +104,28 @@ def _now(series: Series | None) -> str:
     return f'{number(value)}{spread}{" *" if series.changes else ""}'
 
 
-def _figure(series: Series) -> Any:
-    from matplotlib import pyplot
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    figure, axes = pyplot.subplots(figsize=(9.0, 2.6))
-    dates: Sequence[Any] = series.dates
-    error = np.where(np.isfinite(series.deviations), DEVIATIONS * series.deviations, 0.0)
-    axes.errorbar(dates, series.values, yerr=error, fmt='o', markersize=3, linewidth=0.8, color='#0b6fb8', label='run')
-    edges = [0, *(change.first for change in series.changes), len(dates)]
-    for first, last in itertools.pairwise(edges):
-        level, _ = series.level(first, last)
-        axes.plot([dates[first], dates[last - 1]], [level, level], color='#1b2430', linewidth=1.4)
-    for change in series.changes:
-        axes.axvline(dates[change.first], color='#5b6876', linestyle=':', linewidth=1.0)
-        axes.plot(
-            dates[change.alarm], series.values[change.alarm], 'o', markersize=8, fillstyle='none', color='#aa3333'
+def _figure(series: Series) -> Figure:
+    begin = series.dates[0]
+    days = np.array([(date - begin).total_seconds() / DAY for date in series.dates])
+    spread = np.where(np.isfinite(series.deviations), DEVIATIONS * series.deviations, 0.0)
+    drawn = [
+        Drawn(
+            'run ± two deviations',
+            series.values,
+            'measured',
+            kind='points',
+            low=series.values - spread,
+            high=series.values + spread,
         )
+    ]
+    edges = [0, *(change.first for change in series.changes), len(days)]
+    for k, (first, last) in enumerate(itertools.pairwise(edges)):
+        level, _ = series.level(first, last)
+        ends = days[[first, last - 1]]
+        drawn.append(Drawn('level' if k == 0 else '', np.full(2, level), 'predicted', x=ends))
+    alarms = [change.alarm for change in series.changes]
+    drawn.append(Drawn('alarm', series.values[alarms], 'residual', x=days[alarms], kind='points'))
     if series.reference is not None:
-        axes.axhline(series.reference, color='#1a7337', linestyle='--', linewidth=0.8)
-    axes.set_ylabel(f'{series.quantity}\n[{QUANTITIES[series.quantity]}]')
-    locator: Any = AutoDateLocator()  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
-    axes.grid(alpha=0.3)
-    return figure
+        drawn.append(Drawn('reference', np.full(2, series.reference), 'limit', x=days[[0, -1]], dashed=True))
+    panel = Panel('', f'{series.quantity} [{QUANTITIES[series.quantity]}]', drawn, x=days)
+    return Figure([panel], f'days since {begin.date().isoformat()}')
