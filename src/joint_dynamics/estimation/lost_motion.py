@@ -38,18 +38,10 @@ class LostMotion:
     period     s.
     deviation  rad, number or (n,): standard deviation of 𝓑.
 
-<<<<<<< HEAD
     `compiled`: whether a kernel is used, settable. After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the
     deformation; `slack` g 𝓑 rad, as much as it can be; `uncertainty` rad, how wrong it may be beyond a share of itself:
     all of 𝓑 until θ has once been through it, two deviations of 𝓑 as far as the load leaves them, and as much as it
     went with one of the last updates, for smoothed signals pass through the play in another way than sharp ones.
-=======
-    `compiled`: whether a kernel is used, settable.
-    After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the deformation; `slack` g 𝓑 rad, as much as it can
-    be; `uncertainty` rad, how wrong it may be beyond a share of itself: all of 𝓑 until θ has once been through it, and
-    as much as it went with one of the last updates, for smoothed signals pass through the play in another way than
-    sharp ones.
->>>>>>> on
     """
 
     def __init__(
