@@ -38,7 +38,7 @@ ROS = [
 # Of everything, the oldest version that has what is used and the first that nobody has tried; exact: constraints.txt.
 SDP = ['cvxpy>=1.5,<2', 'clarabel>=0.7,<1']
 TEST = ['setuptools>=70,<85', 'wheel>=0.40,<1', 'pytest>=8,<8.4', 'pytest-xdist>=3.5,<4', 'hypothesis>=6.100,<7']
-DOCS = ['sphinx>=8.1,<10', 'myst-parser>=4,<6', 'furo>=2024.8.6,<2027']
+DOCS = ['sphinx>=8.1,<10', 'docutils>=0.21,<1', 'myst-parser>=4,<6', 'furo>=2024.8.6,<2027']
 LINT = ['ruff>=0.17,<0.18', 'mypy>=1.15,<3', 'types-PyYAML>=6,<7', 'build>=1,<2', 'mutmut==3.8.*']
 FIGURES = ['matplotlib>=3.8,<4']  # of the documentation (bench/plot_estimator.py)
 
