@@ -42,6 +42,7 @@ CONTENTS = {
         'how-to/watch-wear',
         'how-to/tune-the-estimator',
         'how-to/write-a-law',
+        'how-to/controller_plugin',
     ],
     'Reference': ['reference/index'],
     'Explanation': ['explanation/index'],

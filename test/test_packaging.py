@@ -165,7 +165,10 @@ def test_every_package_of_the_launch_files_is_a_dependency():
         (ROOT / 'src/joint_dynamics/control/effort_gains.py').read_text(encoding='utf-8'),
     )
     assert {'gz_ros2_control', 'joint_trajectory_controller', 'ros_gz_sim'} <= named | set(plugins) | set(types)
-    assert (named | set(plugins) | set(types)) - {'joint_dynamics'} <= keys
+    # The other package of the repository depends on this one, and is loaded when asked for only.
+    assert (named | set(plugins) | set(types)) - {'joint_dynamics', 'joint_dynamics_controllers'} <= keys
+    other = ET.parse(ROOT / 'ros2_control' / 'package.xml').getroot()
+    assert 'joint_dynamics' in {element.text for element in other if element.tag == 'exec_depend'}
 
 
 def test_a_workspace_is_installed_by_rosdep_alone():

@@ -10,6 +10,7 @@ import yaml
 from joint_dynamics.arm import Arm
 from joint_dynamics.cli.main import main
 from joint_dynamics.control.effort_gains import EffortGains, controller_parameters, effort_gains
+from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
@@ -237,3 +238,33 @@ def test_what_is_out_of_range_is_named(robot, wrong, expected):
     with pytest.raises(JointDynamicsError) as found:
         effort_gains(Arm(robot), **{'period': PERIOD, **wrong})
     assert str(found.value) == expected
+
+
+@pytest.mark.parametrize('described', [False, True])
+def test_the_plugin_and_the_controller_before_it_are_in_the_file_when_asked_for(
+    tmp_path, monkeypatch, robot, described
+):
+    """With the description by its full path, as the manager has another working folder; read back without aliases."""
+    description = ['--description', 'dynamics.yaml'] if described else []
+    if described:
+        names = list(robot.joint_names)
+        DynamicsDescription({'robot': {'joint_names': names}, 'joints': {name: {} for name in names}}).save(
+            tmp_path / 'dynamics.yaml'
+        )
+    out = tmp_path / 'controllers.yaml'
+    monkeypatch.chdir(tmp_path)
+    assert main(['gains', '--robot', str(ur5e_urdf()), *description, '--plugin', '--out', str(out)]) == 0
+    assert '*' not in out.read_text().replace('/**', '')
+    document = yaml.safe_load(out.read_text())['/**']
+    law = document['feedforward_controller']['ros__parameters']
+    if described:
+        assert law['law'] == 'adaptive_friction'
+        assert law['description_file'] == str((tmp_path / 'dynamics.yaml').resolve())
+    else:
+        assert (law['law'], law['use_description']) == ('computed_torque', False)
+    assert law['kp'] == dict.fromkeys(robot.joint_names, 400.0)
+    before = document['feedforward_trajectory_controller']['ros__parameters']
+    assert before['command_joints'] == [f'feedforward_controller/{name}' for name in robot.joint_names]
+    assert before['command_interfaces'] == ['position', 'velocity', 'acceleration']
+    types = document['controller_manager']['ros__parameters']
+    assert types['feedforward_controller'] == {'type': 'joint_dynamics_controllers/FeedforwardController'}

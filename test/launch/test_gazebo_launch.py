@@ -59,6 +59,14 @@ def gazebo_of_another_robot(description_of, gazebo_stand_ins, two_joints):
 
 
 @launch_pytest.fixture
+def gazebo_with_the_plugin(description_of, gazebo_stand_ins):
+    """The controller plugin under its trajectory controller, active at first."""
+    return description_of(
+        'gazebo', gazebo_gui='false', plugin='true', initial_joint_controller='feedforward_trajectory_controller'
+    )
+
+
+@launch_pytest.fixture
 def gazebo_that_fails(description_of, gazebo_stand_ins, monkeypatch):
     """The robot cannot be put into the world."""
     monkeypatch.setenv('STAND_IN_FAILS', 'create')
@@ -151,6 +159,19 @@ def test_a_robot_of_ones_own(ros, exits, gazebo_stand_ins):
     assert runs['effort_trajectory_controller'][1:3] == ['forward_effort_controller', '--inactive']
     yield
     assert 'parameter_bridge' not in exits
+
+
+@pytest.mark.launch(fixture=gazebo_with_the_plugin)
+def test_the_plugin_comes_up_before_the_controller_that_writes_its_references(ros, exits, gazebo_stand_ins):
+    ros.watchers[:] = [lambda: f'ended already: {exits}' if set(exits) - {'create', 'spawner'} else '']
+    ros.until(lambda: len(spawned(gazebo_stand_ins())) == 2, what='spawners')
+    runs = spawned(gazebo_stand_ins())
+    active = runs['joint_state_broadcaster']
+    assert active[:3] == ['joint_state_broadcaster', 'feedforward_controller', 'feedforward_trajectory_controller']
+    document = yaml.safe_load(Path(active[active.index('--param-file') + 1]).read_text())['/**']
+    assert document['feedforward_controller']['ros__parameters']['use_description'] is False
+    assert '--inactive' in runs['effort_trajectory_controller']
+    yield
 
 
 @pytest.mark.launch(fixture=gazebo_that_fails)

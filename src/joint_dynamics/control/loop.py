@@ -159,7 +159,7 @@ class ControlLoop:
 
     @property
     def safe_command(self) -> FloatArray:
-        """What is commanded on a fault (n,), where the arm was last known to be, in the unit `output`."""
+        """What is commanded on a fault (n,) N·m, or A with `output` current, where the arm was last known to be."""
         return self.gate.bounded(self._gravity * self._scale)
 
     def _make_gate(self) -> SafetyGate:

@@ -45,7 +45,7 @@ class GivenValues:
 
     Parameters
     ----------
-    parameters
+    parameters : iterable of Parameter
         what there is; the defaults of what is not given are theirs.
     given
         values by name. What belongs to nobody here is passed over: see `misspelt`.
