@@ -345,6 +345,14 @@ def test_states_of_another_time_start_nothing(ros, robot, summary, ahead, reason
     assert robot.received == []
 
 
+def test_another_clock_is_named_before_anybody_asks_for_a_start(ros, robot, summary):
+    node, _ = begin(ros, trajectory_file=str(summary))
+    robot.ahead = -1e9
+    robot.until(lambda: 'set use_sim_time alike' in node.diagnostics.message('joint states'), 'the reason')
+    robot.ahead = 0.0
+    robot.until(lambda: node.diagnostics.message('joint states') == 'arrive', 'a good word')
+
+
 def test_a_robot_that_moves_without_telling_speeds_is_not_started(ros, robot, summary):
     node, _ = begin(ros, trajectory_file=str(summary))
     robot.speeds = False

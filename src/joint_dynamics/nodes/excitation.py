@@ -35,6 +35,9 @@ from joint_dynamics.nodes.trajectory_output import make_output
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
 
+CERTAIN = 50
+"""Looks, 20 ms apart, after which stamps of another clock are named: simulated time may come a little after the states."""
+
 
 class ExcitationNode(DynamicsNode):
     """See the module. Nothing moves until `~/start` is called while the node is active.
@@ -59,7 +62,7 @@ class ExcitationNode(DynamicsNode):
         self.states = RobotStates(self.robot.joint_names, self.now)
         self.playing: RunningMotion | None = None
         self._starting: Start | None = None
-        self._status = ''
+        self._status, self._foreign = '', 0
         section = {
             key: value
             for key, value in section_of(self.parameters['config_file'], 'excitation').items()
@@ -266,12 +269,22 @@ class ExcitationNode(DynamicsNode):
 
     def _watch(self) -> None:
         self.states.listening.tick()
+        self._look_at_clock()
         if self.planning is not None:
             self._follow_plan(self.planning)
         if self._starting is not None and self.playing is None:
             self._go_on(self._starting)
         if self.playing is not None:
             self._follow_motion(self.playing)
+
+    def _look_at_clock(self) -> None:
+        line, named = self.states.other_clock, self._foreign >= CERTAIN
+        self._foreign = self._foreign + 1 if line else 0
+        if line and not named and self._foreign >= CERTAIN:
+            self.diagnostics.set('joint states', ERROR, line)
+            self.get_logger().error(line)
+        elif named and not line:
+            self.diagnostics.set('joint states', OK, 'arrive')
 
     def _follow_motion(self, playing: RunningMotion) -> None:
         timeout = self.parameters['state_timeout']
