@@ -135,7 +135,7 @@ def test_a_delay_costs_gains(arm, flexible):
 
 
 def test_topics_between_controller_and_drives_have_to_be_stated(arm):
-    """At 250 Hz a state waits up to a period for the update, a command up to one for the robot: two more than counted."""
+    """A state waits up to a period for the update, a command up to one for the robot: two more than counted."""
     period, added = 0.004, 2
     joints = elastic_joints(arm, STIFFNESS)
     counted, stated = (effort_gains(arm, period, joints=joints, delay=periods * period) for periods in (0, added))

@@ -36,7 +36,7 @@ LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
 
 CERTAIN = 50
-"""Looks, 20 ms apart, after which stamps of another clock are named: simulated time may come a little after the states."""
+"""Looks, 20 ms apart, after which stamps of another clock are named: /clock may come later than the states."""
 
 
 class ExcitationNode(DynamicsNode):
