@@ -30,7 +30,7 @@ from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.running_motion import RunningMotion
 from joint_dynamics.nodes.start import Start
 from joint_dynamics.nodes.topics import SENSOR, STATUS
-from joint_dynamics.nodes.trajectory_output import make_output
+from joint_dynamics.nodes.trajectory_output import make_output, staying
 
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
@@ -231,7 +231,7 @@ class ExcitationNode(DynamicsNode):
         braking = self.playback.braking(motion, now - began - delay)
         # With its first point at the moment it is planned for, which is past when it arrives: the controller goes on in
         # the middle of it. To a first point that is still to come it would hurry from the measured state.
-        message = self._message(braking)
+        message = staying(self._message(braking))
         self._stamp(message, now)
         self.output.send(message)
         self._end(f'stopped: {reason}')
@@ -241,7 +241,7 @@ class ExcitationNode(DynamicsNode):
         """Bring the robot to rest where it stands: it is not where the motion is. Return how long that takes [s]."""
         assert self.playback is not None
         posture, duration = come_to_rest(self.states.q, self.states.dq, self.playback.limits.acceleration)
-        message = messages.standing(self.robot.joint_names, posture, duration)
+        message = staying(messages.standing(self.robot.joint_names, posture, duration))
         self._stamp(message)
         self.output.send(message)
         self._end(f'stopped: {reason}')
