@@ -281,6 +281,7 @@ class ExcitationNode(DynamicsNode):
         line, named = self.states.other_clock, self._foreign >= CERTAIN
         self._foreign = self._foreign + 1 if line else 0
         if line and not named and self._foreign >= CERTAIN:
+            line = f'expected joint states stamped by the clock of this node, found {line}'
             self.diagnostics.set('joint states', ERROR, line)
             self.get_logger().error(line)
         elif named and not line:
