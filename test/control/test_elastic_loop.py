@@ -134,6 +134,19 @@ def test_a_delay_costs_gains(arm, flexible):
     assert max(radius) < 1.0
 
 
+def test_topics_between_controller_and_drives_have_to_be_stated(arm):
+    """A state waits up to a period for the update, a command up to one for the robot: two more than counted."""
+    period, added = 0.004, 2
+    joints = elastic_joints(arm, STIFFNESS)
+    counted, stated = (effort_gains(arm, period, joints=joints, delay=periods * period) for periods in (0, added))
+    rng = np.random.default_rng(7)
+    loops = [joints[0].sampled(arm.rigid.mass_matrix(q), period) for q in rng.uniform(-np.pi, np.pi, (6, 6))]
+    for late in range(added + 2):
+        assert max(loop.spectral_radius(stated.p, stated.d, late) for loop in loops) < 1.0
+    assert max(loop.spectral_radius(counted.p, counted.d, 1) for loop in loops) < 1.0
+    assert max(loop.spectral_radius(counted.p, counted.d, 1 + added) for loop in loops) > 1.02
+
+
 def test_a_delay_out_of_range_is_refused(arm):
     with pytest.raises(JointDynamicsError, match='expected a delay of 0 to 10 periods'):
         effort_gains(arm, PERIOD, delay=0.1)

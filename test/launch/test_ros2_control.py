@@ -77,8 +77,7 @@ def with_hardware(urdf):
     return ElementTree.tostring(tree, encoding='unicode')
 
 
-@launch_pytest.fixture
-def ros2_control(description_of, tmp_path):
+def system(description_of, tmp_path, output, repeats):
     """The simulated robot, a controller manager with its controllers, and all nodes, with a motion to play."""
     robot = RobotModel.from_urdf(ur5e_description())
     waves = 0.08 * np.random.default_rng(0).standard_normal((robot.n, 4))
@@ -91,9 +90,10 @@ def ros2_control(description_of, tmp_path):
     preset = Path(__file__).parents[2] / 'config' / 'ros2_control' / 'nodes.yaml'
     excitation = {
         'trajectory_file': str(tmp_path / 'summary.json'),
-        'repeats': 100,
+        'repeats': repeats,
         'state_timeout': TIMEOUT,
         'tracking_error': 1.0,
+        'output': output,
     }
     parameters = {**yaml.safe_load(preset.read_text()), '/**/excitation': {'ros__parameters': excitation}}
     (tmp_path / 'nodes.yaml').write_text(yaml.safe_dump(parameters))
@@ -137,6 +137,17 @@ def ros2_control(description_of, tmp_path):
     return LaunchDescription([*description.entities, simulator, manager, spawner])
 
 
+@launch_pytest.fixture
+def ros2_control(description_of, tmp_path):
+    return system(description_of, tmp_path, 'action', 100)
+
+
+@launch_pytest.fixture
+def by_topic(description_of, tmp_path):
+    # Of 20,000 points the topic loses the most.
+    return system(description_of, tmp_path, 'topic', 5)
+
+
 def switched(ros, on=(), off=()):
     request = services.SwitchController.Request(
         activate_controllers=list(on),
@@ -162,10 +173,8 @@ def started(ros, status):
     ros.until(lambda: status() == 'playing', what='the motion')
 
 
-@pytest.mark.launch(fixture=ros2_control)
-def test_excitation_on_a_real_controller(ros, exits):
-    """It starts when the controller has accepted, stops without a jump of its reference, and names its deactivation."""
-    states, status = begun(ros, exits)
+def stopped_in_motion(ros, states, status):
+    """Start the motion and stop it while it is fast; check that the reference of the controller does not jump."""
 
     def speed(state):
         return np.abs(state.reference.velocities).max()
@@ -185,6 +194,20 @@ def test_excitation_on_a_real_controller(ros, exits):
     # On a path no step is longer than its speed times the time between the two samples; stamps are those of the
     # update's begin, whose jitter is a share of the period. What the search for the delay leaves open is 1 mrad.
     assert (steps <= fastest * (np.diff(stamps) + 1.0 / RATE) + 2.5e-3).all()
+
+
+@pytest.mark.launch(fixture=by_topic)
+def test_a_stop_by_topic_does_not_make_the_reference_jump(ros, exits):
+    stopped_in_motion(ros, *begun(ros, exits))
+    yield
+    assert {name: code for name, code in exits.items() if code} == {}
+
+
+@pytest.mark.launch(fixture=ros2_control)
+def test_excitation_on_a_real_controller(ros, exits):
+    """It starts when the controller has accepted, stops without a jump of its reference, and names its deactivation."""
+    states, status = begun(ros, exits)
+    stopped_in_motion(ros, states, status)
     started(ros, status)
     assert switched(ros, off=[CONTROLLER])
     ros.until(lambda: status().startswith('stopped: '), what='the end')

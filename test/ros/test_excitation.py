@@ -20,6 +20,7 @@ from joint_dynamics.excitation import FourierBasis, FourierTrajectory, to_joint_
 from joint_dynamics.excitation.files import coefficients  # noqa: E402
 from joint_dynamics.nodes.excitation import LEAD, ExcitationNode  # noqa: E402
 from joint_dynamics.nodes.topics import LATCHED  # noqa: E402
+from joint_dynamics.nodes.trajectory_output import STAY  # noqa: E402
 from joint_dynamics.robot import RobotModel  # noqa: E402
 from joint_dynamics.simulation import ur5e_description  # noqa: E402
 
@@ -226,8 +227,11 @@ def check_braking(message, sent):
     t, q, _ = sent
     stop_t, stop_q, stop_dq = points(message)
     assert stop_t[0] == 0
-    assert stop_t[-1] < 1.5
-    np.testing.assert_allclose(stop_dq[-1], 0, atol=1e-6)
+    assert stop_t[-2] < 1.5
+    np.testing.assert_allclose(stop_dq[-2:], 0, atol=1e-6)
+    # A stop whose end is past when it arrives is refused by joint_trajectory_controller, which goes on with the motion.
+    assert stop_t[-1] == pytest.approx(stop_t[-2] + STAY)
+    np.testing.assert_array_equal(stop_q[-1], stop_q[-2])
     # anywhere on it: how far the motion has come meanwhile depends on the machine
     fine = np.arange(0.0, t[-1], 1e-3)
     path = np.array([np.interp(fine, t, q[:, j]) for j in range(6)]).T
@@ -285,7 +289,7 @@ def test_a_robot_that_does_not_follow_is_held_where_it_stands(ros, robot, summar
     robot.until(lambda: last(statuses) == 'ready' and robot.states.get_subscription_count(), 'the node')
     assert started(ros, robot).success
     robot.until(lambda: len(robot.received) == 2, 'the hold')
-    assert len(robot.received[1].points) == 1
+    assert len(robot.received[1].points) == 2
     np.testing.assert_allclose(points(robot.received[1])[1][0], robot.q)
     robot.until(lambda: 'from where it should be and has not moved at all' in last(statuses), 'the status')
 
@@ -343,6 +347,14 @@ def test_states_of_another_time_start_nothing(ros, robot, summary, ahead, reason
     assert not answer.success
     assert reason in answer.message
     assert robot.received == []
+
+
+def test_another_clock_is_named_before_anybody_asks_for_a_start(ros, robot, summary):
+    node, _ = begin(ros, trajectory_file=str(summary))
+    robot.ahead = -1e9
+    robot.until(lambda: 'set use_sim_time alike' in node.diagnostics.message('joint states'), 'the reason')
+    robot.ahead = 0.0
+    robot.until(lambda: node.diagnostics.message('joint states') == 'arrive', 'a good word')
 
 
 def test_a_robot_that_moves_without_telling_speeds_is_not_started(ros, robot, summary):

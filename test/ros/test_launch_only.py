@@ -108,5 +108,5 @@ def test_a_service_that_the_launch_withholds_is_not_there(ros, tmp_path, given, 
 
 
 def test_a_service_that_is_none_is_refused_at_the_start(ros):
-    with pytest.raises(Exception, match=r'services.0.: expected one of start, found'):
+    with pytest.raises(Exception, match=r'services.0.: expected one of plan, start, found'):
         ros.node(NODES['excitation'], '/x', services=['begin'])

@@ -30,10 +30,13 @@ from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.running_motion import RunningMotion
 from joint_dynamics.nodes.start import Start
 from joint_dynamics.nodes.topics import SENSOR, STATUS
-from joint_dynamics.nodes.trajectory_output import make_output
+from joint_dynamics.nodes.trajectory_output import make_output, staying
 
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
+
+CERTAIN = 50
+"""Looks, 20 ms apart, after which stamps of another clock are named: /clock may come later than the states."""
 
 
 class ExcitationNode(DynamicsNode):
@@ -59,7 +62,7 @@ class ExcitationNode(DynamicsNode):
         self.states = RobotStates(self.robot.joint_names, self.now)
         self.playing: RunningMotion | None = None
         self._starting: Start | None = None
-        self._status = ''
+        self._status, self._foreign = '', 0
         section = {
             key: value
             for key, value in section_of(self.parameters['config_file'], 'excitation').items()
@@ -228,7 +231,7 @@ class ExcitationNode(DynamicsNode):
         braking = self.playback.braking(motion, now - began - delay)
         # With its first point at the moment it is planned for, which is past when it arrives: the controller goes on in
         # the middle of it. To a first point that is still to come it would hurry from the measured state.
-        message = self._message(braking)
+        message = staying(self._message(braking))
         self._stamp(message, now)
         self.output.send(message)
         self._end(f'stopped: {reason}')
@@ -238,7 +241,7 @@ class ExcitationNode(DynamicsNode):
         """Bring the robot to rest where it stands: it is not where the motion is. Return how long that takes [s]."""
         assert self.playback is not None
         posture, duration = come_to_rest(self.states.q, self.states.dq, self.playback.limits.acceleration)
-        message = messages.standing(self.robot.joint_names, posture, duration)
+        message = staying(messages.standing(self.robot.joint_names, posture, duration))
         self._stamp(message)
         self.output.send(message)
         self._end(f'stopped: {reason}')
@@ -266,12 +269,23 @@ class ExcitationNode(DynamicsNode):
 
     def _watch(self) -> None:
         self.states.listening.tick()
+        self._look_at_clock()
         if self.planning is not None:
             self._follow_plan(self.planning)
         if self._starting is not None and self.playing is None:
             self._go_on(self._starting)
         if self.playing is not None:
             self._follow_motion(self.playing)
+
+    def _look_at_clock(self) -> None:
+        line, named = self.states.other_clock, self._foreign >= CERTAIN
+        self._foreign = self._foreign + 1 if line else 0
+        if line and not named and self._foreign >= CERTAIN:
+            line = f'expected joint states stamped by the clock of this node, found {line}'
+            self.diagnostics.set('joint states', ERROR, line)
+            self.get_logger().error(line)
+        elif named and not line:
+            self.diagnostics.set('joint states', OK, 'arrive')
 
     def _follow_motion(self, playing: RunningMotion) -> None:
         timeout = self.parameters['state_timeout']

@@ -23,6 +23,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.background import Background, CancelledError
 from joint_dynamics.nodes.feedforward_messages import message_of
 from joint_dynamics.nodes.trajectory_bytes import TrajectoryBytes
+from joint_dynamics.nodes.trajectory_output import staying
 
 MAX_WAITING = 10
 """Trajectories that wait while one is being planned; a further one is refused."""
@@ -235,7 +236,7 @@ class Planning:
 
             filled = fill_effort(self._loop, plan.path, now=now, offset=offset, tell=tell, **output.arguments)
             message = message_of(filled, output.names, output.order, header)
-            return replace(plan, message=message, filled=filled)
+            return replace(plan, message=staying(message) if plan.brakes else message, filled=filled)
 
         return fill
 

@@ -145,16 +145,26 @@ class RobotStates:
             return None
         return self.q
 
+    @property
+    def other_clock(self) -> str:
+        """Which state is stamped by another kind of clock than the node's, and the remedy; empty: none is."""
+        now = self._clock()
+        for name, recent in self.recent.items():
+            if recent and abs(now - recent[-1].time) > OTHER_CLOCK:
+                return (
+                    f'{name} stamped {recent[-1].time:.3f} s, where that clock shows {now:.3f} s: set use_sim_time'
+                    ' alike for this node and for who publishes joint_states'
+                )
+        return ''
+
     def _check_stamps(self, timeout: float) -> None:
+        if self.other_clock:
+            raise JointDynamicsError(
+                f'start: expected joint states stamped by the clock of this node, found {self.other_clock}'
+            )
         now = self._clock()
         for name, recent in self.recent.items():
             age = now - recent[-1].time
-            if abs(age) > OTHER_CLOCK:
-                raise JointDynamicsError(
-                    f'start: expected joint states stamped by the clock of this node ({now:.3f} s), found {name}'
-                    f' stamped {recent[-1].time:.3f} s: set use_sim_time alike for this node and for who publishes'
-                    ' joint_states'
-                )
             if abs(age) > timeout:
                 raise JointDynamicsError(
                     f'start: expected joint states stamped within {timeout:g} s of now, found {name} stamped'

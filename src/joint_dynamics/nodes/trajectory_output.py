@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
+from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
@@ -27,6 +29,23 @@ ACTION_ROW = TopicRow(
     'action client',
     'the same as a goal; remap it likewise',
 )
+
+STAY = 2.0
+"""How long a trajectory that ends a motion stays at rest [s]."""
+
+
+def staying(message: JointTrajectory) -> JointTrajectory:
+    """Return the message with its last point once more, STAY s later.
+
+    A braking is short, and joint_trajectory_controller refuses a trajectory whose end is past when it arrives: on a
+    busy machine it would go on with the motion that is to be stopped.
+    """
+    last = message.points[-1]
+    later = copy(last)
+    end = last.time_from_start.sec * 10**9 + last.time_from_start.nanosec + round(STAY * 1e9)
+    later.time_from_start = Duration(sec=end // 10**9, nanosec=end % 10**9)
+    message.points.append(later)
+    return message
 
 
 class TopicOutput:
