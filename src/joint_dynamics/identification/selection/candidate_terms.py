@@ -22,7 +22,8 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
-from joint_dynamics.identification.selection.stepwise import Candidate, Choice, SelectionStep, select
+from joint_dynamics.identification.selection.resampling import Candidate
+from joint_dynamics.identification.selection.stepwise import Choice, SelectionStep, select
 
 STRIBECK_SPEEDS = (0.4,)
 """Speeds V_S [rad/s] at which the Stribeck term is tried.
