@@ -27,6 +27,7 @@ Path('robot.urdf').write_text(ur5e_description(), encoding='utf-8')
 robot = FlexibleJointRobot(seed=1)
 for bag, seed in (('run1', 1), ('run2', 2)):
     run = record(robot, random_motion(seed), torque=True, every=5)
+    assert run.dq is not None and run.tau is not None
     with Writer(bag, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         topic = writer.add_connection('/joint_states', kind, typestore=store)
         for time, *row in zip(run.time, run.q, run.dq, run.tau, strict=True):

@@ -62,7 +62,7 @@ def test_the_pins_name_no_address():
 
 def test_make_installs_what_is_pinned():
     makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
-    assert "pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dev,docs]'" in makefile
+    assert "pip install -c $(CONSTRAINTS) '.[ros,sdp,mujoco,dask,parquet,dev,docs]'" in makefile
     assert re.search(r'^\$\(VENV\)/\.dependencies:.* constraints\.txt', makefile, flags=re.MULTILINE)
 
 

@@ -22,7 +22,9 @@ def add_parser(subparsers: Any) -> None:
             ' of the inputs; Ctrl-C ends it. It listens only.'
         ),
     )
-    parser.add_argument('node', nargs='?', default='/estimator', help='full name of the node (default: %(default)s)')
+    parser.add_argument(
+        'node', nargs='?', default='/estimator', metavar='NODE', help='full name of the node (default: %(default)s)'
+    )
     parser.add_argument('--once', action='store_true', help='show one table and end')
     parser.add_argument(
         '--timeout', type=float, metavar='S', help='end after so many seconds (with --once: 10 by default)'

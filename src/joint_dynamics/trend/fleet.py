@@ -32,7 +32,7 @@ class Trend:
         over time.
     left_out
         {path: why}.
-    notes
+    notes : sequence of str
         of references that are not reliable.
     settings
         as used.

@@ -60,7 +60,7 @@ class Measurement:
         of each joint and quantity that it tells.
     temperatures
         {joint: mean, °C}, of those measured.
-    notes
+    notes : list of str
         what it does not tell, and why.
     """
 
