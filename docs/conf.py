@@ -74,7 +74,7 @@ BELOW = {
         'excitation', 'identification', 'identification_measured', 'verdict', 'resting_joints',
         'robust_and_physical', 'joint_tests_measured',
         'estimation', 'estimation_measured', 'control', 'feedforward_measured', 'arm', 'simulation', 'demonstration',
-        'papers', 'errata', 'references', 'limits', 'safety', 'reliability', 'performance', 'reports', 'structure',
+        'papers', 'errata', 'references', 'limits', 'safety', 'reliability', 'performance', 'reports', '/structure',
     ],
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Imports point one way and never in a circle (docs/explanation/structure.md), and only nodes/ and demo/ know ROS."""
+"""Imports point one way and never in a circle (docs/structure.md), and only nodes/ and demo/ know ROS."""
 
 import ast
 from graphlib import CycleError, TopologicalSorter
