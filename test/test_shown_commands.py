@@ -25,7 +25,8 @@ NODES = sorted(path.name for path in (ROOT / 'resource' / 'executables').iterdir
 #: What is not ours: said as it is, and not checked here.
 OTHERS = re.compile(
     r'(sudo apt|cd |git clone|export |colcon|rosdep|pip install|\. |ros2 (bag|control|doctor|security|pkg|lifecycle) '
-    r'|ros2 run (controller_manager|my_package) |ros2 launch ur_robot_driver |ros2 service call /friction_model_controller/)'
+    r'|ros2 run (controller_manager|my_package) |ros2 launch ur_robot_driver '
+    r'|ros2 service call /friction_model_controller/)'
 )
 OURS = re.compile(r'(joint-dynamics|ros2|make|python3?|pytest)\s')
 #: Words of a command's form, which stand for what the user gives.

@@ -87,7 +87,7 @@ def test_where_nothing_can_be_identified_the_signals_are_told_all_the_same(true_
     current = examine(true_robot.model, replace(good, tau=None, current=good.tau / 10.0))
     assert current.result is None
     assert 'drive' in current.unable[0]
-    with pytest.raises(JointDynamicsError, match='expected joints'):
+    with pytest.raises(JointDynamicsError, match='expected the joints'):
         examine(true_robot.model, replace(good, joint_names=tuple(f'x{j}' for j in range(good.n))))
 
 

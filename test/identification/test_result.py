@@ -100,7 +100,7 @@ def test_without_a_recording_there_is_nothing_to_validate(found):
 
 def test_what_cannot_be_predicted_is_said(found):
     result, recording = found
-    with pytest.raises(JointDynamicsError, match='found joint_4'):
+    with pytest.raises(JointDynamicsError, match='not found: joint_4'):
         result.predict(recording.select(recording.joint_names[:3]))
     with pytest.raises(JointDynamicsError, match=r'expected at least [\d.]+ s'):
         result.predict(recording.window(0, 0.02))

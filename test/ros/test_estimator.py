@@ -335,9 +335,11 @@ def test_parameters_that_take_effect_at_once(ros, start):
     assert not refused.successful
     assert 'friction_rate: expected 2 values, found' in refused.reason
     assert not ros.set_parameter('estimator', 'omega_min', -1.0).successful
-    # Bounds that contradict each other are refused by the estimation, which goes on as before.
-    assert ros.set_parameter('estimator', 'friction_lower', [3.0, -0.05]).successful
-    assert 'friction_lower' in node.diagnostics.message('settings')
+    # Bounds that contradict each other are refused, and the estimation goes on as before.
+    refused = ros.set_parameter('estimator', 'friction_lower', [3.0, -0.05])
+    assert not refused.successful
+    assert 'friction_lower: expected numbers of at most friction_upper' in refused.reason
+    assert node.session.settings.friction_lower != (3.0, -0.05)
 
 
 def test_inactive_it_listens_to_nothing(ros, start):

@@ -142,7 +142,7 @@ def test_identify_physical_writes_a_description_of_bodies(ur, true_robot):
         ({'pull': 0}, r'identification.physical.pull: expected a number, > 0, found 0'),
         ({'mass': [3, 2]}, r'identification.physical.mass: expected \[smallest, largest\]'),
         ({'mass': 5}, r'identification.physical.mass: expected a list of 2 \(null: not known\), found 5'),
-        ({'weight': 1}, 'identification.physical: expected the keys pull, mass, found .weight.'),
+        ({'weight': 1}, 'identification.physical: expected the keys pull, prior, mass, found .weight.'),
         (2, 'identification.physical: expected true or false or a mapping, found 2'),
     ],
 )
