@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.joint.kernels import compiled
+from joint_dynamics.compilation import compiled
 
 
 @compiled

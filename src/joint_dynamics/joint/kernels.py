@@ -6,23 +6,12 @@ what the array form beside which it is called does for whole recordings, and giv
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
+
+from joint_dynamics.compilation import compiled
 
 SEQUENTIAL = 7
 """Numbers that numpy adds up one after the other; more it adds in pairs."""
-
-
-def compiled(function: Callable[..., Any]) -> Any:
-    """Return `function` compiled by numba on first use, kept on disk where there is a place for it."""
-    options: dict[str, Any] = {'error_model': 'numpy'}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        return numba.njit(**options)(function)
 
 
 @compiled

@@ -9,18 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-
-def _compiled(function: Any) -> Any:
-    try:
-        return numba.njit(cache=True, error_model='numpy')(function)
-    except RuntimeError:  # no place to keep it in: a read-only installation without a home
-        return numba.njit(error_model='numpy')(function)
+from joint_dynamics.compilation import compiled
 
 
-@_compiled
+@compiled
 def fill_rows(
     parent: Any,
     fixed: Any,

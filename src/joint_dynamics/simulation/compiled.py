@@ -1,54 +1,23 @@
-"""Just-in-time compilation of the plant's kernels, kept on disk from one start to the next.
-
-numba takes a kept kernel for fresh as long as the file of that one function is unchanged; kernels here call each other
-across files, and an edit or an upgrade of one would go unnoticed in the others. So every kernel is stamped with the
-text of all files that hold kernels.
-"""
+"""How the plant's kernels are compiled, and how they call C."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import ir
 from numba.core import types
 
-
-def _stamp() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob('*.py')):
-        text = path.read_bytes()
-        # `packed` holds no kernel, but the constants they are compiled with.
-        if b'@compiled' in text or path.stem == 'packed':
-            digest.update(text)
-    return digest.hexdigest()
-
-
-STAMP = _stamp()
-#: Kernels are inlined: their arguments are tuples of many arrays, and a call that stays one copies all and counts a
-#: reference to each.
-OPTIONS: dict[str, Any] = {'error_model': 'numpy', 'forceinline': True}
+from joint_dynamics.compilation import compiled as compiled_by_numba
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return `function` compiled by numba on first use.
+    """Return `function` compiled on first use, and inlined where other kernels call it.
 
-    Kept on disk where that is possible and safe, else for this process only.
+    Arguments are tuples of many arrays, and a call that stays one copies all and counts a reference to each.
     """
-    try:
-        kernel: Any = numba.njit(cache=True, **OPTIONS)(function)
-        cache_file = kernel._cache._cache_file
-        if not hasattr(cache_file, '_source_stamp'):
-            raise AttributeError('_source_stamp')
-    except (RuntimeError, AttributeError):
-        # No place to keep it in (a read-only installation without a home), or a numba that keeps its books in another
-        # way.
-        return numba.njit(**OPTIONS)(function)
-    cache_file._source_stamp = STAMP
-    return kernel
+    return compiled_by_numba(function, forceinline=True)
 
 
 @numba.extending.intrinsic

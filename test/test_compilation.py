@@ -1,0 +1,45 @@
+"""Kernels that are kept on disk are those of the sources that are there now."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+compilation = pytest.importorskip('joint_dynamics.compilation', reason='numba is not installed')
+
+
+def test_the_stamp_changes_with_every_file_that_holds_a_kernel_and_no_other(tmp_path):
+    (tmp_path / 'inner').mkdir()
+    kernel, other = tmp_path / 'inner' / 'one.py', tmp_path / 'other.py'
+    kernel.write_text('@compiled\ndef twice(x):\n    return 2 * x\n')
+    other.write_text('VALUE = 1\n')
+    before = compilation.stamp_of(tmp_path)
+    other.write_text('VALUE = 2\n')
+    assert compilation.stamp_of(tmp_path) == before
+    kernel.write_text('@compiled\ndef twice(x):\n    return 2.0 * x\n')
+    assert compilation.stamp_of(tmp_path) != before
+
+
+def test_what_a_kernel_calls_in_another_file_counts_when_it_is_fetched_from_disk(tmp_path):
+    """An edit of the called file alone: numba by itself would go on with what it had kept."""
+    package = tmp_path / 'joint_dynamics'
+    package.mkdir()
+    (package / '__init__.py').write_text('')
+    shutil.copy(Path(compilation.__file__), package)
+    header = 'from joint_dynamics.compilation import compiled\n'
+    (package / 'outer.py').write_text(
+        f'{header}from joint_dynamics.inner import factor\n\n\n@compiled\ndef scaled(x):\n    return factor() * x\n'
+    )
+    environment = {**os.environ, 'PYTHONPATH': str(tmp_path), 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
+    found = []
+    for number in (2.0, 3.0):
+        (package / 'inner.py').write_text(f'{header}\n\n@compiled\ndef factor():\n    return {number}\n')
+        program = 'from joint_dynamics.outer import scaled; print(scaled(1.0))'
+        done = subprocess.run(
+            [sys.executable, '-c', program], env=environment, capture_output=True, text=True, check=True
+        )
+        found.append(float(done.stdout))
+    assert found == [2.0, 3.0]
