@@ -50,7 +50,7 @@ def test_what_a_model_misses_repeats_and_counts_once(true_robot):
     apart = [identify(true_robot.model, [run], settings=replace(WLS, period=0)) for run in runs]
     assert 'mean of 4 periods of 5 s' in ' '.join(averaged[0].notes)
     assert not any('periods' in note for note in apart[0].notes)
-    # 95 % less two standard errors of a share over 8 runs; periods apart repeat their errors, of which the blocks of one
+    # 95 % less two standard errors of a share over 8 runs; periods apart repeat their errors, of which blocks of one
     # speed show a part only
     assert share_within(averaged, true_robot.base) > 0.93 > share_within(apart, true_robot.base)
     growth = np.median([one.deviation / other.deviation for one, other in zip(averaged, apart, strict=True)])
