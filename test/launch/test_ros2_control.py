@@ -77,7 +77,7 @@ def with_hardware(urdf):
     return ElementTree.tostring(tree, encoding='unicode')
 
 
-def system(description_of, tmp_path, output, repeats):
+def system(description_of, tmp_path, output, repeats, rate=100.0):
     """The simulated robot, a controller manager with its controllers, and all nodes, with a motion to play."""
     robot = RobotModel.from_urdf(ur5e_description())
     waves = 0.08 * np.random.default_rng(0).standard_normal((robot.n, 4))
@@ -94,6 +94,7 @@ def system(description_of, tmp_path, output, repeats):
         'state_timeout': TIMEOUT,
         'tracking_error': 1.0,
         'output': output,
+        'rate': rate,
     }
     parameters = {**yaml.safe_load(preset.read_text()), '/**/excitation': {'ros__parameters': excitation}}
     (tmp_path / 'nodes.yaml').write_text(yaml.safe_dump(parameters))
@@ -144,8 +145,8 @@ def ros2_control(description_of, tmp_path):
 
 @launch_pytest.fixture
 def by_topic(description_of, tmp_path):
-    # Of 20,000 points the topic loses the most.
-    return system(description_of, tmp_path, 'topic', 5)
+    # Of 20,000 points the topic loses the most, of 1500 some on a busy machine; 300 arrive.
+    return system(description_of, tmp_path, 'topic', 5, 20.0)
 
 
 def switched(ros, on=(), off=()):
