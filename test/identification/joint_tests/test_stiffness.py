@@ -8,6 +8,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSettings, identify_hysteresis
+from joint_dynamics.identification.joint_tests.run import run_test
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
 
@@ -66,6 +67,20 @@ def test_from_motion_on_the_link_side_within_two_percent(moving):
     # What taking off the kinematic error alone leaves: the backlash, as large as the deformation itself.
     alone = identify_stiffness([data], kinematic_error=error)
     assert alone.quality['fit_percent'] < result.quality['fit_percent'] - 20
+
+
+@pytest.mark.parametrize('width', [0.0, 1e-7])
+def test_a_backlash_that_may_be_none_is_no_unit_of_lost_motion(moving, says, width):
+    # `identify` writes the backlash with its deviation also where the recordings did not show any.
+    joint, data, part = moving
+    described = {key: part[key] for key in ('friction', 'kinematic_error')}
+    unsure = PeriodicMap.constant(width).to_dict() | {'standard_deviations': [5e-4]}
+    without = run_test('stiffness', [data], StiffnessSettings(), described)
+    with_it = run_test('stiffness', [data], StiffnessSettings(), described | {'backlash': unsure})
+    says(r'joints\.\w+\.backlash: within two deviations of zero, taken as not measured', with_it.warnings)
+    assert abs(without.parameters['lost_motion'].value - 1) < 0.05
+    for name, item in without.parameters.items():
+        assert with_it.parameters[name].value == item.value
 
 
 def test_from_motion_on_the_motor_side(moving):

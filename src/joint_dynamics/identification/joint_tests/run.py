@@ -90,10 +90,15 @@ class Known:
         remarks = [f'{name}: not taken off' for name in arm.terms.names([joint])]
         if arm.validity is not None:
             remarks.append(f'joints.{joint}.validity: stays as it is; the test may have gone further')
+        backlash = None if arm.backlash is None else arm.backlash.for_joint(0)
+        if backlash is not None and backlash.tables[0].max() <= 2.0 * arm.backlash_deviation[0]:
+            # A width that may be none is no unit for what is lost: its share would be divided by next to nothing.
+            backlash = None
+            remarks.append(f'joints.{joint}.backlash: within two deviations of zero, taken as not measured')
         return cls(
             arm.friction,
             None if arm.kinematic_error is None else arm.kinematic_error.for_joint(0),
-            None if arm.backlash is None else arm.backlash.for_joint(0),
+            backlash,
             None if arm.stiffness is None else TorsionalStiffness(arm.stiffness.coefficients[0]),
             float(arm.rotor_inertia[0]) if 'rotor_inertia' in part else None,
             tuple(remarks),
