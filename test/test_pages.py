@@ -26,6 +26,25 @@ def test_links_lead_somewhere(page):
     assert [str(target) for target in links(page) if not target.exists()] == []
 
 
+def test_pages_named_in_code_and_configuration_are_there():
+    folders = ('src', 'launch', 'config', 'test', 'bench', 'tools', 'ros2_control')
+    kinds = ('.py', '.yaml', '.yml', '.json', '.md', '.rst', '.cpp', '.hpp', '.txt', '.xml', '.xacro')
+    files = [
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob('*')
+        if path.suffix in kinds and not any(part.endswith('.egg-info') for part in path.parts)
+    ]
+    assert len(files) > 500
+    named = {
+        (str(path.relative_to(ROOT)), page)
+        for path in files
+        for page in re.findall(r'docs/[\w/]+\.(?:md|rst)', path.read_text(encoding='utf-8'))
+    }
+    assert len(named) > 30
+    assert sorted(item for item in named if not (ROOT / item[1]).exists()) == []
+
+
 def test_every_page_can_be_reached_from_the_readme():
     seen, ahead = set(), [ROOT / 'README.md']
     while ahead:

@@ -337,6 +337,7 @@ def test_a_start_is_refused_with_the_reason(ros, robot, summary):
         (-3600.0, 'expected joint states stamped within 2 s of now, found shoulder_pan_joint stamped 3.6e+03 s ago'),
         (3600.0, 'found shoulder_pan_joint stamped 3.6e+03 s ahead'),
         (-1e9, 'set use_sim_time alike for this node and for who publishes joint_states'),
+        (1e8, 'set use_sim_time alike for this node and for who publishes joint_states'),
     ],
 )
 def test_states_of_another_time_start_nothing(ros, robot, summary, ahead, reason):

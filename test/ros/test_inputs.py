@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Temperature
 from std_msgs.msg import Float64MultiArray
 
@@ -202,6 +203,23 @@ def test_stamps_of_another_clock_are_named(ros, listener):
     now = node.get_clock().now().seconds_nanoseconds()
     deliver(ros, node, ('/x/joint_states', joint_state(now, name=['a', 'b'], position=[0.1, 0.2])))
     ros.until(lambda: node.diagnostics.level('clock') is None, what='the diagnostics')
+
+
+@pytest.mark.parametrize('simulated', [0, 17])
+def test_a_robot_on_the_clock_of_the_wall_is_named_by_a_node_in_simulated_time(ros, listener, simulated):
+    node = listener(use_sim_time=True)
+    if simulated:
+        clock = ros.probe.create_publisher(Clock, '/clock', 10)
+        message = Clock()
+        message.clock.sec = simulated
+        ros.until(lambda: clock.publish(message) or node.get_clock().now().nanoseconds, what='simulated time')
+    wall = ros.probe.get_clock().now().seconds_nanoseconds()
+    deliver(ros, node, ('/x/joint_states', joint_state(wall, name=['a', 'b'], position=[0.1, 0.2])))
+    ros.until(lambda: node.diagnostics.level('clock') == ERROR, what='the diagnostics')
+    shown = f'the clock of this node shows {simulated} s'
+    assert shown + ('' if simulated else ', for nobody publishes /clock') + ': set use_sim_time alike for both' in (
+        node.diagnostics.message('clock')
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,342 @@
+"""The controller plugin in the real controller manager, beside the trajectory controller alone and beside the node.
+
+`python bench/bench_controller_manager.py cycle [--rate 1000] [--seconds 60]`: mock hardware; time of update() from the
+manager's own statistics, and how regular its cycles are, with the chain and with the trajectory controller alone.
+
+`python bench/bench_controller_manager.py tracking [--rate 250] [--factor 0.3]`: the simulated robot of the
+demonstration behind topic-based hardware, one motion four times: effort PID alone, with the node in trajectory mode,
+the node streaming, the plugin. Node and plugin have the law, its PID and the description in common.
+
+Both want `--description`, as the demonstration or `identify` wrote it, and an environment with ros2_control.
+"""
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import yaml
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from bench_control import rest_to_rest
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.control.effort_gains import PLUGIN_GAINS, controller_parameters, effort_gains
+from joint_dynamics.demo.conductor import conductor
+from joint_dynamics.demo.ros_domain import own_domain
+from joint_dynamics.demo.story import INERTIA_ERROR, tool_parameters, unknown_tool
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_description
+
+HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
+LAW, CHAINED = 'feedforward_controller', 'feedforward_trajectory_controller'
+PLAIN, EFFORT, FORWARD = 'joint_trajectory_controller', 'effort_trajectory_controller', 'forward_effort_controller'
+BROADCASTER = 'joint_state_broadcaster'
+DELAY = 2
+"""Periods that a command and a state take over topics, [gains]."""
+
+
+def with_hardware(urdf, plugin, parameters, commands):
+    """The URDF with a ros2_control block of this hardware, which stands at HOME."""
+    tree = ElementTree.fromstring(urdf)
+    system = ElementTree.SubElement(tree, 'ros2_control', name='hardware', type='system')
+    hardware = ElementTree.SubElement(system, 'hardware')
+    ElementTree.SubElement(hardware, 'plugin').text = plugin
+    for name, value in parameters.items():
+        ElementTree.SubElement(hardware, 'param', name=name).text = value
+    for name, position in zip(RobotModel.from_urdf(urdf).joint_names, HOME, strict=True):
+        joint = ElementTree.SubElement(system, 'joint', name=name)
+        for command in commands:
+            ElementTree.SubElement(joint, 'command_interface', name=command)
+        for state, value in (('position', position), ('velocity', 0.0), ('effort', 0.0)):
+            interface = ElementTree.SubElement(joint, 'state_interface', name=state)
+            ElementTree.SubElement(interface, 'param', name='initial_value').text = str(value)
+    return ElementTree.tostring(tree, encoding='unicode')
+
+
+class Bench:
+    """Processes that end with it, and the manager's services."""
+
+    def __init__(self, client, folder, stack):
+        from controller_manager_msgs import srv
+
+        self.client, self.folder, self.stack, self.services, self.now = client, folder, stack, srv, None
+        client.listen(Clock, '/clock', self._clock, 1)
+
+    def _clock(self, message):
+        self.now = message.clock.sec + 1e-9 * message.clock.nanosec
+
+    def start(self, name, command):
+        """Start a program; it ends with the bench."""
+        log = self.stack.enter_context((self.folder / f'{name}.log').open('wb'))
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        self.stack.callback(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        """End a process, by SIGINT first."""
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(20.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+    def node(self, name, parameters, remap=None):
+        """Start a node of this package and wait until it is active."""
+        file = self.folder / f'{name}.yaml'
+        file.write_text(yaml.safe_dump({f'/{name}': {'ros__parameters': {'autostart': True, **parameters}}}))
+        more = [word for pair in (remap or {}).items() for word in ('-r', ':='.join(pair))]
+        command = [sys.executable, '-m', f'joint_dynamics.nodes.{name}', '--ros-args', '--params-file', str(file)]
+        process = self.start(name, [*command, *more])
+        self.client.until_active(f'/{name}', 120.0)
+        return process
+
+    def manager(self, urdf, parameters, loaded):
+        """Start the controller manager with these controllers, configured and not active."""
+        file = self.folder / 'controllers.yaml'
+        file.write_text(yaml.safe_dump(parameters))
+        self.publisher = self.client.node.create_publisher(String, 'robot_description', LATCHED)
+        self.publisher.publish(String(data=urdf))
+        program = Path(get_package_prefix('controller_manager')) / 'lib' / 'controller_manager' / 'ros2_control_node'
+        self.start('manager', [str(program), '--ros-args', '--params-file', str(file)])
+        for name in (BROADCASTER, *loaded):
+            for verb in ('Load', 'Configure'):
+                kind = getattr(self.services, f'{verb}Controller')
+                answer = self.client.call(
+                    kind, f'/controller_manager/{verb.lower()}_controller', kind.Request(name=name), 180.0
+                )
+                assert answer.ok, f'{verb} {name}: {self.folder / "manager.log"}'
+
+    def switch(self, on, off=()):
+        """Activate and deactivate controllers in one switch."""
+        kind = self.services.SwitchController
+        request = kind.Request(
+            activate_controllers=list(on), deactivate_controllers=list(off), strictness=kind.Request.STRICT
+        )
+        request.timeout = Duration(sec=30)
+        answer = self.client.call(kind, '/controller_manager/switch_controller', request, 120.0)
+        assert answer.ok, answer.message
+
+    def states_of(self, controller):
+        """Return the list that the states of a controller come into."""
+        from control_msgs.msg import JointTrajectoryControllerState
+
+        states = []
+        topic = f'/{controller}/controller_state'
+        self.client.listen(JointTrajectoryControllerState, topic, states.append, 10000)
+        return states
+
+    def until_time(self, end):
+        """Wait until the simulated clock shows `end`, s."""
+        self.client.until(lambda: self.now is not None and self.now >= end, f'{end:.1f} s of the simulated time', 600.0)
+
+
+def stamps(states):
+    return np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in states])
+
+
+def motion_message(names, path, begin, step=0.05):
+    message = JointTrajectory(joint_names=list(names))
+    for s in np.arange(0.0, path.end + 1e-9, step):
+        q, dq, ddq = path.at(s)[:3]
+        at = round((s + begin) * 1e9)
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=q.tolist(),
+                velocities=dq.tolist(),
+                accelerations=ddq.tolist(),
+                time_from_start=Duration(sec=at // 10**9, nanosec=at % 10**9),
+            )
+        )
+    return message
+
+
+def cycle(bench, robot, options):
+    """Print the time of update() and the regularity of cycles, µs, for each law chained, and the plain controller."""
+    law = {'law': options.law, 'description_file': options.description, 'friction_topic': ''}
+    # What the machine does to a step is what is measured: it is counted, not ended.
+    law['late_timeout'] = 10.0
+    arm = Arm.from_description(robot, DynamicsDescription.load(options.description))
+    parameters = controller_parameters(effort_gains(arm, 1.0 / options.rate), plugin=law)
+    urdf = with_hardware(ur5e_description(), 'mock_components/GenericSystem', {}, ('position', 'effort'))
+    bench.manager(urdf, parameters, (LAW, CHAINED, PLAIN))
+    said = {}
+
+    def keep(message):
+        for status in message.status:
+            for pair in status.values:
+                if 'execution_time' in pair.key or 'periodicity' in pair.key:
+                    said[pair.key] = pair.value
+
+    bench.client.listen(DiagnosticArray, '/diagnostics', keep, 1000)
+    path = rest_to_rest([HOME, HOME + 0.2, HOME - 0.2, HOME], [2.0, 3.0, 2.0])
+    before = ()
+    for title, active in (('chained', (LAW, CHAINED)), ('alone', (PLAIN,))):
+        states = bench.states_of(active[-1])
+        topic = f'/{active[-1]}/joint_trajectory'
+        publisher = bench.client.node.create_publisher(JointTrajectory, topic, 10)
+        bench.switch([*([] if before else [BROADCASTER]), *active], before)
+        before = active
+        bench.client.rest(3.0)
+        bench.client.until(lambda states=states: states, 'the states of the controller')
+        first, end = len(states), time.monotonic() + options.seconds
+        said.clear()
+        while time.monotonic() < end:
+            publisher.publish(motion_message(robot.joint_names, path, 0.2))
+            bench.client.rest(min(path.end + 1.0, max(0.1, end - time.monotonic())))
+        periods = 1e6 * np.diff(stamps(states[first:]))
+        # States that were lost on the way count as none: their periods are whole multiples.
+        one = periods[periods < 1.5e6 / options.rate]
+        off = np.abs(one - 1e6 / options.rate)
+        print(
+            f'{title}, {options.rate} Hz, {len(periods)} cycles, load {os.getloadavg()[0]:.1f}: off its period '
+            f'median {np.median(off):.0f}, 99 % {np.percentile(off, 99):.0f}, worst {off.max():.0f} µs '
+            f'({len(periods) - len(one)} longer than 1.5 periods, or not heard of)'
+        )
+        for key, value in sorted(said.items()):
+            if any(name in key for name in active):
+                print(f'    {key}: {value}')
+
+
+def tracking(bench, robot, options):
+    """Print RMS tracking errors, mrad: effort PID alone, the node in both modes, the plugin."""
+    description = options.description
+    arm = Arm.from_description(robot, DynamicsDescription.load(description))
+    period = 1.0 / options.rate
+    gains = effort_gains(arm, period, delay=DELAY * period)
+    names = robot.joint_names
+    pid = {'feedback': True, **{name: dict.fromkeys(names, value) for name, value in PLUGIN_GAINS.items()}}
+    given = {'law': options.law, 'description_file': description}
+    # A busy machine is late; what is compared is the torque.
+    patient = {'step_timeout': 0.5 * period / options.factor, 'late_timeout': 2.0, 'tracking_tolerance': 1.0}
+    parameters = controller_parameters(gains, plugin={**given, **patient, 'timeout': 0.5, 'friction_topic': ''})
+    for entry in parameters['/**'].values():
+        entry['ros__parameters']['use_sim_time'] = True
+    hardware = {
+        'joint_commands_topic': '/joint_commands',
+        'joint_states_topic': '/hardware/joint_states',
+        'trigger_joint_command_threshold': '-1',
+    }
+    plugin = 'joint_state_topic_hardware_interface/JointStateTopicSystem'
+    urdf = with_hardware(ur5e_description(), plugin, hardware, ('effort',))
+    file = bench.folder / 'robot.urdf'
+    file.write_text(ur5e_description())
+    bench.node(
+        'simulator',
+        {
+            'publish_clock': True,
+            'effort': 'torque',
+            'seed': options.seed,
+            'laws_seed': options.seed,
+            'inertia_error': INERTIA_ERROR,
+            **tool_parameters(unknown_tool(options.seed)),
+            'robot_file': str(file),
+            'position': HOME.tolist(),
+            'real_time_factor': options.factor,
+            'controller': 'joint_commands',
+        },
+        {'joint_states': 'hardware/joint_states'},
+    )
+    use = {'pid': [EFFORT], 'trajectory': [EFFORT], 'streaming': [FORWARD], 'plugin': [LAW, CHAINED]}[options.way]
+    bench.manager(urdf, parameters, tuple(use))
+    topic = f'/{use[-1]}/joint_trajectory'
+    joint_states = []
+    bench.client.listen(JointState, '/hardware/joint_states', joint_states.append, 10000)
+    if options.way in ('trajectory', 'streaming'):
+        topic = '/feedforward/reference'
+        node = {
+            **given,
+            'use_sim_time': True,
+            'mode': options.way,
+            'timeout': 0.5,
+            'joint_states_effort': 'none',
+            'start_tolerance': 1.0,
+        }
+        remap = {'~/joint_trajectory': f'/{EFFORT}/joint_trajectory'}
+        if options.way == 'streaming':
+            node, remap = {**node, **pid, 'tracking_tolerance': 1.0}, {'~/commands': f'/{FORWARD}/commands'}
+        bench.node('feedforward', node, remap)
+    bench.switch([BROADCASTER, *use])
+    publisher = bench.client.node.create_publisher(JointTrajectory, topic, 10)
+    bench.client.until(publisher.get_subscription_count, topic)
+    bench.until_time((bench.now or 0.0) + 1.0)
+    # Without feedforward the arm has sagged; what is compared begins where the motion does.
+    publisher.publish(motion_message(names, rest_to_rest([HOME, HOME], [1.5]), 0.5))
+    bench.until_time(bench.now + 3.5)
+    offsets = np.random.default_rng(4).uniform(-0.4, 0.4, (3, robot.n))
+    path = rest_to_rest([HOME, *(HOME + offsets), HOME], [2.0] * 4)
+    lead = 0.5
+    publisher.publish(motion_message(names, path, lead))
+    sent = bench.now
+    bench.until_time(sent + lead + path.end + 3.0)
+    report(options.way, joint_states, names, path, sent + lead)
+
+
+def report(way, joint_states, names, path, begin):
+    """Tracking error of the measured states against the path, at the begin that fits best: it came by a topic."""
+    order = [joint_states[-1].name.index(name) for name in names]
+    t = stamps(joint_states)
+    q = np.array([np.asarray(state.position)[order] for state in joint_states])
+
+    def error(shift):
+        s = t - begin - shift
+        inside = (s >= 0.0) & (s <= path.end)
+        return q[inside] - path.sample(s[inside])[:, 0]
+
+    shifts = np.arange(-0.1, 0.6, 0.004)
+    best = shifts[np.argmin([np.mean(error(shift) ** 2) for shift in shifts])]
+    rms = 1e3 * np.sqrt(np.mean(error(best) ** 2, axis=0))
+    worst = 1e3 * np.abs(error(best)).max(axis=0)
+    print(
+        f'{way}, load {os.getloadavg()[0]:.1f}, {len(error(best))} states, began {best:.3f} s late: RMS '
+        f'{np.array2string(rms, precision=1)} mrad, mean {rms.mean():.1f}; worst {np.array2string(worst, precision=0)}'
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('what', choices=('cycle', 'tracking'))
+    parser.add_argument('--description', default='out/demo/dynamics.yaml', type=os.path.abspath)
+    parser.add_argument('--law', default='adaptive_friction')
+    parser.add_argument('--rate', type=int, default=None)
+    parser.add_argument('--seconds', type=float, default=60.0)
+    parser.add_argument('--factor', type=float, default=0.3)
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--way', choices=('pid', 'trajectory', 'streaming', 'plugin'), action='append')
+    options = parser.parse_args()
+    try:
+        get_package_prefix('joint_dynamics_controllers')
+    except PackageNotFoundError:
+        print('not installed: joint_dynamics_controllers (ros2_control/README.md)')
+        return
+    options.rate = options.rate or {'cycle': 500, 'tracking': 250}[options.what]
+    robot = RobotModel.from_urdf(ur5e_description())
+    os.environ.setdefault('VIRTUAL_ENV', sys.prefix)
+    ways = (options.way or ['pid', 'trajectory', 'streaming', 'plugin']) if options.what == 'tracking' else ['']
+    for options.way in ways:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            own_domain(),
+            contextlib.ExitStack() as stack,
+            conductor(lambda: None) as client,
+        ):
+            {'cycle': cycle, 'tracking': tracking}[options.what](Bench(client, Path(folder), stack), robot, options)
+
+
+if __name__ == '__main__':
+    main()
