@@ -15,6 +15,10 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
 
 
+ARMATURE = hasattr(pinocchio.Model(), 'armature')
+with_armature = pytest.mark.skipif(not ARMATURE, reason='models of pinocchio 2 have no armature')
+
+
 @pytest.fixture(params=range(4))
 def robot(request, urdf_of):
     rng = np.random.default_rng(900 + request.param)
@@ -46,6 +50,7 @@ def states(robot):
     return zip(*robot.random_states(20, np.random.default_rng(1)), strict=True)
 
 
+@with_armature
 def test_the_model_has_the_descriptions_torque(robot, description):
     arm, model = Arm.from_description(robot, description), pinocchio_model(description)
     data = model.createData()
@@ -58,6 +63,7 @@ def test_the_model_has_the_descriptions_torque(robot, description):
     np.testing.assert_array_equal(model.effortLimit, robot.limits.effort)
 
 
+@with_armature
 def test_the_file_builds_the_same_model_without_this_package(robot, description, tmp_path):
     done = export(description, tmp_path / 'arm.py')
     assert done.to == 'python'
@@ -84,6 +90,7 @@ def test_the_file_builds_the_same_model_without_this_package(robot, description,
         np.testing.assert_allclose(one.homogeneous, two.homogeneous, rtol=0, atol=1e-12)
 
 
+@with_armature
 def test_what_the_document_says_is_no_code(robot, description, tmp_path):
     document = dict(description.document)
     document['provenance'] = {'date': '"""\nraise SystemExit("run")\n"""', 'software': '{gravity}'}
@@ -97,3 +104,21 @@ def test_there_is_nothing_to_write_a_program_into(description, tmp_path):
         export(description, tmp_path / 'arm.py', into=tmp_path / 'other.py')
     with pytest.raises(JointDynamicsError, match=r'--to urdf, mjcf, sdf, python'):
         export(description, tmp_path / 'arm.json')
+
+
+@pytest.mark.skipif(ARMATURE, reason='models of this pinocchio have an armature')
+def test_a_pinocchio_without_rotors_is_refused(description, tmp_path):
+    with pytest.raises(JointDynamicsError, match=r'expected pinocchio 3 or newer, found 2\.'):
+        pinocchio_model(description)
+    with pytest.raises(JointDynamicsError, match='expected pinocchio 3 or newer'):
+        export(description, tmp_path / 'arm.py')
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_pinocchio_that_pretends_to_be_old_is_refused(description, monkeypatch):
+    class Old:
+        pass
+
+    monkeypatch.setattr(pinocchio, 'Model', Old)
+    with pytest.raises(JointDynamicsError, match='whose models have no armature'):
+        pinocchio_model(description)

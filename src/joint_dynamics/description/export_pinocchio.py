@@ -15,6 +15,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import bodies_to_export, inconsistent_links, joint_friction
 from joint_dynamics.description.files import write_atomically
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import inertia_of
 
@@ -97,8 +98,14 @@ def pinocchio_model(
     Raises
     ------
     JointDynamicsError
-        Where the description has no inertial part or is of another robot, or a link has no mass.
+        Where the description has no inertial part or is of another robot, or a link has no mass; with pinocchio 2,
+        whose models have no armature.
     """
+    if not hasattr(pinocchio.Model(), 'armature'):
+        raise JointDynamicsError(
+            f'export --to python: expected pinocchio 3 or newer, found {pinocchio.__version__}, whose models have no'
+            ' armature for the rotors: upgrade it (pip install -U pin), or export to urdf, mjcf or sdf'
+        )
     robot = description.robot_model() if model is None else model
     bodies = bodies_to_export(description, payload, 'export --to python', robot)
     if payload == 'apart':
