@@ -306,6 +306,7 @@ def write_bag(folder, recording):
     """A bag of /joint_states with the current in `effort`, as the driver of a UR gives it."""
     store = get_typestore(Stores.ROS2_JAZZY)
     types = {name.rpartition('/')[2]: cls for name, cls in store.types.items()}
+    folder.mkdir()
     writer = BagWriter(folder)
     dq = np.gradient(recording.q, recording.time, axis=0) if recording.dq is None else recording.dq
     for time, *row in zip(recording.time, recording.q, dq, recording.current, strict=True):
@@ -321,7 +322,7 @@ def motion(seed, seconds=20.0):
     """A motion of all joints that does not repeat itself."""
     time = np.arange(0.0, seconds, 0.01)
     omega = 2 * np.pi / seconds * np.arange(1, 11)[:, None]
-    a, b = np.random.default_rng(seed).normal(scale=0.2, size=(2, 10, 6))
+    a, b = np.random.default_rng(seed).normal(scale=0.4, size=(2, 10, 6))
     sine, cosine = np.sin(omega * time).T, np.cos(omega * time).T
     q = sine @ (a / omega) - (cosine - 1) @ (b / omega)
     return TrajectoryPoints(time, q, cosine @ a + sine @ b, cosine @ (b * omega) - sine @ (a * omega))
@@ -355,7 +356,7 @@ def currents(tmp_path_factory):
     for name, seed, mass in (('run1', 1, 0.0), ('run2', 2, 0.0), ('loaded', 3, 4.59)):
         robot = FlexibleJointRobot(seed=1)
         if mass:
-            robot.attach_payload(Payload(mass, (0.0, 0.0, 0.08)))
+            robot.attach_payload(Payload(mass, (0.02, -0.03, 0.1)))
         seen = record(robot, motion(seed), every=5)
         write_bag(folder / name, Recording(names, seen.time, seen.q, dq=seen.dq, current=seen.current))
         if name == 'run1':

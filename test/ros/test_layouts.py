@@ -228,6 +228,7 @@ def test_every_line_of_every_layout_is_found_in_a_recorded_bag(ros, dynamics_fil
         ros.process(
             f'joint_dynamics.nodes.{name}', parameters={**more, 'autostart': True, 'description_file': dynamics_file}
         )
+    (tmp_path / 'bag').mkdir()
     writer, missing = BagWriter(tmp_path / 'bag'), set(wanted)
 
     def keep(topic, kind):
