@@ -230,3 +230,22 @@ def ur5e_file(tmp_path_factory):
 def dynamics_file(ur5e_file, tmp_path):
     """The same description in a file of the test's own."""
     return Path(shutil.copy(ur5e_file, tmp_path / 'dynamics.yaml'))
+
+
+@pytest.fixture(scope='session')
+def law_document():
+    """A description of the UR5e for tests of feedforward laws: rotors, hysteresis that goes with warmth, stiffness."""
+    names = RobotModel.load(ur5e_urdf()).joint_names
+    joints = {}
+    for k, name in enumerate(names):
+        size = 1.0 if k < 3 else 0.3
+        joints[name] = {
+            'rotor_inertia': {'value': 0.9 * size},
+            'drive_gain': {'value': 12.0},
+            'friction': {
+                'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_V1': 6.0 * size, 'F_T1': -0.05, 'T_0': 30.0},
+                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
+            },
+            'stiffness': {'coefficients': [2e4 * size, 1e8]},
+        }
+    return {'robot': {'joint_names': list(names)}, 'joints': joints}

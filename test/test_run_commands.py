@@ -74,8 +74,10 @@ FILLED = {
         ' --config robot.yaml --out result',
         'currents',
     ),
-    'joint-dynamics identify-joint friction sweep --joint joint_2 --config robot.yaml --out joint_2 …': (
-        'joint-dynamics identify-joint friction sweep --joint joint_2 --config robot.yaml --out joint_2',
+    'joint-dynamics identify-joint friction sweep --joint joint_2 --description result/dynamics.yaml'
+    ' --config robot.yaml --out joint_2 …': (
+        'joint-dynamics identify-joint friction sweep --joint joint_2 --description result/dynamics.yaml'
+        ' --config robot.yaml --out joint_2',
         'currents',
     ),
     'joint-dynamics check-compensation DESCRIPTION --applied FILE [--out DIR]': (
@@ -114,7 +116,8 @@ FILLED = {
     ),
     'joint-dynamics identify-joint TEST RECORDING... --out DIR [--joint NAME] [--robot FILE] [--description FILE]'
     ' [--config FILE]': (
-        'joint-dynamics identify-joint friction sweep --out joint_2 --joint joint_2 --config robot.yaml',
+        'joint-dynamics identify-joint friction sweep --out joint_2 --joint joint_2 --robot robot.urdf'
+        ' --description result/dynamics.yaml --config robot.yaml',
         'currents',
     ),
     'joint-dynamics identify RECORDING... --robot FILE [--config FILE] [--method ols|wls|irls|i-irls|tls]'
@@ -328,15 +331,14 @@ def motion(seed, seconds=20.0):
     return TrajectoryPoints(time, q, cosine @ a + sine @ b, cosine @ (b * omega) - sine @ (a * omega))
 
 
-def sweep(names, joint, gain):
-    """Trapezoids of one joint with Coulomb and viscous friction, the others at rest; its current [A]."""
-    rng = np.random.default_rng(5)
-    speeds = [side * speed for speed in (0.2, 0.6, 1.0, 1.4) for side in (1, -1)]
-    omega = np.concatenate([np.r_[np.linspace(0, s, 40), np.full(400, s), np.linspace(s, 0, 40)] for s in speeds])
-    q, current = np.zeros((2, omega.size, len(names)))
-    q[:, joint] = np.cumsum(omega) / 500
-    current[:, joint] = (6.0 * np.sign(omega) + 14.0 * omega + 0.3 * rng.standard_normal(omega.size)) / gain
-    return Recording(names, np.arange(omega.size) / 500, q, current=current)
+def sweep(joint):
+    """Speeds of one joint, held to and fro with smooth ways between them, the others at rest."""
+    rise = 0.5 * (1 - np.cos(np.pi * np.arange(50) / 50))
+    shape = np.concatenate([rise, np.ones(80), rise[::-1], np.zeros(20)])
+    omega = np.concatenate([side * speed * shape for speed in (0.2, 0.5, 0.8, 1.1) for side in (1, -1)])
+    q, dq, ddq = np.zeros((3, omega.size, 6))
+    q[:, joint], dq[:, joint], ddq[:, joint] = np.cumsum(omega) / 100, omega, np.gradient(omega, 0.01)
+    return TrajectoryPoints(np.arange(omega.size) / 100, q, dq, ddq)
 
 
 @pytest.fixture(scope='module')
@@ -353,17 +355,17 @@ def currents(tmp_path_factory):
     gains = robot.drives.nominal_gain.tolist()
     config['identification']['drive_gains'] = dict(zip(names, gains, strict=True))
     (folder / 'robot.yaml').write_text(yaml.safe_dump(config), encoding='utf-8')
-    for name, seed, mass in (('run1', 1, 0.0), ('run2', 2, 0.0), ('loaded', 3, 4.59)):
+    runs = ('run1', motion(1), 0.0), ('run2', motion(2), 0.0), ('loaded', motion(3), 4.59), ('sweep', sweep(1), 0.0)
+    for name, way, mass in runs:
         robot = FlexibleJointRobot(seed=1)
         if mass:
             robot.attach_payload(Payload(mass, (0.02, -0.03, 0.1)))
-        seen = record(robot, motion(seed), every=5)
+        seen = record(robot, way, every=5)
         write_bag(folder / name, Recording(names, seen.time, seen.q, dq=seen.dq, current=seen.current))
         if name == 'run1':
             Recording(names, seen.time, seen.q, dq=seen.dq, current=seen.current).save_csv(folder / 'table.csv')
     for name in ('run1', 'run2'):
         shutil.copytree(folder / name, folder / 'recordings' / name)
-    write_bag(folder / 'sweep', sweep(names, 1, gains[1]))
     return folder
 
 

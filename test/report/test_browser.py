@@ -98,7 +98,8 @@ def test_what_is_printed_has_the_proportions_of_the_screen(browser, pages, name)
             '[...document.querySelectorAll("figure.chart")].map(figure => [+figure.dataset.columns,'
             ' getComputedStyle(figure.querySelector(".panels")).gridTemplateColumns.split(" ").length])'
         )
-        assert columns and all(there == asked for asked, there in columns)
+        # Three beside each other would have letters that nobody reads.
+        assert columns and all(there == min(asked, 2) for asked, there in columns)
         assert browser.printed().startswith(b'%PDF')
     finally:
         browser.call('Emulation.setEmulatedMedia', media='')

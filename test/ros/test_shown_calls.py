@@ -4,13 +4,19 @@
 and services, parameters and topics are used by rclpy under the names and types of the page.
 """
 
+import contextlib
+import fcntl
 import importlib
 import importlib.util
 import json
+import os
 import re
 import shlex
 import signal
+import struct
+import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +97,37 @@ def folder(tmp_path, dynamics_file):
     return tmp_path
 
 
+class Terminal:
+    """A command in a terminal of its own, 200 columns wide; a live table is drawn in none but that."""
+
+    def __init__(self, command):
+        self._here, there = os.openpty()
+        fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack('4H', 60, 200, 0, 0))
+        self._said = b''
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'joint_dynamics', *shlex.split(command)[1:]],
+            stdout=there,
+            stderr=there,
+            env={**os.environ, 'TERM': 'xterm'},
+        )
+        os.close(there)
+        os.set_blocking(self._here, False)
+
+    @property
+    def said(self):
+        """All it has drawn so far."""
+        # Nothing yet, or nobody at the other end any more.
+        with contextlib.suppress(BlockingIOError, OSError):
+            while part := os.read(self._here, 1 << 16):
+                self._said += part
+        return self._said.decode(errors='replace')
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self._here)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     'command', [c for c in shown('ros2', 'run', 'joint_dynamics') if ' simulator ' not in c], ids=lambda c: c[:50]
@@ -130,12 +167,14 @@ def test_an_estimator_is_saved_heard_and_watched(ros, simulator, folder):
     for topic, messages in heard.items():
         ros.until(lambda messages=messages: messages, what=topic)
     for command in shown('joint-dynamics', 'watch'):
-        process = ros.start([sys.executable, '-m', 'joint_dynamics', *shlex.split(command)[1:]], command)
-        ros.until(lambda process=process: JOINTS[-1] in process.output, what=f'the table of {command}')
-        if '--once' in command:
-            ros.until(lambda process=process: process.poll() is not None, what=f'the end of {command}')
-        status, output = ros.stop(process, signal.SIGINT)
-        assert status == 0, output
+        terminal = Terminal(command)
+        try:
+            ros.until(lambda terminal=terminal: JOINTS[-1] in terminal.said, what=f'the table of {command}')
+            if '--once' not in command:
+                terminal.process.send_signal(signal.SIGINT)
+            assert terminal.process.wait(ros.PATIENCE) == 0, terminal.said
+        finally:
+            terminal.close()
     ((name, kind),) = services('docs/how-to/watch-wear.md')
     answer = ros.call(interface(kind), name)
     assert answer.success, answer.message
