@@ -273,7 +273,12 @@ def test_commands_on_recordings_with_torques(started, tmp_path):
     """On those of the first page; `run3` and `run4` are its two once more."""
     folder = shutil.copytree(started[0], tmp_path / 'torques')
     shutil.rmtree(folder / 'result')
-    for name, of in (('run3', 'run2'), ('run4', 'run1'), ('recordings/arm/a', 'run1'), ('recordings/arm/b', 'run2')):
+    for name, of in (
+        ('run3', 'run2'),
+        ('run4', 'run1'),
+        ('recordings/arm/2026-01-05', 'run1'),
+        ('recordings/arm/2026-01-06', 'run2'),
+    ):
         shutil.copytree(folder / of, folder / name)
     # For a simulator and a controller: with the masses of bodies, as the page asks for.
     shutil.copy(folder / 'physical' / 'dynamics.yaml', folder / 'dynamics.yaml')
