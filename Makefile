@@ -87,7 +87,7 @@ docs: env
 	$(BIN)/python bench/papers.py --page
 	rm -rf out/site
 	$(BIN)/sphinx-build -q -E -W --keep-going -n -d out/doctrees docs out/site
-	$(PYTEST) -m 'not slow' test/test_documentation.py test/test_settings_tables.py test/test_site.py test/test_shown_commands.py test/test_papers.py
+	$(PYTEST) -m 'not slow' test/test_documentation.py test/test_settings_tables.py test/test_site.py test/test_shown_commands.py test/test_run_commands.py test/test_papers.py
 	@echo 'written: out/site/index.html'
 
 # The newest versions that setup.py allows, for each Python; then run the tests.

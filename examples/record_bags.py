@@ -14,10 +14,13 @@ types = {name.rpartition('/')[2]: cls for name, cls in store.types.items()}
 
 
 def random_motion(seed: int, seconds: float = 20.0) -> TrajectoryPoints:
-    """Return a Fourier series for six joints that does not repeat itself, at 100 points per second."""
+    """Return a Fourier series for six joints, at rest at both ends, at 100 points per second."""
     time = np.arange(0.0, seconds, 0.01)
     omega = 2 * np.pi * 0.05 * np.arange(1, 11)[:, None]
     a, b = np.random.default_rng(seed).normal(scale=0.2, size=(2, 10, 6))
+    # the fastest wave takes what the others have of speed and acceleration at the ends
+    a[-1] -= a.sum(axis=0)
+    b[-1] -= (b * omega).sum(axis=0) / omega[-1]
     sine, cosine = np.sin(omega * time).T, np.cos(omega * time).T
     q = sine @ (a / omega) - (cosine - 1) @ (b / omega)
     return TrajectoryPoints(time, q, cosine @ a + sine @ b, cosine @ (b * omega) - sine @ (a * omega))

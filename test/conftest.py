@@ -3,6 +3,7 @@
 import faulthandler
 import fcntl
 import os
+import shutil
 import signal
 import tempfile
 from pathlib import Path
@@ -13,9 +14,11 @@ import pinocchio
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 
+from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.nodes.transport import without_shared_memory
 from joint_dynamics.recording import Recording
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
+from joint_dynamics.simulation import ur5e_urdf
 
 HALF = np.pi / 2
 # s; a test that takes so long, many times what the slowest takes on a busy machine, waits for what never comes.
@@ -196,3 +199,53 @@ def ros_domain():
         lock.close()
         return
     pytest.fail('all ROS domains are taken')
+
+
+@pytest.fixture(scope='session')
+def ur5e_file(tmp_path_factory):
+    """A dynamics description of the UR5e: its URDF's inertials, plausible friction and stiffness."""
+    robot = RobotModel.load(ur5e_urdf())
+    standard = {
+        name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
+        for k, name in enumerate(robot.joint_names)
+    }
+    joints = {
+        name: {
+            'drive_gain': {'value': 12.0},
+            'rotor_inertia': {'value': 0.5},
+            'damping': {'value': 6.0},
+            'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 8.0}},
+            'stiffness': {'coefficients': [15000.0, 5e6]},
+        }
+        for name in robot.joint_names
+    }
+    path = tmp_path_factory.mktemp('described') / 'dynamics.yaml'
+    DynamicsDescription(
+        {'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints}
+    ).save(path)
+    return path
+
+
+@pytest.fixture
+def dynamics_file(ur5e_file, tmp_path):
+    """The same description in a file of the test's own."""
+    return Path(shutil.copy(ur5e_file, tmp_path / 'dynamics.yaml'))
+
+
+@pytest.fixture(scope='session')
+def law_document():
+    """A description of the UR5e for tests of feedforward laws: rotors, hysteresis that goes with warmth, stiffness."""
+    names = RobotModel.load(ur5e_urdf()).joint_names
+    joints = {}
+    for k, name in enumerate(names):
+        size = 1.0 if k < 3 else 0.3
+        joints[name] = {
+            'rotor_inertia': {'value': 0.9 * size},
+            'drive_gain': {'value': 12.0},
+            'friction': {
+                'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_V1': 6.0 * size, 'F_T1': -0.05, 'T_0': 30.0},
+                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
+            },
+            'stiffness': {'coefficients': [2e4 * size, 1e8]},
+        }
+    return {'robot': {'joint_names': list(names)}, 'joints': joints}

@@ -6,54 +6,19 @@ held against the parsers, the launch files and the nodes' own tables.
 
 import argparse
 import importlib.util
-import os
 import re
 import shlex
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
 from joint_dynamics.cli.main import COMMANDS, build_parser
 
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
-NODES = sorted(path.name for path in (ROOT / 'resource' / 'executables').iterdir())
-#: What is not ours: said as it is, and not checked here.
-OTHERS = re.compile(
-    r'(sudo apt|cd |git clone|export |colcon|rosdep|pip install|\. |ros2 (bag|control|doctor|security|pkg|lifecycle) '
-    r'|ros2 run (controller_manager|my_package) |ros2 launch ur_robot_driver '
-    r'|ros2 service call /friction_model_controller/)'
-)
-OURS = re.compile(r'(joint-dynamics|ros2|make|python3?|pytest)\s')
-#: Words of a command's form, which stand for what the user gives.
-FORM = re.compile(r'\[|…|\.\.\.|\|')
-
-
-def blocks(text):
-    """Shown blocks: fenced without a language of its own, or indented after an empty line."""
-    fenced = re.compile(r'^( *)```(\w*)\n(.*?)^ *```', re.MULTILINE | re.DOTALL)
-    yield from (body for _, language, body in fenced.findall(text) if language in ('', 'bash', 'sh'))
-    yield from re.findall(r'(?:^ {4,}\S.*\n)+', fenced.sub('', text), re.MULTILINE)
-
-
-def commands(page):
-    """Commands of a page, one line each, without comments and what is set before them."""
-    text = page.read_text(encoding='utf-8') + '\n'
-    # within a line a command may be cut short: its options count
-    yield from (f'{command} …' for command in re.findall(r'`(joint-dynamics \w[^`]* -[^`]*)`', text))
-    for block in blocks(text):
-        for line in re.sub(r'\\\n\s*', ' ', block).splitlines():
-            for part in re.split(r' && |; |\|(?= grep)', re.sub(r'\s+#\s.*', '', line)):
-                command = re.sub(r'^(?:[A-Z_]+=\S+ )+', '', part.strip())
-                if OURS.match(command) and not OTHERS.match(command):
-                    yield command
-
-
-SHOWN = [(str(page.relative_to(ROOT)), command) for page in PAGES for command in commands(page)]
+_spec = importlib.util.spec_from_file_location('shown', Path(__file__).with_name('shown.py'))
+_shown = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_shown)
+FORM, NODES, ROOT, SHOWN, starts = _shown.FORM, _shown.NODES, _shown.ROOT, _shown.SHOWN, _shown.starts
 
 
 def shown(*words):
@@ -61,10 +26,6 @@ def shown(*words):
     found = [pytest.param(command, id=f'{page}: {command[:60]}') for page, command in SHOWN if starts(command, words)]
     assert found
     return found
-
-
-def starts(command, words):
-    return command.split()[: len(words)] == list(words)
 
 
 def options_of(name):
@@ -193,66 +154,3 @@ def test_a_program_that_is_started_exists(command):
         assert importlib.util.find_spec(words[2]), words[2]
     else:
         assert program(words[1]).is_file(), words[1]
-
-
-def run(command, folder):
-    """Run a command of a page in a folder as if the package were on the PATH; return what it says."""
-    words = shlex.split(command)
-    start = [sys.executable, program(words[1])] if words[0] == 'python' else [sys.executable, '-m', 'joint_dynamics']
-    rest = words[2:] if words[0] == 'python' else words[1:]
-    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run([*start, *rest], cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f'{command}\n{done.stdout}\n{done.stderr}'
-    return done.stdout
-
-
-@pytest.fixture(scope='module')
-def started(tmp_path_factory):
-    """The folder in which the commands of the first page were run, and what each said."""
-    pytest.importorskip('cvxpy', reason='the extra sdp is not installed')
-    folder = tmp_path_factory.mktemp('start')
-    page = ROOT / 'docs' / 'start.md'
-    for text, file in re.findall(r"^echo '(.*)' > (\S+)$", page.read_text(encoding='utf-8'), re.MULTILINE):
-        (folder / file).write_text(text, encoding='utf-8')
-    page = [command for command in commands(page) if command.split()[0] in ('python', 'joint-dynamics')]
-    return folder, {command: run(command, folder) for command in page}
-
-
-@pytest.mark.slow
-def test_the_first_page_does_what_it_says(started):
-    folder, said = started
-    assert [command.split()[1] for command in said] == [
-        '../../examples/record_bags.py', 'doctor', 'identify', 'validate', 'identify', 'export-urdf',
-    ]  # fmt: skip
-    doctor, identify, validate = list(said.values())[1:4]
-    assert doctor.rstrip().endswith('nothing wrong found')
-    page = (ROOT / 'docs' / 'start.md').read_text(encoding='utf-8')
-    percent = float(re.match(r'verdict: reliable within ([\d.]+) % of the torque\n', identify).group(1))
-    assert percent < float(re.search(r'less than ([\d.]+) %', page).group(1))
-    assert validate.startswith('verdict: reliable')
-    assert (folder / 'identified.urdf').is_file()
-    for name in re.findall(r'^\| `([\w.]+)` \|', page, re.MULTILINE):
-        assert (folder / 'result' / name).is_file()
-
-
-@pytest.mark.slow
-def test_the_commands_for_a_robot_of_ones_own_run_on_the_simulated_one(started):
-    """With the file of the page: its joints by the simulated robot's names, gains of 1 for its torques in `effort`."""
-    pytest.importorskip('mujoco', reason='the extra mujoco is not installed')
-    folder, _ = started
-    page = ROOT / 'docs' / 'how-to' / 'identify-my-robot.md'
-    (config,) = re.findall(r'```yaml\n(.*?)```', page.read_text(encoding='utf-8'), re.DOTALL)
-    config = yaml.safe_load(config)
-    names = re.findall(r'<joint name="(\w+)" type="revolute"', (folder / 'robot.urdf').read_text(encoding='utf-8'))
-    assert len(names) == len(config['identification']['drive_gains'])
-    config['identification']['drive_gains'] = dict.fromkeys(names, 1.0)
-    (folder / 'robot.yaml').write_text(yaml.safe_dump(config), encoding='utf-8')
-    said = {
-        command.split()[1]: run(command, folder)
-        for block in blocks(page.read_text(encoding='utf-8'))
-        for command in block.strip().splitlines()
-        if command.strip().startswith('joint-dynamics') and 'excite' not in command
-    }
-    assert list(said) == ['doctor', 'identify', 'validate', 'export-urdf', 'export-mjcf']
-    assert said['identify'].startswith('verdict: reliable')
-    assert (folder / 'identified.xml').is_file()

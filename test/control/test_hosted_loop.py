@@ -1,5 +1,6 @@
 """The loop of the controller plugin: what the node commands, from shared arrays; faults become outcomes."""
 
+import copy
 import gc
 
 import numpy as np
@@ -29,21 +30,9 @@ def collector():
     gc.unfreeze()
 
 
-@pytest.fixture(scope='module')
-def document(robot):
-    joints = {}
-    for k, name in enumerate(robot.joint_names):
-        size = 1.0 if k < 3 else 0.3
-        joints[name] = {
-            'rotor_inertia': {'value': 0.9 * size},
-            'drive_gain': {'value': 12.0},
-            'friction': {
-                'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_V1': 6.0 * size, 'F_T1': -0.05, 'T_0': 30.0},
-                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
-            },
-            'stiffness': {'coefficients': [2e4 * size, 1e8]},
-        }
-    return {'robot': {'joint_names': list(robot.joint_names)}, 'joints': joints}
+@pytest.fixture
+def document(law_document):
+    return copy.deepcopy(law_document)
 
 
 @pytest.fixture

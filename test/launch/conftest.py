@@ -146,32 +146,3 @@ def gazebo_stand_ins(tmp_path, monkeypatch):
     monkeypatch.setenv('STAND_INS', str(log))
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{prefix}:{os.environ["AMENT_PREFIX_PATH"]}')
     return lambda: [ast.literal_eval(line) for line in log.read_text().splitlines()] if log.exists() else []
-
-
-@pytest.fixture
-def dynamics_file(tmp_path):
-    """A dynamics description of the UR5e: its URDF's inertials, plausible friction and stiffness."""
-    from joint_dynamics.description import DynamicsDescription
-    from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel
-    from joint_dynamics.simulation import ur5e_urdf
-
-    robot = RobotModel.load(ur5e_urdf())
-    standard = {
-        name: {kind: float(robot.parameters[PER_JOINT * k + i]) for i, kind in enumerate(INERTIAL)}
-        for k, name in enumerate(robot.joint_names)
-    }
-    joints = {
-        name: {
-            'drive_gain': {'value': 12.0},
-            'rotor_inertia': {'value': 0.5},
-            'damping': {'value': 6.0},
-            'friction': {'parameters': {'F_C0': 5.0, 'F_V1': 8.0}},
-            'stiffness': {'coefficients': [15000.0, 5e6]},
-        }
-        for name in robot.joint_names
-    }
-    path = tmp_path / 'dynamics.yaml'
-    DynamicsDescription(
-        {'robot': {'joint_names': list(robot.joint_names)}, 'inertial': {'standard': standard}, 'joints': joints}
-    ).save(path)
-    return path

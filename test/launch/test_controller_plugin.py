@@ -95,21 +95,10 @@ def robot():
 
 
 @pytest.fixture(scope='module')
-def description(robot, tmp_path_factory):
-    """Friction with hysteresis, stiffness, rotors."""
-    joints = {}
-    for k, name in enumerate(robot.joint_names):
-        size = 1.0 if k < 3 else 0.3
-        joints[name] = {
-            'rotor_inertia': {'value': 0.9 * size},
-            'friction': {
-                'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_V1': 6.0 * size},
-                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
-            },
-            'stiffness': {'coefficients': [2e4 * size, 1e8]},
-        }
+def description(law_document, tmp_path_factory):
+    """The file with it."""
     path = tmp_path_factory.mktemp('description') / 'dynamics.yaml'
-    DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'joints': joints}).save(path)
+    DynamicsDescription(law_document).save(path)
     return path
 
 

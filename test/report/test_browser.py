@@ -8,7 +8,7 @@ import base64
 import numpy as np
 import pytest
 
-NAMES = ('identification', 'excitation')
+NAMES = ('identification', 'excitation', 'demo', 'joint')
 WIDE, PHONE = 1180, 390
 
 
@@ -51,7 +51,7 @@ COLOURS = """(canvas => { const data = canvas.getContext('2d').getImageData(0, 0
 @pytest.mark.parametrize(('width', 'colours'), [(WIDE, 'light'), (WIDE, 'dark'), (PHONE, 'light')])
 def test_every_figure_is_drawn_and_nothing_complains(browser, pages, name, width, colours):
     count = opened(browser, pages[name], width=width, colours=colours)
-    assert count >= 4
+    assert count >= {'joint': 1}.get(name, 4)
     drawn = browser.run(f'[...document.querySelectorAll("canvas")].map({COLOURS})')
     assert len(drawn) >= count
     # Grid and at least one line, with what lies between them and the ground.
@@ -59,6 +59,103 @@ def test_every_figure_is_drawn_and_nothing_complains(browser, pages, name, width
     assert browser.problems == []
     # Nothing sticks out of the page; what is wider scrolls by itself.
     assert browser.run('document.documentElement.scrollWidth') <= width
+
+
+def boxes(selector):
+    """Expression: left and right edge and height of every such part, in pixels of CSS."""
+    return (
+        f'[...document.querySelectorAll("{selector}")].map(part => part.getBoundingClientRect())'
+        '.map(box => [box.left, box.right, box.height])'
+    )
+
+
+@pytest.mark.parametrize('name', ['demo', 'joint'])
+def test_a_phone_cuts_no_text_off(browser, pages, name):
+    """Numbers of a wide table are reached by swiping; what is said about it is read as it stands."""
+    opened(browser, pages[name], width=PHONE)
+    for selector in ('h1', 'h2', 'p', 'caption', 'figcaption', '.head > *', '.joints > *', 'button'):
+        for left, right, _ in browser.run(boxes(selector)):
+            assert left >= 0 and right <= PHONE, selector
+    # One line per joint: value and speed side by side.
+    assert all(height < 25 for _, _, height in browser.run(boxes('.joints .value')))
+    # No row is as high as the page because a column has no room.
+    assert max((height for _, _, height in browser.run(boxes('tr'))), default=0) < 300
+
+
+#: Pixels of CSS between the margins of a page of A4.
+PAPER = 718, 1040
+
+
+@pytest.mark.parametrize('name', ['demo', 'joint'])
+def test_what_is_printed_has_the_proportions_of_the_screen(browser, pages, name):
+    opened(browser, pages[name], width=PAPER[0], height=PAPER[1])
+    browser.call('Emulation.setEmulatedMedia', media='print')
+    try:
+        assert browser.run('document.documentElement.scrollWidth') <= PAPER[0]
+        for _, right, height in browser.run(boxes('.static svg')):
+            assert right <= PAPER[0] and height < PAPER[1] / 2
+        columns = browser.run(
+            '[...document.querySelectorAll("figure.chart")].map(figure => [+figure.dataset.columns,'
+            ' getComputedStyle(figure.querySelector(".panels")).gridTemplateColumns.split(" ").length])'
+        )
+        # Three beside each other would have letters that nobody reads.
+        assert columns and all(there == min(asked, 2) for asked, there in columns)
+        assert browser.printed().startswith(b'%PDF')
+    finally:
+        browser.call('Emulation.setEmulatedMedia', media='')
+    assert browser.problems == []
+
+
+def test_the_demonstrations_figures_are_worked_by_keys_and_move_the_robot(browser, pages):
+    opened(browser, pages['demo'])
+    figure = '[...document.querySelectorAll("figure.chart.live")].at(-1)'
+    slider = 'document.querySelector(".robot input")'
+    browser.run(f'{figure}.querySelector(".plot").focus()')
+    browser.press('ArrowRight')
+    said = browser.run(f'{figure}.querySelector("output").textContent')
+    assert said.startswith('time ') and 'plain' in said and 'adaptive' in said
+    assert float(browser.run(f'{slider}.value')) == pytest.approx(float(said.split()[1]), abs=0.05)
+    before = browser.run(f'{figure}.querySelector(".plot").range()')
+    browser.press('+')
+    low, high = browser.run(f'{figure}.querySelector(".plot").range()')
+    assert high - low == pytest.approx((before[1] - before[0]) / 2, rel=0.01)
+    browser.press('0')
+    assert browser.run(f'{figure}.querySelector(".plot").range()') == pytest.approx(before)
+    assert browser.problems == []
+
+
+def test_a_loop_is_drawn_as_it_goes_and_read_at_the_branch_that_is_near(browser, pages, turning):
+    opened(browser, pages['joint'])
+    measured = turning.plots[0].series[0]
+    left, top, width, height = browser.run(
+        '(() => { const b = document.querySelector(".plot .u-over"); b.scrollIntoView({block: "center"});'
+        ' const r = b.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()'
+    )
+    output = 'document.querySelector("figure.chart output").textContent'
+    for share, sign in ((0.2, 1), (0.8, -1)):
+        # Above the middle lies the way there, below it the way back.
+        browser.call('Input.dispatchMouseEvent', type='mouseMoved', x=left + 0.5 * width, y=top + share * height)
+        browser.until(f'{output}.includes("measured {"−" if sign < 0 else ""}")')
+        words = browser.run(output).replace('−', '-')
+        x, value = float(words.split('   ')[0].split()[-1]), float(words.split('measured ')[1].split()[0])
+        assert sign * value > 0
+        near = np.abs(np.asarray(measured.x) - x) < 0.02
+        assert np.abs(np.asarray(measured.y)[near] - value).min() < 0.01
+    # Both branches are seen halfway along the axis of the angle, and nothing between them.
+    rows = browser.run(
+        '(() => { const c = document.querySelector(".plot canvas"), d = c.getContext("2d").getImageData('
+        'Math.round(c.width * 0.37), 0, 1, c.height).data; const found = [];'
+        ' for (let k = 0; k < c.height; k++) if (Math.abs(d[4 * k] - d[4 * k + 2]) > 60) found.push(k / c.height);'
+        ' return found; })()'
+    )
+    assert min(rows) < 0.35 and max(rows) > 0.6
+    assert not [row for row in rows if 0.4 < row < 0.55]
+    browser.run('document.querySelector(".plot").focus()')
+    before = browser.run('document.querySelector(".plot").range()')
+    browser.press('+')
+    low, high = browser.run('document.querySelector(".plot").range()')
+    assert high - low == pytest.approx((before[1] - before[0]) / 2, rel=0.01)
+    assert browser.problems == []
 
 
 def test_colours_follow_the_system_and_the_switch(browser, pages):

@@ -1,5 +1,10 @@
-"""The layouts of PlotJuggler and Foxglove show topics that the nodes have, and fields that these fill."""
+"""The layouts of PlotJuggler and Foxglove show topics that the nodes have, and fields that these fill.
 
+Neither program is needed. What they read of a layout and how they name what they plot was looked up in their sources:
+PlotJuggler's and its ROS plugin's, and those of Lichtblick, the open descendant of Foxglove Studio.
+"""
+
+import importlib
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -9,9 +14,14 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 
+from joint_dynamics.control import available
 from joint_dynamics.nodes.documentation import node_classes
+from joint_dynamics.nodes.topics import SENSOR
+from joint_dynamics.recording import BagWriter
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_urdf
 
@@ -20,6 +30,48 @@ FIELDS = JointState.get_fields_and_field_types()
 JOINTS = RobotModel.load(ur5e_urdf()).joint_names
 FOXGLOVE = sorted((CONFIG / 'foxglove').glob('*.json'))
 PLOTJUGGLER = sorted((CONFIG / 'plotjuggler').glob('*.xml'))
+
+
+#: Elements that PlotJuggler's reader asks for, with the attributes it reads or ignores; `+` those it needs.
+ELEMENTS = {
+    'root': '',
+    'tabbed_widget': '+parent +name',
+    'Tab': '+tab_name containers',
+    'Container': '',
+    'DockSplitter': '+orientation +count +sizes',
+    'DockArea': 'name',
+    'plot': '+mode style flip_x flip_y line_width',
+    'limitY': 'min max',
+    'curve': '+name +color',
+    'currentTabIndex': '+index',
+    'use_relative_time_offset': '+enabled',
+    'previouslyLoaded_Streamer': '+name',
+    'Plugins': '',
+    'plugin': '+ID',
+    **dict.fromkeys(
+        (
+            'use_header_stamp',
+            'discard_large_arrays',
+            'max_array_size',
+            'boolean_strings_to_number',
+            'remove_suffix_from_strings',
+            'selected_topics',
+        ),
+        '+value',
+    ),
+}
+#: Keys of a panel's configuration: those it has to have, and those it may have.
+PANELS = {
+    'Plot': (
+        'paths showXAxisLabels showYAxisLabels showLegend legendDisplay showPlotValuesInLegend isSynced xAxisVal'
+        ' sidebarDimension',
+        'followingViewWidth minXValue maxXValue minYValue maxYValue xAxisPath xAxisLabel yAxisLabel',
+    ),
+    'DiagnosticSummary': ('minLevel pinnedIds hardwareIdFilter topicToRender', 'sortByLevel secondsUntilStale'),
+    'Tab': ('activeTabIdx tabs', ''),
+}
+#: The title of a panel, by the name of Foxglove and by that of Lichtblick.
+TITLES = {'foxglovePanelTitle', 'lichtblickPanelTitle'}
 
 
 @pytest.fixture(scope='module')
@@ -59,7 +111,8 @@ def test_foxglove_plots_what_there_is(path, topics):
 @pytest.mark.parametrize('path', PLOTJUGGLER, ids=lambda path: path.stem)
 def test_plotjuggler_plots_what_there_is_and_subscribes_to_it(path, topics):
     root = ET.parse(path).getroot()
-    subscribed = {item.get('name') for item in root.iter('topic')}
+    (selected,) = root.iter('selected_topics')
+    subscribed = set(selected.get('value').split(';'))
     shown = set()
     for plot in root.iter('plot'):
         joints = []
@@ -87,3 +140,120 @@ def test_the_estimators_layouts_show_all_that_is_asked_for():
             *(f'estimates/{name}' for name in ('friction_scale', 'stiffness', 'temperature', 'health')),
         ):
             assert f'/estimator/{topic}' in text
+
+
+@pytest.mark.parametrize('path', PLOTJUGGLER, ids=lambda path: path.stem)
+def test_plotjuggler_reads_every_element(path):
+    """What its reader does not ask for it leaves out without a word."""
+    root = ET.parse(path).getroot()
+    for item in root.iter():
+        known = ELEMENTS[item.tag].split()
+        assert {name.lstrip('+') for name in known} >= set(item.keys()), item.tag
+        assert {name[1:] for name in known if name.startswith('+')} <= set(item.keys()), item.tag
+    assert [item.get('parent') for item in root.findall('tabbed_widget')] == ['main_window']
+    for tab in root.iter('Tab'):
+        assert [item.tag for item in tab] == ['Container'] and [item.tag for item in tab[0]] == ['DockSplitter']
+    for splitter in root.iter('DockSplitter'):
+        assert splitter.get('orientation') in ('-', '|')
+        assert sum(map(float, splitter.get('sizes').split(';'))) == pytest.approx(1, abs=1e-3)
+        assert all([part.tag for part in area] == ['plot'] for area in splitter)
+    assert all(plot.get('mode') == 'TimeSeries' and plot.get('style') == 'Lines' for plot in root.iter('plot'))
+    assert all(re.fullmatch('#[0-9a-f]{6}', curve.get('color')) for curve in root.iter('curve'))
+    # The streamer that it offers to start, so that curves without data yet are kept, is the one that is set up.
+    (streamer,) = root.findall('previouslyLoaded_Streamer')
+    assert [plugin.get('ID') for plugin in root.find('Plugins')] == [streamer.get('name')] == ['ROS2 Topic Subscriber']
+
+
+@pytest.mark.parametrize('path', FOXGLOVE, ids=lambda path: path.stem)
+def test_foxglove_knows_every_panel_and_key(path):
+    layout = json.loads(path.read_text())
+    assert set(layout) == {'configById', 'globalVariables', 'userNodes', 'playbackConfig', 'layout'}
+    for name, panel in layout['configById'].items():
+        needed, may = (set(keys.split()) for keys in PANELS[name.partition('!')[0]])
+        assert needed <= set(panel) <= needed | may | TITLES, name
+        if name.startswith('Plot!'):
+            assert set(panel) >= TITLES and len({panel[title] for title in TITLES}) == 1
+            assert panel['legendDisplay'] in ('floating', 'top', 'left', 'none')
+            assert panel['xAxisVal'] == 'timestamp'
+        for item in panel.get('paths', ()):
+            assert set(item) == {'value', 'enabled', 'timestampMethod', 'label', 'color'}
+            assert item['timestampMethod'] in ('receiveTime', 'headerStamp')
+
+    def visit(node):
+        """A panel's name, or a split of two nodes."""
+        if isinstance(node, str):
+            assert node in layout['configById']
+            return
+        assert set(node) == {'direction', 'first', 'second', 'splitPercentage'}
+        assert node['direction'] in ('row', 'column') and 0 < node['splitPercentage'] < 100
+        visit(node['first'])
+        visit(node['second'])
+
+    visit(layout['layout'])
+    for panel in layout['configById'].values():
+        for tab in panel.get('tabs', ()):
+            assert set(tab) == {'title', 'layout'}
+            visit(tab['layout'])
+
+
+def curves_of(topic, message):
+    """The series that PlotJuggler makes of a JointState."""
+    for field in ('position', 'velocity', 'effort'):
+        for name, _ in zip(message.name, getattr(message, field), strict=False):
+            yield f'{topic}/{name}/{field}'
+
+
+def paths_of(topic, message):
+    """The paths at which Foxglove finds a number in a JointState."""
+    for field in ('position', 'velocity', 'effort'):
+        for k in range(len(getattr(message, field))):
+            yield f'{topic}.{field}[{k}]'
+
+
+@pytest.mark.slow
+@pytest.mark.skipif('computed_torque' not in available(), reason='the laws of the package are not installed')
+def test_every_line_of_every_layout_is_found_in_a_recorded_bag(ros, dynamics_file, tmp_path):
+    """Of nodes beside the simulated robot; Foxglove's seventh joint is for robots that have one."""
+    curves, paths = set(), set()
+    for path in PLOTJUGGLER:
+        curves |= {curve.get('name') for curve in ET.parse(path).getroot().iter('curve')}
+    for path in FOXGLOVE:
+        for panel in json.loads(path.read_text())['configById'].values():
+            paths |= {item['value'] for item in panel.get('paths', ()) if not item['value'].endswith('[6]')}
+    assert len(curves) == len(paths) == 6 * len({path.rpartition('[')[0] for path in paths})
+    wanted = {path.partition('.')[0] for path in paths} | {'/diagnostics'}
+    ros.process('joint_dynamics.nodes.simulator', parameters={'autostart': True, 'publish_clock': True})
+    for name, more in (
+        ('estimator', {'joint_states_effort': 'current', 'inputs': "['joint_states', 'motor_states', 'temperatures']"}),
+        ('feedforward', {'mode': 'streaming', 'joint_states_effort': 'current'}),
+    ):
+        ros.process(
+            f'joint_dynamics.nodes.{name}',
+            parameters={**more, 'autostart': True, 'use_sim_time': True, 'description_file': dynamics_file},
+        )
+    (tmp_path / 'bag').mkdir()
+    writer, missing = BagWriter(tmp_path / 'bag'), set(wanted)
+
+    def keep(topic, kind):
+        def write(data):
+            writer.write(topic, kind, ros.probe.get_clock().now().nanoseconds, data)
+            missing.discard(topic)
+
+        package, part, name = kind.split('/')
+        message = getattr(importlib.import_module(f'{package}.{part}'), name)
+        ros.probe.create_subscription(message, topic, write, SENSOR, raw=True)
+
+    for topic in wanted:
+        keep(topic, 'diagnostic_msgs/msg/DiagnosticArray' if topic == '/diagnostics' else 'sensor_msgs/msg/JointState')
+    ros.until(lambda: not missing, what='all topics of the layouts')
+    writer.close()
+    found_curves, found_paths = set(), set()
+    with AnyReader([tmp_path / 'bag'], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
+        assert {connection.topic for connection in reader.connections} == wanted
+        for connection, _, data in reader.messages():
+            if connection.topic != '/diagnostics':
+                message = reader.deserialize(data, connection.msgtype)
+                found_curves |= set(curves_of(connection.topic, message))
+                found_paths |= set(paths_of(connection.topic, message))
+    assert sorted(curves - found_curves) == []
+    assert sorted(paths - found_paths) == []

@@ -28,20 +28,8 @@ def robot():
 
 
 @pytest.fixture(scope='module')
-def description(robot):
-    joints = {}
-    for k, name in enumerate(robot.joint_names):
-        size = 1.0 if k < 3 else 0.3
-        joints[name] = {
-            'rotor_inertia': {'value': 0.9 * size},
-            'drive_gain': {'value': 12.0},
-            'friction': {
-                'parameters': {'F_C0': 7.0 * size, 'F_C1': 1e-3, 'F_V1': 6.0 * size, 'F_T1': -0.05, 'T_0': 30.0},
-                'maxwell_slip': {'operators': 4, 'presliding': 5e-4},
-            },
-            'stiffness': {'coefficients': [2e4 * size, 1e8]},
-        }
-    return DynamicsDescription({'robot': {'joint_names': list(robot.joint_names)}, 'joints': joints})
+def description(law_document):
+    return DynamicsDescription(law_document)
 
 
 def rows_of(robot, standing=None):

@@ -91,6 +91,9 @@ def _panel(panel: Panel, packer: Packer) -> dict[str, Any]:
             row['y'] = packer.add(aligned(series.y, of), series.resolution)
         else:
             row['difference'] = list(series.difference_of)
+        if series.kind == 'line' and np.any(np.diff(of) < 0):
+            # Read by its samples in the order of their abscissae, drawn as it goes.
+            row['way'] = {'x': packer.add(of), 'y': packer.add(series.y, series.resolution)}
         if series.low is not None and series.high is not None:
             row['low'], row['high'] = (packer.add(aligned(values, of)) for values in (series.low, series.high))
         rows.append(row)

@@ -30,10 +30,7 @@ def plot_figure(plot: Plot) -> Figure:
             whiskers = {'low': y - reach, 'high': y + reach}
         kind: Literal['line', 'points'] = 'line' if part.kind == 'line' else 'points'
         series.append(Series(part.label, y, colour, x, kind, **whiskers))
-    # A page reads a line by its abscissa: a loop (hysteresis) is none, and is drawn as it goes.
-    ways = [np.diff(part.x) for part in plot.series if part.kind == 'line']
-    loop = any(np.any(way < 0) and np.any(way > 0) for way in ways)
-    return Figure([Panel(plot.title, plot.y_label, series)], plot.x_label, height=320, interactive=not loop)
+    return Figure([Panel(plot.title, plot.y_label, series)], plot.x_label, height=320)
 
 
 def joint_report(result: TestResult, recordings: list[str]) -> Report:

@@ -19,7 +19,7 @@
       if (!cache.has(key)) cache.set(key, packing.decoded(entry, bytes));
       return cache.get(key);
     };
-    const data = [array(panel.x)], series = [{}], bands = [], whiskers = [], ys = [];
+    const data = [array(panel.x)], series = [{}], bands = [], whiskers = [], ways = [], ys = [];
     for (const row of panel.series) ys.push(row.difference ? null : array(row.y));
     panel.series.forEach((row, k) => {
       if (row.difference) ys[k] = difference(ys[row.difference[0]], ys[row.difference[1]]);
@@ -30,9 +30,10 @@
       series.push({
         label: row.label, spanGaps: true, stroke: () => colour(row.colour), width: points ? 0 : 1.2,
         dash: row.dashed ? [5, 4] : undefined,
-        paths: points ? () => null : row.kind === 'step' ? uPlot.paths.stepped({ align: 1 }) : undefined,
+        paths: points || row.way ? () => null : row.kind === 'step' ? uPlot.paths.stepped({ align: 1 }) : undefined,
         points: { show: points, size: few ? 7 : 4, width: 0, fill: () => colour(row.colour) },
       });
+      if (row.way) ways.push({ row, x: array(row.way.x), y: array(row.way.y), at: series.length - 1 });
       if (!row.low) return;
       const low = array(row.low), high = array(row.high);
       const edge = { stroke: null, width: 0, spanGaps: true, points: { show: false }, hidden: true };
@@ -45,7 +46,43 @@
         series.push({ ...edge }, { ...edge });
       }
     });
-    return { data, series, bands, whiskers };
+    return { data, series, bands, whiskers, ways };
+  };
+
+  // The sample that is nearest on the screen: a line that turns back has several at one abscissa.
+  const nearest = (plot, k, index) => {
+    const xs = plot.data[0], ys = plot.data[k], { left, top } = plot.cursor, reach = plot.posToVal(24, 'x') - plot.posToVal(0, 'x');
+    if (k === 0 || left < 0) return index;
+    let found = null, least = Infinity;
+    const look = at => {
+      if (ys[at] === null || Number.isNaN(ys[at])) return;
+      const far = Math.hypot(plot.valToPos(xs[at], 'x') - left, plot.valToPos(ys[at], 'y') - top);
+      if (far < least) { least = far; found = at; }
+    };
+    for (let at = index; at >= 0 && xs[index] - xs[at] < reach; at--) look(at);
+    for (let at = index + 1; at < xs.length && xs[at] - xs[index] < reach; at++) look(at);
+    return found;
+  };
+
+  // A line as it goes, back and forth.
+  const way = (plot, x, y, stroke, dashed) => {
+    const pen = plot.ctx, { left, top, width, height } = plot.bbox;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, width, height);
+    pen.clip();
+    pen.strokeStyle = stroke;
+    pen.lineWidth = 1.2 * devicePixelRatio;
+    pen.setLineDash(dashed ? [5 * devicePixelRatio, 4 * devicePixelRatio] : []);
+    pen.beginPath();
+    let on = false;
+    for (let k = 0; k < x.length; k++) {
+      const there = y[k] !== null && !Number.isNaN(y[k]);
+      if (there) pen[on ? 'lineTo' : 'moveTo'](plot.valToPos(x[k], 'x', true), plot.valToPos(y[k], 'y', true));
+      on = there;
+    }
+    pen.stroke();
+    pen.restore();
   };
 
   const build = async figure => {
@@ -137,7 +174,7 @@
       holder.setAttribute('aria-roledescription', 'figure to zoom into');
       holder.setAttribute('aria-label', `${panel.title}, ${panel.unit}. ${HELP}`);
       panels[index].append(holder);
-      const { data, series, bands, whiskers } = made(panel, bytes);
+      const { data, series, bands, whiskers, ways } = made(panel, bytes);
       const axis = linked && columns === 1 ? index === last - 1 : true;
       const names = [null];
       let label = '';
@@ -151,7 +188,8 @@
         width: Math.max(160, holder.clientWidth), height: specification.height + (axis ? (labelled(index) ? 44 : 28) : 8),
         legend: { show: false }, bands,
         cursor: { sync: linked ? { key: figure.id, scales: ['x', null] } : undefined,
-          drag: { x: true, y: !linked, uni: linked ? Infinity : 24 }, y: !linked, points: { size: 6 } },
+          drag: { x: true, y: !linked, uni: linked ? Infinity : 24 }, y: !linked, points: { size: 6 },
+          dataIdx: ways.length ? nearest : undefined },
         scales: { x: { time: false }, y: { distr: panel.log ? 3 : 1 } },
         axes: [
           axis ? { ...line, gap: 2, ...(labelled(index)
@@ -169,7 +207,7 @@
           setCursor: [plot => {
             const k = plot.cursor.idx;
             if (k === null || k === undefined || plot.cursor.left < 0) { output.textContent = ''; return; }
-            const values = panel.series.map((row, at) => [row.label, plot.data[plot.places[at]][k]])
+            const values = panel.series.map((row, at) => [row.label, plot.data[plot.places[at]][plot.cursor.idxs[plot.places[at]] ?? k]])
               .filter(([name, value]) => name && value !== null && value !== undefined);
             output.textContent = [`${specification.x_label.split(' [')[0]} ${shown(plot.data[0][k])}`,
               ...values.map(([name, value]) => `${name} ${shown(value)}`)].join('   ');
@@ -177,6 +215,7 @@
           }],
           draw: [plot => {
             const pen = plot.ctx;
+            for (const { row, x, y, at } of ways) if (plot.series[at].show !== false) way(plot, x, y, colour(row.colour), row.dashed);
             for (const { row, low, high, at } of whiskers) {
               if (plot.series[at].show === false) continue;
               pen.save();

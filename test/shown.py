@@ -1,0 +1,46 @@
+"""The commands that README and docs/ show, for the tests that hold them and those that run them."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
+NODES = sorted(path.name for path in (ROOT / 'resource' / 'executables').iterdir())
+#: What is not ours: said as it is, and not checked here.
+OTHERS = re.compile(
+    r'(sudo apt|cd |git clone|export |colcon|rosdep|pip install|\. |ros2 (bag|control|doctor|security|pkg|lifecycle) '
+    r'|ros2 run (controller_manager|my_package) |ros2 launch ur_robot_driver '
+    r'|ros2 service call /friction_model_controller/)'
+)
+OURS = re.compile(r'(joint-dynamics|ros2|make|python3?|pytest)\s')
+#: Words of a command's form, which stand for what the user gives.
+FORM = re.compile(r'\[|…|\.\.\.|\|')
+
+
+def blocks(text):
+    """Shown blocks: fenced without a language of its own, or indented after an empty line."""
+    fenced = re.compile(r'^( *)```(\w*)\n(.*?)^ *```', re.MULTILINE | re.DOTALL)
+    yield from (body for _, language, body in fenced.findall(text) if language in ('', 'bash', 'sh'))
+    yield from re.findall(r'(?:^ {4,}\S.*\n)+', fenced.sub('', text), re.MULTILINE)
+
+
+def commands(page):
+    """Commands of a page, one line each, without comments and what is set before them."""
+    text = page.read_text(encoding='utf-8') + '\n'
+    # within a line a command may be cut short: its options count
+    yield from (f'{command} …' for command in re.findall(r'`(joint-dynamics \w[^`]* -[^`]*)`', text))
+    for block in blocks(text):
+        # a form may go on without a backslash
+        for line in re.sub(r'\\\n\s*|\n\s+(?=\[)', ' ', block).splitlines():
+            for part in re.split(r' && |; |\|(?= grep)', re.sub(r'\s+#\s.*', '', line)):
+                command = re.sub(r'^(?:[A-Z_]+=\S+ )+', '', part.strip())
+                if OURS.match(command) and not OTHERS.match(command):
+                    yield command
+
+
+#: (page, command) of all.
+SHOWN = [(str(page.relative_to(ROOT)), command) for page in PAGES for command in commands(page)]
+
+
+def starts(command, words):
+    return command.split()[: len(words)] == list(words)
