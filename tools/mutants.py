@@ -208,7 +208,9 @@ def main() -> int:
         print(*wrong, sep='\n', file=sys.stderr)
         return 2
     if not entry_points(group=LAWS):
-        print(f'Expected joint_dynamics installed for {sys.executable} (make env), found no control law.', file=sys.stderr)
+        print(
+            f'Expected joint_dynamics installed for {sys.executable} (make env), found no control law.', file=sys.stderr
+        )
         return 2
     # Workers fill the cores already, and the recordings are where the repository has them.
     environment = {

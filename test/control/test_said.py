@@ -52,10 +52,7 @@ def refused(call, *given, **more):
 @pytest.mark.parametrize(
     ('arguments', 'said'),
     [
-        (
-            ([0.0, 1.0], ZERO, None, ZERO),
-            'trajectory: expected velocities where accelerations are given, found none',
-        ),
+        (([0.0, 1.0], ZERO, None, ZERO), 'trajectory: expected velocities where accelerations are given, found none'),
         (
             ([0.0], [[0.0]]),
             'trajectory: expected at least two points with as many rows of every quantity, found time (1,) and (1, 1)',
@@ -70,10 +67,7 @@ def refused(call, *given, **more):
             'trajectory: expected at least two points with as many rows of every quantity, found time (1, 2) and '
             '(2, 1)',
         ),
-        (
-            ([1.0, 1.0], ZERO),
-            'trajectory: expected finite times that increase from point to point, found [1.0, 1.0]',
-        ),
+        (([1.0, 1.0], ZERO), 'trajectory: expected finite times that increase from point to point, found [1.0, 1.0]'),
         (
             ([0.0, np.inf], ZERO),
             'trajectory: expected finite times that increase from point to point, found [0.0, inf]',
@@ -81,10 +75,7 @@ def refused(call, *given, **more):
         (([0.0, 1.0], [[0.0], [np.nan]]), 'trajectory: expected finite positions, found nan'),
         (([0.0, 1.0], ZERO, [[np.inf], [0.0]]), 'trajectory: expected finite velocities, found inf'),
         (([0.0, 1.0], ZERO, ZERO, [[0.0], [-np.inf]]), 'trajectory: expected finite accelerations, found -inf'),
-        (
-            ([0.0, 1.0], ZERO, [[0.0], [0.5]]),
-            'trajectory: expected the last point at rest, found velocities [0.5]',
-        ),
+        (([0.0, 1.0], ZERO, [[0.0], [0.5]]), 'trajectory: expected the last point at rest, found velocities [0.5]'),
     ],
 )
 def test_points_of_no_path(arguments, said):
@@ -334,9 +325,7 @@ class Asks(Plain):
 def test_laws_by_name(monkeypatch):
     points = []
     monkeypatch.setattr(registry, 'entry_points', lambda group: points)
-    assert refused(registry.load, 'own') == (
-        "law: expected one of none (no controller is installed), found 'own'"
-    )
+    assert refused(registry.load, 'own') == ("law: expected one of none (no controller is installed), found 'own'")
     points[:] = [Point('p:Plain', Plain)]
     assert registry.load('own') is Plain and registry.available() == {'own': 'p:Plain'}
     assert refused(registry.load, 'other') == "law: expected one of own, found 'other'"
@@ -401,8 +390,8 @@ def test_a_host_refuses_what_ros2_control_does_not_have(monkeypatch, arm):
         ))  # fmt: skip
         monkeypatch.setattr(registry, 'entry_points', lambda group: [Point('p:Plain', Plain)])
         assert refused(HostedLoop, robot, '', {'law': 'own', 'use_description': False}) == (
-            'law: expected one that needs position, velocity, acceleration at most, as ros2_control has them, found own,'
-            ' which needs jerk and snap (the feedforward node has them in its trajectories)'
+            'law: expected one that needs position, velocity, acceleration at most, as ros2_control has them, found '
+            'own, which needs jerk and snap (the feedforward node has them in its trajectories)'
         )
         monkeypatch.undo()
 

@@ -14,8 +14,8 @@ from joint_dynamics.identification.physical import semidefinite
 from joint_dynamics.identification.regression.irls import WeightedEstimate
 from joint_dynamics.identification.regression.stiction import Resting, resting_summary
 from joint_dynamics.identification.regression.torque import prior_spread
-from joint_dynamics.identification.reliability.coverage import Training, leaves
 from joint_dynamics.identification.reliability.chow import ChowTest
+from joint_dynamics.identification.reliability.coverage import Training, leaves
 from joint_dynamics.identification.reliability.reasons import (
     chow_reason,
     delay_reason,

@@ -43,9 +43,7 @@ def test_sensitivity_is_the_change_of_the_solution_with_a_gain_that_is_off(coupl
         return np.linalg.lstsq(A, (tau * factor).ravel(), rcond=None)[0], np.linalg.inv(A.T @ A)
 
     chi, inverse = solved(tau)
-    solution = SimpleNamespace(
-        chi=chi, inverse=inverse, row_factors=lambda block: factor[:, block.kept]
-    )
+    solution = SimpleNamespace(chi=chi, inverse=inverse, row_factors=lambda block: factor[:, block.kept])
     blocks = [Block(rows[:, :, part], tau[:, part], tau[:, part], 0, part) for part in (slice(0, 25), slice(25, 60))]
     found = gain_sensitivity(blocks, solution, coupling)
     for m in range(3):

@@ -52,9 +52,7 @@ def fitted(rows, weight, tau, use):
         A = np.concatenate([(rows[j][columns] * weight[j]).T / sigma[j] for j in range(len(rows))])
         y = np.concatenate([tau[j] * weight[j] / sigma[j] for j in range(len(rows))])
         part = np.linalg.lstsq(A, y, rcond=None)[0]
-        left = np.array(
-            [np.sum(((tau[j] - rows[j][columns].T @ part) * weight[j]) ** 2) for j in range(len(rows))]
-        )
+        left = np.array([np.sum(((tau[j] - rows[j][columns].T @ part) * weight[j]) ** 2) for j in range(len(rows))])
         sigma = np.sqrt(left + RESOLVED**2 * size)
     chi = np.zeros(len(use))
     chi[columns] = part
@@ -260,7 +258,7 @@ def test_columns_are_the_torque_of_bodies_drives_and_terms(problem, two_links):
     rng = np.random.default_rng(9)
     base = two_links.base_parameters()
     standard = rng.normal(size=len(two_links.parameter_names))
-    drives = {name: value for name, value in zip(two_links.parameter_names, standard, strict=True)}
+    drives = dict(zip(two_links.parameter_names, standard, strict=True))
     bodies = np.where([name[:2] in ('Ia', 'Fv', 'Fc', 'of') for name in two_links.parameter_names], 0.0, standard)
     tau = two_links.inverse_dynamics(samples.q.T, samples.dq.T, samples.ddq.T, bodies).T
     for j in range(2):

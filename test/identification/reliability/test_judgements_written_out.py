@@ -79,7 +79,9 @@ def test_the_verdict_in_one_line_and_in_the_summary():
     assert summary_of([late], 'no')['verdict_line'] == 'no'
     other = Reason('delay', 'early')
     assert without_duplicates(iter([late, still, late, other, still])) == [late, still, other]
-    with pytest.raises(ValueError, match=r"^reason: expected one of excitation, missing_samples, .*, found 'lateness'$"):
+    with pytest.raises(
+        ValueError, match=r"^reason: expected one of excitation, .*, found 'lateness'$"
+    ):
         Reason('lateness', 'late')
 
 
@@ -379,9 +381,7 @@ def test_what_would_explain_a_prediction_is_said_with_what_it_leaves_over(motion
     tau = np.concatenate([np.where(fit.dq > 0, fit.tau, 0.0) for fit in fits])
     factor = dict(zip(NAMES, (tau * predicted).sum(axis=0) / (predicted**2).sum(axis=0), strict=True))
     if code == 'drive_gain' or code == 'current':
-        best = tau - predicted * [
-            factor[name] if code == 'current' or f'of {name} ' in text else 1.0 for name in NAMES
-        ]
+        best = tau - predicted * [factor[name] if code == 'current' or f'of {name} ' in text else 1.0 for name in NAMES]
     else:
         undone = {'all': -tau, 'b has': tau * [1, -1, 1], 'b and c': tau[:, [0, 2, 1]], 'a and b': tau[:, [1, 0, 2]]}
         best = next(value for key, value in undone.items() if key in text) - predicted

@@ -130,10 +130,7 @@ def test_rows_are_weighted_and_thinned_by_whole_blocks_of_time(problem, two_link
 
 
 def test_the_choice_is_told_step_by_step():
-    steps = [
-        SelectionStep('law', 0.1, 12.5, 4.0, True, (1,)),
-        SelectionStep('other', 0.0, 0.5, 0.4, False),
-    ]
+    steps = [SelectionStep('law', 0.1, 12.5, 4.0, True, (1,)), SelectionStep('other', 0.0, 0.5, 0.4, False)]
     assert summary_of(Choice({}, steps, 3.0, 2.0, []), JOINTS) == {
         'chosen': [{'term': 'law', 'gain_percent': 12.5, 'standard_errors': 4.0, 'ridge': 0.1, 'joints': ['b']}],
         'left_out': [{'term': 'other', 'gain_percent': 0.5, 'standard_errors': 0.4, 'ridge': 0.0}],
