@@ -287,7 +287,8 @@ def test_a_gain_that_the_loaded_recordings_do_not_show():
     assert [(reason.code, reason.text) for reason in poorly_determined_gains(gains)] == [
         (
             'drive_gain_deviation',
-            f'the loaded recording does not show the drive gain of {name}: deviation {deviation}, expected at most 10 %',
+            f'the loaded recording does not show the drive gain of {name}: deviation {deviation}, expected at '
+            'most 10 %',
         )
         for name, deviation in (('b', 'infinite'), ('c', '11 %'))
     ]
