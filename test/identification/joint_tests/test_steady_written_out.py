@@ -1,5 +1,6 @@
 """Friction against load, temperature and speed from steady rows put together by hand: every number by its formula."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -456,7 +457,7 @@ def test_friction_from_any_motion_by_least_squares_of_its_rows():
         own = dense[np.sign(omega[dense]) == side]
         v = np.abs(omega[own])
         edges = np.linspace(v.min(), v.max(), 6)
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in pairwise(edges):
             inside = own[(v >= low) & ((v < high) | (high == edges[-1]))]
             if inside.size >= 3:
                 spread = np.std(residual) / np.sqrt(max(1.0, inside.size / 10))

@@ -218,7 +218,8 @@ def test_payload_of_its_own_by_two_fits(two_links, runs):
             'payload_mixed',
             f'the loaded recordings carry different payloads: {loaded[other].name} about '
             f'{fit.chi[9] + fit.chi[19]:.3g} kg, the others {fit.chi[9]:.3g} kg, which makes '
-            f'{100 * math.sqrt(share):.3g} % of the torque (log-likelihood +{value:.0f}); identify one payload at a time',
+            f'{100 * math.sqrt(share):.3g} % of the torque (log-likelihood +{value:.0f}); identify one payload at a '
+            'time',
         )
 
 
