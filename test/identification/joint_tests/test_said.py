@@ -1,5 +1,6 @@
 """What tests of one joint refuse and say, in whole sentences, of signals that are put together here."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -113,13 +114,11 @@ def test_stiffness_without_a_torque_to_compare_with():
         'stiffness: expected a load torque, found none for a joint that moves: give --robot, a column load, or '
         'source: motor with a friction description'
     )
-    start = (
-        'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config), found no '
-    )
+    start = 'stiffness: expected a friction description (--description) and rotor_inertia in kg·m² (--config), found '
     settings = StiffnessSettings(source='motor')
-    assert refused(JointDynamicsError, identify_stiffness, [bare], settings) == start + 'friction'
+    assert refused(JointDynamicsError, identify_stiffness, [bare], settings) == start + 'no friction'
     known = FrictionModel({'F_C0': 5.0})
-    assert refused(JointDynamicsError, identify_stiffness, [bare], settings, known) == start + 'rotor_inertia'
+    assert refused(JointDynamicsError, identify_stiffness, [bare], settings, known) == start + 'no rotor_inertia'
 
 
 def test_stiffness_from_the_motor_side_takes_rotor_and_friction_off():
@@ -164,10 +163,6 @@ def test_a_free_oscillation_and_what_is_said_of_it():
     }  # fmt: skip
     said = 'damping: expected the swinging inertia in kg·m² (inertia in --config, or rotor_inertia in --description), '
     assert refused(JointDynamicsError, identify_damping, [ringing()]) == said + 'found none'
-    growing = signals(np.zeros(1500), 1e-3 * np.cos(130.0 * T[:1500]))
-    grown = identify_damping([growing], DampingSettings(inertia=0.5))
-    if grown.parameters['D'].value <= 0:
-        assert 'the oscillation does not decay' in grown.reasons
     said = 'run: j: found 0 extrema of a decaying oscillation, expected at least 4'
     still = signals(np.zeros(1500), np.zeros(1500))
     assert refused(NotReliableError, identify_damping, [still], DampingSettings(inertia=0.5)) == said
@@ -245,9 +240,8 @@ def test_maps_and_operators_are_told_field_by_field():
     assert labels[0] == ['φ, ω > 0', 'φ, ω < 0', 'kinematic error'] and labels[1] == ['half the difference', 'map']
     assert labels[2] == ['measured', quality['method'], 'static map']
     assert [one.kind for one in found.plots[2].series] == ['points', 'line', 'line']
-    law = identify_hysteresis(
-        [data], HysteresisSettings(methods=('law',), points=60, operators=3, r_Delta=3.0, r_k=1.5)
-    )
+    own = HysteresisSettings(methods=('law',), points=60, operators=3, r_Delta=3.0, r_k=1.5)
+    law = identify_hysteresis([data], own)
     slip = dict(law.document['friction']['maxwell_slip'])
     slip.pop('presliding')
     assert slip == {'operators': 3, 'r_Delta': 3.0, 'r_k': 1.5}
@@ -280,8 +274,11 @@ def test_a_joint_that_is_hardly_loaded_or_deforms_the_wrong_way():
     load = 60.0 * np.sin(2.3 * T)
     q = theta + load / 2e4
     found = identify_transmission([signals(q, theta, tau_J=load)])
-    said = r'the deformation does not follow the load (0 rad/(N·m)): is the sign of theta or q right?'
-    assert found.reasons == [said] and found.document == {}
+    (said,) = found.reasons
+    assert re.fullmatch(
+        r'the deformation does not follow the load \(\S+ rad/\(N·m\)\): is the sign of theta or q right\?', said
+    )
+    assert found.document == {}
     none = refused(NotReliableError, identify_transmission, [signals(theta, theta, tau_J=np.zeros(len(T)))])
     assert none.startswith('transmission: j: expected ') and none.endswith(' samples under load, found 0')
     good = identify_transmission([signals(theta - load / 2e4, theta, tau_J=load)], TransmissionSettings(harmonics=2))
@@ -325,7 +322,7 @@ def test_settings_and_stretches_that_cannot_be():
         'friction: expected at least one recording, found none'
     )
     assert refused(JointDynamicsError, run_test, 'wobble', [SimpleNamespace(joint='j')], None) == (
-        "expected a test of friction, load, temperature, hysteresis, stiffness, damping, inertia, found 'wobble'"
+        "expected a test of stiffness, friction, load, temperature, hysteresis, damping, inertia, found 'wobble'"
     )
 
 
