@@ -167,7 +167,9 @@ def test_gates_that_cannot_be():
         'gate: expected rate limits of at least 2 limit / ramp_time, so that the ramp ends in time: [4.0, 8.0], found '
         '[4.0, 7.9]'
     )
-    SafetyGate([1.0, 2.0], [4.0, 8.0], 0.5)
+    made = SafetyGate([1, 2], [4, 8], 0.5)
+    assert made.limited.dtype == bool and not made.limited.any()
+    assert made.limit.dtype == made.rate.dtype == float
 
 
 def test_a_command_that_is_no_number_is_shown():

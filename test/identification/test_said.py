@@ -14,6 +14,7 @@ from joint_dynamics.identification.drive_gains.estimate import identify_drive_ga
 from joint_dynamics.identification.drive_gains.payload import identify_payload
 from joint_dynamics.identification.drive_gains.payload_runs import known_payload
 from joint_dynamics.identification.examine import examine
+from joint_dynamics.identification.findings import Findings
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan
@@ -293,3 +294,32 @@ def test_a_gain_that_the_loaded_recordings_do_not_show():
         for name, deviation in (('b', 'infinite'), ('c', '11 %'))
     ]
     assert poorly_determined_gains({'a': gains['a']}) == []
+
+
+def test_the_summary_has_every_figure_under_its_name():
+    """As summary.json has it: plain keys, None for what is no finite number."""
+    fits = [SimpleNamespace(**vars(result().training[0]), summary=lambda: {'recording': 'run'})]
+    plan = FilterPlan(1.5, 7.5, 3.0, None, 0.2)
+    solution = SimpleNamespace(chi=np.array([1.25, 0.0]), condition_number=np.inf, sigma=np.array([0.1, 0.2]))
+    problem = SimpleNamespace(base=SimpleNamespace(count=2), model=SimpleNamespace(joint_names=NAMES))
+    found = result(
+        training=fits, validation=fits, plan=plan, solution=solution, problem=problem, verdict='line',
+        reasons=[Reason('delay', 'late')], poorly_determined=['q'], seconds=1.5, notes=('n',), extras={'more': 1},
+        deviation=np.array([0.05, np.inf]),
+    )  # fmt: skip
+    assert Findings.summary(found) == {
+        'method': 'wls', 'samples': 321, 'base_parameters': 2, 'columns': 2, 'condition_number': None,
+        'verdict': 'not reliable', 'verdict_line': 'line', 'believable': False,
+        'reasons': [{'code': 'delay', 'text': 'late'}], 'doubtful_parameters': ['q'], 'seconds': 1.5,
+        'filters': {'f_dyn': 1.5, 'position_cutoff': 7.5, 'parallel_cutoff': 3.0, 'decimation': None, 'trim': 0.2},
+        'training': [{'recording': 'run'}], 'training_overall_percent': 12.5, 'training_moving_overall_percent': 12.5,
+        'validation': [{'recording': 'run'}], 'validation_overall_percent': 12.5,
+        'validation_moving_overall_percent': 12.5, 'residual_deviation': {'a': 0.1, 'b': 0.2},
+        'parameters': [
+            {'name': 'p<', 'expression': 'a & b', 'value': 1.25, 'std': 0.05, 'relative_std_percent': 4.0},
+            {'name': 'q', 'expression': 'c', 'value': 0.0, 'std': None, 'relative_std_percent': None},
+        ],
+        'notes': ['n'], 'more': 1,
+    }  # fmt: skip
+    alone = Findings.summary(SimpleNamespace(**{**vars(found), 'validation': []}))
+    assert alone['validation_overall_percent'] is None and alone['validation_moving_overall_percent'] is None

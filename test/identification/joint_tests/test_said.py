@@ -1,5 +1,6 @@
 """What tests of one joint refuse and say, in whole sentences, of signals that are put together here."""
 
+import inspect
 import re
 from types import SimpleNamespace
 
@@ -14,14 +15,17 @@ from joint_dynamics.identification.joint_tests.hysteresis import HysteresisSetti
 from joint_dynamics.identification.joint_tests.inertia import InertiaSettings, identify_inertia
 from joint_dynamics.identification.joint_tests.load_quadrants import identify_quadrants
 from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings
+from joint_dynamics.identification.joint_tests.quadrants import outside_stiction
 from joint_dynamics.identification.joint_tests.result import TestResult, Value
 from joint_dynamics.identification.joint_tests.run import Known, merged_description, run_test
 from joint_dynamics.identification.joint_tests.slip_fit import fit_maxwell_slip
+from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
 from joint_dynamics.identification.joint_tests.steady import steady_rows
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings
 from joint_dynamics.identification.joint_tests.transmission import TransmissionSettings, identify_transmission
 from joint_dynamics.joint import FrictionModel, PeriodicMap
+from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 T = 1e-3 * np.arange(12000)
 
@@ -287,6 +291,45 @@ def test_a_joint_that_is_hardly_loaded_or_deforms_the_wrong_way():
     reach = good.document['stiffness']['range'][1]
     assert good.document['stiffness']['range'] == [-reach, reach] == good.quality['deformation_range']
     assert good.quality['torque_range'] == pytest.approx([-60.0, 60.0], rel=0.02)
+
+
+def test_a_spring_that_stiffens_is_the_inverse_of_the_deformation():
+    """φ = c₁ u − c₃ u³ of the load's share u; τ = α₁ φ + α₂ φ³ nearest to it over the loads that were there."""
+    theta, u = np.sin(0.8 * T) * 2.0, np.sin(2.3 * T)
+    phi = 3e-3 * u - 5e-4 * u**3
+    found = identify_transmission([signals(theta - phi, theta, tau_J=60.0 * u)], TransmissionSettings(harmonics=2))
+    grid = np.linspace(0.0, 1.0, 101)
+    reach = 3e-3 * grid - 5e-4 * grid**3
+    alpha = np.linalg.lstsq(np.stack([reach / 2.5e-3, (reach / 2.5e-3) ** 3], axis=1), 60.0 * grid, rcond=None)[0]
+    expected = alpha / [2.5e-3, 2.5e-3**3]
+    assert found.parameters['alpha_1'].value == pytest.approx(expected[0], rel=5e-3)
+    assert found.parameters['alpha_2'].value == pytest.approx(expected[1], rel=3e-2)
+    assert found.quality['deformation_range'][1] == pytest.approx(2.5e-3, rel=5e-3)
+
+
+def test_defaults_of_the_fit_are_those_of_the_settings():
+    given = inspect.signature(fit_maxwell_slip).parameters
+    for name in ('operators', 'r_Delta', 'r_k', 'methods', 'seed'):
+        assert given[name].default == getattr(HysteresisSettings(), name)
+
+
+def test_plateaus_at_rest_tell_nothing():
+    rest = np.zeros(4)
+    assert refused(NotReliableError, fit_speed_map, rest, np.ones(4), np.ones(4), 'coulomb', False) == (
+        'no plateau tells F_C'
+    )
+
+
+def test_every_sample_counts_where_the_rate_is_low():
+    """Five rows per period of the cut-off, and at 50 Hz and a cut-off of 10 Hz that is all of them."""
+    t = 0.02 * np.arange(3000)
+    theta = 1.5 * np.sin(0.9 * t) + 0.4 * np.sin(2.2 * t)
+    load, omega = 40.0 * np.cos(1.7 * t), np.gradient(theta, 0.02)
+    tau = load * (1.0 + 0.1 * np.sign(omega)) + 4.0 * np.sign(omega) + 3.0 * omega
+    data = JointData('j', 'run', t, 50.0, theta, theta, omega, omega, 10.0, True, tau, load)
+    found = identify_quadrants([data], dq_s=0.05)
+    X, v, y = (zero_phase_lowpass(x, 10.0, 50.0)[:2000] for x in (load, omega, tau))
+    assert found.quality['rows'] == outside_stiction(X[:, None], v, y, 5e-3, 8).sum() > 900
 
 
 def test_load_quadrants_that_are_not_there():
