@@ -12,7 +12,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control import ControlLoop, LoopSettings, Path, SafetyGate, create
 from joint_dynamics.control.compensation import DirectionCheck, JointCheck, LimitCycle, limit_cycles
 from joint_dynamics.control.computed_torque import ComputedTorque
-from joint_dynamics.control.effort_gains import EffortGains, effort_gains
+from joint_dynamics.control.effort_gains import EffortGains, controller_parameters, effort_gains
 from joint_dynamics.control.elastic_loop import ElasticJoints, SampledArm, elastic_joints
 from joint_dynamics.control.friction import DRIVEN, FrictionCompensation
 from joint_dynamics.control.hosted_loop import HostedLoop
@@ -529,3 +529,39 @@ def test_what_is_added_goes_with_the_law_in_its_unit(make_arm, path, feed):
         unit = np.ones(6) if output == 'effort' else arm.drive_gain
         np.testing.assert_allclose((commands[1] - commands[0]) * unit, 3.0, rtol=1e-6)
     assert isinstance(loop.arm.robot, RobotModel)
+
+
+def test_the_plugin_and_what_precedes_it_in_the_parameter_file():
+    one = np.ones(2)
+    gains = EffortGains(('a', 'b'), 0.004, one, one, one, one)
+    found = controller_parameters(gains, plugin={'law': 'flexible_joint', 'kd': {'a': 1.0, 'b': 2.0}})['/**']
+    assert found['feedforward_controller']['ros__parameters'] == {
+        'type': 'joint_dynamics_controllers/FeedforwardController', 'joints': ['a', 'b'], 'feedback': True,
+        'kp': {'a': 400.0, 'b': 400.0}, 'ki': {'a': 0.0, 'b': 0.0}, 'kd': {'a': 1.0, 'b': 2.0},
+        'law': 'flexible_joint',
+    }  # fmt: skip
+    assert found['feedforward_trajectory_controller']['ros__parameters'] == {
+        'type': 'joint_trajectory_controller/JointTrajectoryController', 'joints': ['a', 'b'],
+        'command_joints': ['feedforward_controller/a', 'feedforward_controller/b'],
+        'command_interfaces': ['position', 'velocity', 'acceleration'],
+        'state_interfaces': ['position', 'velocity'],
+    }  # fmt: skip
+    manager = found['controller_manager']['ros__parameters']
+    assert manager['update_rate'] == 250
+    for name in ('feedforward_controller', 'feedforward_trajectory_controller'):
+        assert manager[name] == {'type': found[name]['ros__parameters']['type']}
+    assert 'feedforward_controller' not in controller_parameters(gains)['/**']
+
+
+def test_a_loop_remarks_what_its_law_does(make_loop):
+    loop = make_loop('computed_torque')
+    assert loop.remarks == loop.controller.remarks != loop.arm.remarks
+    assert loop.remarks[-1].endswith(': not used by ComputedTorque')
+    assert loop.beyond == loop.controller.beyond == ()
+
+
+def test_a_host_of_some_of_the_joints(robot, collector):
+    names = tuple(robot.joint_names)
+    given = {'use_description': False, 'law': 'computed_torque', 'joints': list(names[:4])}
+    expected = RobotModel.load(ur5e_urdf().read_text(), joints=list(names[:4])).joint_names
+    assert HostedLoop(ur5e_urdf().read_text(), '', given).joint_names == expected != names
