@@ -565,3 +565,14 @@ def test_a_host_of_some_of_the_joints(robot, collector):
     given = {'use_description': False, 'law': 'computed_torque', 'joints': list(names[:4])}
     expected = RobotModel.load(ur5e_urdf().read_text(), joints=list(names[:4])).joint_names
     assert HostedLoop(ur5e_urdf().read_text(), '', given).joint_names == expected != names
+
+
+def test_where_its_bounds_are_equal_the_viscous_part_stays(make_arm):
+    arm = make_arm(kinematic_error=None)
+    fixed = FrictionCompensation(arm, 'static', alpha_bounds=([0.4, 0.01], [2.5, 0.01]), viscous_share=0.5)
+    for excess in (-1.0, 1.0):
+        fixed.adapt(np.ones(6), np.full(6, excess))
+        np.testing.assert_array_equal(fixed.alpha, np.tile([1.0, 0.01], (6, 1)))
+    free = FrictionCompensation(arm, 'static', alpha_bounds=([0.4, -0.01], [2.5, 0.01]), viscous_share=0.5)
+    free.adapt(np.ones(6), np.full(6, 9.0))
+    np.testing.assert_allclose(free.alpha[:, 1], 0.5 * arm.friction.static_part.viscous(np.ones(6)))
