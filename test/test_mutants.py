@@ -91,3 +91,12 @@ def test_the_tool_refuses_stale_explanations_before_it_runs_anything(mutants, tm
     assert mutants.main() == 2
     assert 'arm.reach.near' in capsys.readouterr().err
     assert not (tmp_path / 'out').exists()
+
+
+def test_the_tool_says_what_is_missing_where_no_law_is_installed(mutants, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(mutants, 'entry_points', lambda group: ())
+    monkeypatch.setattr(mutants, 'OUT', tmp_path / 'out')
+    monkeypatch.setattr('sys.argv', ['mutants.py', 'control'])
+    assert mutants.main() == 2
+    assert capsys.readouterr().err.endswith(' (make env), found no control law.\n')
+    assert not (tmp_path / 'out').exists()

@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import yaml
@@ -37,7 +38,9 @@ COPIED = (
     'config',
     'launch',
     'bench',
+    'examples',
     'resource',
+    'ros2_control',
     'pyproject.toml',
     'setup.cfg',
     'setup.py',
@@ -52,6 +55,8 @@ SHARES = {'arm': 1.5, 'identification': 2.0, 'estimation': 2.0}
 SURVIVED, UNTESTED, ENDLESS = 'survived', 'no tests', 'timeout'
 # Said of every `zip` whose parts have one length by construction; what leaves it out needs no explanation of its own.
 STRICT = 'strict=True'
+# Installed packages offer control laws under it.
+LAWS = 'joint_dynamics.controllers'
 EXPLAINED = ROOT / 'tools' / 'mutants_explained.yaml'
 
 
@@ -201,6 +206,11 @@ def main() -> int:
     if wrong := stale(EXPLAINED.read_text(encoding='utf-8'), ROOT / 'src' / 'joint_dynamics'):
         wrong.append(f'Mend or delete these in {EXPLAINED}.')
         print(*wrong, sep='\n', file=sys.stderr)
+        return 2
+    if not entry_points(group=LAWS):
+        print(
+            f'Expected joint_dynamics installed for {sys.executable} (make env), found no control law.', file=sys.stderr
+        )
         return 2
     # Workers fill the cores already, and the recordings are where the repository has them.
     environment = {

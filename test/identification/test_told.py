@@ -14,12 +14,16 @@ from joint_dynamics.identification.physical import semidefinite
 from joint_dynamics.identification.regression.irls import WeightedEstimate
 from joint_dynamics.identification.regression.stiction import Resting, resting_summary
 from joint_dynamics.identification.regression.torque import prior_spread
+from joint_dynamics.identification.reliability.chow import ChowTest
 from joint_dynamics.identification.reliability.coverage import Training, leaves
 from joint_dynamics.identification.reliability.reasons import (
+    chow_reason,
     delay_reason,
     difference_note,
     difference_reason,
+    explanation_reason,
     scales_reason,
+    unconfirmed_scales,
 )
 from joint_dynamics.robot import INERTIAL, StandardParameters
 
@@ -170,6 +174,47 @@ def test_what_differs_is_told_with_its_share_and_its_remedy():
     scales.off = (0, 1)
     reason = scales_reason(scales)
     assert reason.code == 'current' and 'a 0.5 ± 0.05, b 2 ± 0.1 (log-likelihood +89)' in reason.text
+
+
+@pytest.mark.parametrize(
+    ('code', 'remedy'),
+    [
+        ('mounting', 'robot.mounting'), ('degrees', 'the unit of the positions'), ('time_scale', 'the time stamps'),
+        ('time_reversed', 'the time stamps'), ('drive_gain', 'the unit or the drive gain'),
+        ('torque_sign', 'the sign of the effort or of the drive gain'), ('position_offset', 'the zero position'),
+        ('joint_order', 'the names of the joints'), ('torque_order', 'the order of the efforts'),
+        ('position_order', 'the order of the positions'), ('position_sign', 'the sign of the position'),
+        ('axis_sign', 'the axis in the robot file, or both signs'), ('stuck', 'the recording or its settings'),
+    ],
+)  # fmt: skip
+def test_a_better_explanation_is_told_by_the_joint_it_helps_most(code, remedy):
+    given = SimpleNamespace(unexplained=np.array([0.5, 0.04, 0.25]))
+    alternatives = SimpleNamespace(names=('a', 'b', 'c'), given=given)
+    fitted = SimpleNamespace(unexplained=np.array([0.49, 0.01, 0.01]))
+    reason = explanation_reason(alternatives, SimpleNamespace(code=code, text='this', fitted=fitted, gain=123.4))
+    assert (reason.code, reason.text) == (
+        code,
+        'this: that explains the torques clearly better (50 % of the torque of c left over would become 10 %; '
+        f'log-likelihood +123); correct {remedy}',
+    )
+
+
+def test_parts_with_other_parameters_and_scales_that_nothing_confirms_are_told():
+    reason = chow_reason('run 2', ChowTest(3.254, (4.2, 17.0), 1e-5, 0.0789))
+    assert (reason.code, reason.text) == (
+        'recordings_differ',
+        'run 2 has other parameters than the rest, by more than their deviations (F = 3.25 with 4.2 and 17 degrees of '
+        'freedom), which make 7.89 % of the torque: look whether robot, payload and temperature were the same, or '
+        'identify them apart',
+    )
+    half = 0.5 * math.log(2.0)
+    scales = SimpleNamespace(names=('a', 'b', 'c'), deviation=np.array([0.99 * half, 1.01 * half, 3.0]))
+    assert unconfirmed_scales(scales) == [
+        'no other joint shows to within a factor of two what the torque of b, c is: its unit and drive gain are taken '
+        'as given'
+    ]
+    scales.deviation = np.full(3, 0.1)
+    assert unconfirmed_scales(scales) == []
 
 
 def test_terms_are_written_where_they_belong():

@@ -165,7 +165,9 @@ class NormalEquations:
         """
         y = target * self.weight
         vector = np.matmul(self.rows, y[:, :, None])[:, :, 0]
-        size = np.maximum((y**2).sum(axis=1), np.finfo(float).tiny)
+        size = (y**2).sum(axis=1)
+        # a torque that is zero throughout has no size of its own
+        size = np.where(size > 0, size, size.max() or 1.0)
         use = np.ones(self.matrix.shape[1], dtype=bool)
         found = self._fit(vector, size, use)
         if worthwhile is not None and not worthwhile(found):

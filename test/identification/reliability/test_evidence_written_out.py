@@ -1,0 +1,378 @@
+"""Fits of explanations, the samples they count and what they gain, written out with plain numbers and loops."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.arm import terms_from_config
+from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import full_rate_torque
+from joint_dynamics.identification.reliability.alternatives import Alternatives, mirrored, reversed_time
+from joint_dynamics.identification.reliability.evidence import (
+    PASSES,
+    RESOLVED,
+    ExplanationFit,
+    FilteredSamples,
+    NormalEquations,
+    columns_of,
+    effective_samples,
+    gain,
+    normal_of,
+    row_weights,
+    samples_of,
+    steadiness,
+    time_blocks,
+)
+from joint_dynamics.robot import RobotModel
+
+N, B, SAMPLES = 3, 5, 400
+
+
+@pytest.fixture(params=range(3))
+def system(request):
+    """Rows of three joints, weights, and a torque of known parameters with noise of its own size at every joint."""
+    rng = np.random.default_rng(request.param)
+    rows = rng.normal(size=(N, B, SAMPLES)) * 10.0 ** rng.uniform(-2, 2, B)[:, None]
+    rows[0, 4] = 0.0
+    weight = np.where(rng.random((N, SAMPLES)) < 0.2, rng.uniform(0.05, 0.5, (N, SAMPLES)), 1.0)
+    chi = rng.normal(size=B) / np.linalg.norm(rows, axis=(0, 2)) * 30
+    tau = np.einsum('jbs,b->js', rows, chi)
+    return rows, weight, tau + np.array([[0.02], [0.3], [1.0]]) * tau.std() * rng.normal(size=tau.shape)
+
+
+def fitted(rows, weight, tau, use):
+    """Parameters and unexplained shares of the used columns: rows weighted by their residuals, three times."""
+    columns = np.flatnonzero(use)
+    size = ((tau * weight) ** 2).sum(axis=1)
+    sigma = np.sqrt(size)
+    for _ in range(PASSES):
+        A = np.concatenate([(rows[j][columns] * weight[j]).T / sigma[j] for j in range(len(rows))])
+        y = np.concatenate([tau[j] * weight[j] / sigma[j] for j in range(len(rows))])
+        part = np.linalg.lstsq(A, y, rcond=None)[0]
+        left = np.array([np.sum(((tau[j] - rows[j][columns].T @ part) * weight[j]) ** 2) for j in range(len(rows))])
+        sigma = np.sqrt(left + RESOLVED**2 * size)
+    chi = np.zeros(len(use))
+    chi[columns] = part
+    return chi, left / size
+
+
+def check(found, expected, rank):
+    chi, unexplained = expected
+    np.testing.assert_allclose(found.chi, chi, rtol=1e-6, atol=1e-9 * np.abs(chi).max())
+    np.testing.assert_allclose(found.unexplained, unexplained, rtol=1e-6, atol=1e-9)
+    assert found.rank == rank
+
+
+def test_a_fit_is_that_of_rows_weighted_by_their_residuals(system):
+    rows, weight, tau = system
+    normal = NormalEquations(rows, weight)
+    everything = np.ones(B, dtype=bool)
+    expected = fitted(rows, weight, tau, everything)
+    check(normal.fit(tau), expected, B)
+    check(normal.free(tau), expected, B)
+    left = [[weight[j, k] * (tau[j, k] - rows[j, :, k] @ expected[0]) for k in range(SAMPLES)] for j in range(N)]
+    np.testing.assert_allclose(normal.residuals(tau, expected[0]), left, rtol=1e-9, atol=1e-9 * np.abs(tau).max())
+
+
+def test_a_torque_that_is_zero_has_parameters_zero(system):
+    rows, weight, tau = system
+    found = NormalEquations(rows, weight).fit(np.zeros_like(tau))
+    np.testing.assert_array_equal(found.chi, np.zeros(B))
+    assert np.isfinite(found.unexplained).all()
+
+
+def test_friction_that_drives_and_inertias_below_zero_are_left_out(system):
+    """Friction of a joint goes as a whole, by the sign of its power; what is left is fitted anew, until all is well."""
+    rows, weight, tau = system
+    chi = fitted(rows, weight, tau, np.ones(B, dtype=bool))[0]
+    friction = [np.array([0, 1]), np.array([2]), np.array([], dtype=int)]
+    for first, second in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        power = np.zeros((N, B))
+        power[0, [0, 1]] = first * np.sign(chi[0]), 0.0
+        power[1, 2] = second * np.sign(chi[2])
+        normal = NormalEquations(rows, weight, friction, power)
+        use = np.ones(B, dtype=bool)
+        while True:
+            at = fitted(rows, weight, tau, use)[0]
+            wrong = [f for j, f in enumerate(friction) if len(f) and use[f].all() and power[j] @ at < 0]
+            if not wrong:
+                break
+            use[np.concatenate(wrong)] = False
+        check(normal.fit(tau), fitted(rows, weight, tau, use), int(use.sum()))
+        assert first > 0 or not use[:2].any()
+        check(normal.free(tau), fitted(rows, weight, tau, np.ones(B, dtype=bool)), B)
+    use = np.ones(B, dtype=bool)
+    while (wrong := use & (fitted(rows, weight, tau, use)[0] < 0) & (np.arange(B) < 4)).any():
+        use &= ~wrong
+    check(NormalEquations(rows, weight, positive=np.arange(4)).fit(tau), fitted(rows, weight, tau, use), int(use.sum()))
+
+
+def test_a_fit_that_is_not_worthwhile_is_not_constrained(system):
+    rows, weight, tau = system
+    chi = fitted(rows, weight, tau, np.ones(B, dtype=bool))[0]
+    positive = np.flatnonzero(chi < 0)
+    normal = NormalEquations(rows, weight, positive=positive)
+    asked = []
+
+    def worthwhile(answer):
+        return lambda found: asked.append(found) or answer
+
+    check(normal.fit(tau, worthwhile(False)), fitted(rows, weight, tau, np.ones(B, dtype=bool)), B)
+    constrained = normal.fit(tau, worthwhile(True))
+    check(constrained, (normal.fit(tau).chi, normal.fit(tau).unexplained), normal.fit(tau).rank)
+    assert (constrained.chi[positive] == 0).all() and len(asked) == 2
+    for found in asked:
+        np.testing.assert_allclose(found.chi, chi, rtol=1e-6, atol=1e-9 * np.abs(chi).max())
+
+
+def test_columns_that_say_the_same_share_the_parameter_and_unseen_ones_stay_at_zero(system):
+    rows, weight, tau = system
+    twice = np.concatenate([rows, 2.0 * rows[:, :1], np.zeros((N, 1, SAMPLES))], axis=1)
+    found = NormalEquations(twice, weight).fit(tau)
+    chi, unexplained = fitted(rows, weight, tau, np.ones(B, dtype=bool))
+    assert found.rank == B
+    np.testing.assert_allclose(found.unexplained, unexplained, rtol=1e-6, atol=1e-8)
+    # of least norm among columns of norm 1: both contribute alike
+    shared = [0.5 * chi[0], *chi[1:], 0.25 * chi[0], 0.0]
+    np.testing.assert_allclose(found.chi, shared, rtol=1e-4, atol=1e-6 * np.abs(chi).max())
+
+
+def test_samples_count_as_many_as_are_independent():
+    rng = np.random.default_rng(5)
+    part = np.repeat([0, 1], [150, 90])
+    smooth = np.cumsum(rng.normal(size=240))
+    related = np.empty(240)
+    related[0] = 0.0
+    for k in range(1, 240):
+        related[k] = 0.8 * related[k - 1] + rng.normal()
+    residuals = np.array([rng.normal(size=240), related, smooth + 40.0, np.zeros(240), np.resize([1.0, -1.0], 240)])
+    weight = rng.uniform(0.3, 1.0, residuals.shape)
+    weight[4] = 1e-3
+    expected = []
+    for row, w in zip(residuals, weight, strict=True):
+        power, length = sum(x * x for x in row), 1.0
+        for lag in range(1, 60):
+            products = [row[k] * row[k - lag] for k in range(lag, 240) if part[k] == part[k - lag]]
+            if power == 0 or sum(products) <= 0:
+                break
+            length += 2 * sum(products) / power
+        expected.append(max(sum(w**2) / length, 1.0))
+    found = effective_samples(residuals, weight, part)
+    np.testing.assert_allclose(found, expected)
+    assert found[4] == 1.0 and found[3] == pytest.approx((weight[3] ** 2).sum())
+    # a row of two samples has one lag
+    assert effective_samples(np.array([[2.0, 1.0]]), np.full((1, 2), 2.0), np.zeros(2)) == pytest.approx(8 / 1.8)
+
+
+def test_blocks_of_time_are_stretches_of_one_recording_each():
+    part = np.repeat([3, 5, 7], [300, 100, 200])
+    found = time_blocks(part, 12)
+    assert len(found) == 600 and (np.diff(found) >= 0).all() and found[0] == 0
+    assert [sorted(set(found[part == k])) for k in (3, 5, 7)] == [list(range(6)), [6, 7], [8, 9, 10, 11]]
+    assert set(np.bincount(found)) == {50}
+    assert len(set(time_blocks(part))) == 20
+
+
+def test_gain_is_half_the_logarithm_of_what_is_left_over_less_what_parameters_cost():
+    given = ExplanationFit(np.zeros(2), np.array([0.04, 0.0]), 7)
+    other = ExplanationFit(np.zeros(2), np.array([0.01, 0.5]), 9)
+    count = np.array([120.0, 3.0])
+    floor = RESOLVED**2
+    expected = 60.0 * math.log((0.04 + floor) / (0.01 + floor)) + 1.5 * math.log(floor / (0.5 + floor))
+    assert gain(given, other, count) == pytest.approx(expected - math.log(123.0))
+    assert gain(other, given, count) == pytest.approx(-expected + math.log(123.0))
+    assert gain(given, replace(given, rank=8), np.array([0.4, 0.3])) == pytest.approx(-0.5 * math.log(2.0))
+
+
+def test_steadiness_is_the_mean_gain_of_blocks_over_its_standard_error():
+    rng = np.random.default_rng(6)
+    left, right = rng.normal(size=(2, 2, 60)) * np.array([[[1.0]], [[0.4]]])
+    weight, count, blocks = rng.uniform(0.2, 1.0, (2, 60)), np.array([50.0, 20.0]), np.repeat([0, 1, 2, 4], 15)
+    first = ExplanationFit(np.zeros(1), np.array([0.3, 0.2]), 1)
+    second = ExplanationFit(np.zeros(1), np.array([0.05, 0.15]), 1)
+    sums = {}
+    for k in range(60):
+        each = 0.0
+        for j in range(2):
+            ratio = math.log((first.unexplained[j] + RESOLVED**2) / (second.unexplained[j] + RESOLVED**2))
+            share = weight[j, k] ** 2 / (weight[j] ** 2).sum()
+            apart = left[j, k] ** 2 / (left[j] ** 2).sum() - right[j, k] ** 2 / (right[j] ** 2).sum()
+            each += 0.5 * count[j] * (share * ratio + apart)
+        sums[blocks[k]] = sums.get(blocks[k], 0.0) + each
+    values = list(sums.values())
+    mean = sum(values) / 4
+    variance = sum((value - mean) ** 2 for value in values) / 3
+    found = steadiness((first, left), (second, right), count, weight, blocks)
+    assert found == pytest.approx(4 * mean / math.sqrt(4 * variance))
+    turned = steadiness((second, right), (first, left), count, weight, blocks)
+    assert turned == pytest.approx(-found)
+    # one block has no scatter, and shows no steadiness; where nothing differs, nothing speaks against it
+    assert steadiness((first, left), (second, right), count, weight, np.zeros(60)) == 0.0
+    assert steadiness((first, left), (first, left), count, weight, blocks) == np.inf
+    none = np.zeros_like(left)
+    assert np.isfinite(steadiness((first, none), (second, right), count, weight, blocks))
+
+
+@pytest.fixture(scope='module')
+def problem(two_links, observed):
+    """Two recordings with a torque that is none of the motion's, a further term of the second joint, and rest."""
+    runs = [observed(1, 500, factor=5), observed(2, 300, factor=5)]
+    rng = np.random.default_rng(8)
+    runs = [replace(run, tau=rng.normal(size=run.q.shape)) for run in runs]
+    terms = terms_from_config({two_links.joint_names[1]: [{'fourier': 1}]})
+    return Problem(two_links, runs, terms, rest_speed=0.4)
+
+
+def test_samples_are_the_filtered_signals_end_to_end(problem):
+    found = samples_of(problem)
+    for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta', 'tau'):
+        whole = [run.decimator.apply(getattr(run, name)).T for run in problem.observations]
+        np.testing.assert_allclose(getattr(found, name), np.hstack(whole), rtol=1e-9, atol=1e-12)
+    signs = [run.decimator.apply(np.sign(run.dtheta)).T for run in problem.observations]
+    np.testing.assert_allclose(found.sign, np.hstack(signs), atol=1e-12)
+    lengths = [len(run.kept) for run in problem.observations]
+    np.testing.assert_array_equal(found.part, np.repeat([0, 1], lengths))
+    assert [j for j, _ in found.extra] == [1, 1]
+    for k, (_, values) in enumerate(found.extra):
+        np.testing.assert_allclose(values, np.hstack([problem.extra(0)[k], problem.extra(1)[k]]))
+    for index in (0, 1):
+        rest = problem.rest(index)
+        assert rest.resting.any() and not rest.resting.all()
+        expected = [
+            [scale / PRIOR_RATIO if still else 1.0 for still, scale in zip(*pair, strict=True)]
+            for pair in zip(rest.resting, rest.scale, strict=True)
+        ]
+        np.testing.assert_allclose(row_weights(problem, index), expected)
+        np.testing.assert_allclose(found.weight[:, found.part == index], expected)
+    moving = Problem(problem.model, problem.observations)
+    np.testing.assert_array_equal(row_weights(moving, 1), np.ones((2, lengths[1])))
+    assert samples_of(moving).extra == []
+
+
+def test_columns_are_the_torque_of_bodies_drives_and_terms(problem, two_links):
+    """W χ of regrouped standard parameters is inverse dynamics and what each drive adds; a term acts at its joint."""
+    samples = samples_of(problem)
+    rng = np.random.default_rng(9)
+    base = two_links.base_parameters()
+    standard = rng.normal(size=len(two_links.parameter_names))
+    drives = dict(zip(two_links.parameter_names, standard, strict=True))
+    bodies = np.where([name[:2] in ('Ia', 'Fv', 'Fc', 'of') for name in two_links.parameter_names], 0.0, standard)
+    tau = two_links.inverse_dynamics(samples.q.T, samples.dq.T, samples.ddq.T, bodies).T
+    for j in range(2):
+        for name, column in (('Ia', samples.ddtheta), ('Fv', samples.dtheta), ('Fc', samples.sign)):
+            tau[j] += drives[f'{name}_{j + 1}'] * column[j]
+        tau[j] += drives[f'off_{j + 1}']
+    further = np.array([0.7, -1.3])
+    rows = columns_of(samples, two_links)
+    assert rows.shape == (2, base.count + 2, samples.q.shape[1])
+    plain = columns_of(replace(samples, extra=()), two_links)
+    np.testing.assert_array_equal(plain, rows[:, : base.count])
+    np.testing.assert_allclose(np.einsum('jbs,b->js', plain, base.regroup(standard)), tau, rtol=1e-8, atol=1e-8)
+    every = columns_of(replace(samples, extra=()), two_links, independent=np.arange(len(standard)))
+    np.testing.assert_allclose(np.einsum('jbs,b->js', every, standard), tau, rtol=1e-8, atol=1e-8)
+    tau[1] += further @ [values for _, values in samples.extra]
+    np.testing.assert_allclose(
+        np.einsum('jbs,b->js', rows, [*base.regroup(standard), *further]), tau, rtol=1e-8, atol=1e-8
+    )
+    turned = replace(two_links.chain, gravity=np.array([-9.81, 0.0, 0.0]))
+    other = columns_of(replace(samples, extra=()), two_links, turned, np.arange(len(standard)))
+    weight = [name for name in two_links.parameter_names if name.startswith(('MX', 'MY', 'MZ', 'M_'))]
+    differs = np.abs(other - every).max(axis=(0, 2)) > 1e-9
+    assert {name for name, one in zip(two_links.parameter_names, differs, strict=True) if one} <= set(weight)
+    assert differs.any()
+
+
+def test_columns_of_coupled_drives_take_the_motors_speeds():
+    """Joint torques of a motor's inertia and friction are those that the coupling turns to the joints."""
+    rows = [{'alpha': np.pi / 2, 'a': 0.0, 'd': 0.1, 'theta': 0.0}, {'alpha': 0.0, 'a': 0.4, 'd': 0.0, 'theta': 0.3}]
+    model = RobotModel.from_mdh({'joints': rows, 'position_coupling_R': [[2.0, 0.0], [1.0, 3.0]]})
+    rng = np.random.default_rng(4)
+    arrays = {name: rng.normal(size=(2, 30)) for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta', 'sign', 'tau')}
+    samples = FilteredSamples(**arrays, weight=np.ones((2, 30)), part=np.zeros(30, dtype=int))
+    every = np.arange(len(model.parameter_names))
+    found = columns_of(samples, model, independent=every)
+    own = model.coupling.regressor_rows(samples.dtheta, samples.ddtheta)
+    np.testing.assert_array_equal(found[:, -own.shape[1] :], own)
+    assert found.shape == (2, len(every), 30) and np.abs(own).max() > 0
+
+
+def test_normal_equations_know_the_friction_the_power_and_the_rotors_of_each_joint(problem, two_links):
+    samples = samples_of(problem)
+    normal = normal_of(samples, two_links)
+    names = problem.names
+    rows = columns_of(samples, two_links)
+    np.testing.assert_allclose(normal.rows, rows * samples.weight[:, None])
+    np.testing.assert_allclose(normal.matrix, np.einsum('jbs,jcs->jbc', normal.rows, normal.rows), rtol=1e-9)
+    for j in range(2):
+        columns = [names.index(f'Fv_{j + 1}'), names.index(f'Fc_{j + 1}')]
+        np.testing.assert_array_equal(normal.friction[j], columns)
+        power = np.zeros(rows.shape[1])
+        for column in columns:
+            power[column] = sum(rows[j, column] * samples.dtheta[j] * samples.weight[j] ** 2)
+        np.testing.assert_allclose(normal.power[j], power, rtol=1e-9)
+        assert (power[columns] > 0).all()
+    assert [names[k] for k in normal.positive] == [name for name in names if name.startswith('Ia_')] != []
+
+
+def test_motion_of_another_joint_comes_with_its_weight_and_its_sign(problem):
+    samples = samples_of(problem)
+    factor = np.array([-2.0, 0.5])
+    moved = samples.moved(np.array([1, 0]), factor)
+    for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta'):
+        given = getattr(samples, name)
+        np.testing.assert_array_equal(getattr(moved, name), [-2.0 * given[1], 0.5 * given[0]])
+    np.testing.assert_array_equal(moved.sign, [-samples.sign[1], samples.sign[0]])
+    np.testing.assert_array_equal(moved.weight, samples.weight[::-1])
+    np.testing.assert_array_equal(moved.tau, samples.tau)
+
+
+def test_time_that_runs_backwards_turns_speeds_and_not_accelerations(problem):
+    samples = samples_of(problem)
+    back = reversed_time(samples)
+    for name in ('dq', 'dtheta', 'sign'):
+        np.testing.assert_array_equal(getattr(back, name), -getattr(samples, name))
+    for name in ('q', 'ddq', 'ddtheta', 'tau', 'weight'):
+        np.testing.assert_array_equal(getattr(back, name), getattr(samples, name))
+    tau = mirrored(samples)
+    for index in (0, 1):
+        where = samples.part == index
+        np.testing.assert_array_equal(tau[:, where], samples.tau[:, where][:, ::-1])
+
+
+def test_an_alternative_is_judged_by_the_samples_that_are_left_to_either(problem, two_links):
+    """What it gains is counted with the larger number of independent samples; a losing one is not constrained."""
+    runs = problem.observations
+    rng = np.random.default_rng(10)
+    standard = np.zeros(len(two_links.parameter_names))
+    standard[[two_links.parameter_names.index(name) for name in ('ZZ_1', 'ZZ_2', 'M_2', 'MX_2', 'Ia_1', 'Ia_2')]] = (
+        0.5, 0.3, 2.0, 0.6, 0.4, 0.2,
+    )  # fmt: skip
+    chi = two_links.base_parameters().regroup(standard)
+    plain = Problem(two_links, runs)
+    noisy = [
+        replace(run, tau=tau + 0.05 * tau.std(axis=0) * rng.normal(size=tau.shape))
+        for run in runs
+        for tau in [full_rate_torque(plain, run, chi)]
+    ]
+    good = samples_of(Problem(two_links, noisy, rest_speed=0.4))
+    bad = Alternatives(two_links, replace(good, tau=good.tau[::-1].copy()))
+    for order in (None, np.array([1, 0])):
+        target = good.tau if order is not None else bad.samples.tau * [[1.0], [-1.0]]
+        found = bad.fitted('code', 'text', bad.normal, target, order)
+        assert (found.code, found.text) == ('code', 'text')
+        fit = bad.normal.fit(target)
+        left, back = bad.normal.residuals(target, fit.chi), np.array([0, 1]) if order is None else order
+        unexplained = fit.unexplained[back]
+        own = effective_samples(left, good.weight, good.part)[back]
+        fit = replace(fit, unexplained=unexplained)
+        count = np.maximum(bad.count, own)
+        if order is None:
+            assert found.gain <= 0 and found.steadiness == np.inf
+            continue
+        assert found.gain == pytest.approx(gain(bad.given, fit, count)) and found.gain > 20
+        np.testing.assert_allclose(found.fitted.unexplained, unexplained)
+        expected = steadiness((bad.given, bad.residuals), (fit, left[back]), count, good.weight, bad.blocks)
+        assert found.steadiness == pytest.approx(expected)
