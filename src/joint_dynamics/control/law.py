@@ -142,7 +142,8 @@ class TorqueLaw(Controller):
         tau = self.feedforward(self._motion)
         if not self._gravity:
             tau -= self.arm.rigid.gravity(self._motion[0])
-        tau += self.feedback(self._motion, period)
+        if self._feedback:
+            tau += self.feedback(self._motion, period)
         self.command[self._output] = tau if self._output == 'effort' else tau * self._scale
 
     @property

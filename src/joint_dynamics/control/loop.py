@@ -12,6 +12,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.inputs import AgedInterfaces, beyond
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
+from joint_dynamics.control.packed_friction import compiled_kernels
 from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
 from joint_dynamics.errors import JointDynamicsError
@@ -92,6 +93,8 @@ class ControlLoop:
         AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
     added
         (n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into.
+    compiled
+        whether inputs are checked by the kernel; False, by the array form that it is compared with.
     fallback_reason
         why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
 
@@ -140,9 +143,31 @@ class ControlLoop:
             lower, upper = -np.full(arm.n, np.inf), np.full(arm.n, np.inf)
         self._low = np.concatenate([lower, -tracking, -speed, -speed])
         self._high = np.concatenate([upper, tracking, speed, speed])
+        self._bounds = np.concatenate([self._low, self._high]).reshape(8, arm.n)
         self._still = np.zeros(arm.n)
+        self._checked = tuple(dict.fromkeys(('position', *self._required)))
+        rows = list(wanted)
+        self._needed = np.array([rows.index(quantity) for quantity in self._checked])
+        self._desired = np.array([tuple(REFERENCES).index(quantity) for quantity in self.references], dtype=np.int64)
+        self._places = (
+            rows.index('position'),
+            rows.index('velocity'),
+            *(
+                tuple(REFERENCES).index(quantity) if quantity in self.references else -1
+                for quantity in ('position', 'velocity')
+            ),
+        )
+        self.compiled = True
+        self._load_kernels()
         self.fallback_reason = 'not active'
         self.warning = ''
+
+    def _load_kernels(self) -> None:
+        """Compile or load what a step calls, before it has to be in time."""
+        kernels, n = compiled_kernels(), self.arm.n
+        kernels.near(np.full((3, n), np.nan), 0.0, 0.0)
+        kernels.plausible(self.state.rows, self.reference.rows, self._needed, self._desired, self._places, self._bounds)
+        kernels.gate(np.zeros((7, n)), np.zeros(n, dtype=bool), False, False, False, 0.0, 0.0, 0.0)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -238,8 +263,9 @@ class ControlLoop:
         if not self.gate.is_open:
             return None
         self.fallback_reason = self.gate.failure or self._why_fallback(time, period)
-        command = None
+        command, valid = None, False
         if not self.fallback_reason:
+            valid = True
             command = self.law_now(time, period)
             if command is not None:
                 command += self.added * self._scale
@@ -247,7 +273,7 @@ class ControlLoop:
         if (
             self.settings.safe == 'gravity'
             and self.settings.holds_gravity
-            and not self.state.why_invalid(('position',), time, 'state')
+            and (valid or not self.state.why_invalid(('position',), time, 'state'))
         ):
             self._gravity = self.arm.rigid.gravity(self.state['position'])
         out = self.gate.step(command, self._gravity * self._scale, period, fallback=bool(self.fallback_reason))
@@ -301,8 +327,7 @@ class ControlLoop:
 
     def _load_state(self, time: float) -> None:
         state, _ = self._loaned
-        for quantity in state.quantities:
-            state[quantity] = self.state[quantity]
+        state.rows[:] = self.state.rows
         self.warning = ''
         for quantity in self._optional:
             if not self.state.fresh(quantity, time):
@@ -327,8 +352,7 @@ class ControlLoop:
         """
         _, reference = self._loaned
         self._load_state(time)
-        for quantity in REFERENCES:
-            reference[quantity] = self.reference[quantity]
+        reference.rows[:] = self.reference.rows
         try:
             return self._update(time, period)
         except Exception as error:  # a plugin may raise anything, and the arm must not notice
@@ -338,13 +362,29 @@ class ControlLoop:
     def _why_fallback(self, time: float, period: float) -> str:
         if not period > 0:
             return f'time does not go on: {period} s since the last step'
+        if self.compiled and self._plausible(time):
+            return ''
+        return self._why_implausible(time)
+
+    def _plausible(self, time: float) -> bool:
+        """Whether nothing speaks against following the law: the same as of `_why_implausible`, which says what does."""
+        state, desired = self.state, self.reference
+        if not (state.in_time(self._checked, time) and desired.in_time(self.references, time)):
+            return False
+        measured, speed, *wanted = self._places
+        places = (measured, speed if state.fresh('velocity', time) else -1, *wanted)
+        found: bool = compiled_kernels().plausible(
+            state.rows, desired.rows, self._needed, self._desired, places, self._bounds
+        )
+        return found
+
+    def _why_implausible(self, time: float) -> str:
         state, desired = self.state, self.reference
         reason = state.why_invalid(('position', *self._required), time, 'state') or desired.why_invalid(
             self.references, time, 'reference'
         )
         if reason:
             return reason
-        # Everything plausible, by one comparison; which value is not is looked for only then.
         looked_at = [self._still, self._still]
         if 'position' in self.references:
             looked_at = [desired['position'], state['position'] - desired['position']]
