@@ -130,7 +130,7 @@ def moved(loop, arm, k, rng):
 def test_a_whole_loop(arm, law):
     """Commands, reasons and what the watch has seen, over a motion with every kind of fault."""
     fast, plain = (ControlLoop(create(law), arm, LoopSettings(ramp_time=0.1), {}) for _ in range(2))
-    plain.compiled = plain.gate.compiled = plain.controller.friction.compiled = False
+    plain.checks.compiled = plain.gate.compiled = plain.controller.friction.compiled = False
     plain.controller.transmission.compiled = False
     for each in (fast, plain):
         each.activate()

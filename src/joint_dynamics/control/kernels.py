@@ -28,7 +28,7 @@ def near(rows, reach, margin):  # type: ignore[no-untyped-def]
 
 @compiled
 def plausible(state, reference, needed, desired, places, bounds):  # type: ignore[no-untyped-def]
-    """Whether all that a law needs is finite and within bounds: `ControlLoop` has the form that says what is not.
+    """Whether all that a law needs is finite and within bounds: `InputChecks` has the form that says what is not.
 
     state, reference (quantities, n); needed, desired: rows of them that the law needs. places: rows of the measured
     position and speed in state, of the desired position and speed in reference, −1: not looked at. bounds (8, n): lower

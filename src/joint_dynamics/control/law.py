@@ -142,8 +142,7 @@ class TorqueLaw(Controller):
         tau = self.feedforward(self._motion)
         if not self._gravity:
             tau -= self.arm.rigid.gravity(self._motion[0])
-        if self._feedback:
-            tau += self.feedback(self._motion, period)
+        tau += self.feedback(self._motion, period)
         self.command[self._output] = tau if self._output == 'effort' else tau * self._scale
 
     @property

@@ -10,9 +10,9 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.inputs import AgedInterfaces, beyond
+from joint_dynamics.control.input_checks import InputChecks
+from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
-from joint_dynamics.control.packed_friction import compiled_kernels
 from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
 from joint_dynamics.errors import JointDynamicsError
@@ -93,8 +93,8 @@ class ControlLoop:
         AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
     added
         (n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into.
-    compiled
-        whether inputs are checked by the kernel; False, by the array form that it is compared with.
+    checks
+        InputChecks of both.
     fallback_reason
         why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
 
@@ -137,37 +137,18 @@ class ControlLoop:
         self.gate = self._make_gate()
         self._gravity = np.zeros(arm.n)
         self.added: FloatArray = np.zeros(arm.n)
-        tracking = np.full(arm.n, settings.tracking)
-        lower, upper = limits.lower - settings.position_margin, limits.upper + settings.position_margin
-        if 'position' not in self.references:
-            lower, upper = -np.full(arm.n, np.inf), np.full(arm.n, np.inf)
-        self._low = np.concatenate([lower, -tracking, -speed, -speed])
-        self._high = np.concatenate([upper, tracking, speed, speed])
-        self._bounds = np.concatenate([self._low, self._high]).reshape(8, arm.n)
-        self._still = np.zeros(arm.n)
-        self._checked = tuple(dict.fromkeys(('position', *self._required)))
-        rows = list(wanted)
-        self._needed = np.array([rows.index(quantity) for quantity in self._checked])
-        self._desired = np.array([tuple(REFERENCES).index(quantity) for quantity in self.references], dtype=np.int64)
-        self._places = (
-            rows.index('position'),
-            rows.index('velocity'),
-            *(
-                tuple(REFERENCES).index(quantity) if quantity in self.references else -1
-                for quantity in ('position', 'velocity')
-            ),
+        room = settings.position_margin
+        self.checks = InputChecks(
+            self.state,
+            self.reference,
+            self._required,
+            self.references,
+            (limits.lower - room, limits.upper + room),
+            speed,
+            settings.tracking,
         )
-        self.compiled = True
-        self._load_kernels()
         self.fallback_reason = 'not active'
         self.warning = ''
-
-    def _load_kernels(self) -> None:
-        """Compile or load what a step calls, before it has to be in time."""
-        kernels, n = compiled_kernels(), self.arm.n
-        kernels.near(np.full((3, n), np.nan), 0.0, 0.0)
-        kernels.plausible(self.state.rows, self.reference.rows, self._needed, self._desired, self._places, self._bounds)
-        kernels.gate(np.zeros((7, n)), np.zeros(n, dtype=bool), False, False, False, 0.0, 0.0, 0.0)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -362,39 +343,4 @@ class ControlLoop:
     def _why_fallback(self, time: float, period: float) -> str:
         if not period > 0:
             return f'time does not go on: {period} s since the last step'
-        if self.compiled and self._plausible(time):
-            return ''
-        return self._why_implausible(time)
-
-    def _plausible(self, time: float) -> bool:
-        """Whether nothing speaks against following the law: the same as of `_why_implausible`, which says what does."""
-        state, desired = self.state, self.reference
-        if not (state.in_time(self._checked, time) and desired.in_time(self.references, time)):
-            return False
-        measured, speed, *wanted = self._places
-        places = (measured, speed if state.fresh('velocity', time) else -1, *wanted)
-        found: bool = compiled_kernels().plausible(
-            state.rows, desired.rows, self._needed, self._desired, places, self._bounds
-        )
-        return found
-
-    def _why_implausible(self, time: float) -> str:
-        state, desired = self.state, self.reference
-        reason = state.why_invalid(('position', *self._required), time, 'state') or desired.why_invalid(
-            self.references, time, 'reference'
-        )
-        if reason:
-            return reason
-        looked_at = [self._still, self._still]
-        if 'position' in self.references:
-            looked_at = [desired['position'], state['position'] - desired['position']]
-        looked_at.append(desired['velocity'] if 'velocity' in self.references else self._still)
-        looked_at.append(state['velocity'] if state.fresh('velocity', time) else self._still)
-        values = np.concatenate(looked_at)
-        if np.count_nonzero((values >= self._low) & (values <= self._high)) == len(values):
-            return ''
-        n = self.arm.n
-        for k, what in enumerate(('desired position', 'distance from the desired position', 'desired speed', 'speed')):
-            part = slice(k * n, (k + 1) * n)
-            reason = reason or beyond(self.arm.joint_names, values[part], self._low[part], self._high[part], what)
-        return reason
+        return self.checks.why_not(time)

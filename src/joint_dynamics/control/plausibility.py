@@ -44,6 +44,8 @@ class Jumps:
         self._known = np.isfinite(speed)
         self._bounded = bool(self._known.all())
         self.clear()
+        # Compiled or loaded before it has to be in time.
+        compiled_kernels().near(self._rows.copy(), 0.0, self._margin)
 
     def clear(self) -> None:
         """Forget everything: the next sample is trusted."""

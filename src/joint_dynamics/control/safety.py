@@ -74,6 +74,8 @@ class SafetyGate:
         self._rows[:2] = self.limit, self.rate
         self._law, self._last, self._command, self._safe, self._next = self._rows[2:]
         self._has_law = False
+        # Compiled or loaded before it has to be in time.
+        compiled_kernels().gate(self._rows.copy(), self.limited.copy(), False, False, False, 0.0, 0.0, 0.0)
 
     @property
     def is_open(self) -> bool:

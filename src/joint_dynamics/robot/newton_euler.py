@@ -57,7 +57,8 @@ class MotionTorques:
 def _motions(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> Iterator[tuple[slice, LinkMotion]]:
     for start in range(0, q.shape[1], BLOCK):
         part = slice(start, min(start + BLOCK, q.shape[1]))
-        yield part, LinkMotion(chain, *(np.ascontiguousarray(array[:, part]) for array in (q, dq, ddq)))
+        positions, speeds, accelerations = (np.ascontiguousarray(array[:, part]) for array in (q, dq, ddq))
+        yield part, LinkMotion(chain, positions, speeds, accelerations)
 
 
 def _wrench(motion: LinkMotion, i: int, link: FloatArray) -> tuple[list[Any], list[Any]]:
