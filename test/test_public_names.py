@@ -50,6 +50,27 @@ def test_nothing_heavy_is_imported_before_it_is_used(code):
     assert sorted(loaded_after(code).intersection(HEAVY)) == []
 
 
+@pytest.mark.parametrize(
+    ('code', 'left_out'),
+    [
+        (
+            'import joint_dynamics.identification.identify',
+            {
+                'cvxpy', 'matplotlib', 'numba', 'rosbags', 'scipy.integrate', 'scipy.interpolate', 'scipy.ndimage',
+                'scipy.optimize', 'scipy.signal', 'scipy.spatial', 'scipy.stats',
+            },
+        ),
+        (
+            'import joint_dynamics.report.identification',
+            {'cvxpy', 'matplotlib', 'numba', 'scipy.spatial', 'scipy.stats', 'joint_dynamics.excitation'},
+        ),
+    ],
+)  # fmt: skip
+def test_what_takes_longest_to_import_is_left_to_those_who_need_it(code, left_out):
+    """An identification is mostly imports, where they are not watched."""
+    assert sorted(loaded_after(code) & left_out) == []
+
+
 def test_a_name_brings_its_own_folder_only():
     loaded = loaded_after('from joint_dynamics import JointDynamicsError')
     assert 'joint_dynamics.errors' in loaded

@@ -233,3 +233,21 @@ def test_a_short_recording_has_the_frequency_of_its_motion():
         t = np.arange(0, 2, 0.005)
         found.append(dynamics_bandwidth([np.sin(2 * np.pi * frequency * t)[:, None]], [200.0]))
     np.testing.assert_allclose(np.diff(found), HARMONICS * 0.1, atol=HARMONICS * 0.06)
+
+
+def test_parts_with_the_same_weights_share_them():
+    """Those that the ends of the signal do not reach, and what they give is what the kernel gives."""
+    decimator = ParallelDecimator(20_000, 20.0, 1000.0, 10)
+    parts = [slice(start, start + 100) for start in range(0, len(decimator.kept), 100)]
+    weights = [decimator.weights(part) for part in parts]
+    assert len({id(each) for each in weights[1:-1]}) == 1
+    x = np.random.default_rng(0).normal(size=20_000)
+    for part, each in zip(parts, weights, strict=True):
+        first, end = decimator.span(part)
+        expected = []
+        for kept in decimator.kept[part]:
+            inside = np.arange(max(0, kept - decimator.half), min(20_000, kept + decimator.half + 1))
+            kernel = decimator.kernel[inside - kept + decimator.half]
+            expected.append(kernel @ x[inside] / kernel.sum())
+        # sums of a few hundred products, rounded in another order
+        np.testing.assert_allclose(x[first:end] @ each, expected, rtol=0, atol=1e-13)

@@ -10,10 +10,13 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.joint import PeriodicMap, TorsionalStiffness
 from joint_dynamics.joint.elastic_range import ElasticInverse
+from joint_dynamics.joint.maps import compiled_kernels
 
 
 class Transmission:
     """Deformation φ(τ) of the transmissions of all joints, arrays (…, n); without stiffness known, none.
+
+    Single states are taken by a compiled kernel where `compiled` (as it is) and the stiffness allow it.
 
     Parameters
     ----------
@@ -26,6 +29,11 @@ class Transmission:
     def __init__(self, stiffness: TorsionalStiffness | None, kinematic_error: PeriodicMap | None):
         self.stiffness, self.kinematic_error = stiffness, kinematic_error
         self._inverse = None if stiffness is None else ElasticInverse(stiffness)
+        self._cubic = None if self._inverse is None else self._inverse.packed
+        self._error = None
+        if kinematic_error is not None and self._cubic is not None:
+            self._error = kinematic_error.packed(self._cubic.shape[1])
+        self.compiled = True
 
     def deformation(self, tau: FloatArray) -> FloatArray:
         """Return φ with τ_E(φ) = τ, rad."""
@@ -43,4 +51,8 @@ class Transmission:
 
     def motor_angle(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         """Return what the motor's encoder shows for the link at q rad with τ_J N·m through the transmission."""
+        if q.ndim == 1 and self._cubic is not None and self.compiled and q.shape == tau.shape == self._cubic.shape[1:]:
+            out = np.empty(len(q))
+            compiled_kernels().bent_angle(q, tau, self._cubic, self._error, out)
+            return out
         return self.encoder(q if self._inverse is None else q + self._inverse(tau))

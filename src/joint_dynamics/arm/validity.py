@@ -95,6 +95,11 @@ class RangeWatch:
         None: everything is within.
     joint_names
         (n,), for `notes`.
+
+    Attributes
+    ----------
+    largest
+        (2, n) largest |ω| rad/s and |τ_J| N·m since `reset`; a kernel that watches by itself writes into it.
     """
 
     def __init__(self, validity: Validity | None, joint_names: Sequence[str]):
@@ -104,7 +109,8 @@ class RangeWatch:
     def reset(self) -> None:
         """Forget what was seen."""
         n = len(self._names)
-        self._speed, self._load = np.zeros(n), np.zeros(n)
+        self.largest: FloatArray = np.zeros((2, n))
+        self._speed, self._load = self.largest
         self._low, self._high = np.full(n, np.inf), np.full(n, -np.inf)
 
     def update(self, speed: FloatArray, load: FloatArray) -> None:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arm import Arm, RangeWatch, with_reversal
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.interface import ControllerParameter
+from joint_dynamics.control.packed_friction import compiled_kernels, packed_friction
 from joint_dynamics.errors import JointDynamicsError
 
 Kind = Literal['none', 'static', 'hysteresis']
@@ -83,7 +84,9 @@ class FrictionCompensation:
     Keeps its own hysteresis state, the last temperature and the last α.
 
     `remarks`: what is not as asked for or as described, naming field and joint. `watch`: what of the motion left the
-    range of validity. Where the description has no Maxwell-slip part, friction turns over at once (`with_reversal`).
+    range of validity. `compiled`: whether a kernel takes the steps; False, the array form that it is compared with,
+    which also has what the kernel has not. Where the description has no Maxwell-slip part, friction turns over at once
+    (`with_reversal`).
     Raises JointDynamicsError when the arm has no friction at all.
     """
 
@@ -108,7 +111,7 @@ class FrictionCompensation:
             self.remarks += [f'friction: {remark}' for remark in reversal]
         self.kind = kind
         self.gain = np.broadcast_to(np.asarray(gain, dtype=float), (arm.n,)).copy()
-        self.rest_gain, self.smoothing = rest_gain, smoothing
+        self.rest_gain, self.smoothing = float(rest_gain), smoothing
         lower, upper = (np.asarray(bound, dtype=float) for bound in alpha_bounds)
         if lower.shape != (2,) or upper.shape != (2,) or not np.all(lower <= upper):
             raise JointDynamicsError(
@@ -125,6 +128,8 @@ class FrictionCompensation:
         self._arm, self._model, self._terms = arm, arm.friction, arm.terms.friction or None
         slip = None if arm.friction is None else arm.friction.maxwell_slip
         self._slip = None if slip is None or kind != 'hysteresis' else slip.copy()
+        self._packed = packed_friction(arm, self.gain, DRIVEN)
+        self.compiled = self._slip is not None and self._packed is not None
         self._nominal = np.clip(arm.friction_scale, self._lower, self._upper)
         self._remark(arm)
         # What `warm` and `adapt` were given last.
@@ -137,6 +142,20 @@ class FrictionCompensation:
         self._temperature_factor = None if self._model is None else self._model.temperature_factor(self.temperature)
         if self._model is not None:
             self._low, self._high = self._model.parameters['T_min'], self._model.parameters['T_max']
+
+        if self.compiled:
+            self._load_kernel()
+
+    def _load_kernel(self) -> None:
+        """Compile or load what `torque` calls, before it has to be in time."""
+        zero = np.zeros(self._arm.n)
+        assert self._slip is not None
+        slip = self._slip.copy()
+        slip.reset(zero)
+        compiled_kernels().friction(
+            zero, zero, zero, self._packed, self.alpha, self._temperature_factor, slip.advancing(),
+            np.zeros_like(self.watch.largest) if self._watched else None, self.rest_gain, zero.copy(),
+        )  # fmt: skip
 
     def _remark(self, arm: Arm) -> None:
         if self.kind == 'none':
@@ -194,6 +213,14 @@ class FrictionCompensation:
         """
         if self.kind == 'none':
             return np.zeros_like(omega)
+        advancing = self._slip.advancing() if self.compiled and self._slip is not None and theta is not None else None
+        if advancing is not None:
+            found = np.empty_like(omega)
+            compiled_kernels().friction(
+                theta, omega, tau_J, self._packed, self.alpha, self._temperature_factor, advancing,
+                self.watch.largest if self._watched else None, self.rest_gain, found,
+            )  # fmt: skip
+            return found
         if self._watched:
             self.watch.update(omega, tau_J)
         H = self._hysteresis(theta, omega)

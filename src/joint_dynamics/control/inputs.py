@@ -54,6 +54,9 @@ class AgedInterfaces(Interfaces):
     def whole(self, values: ArrayLike, joints: Sequence[str]) -> FloatArray | None:
         """Return the values (n,) of `joints` in the robot's order; None where it is not every joint once."""
         names = tuple(joints)
+        if names == self.joint_names:
+            given = np.asarray(values, dtype=float)
+            return given if given.shape == (len(names),) else None
         if names not in self._orders:
             if len(self._orders) >= ORDERS:
                 self._orders.clear()
@@ -78,6 +81,10 @@ class AgedInterfaces(Interfaces):
         """Return whether every joint's value is young enough and not from the future (not whether it is a number)."""
         limit = self._limits[quantity]
         return time - self._oldest[quantity] <= limit and self._newest[quantity] - time <= limit
+
+    def in_time(self, quantities: Sequence[str], time: float) -> bool:
+        """Return whether these quantities are `fresh` and none is refused: whether all are numbers is not looked at."""
+        return all(self.fresh(quantity, time) for quantity in quantities)
 
     def why_invalid(self, quantities: Sequence[str], time: float, what: str) -> str:
         """Return why these quantities cannot be used now, '' when they can.

@@ -107,11 +107,20 @@ class InterfaceConfiguration:
 
 
 class Interfaces:
-    """Loaned values: one array (n,) per quantity, NaN until written; the arrays stay the same objects."""
+    """Loaned values: one array (n,) per quantity, NaN until written; the arrays stay the same objects.
+
+    Attributes
+    ----------
+    rows
+        (quantities, n), all of them in the order of `quantities`; those of one quantity are its row.
+
+    """
 
     def __init__(self, joint_names: Sequence[str], quantities: Iterable[str]):
         self.joint_names = tuple(joint_names)
-        self._values = {quantity: np.full(len(self.joint_names), np.nan) for quantity in quantities}
+        wanted = tuple(dict.fromkeys(quantities))
+        self.rows: FloatArray = np.full((len(wanted), len(self.joint_names)), np.nan)
+        self._values = dict(zip(wanted, self.rows, strict=True))
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -130,8 +139,7 @@ class Interfaces:
 
     def clear(self) -> None:
         """Make everything unknown (NaN)."""
-        for values in self._values.values():
-            values.fill(np.nan)
+        self.rows.fill(np.nan)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.inputs import AgedInterfaces, beyond
+from joint_dynamics.control.input_checks import InputChecks
+from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
 from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
@@ -92,6 +93,8 @@ class ControlLoop:
         AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
     added
         (n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into.
+    checks
+        InputChecks of both.
     fallback_reason
         why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
 
@@ -134,13 +137,16 @@ class ControlLoop:
         self.gate = self._make_gate()
         self._gravity = np.zeros(arm.n)
         self.added: FloatArray = np.zeros(arm.n)
-        tracking = np.full(arm.n, settings.tracking)
-        lower, upper = limits.lower - settings.position_margin, limits.upper + settings.position_margin
-        if 'position' not in self.references:
-            lower, upper = -np.full(arm.n, np.inf), np.full(arm.n, np.inf)
-        self._low = np.concatenate([lower, -tracking, -speed, -speed])
-        self._high = np.concatenate([upper, tracking, speed, speed])
-        self._still = np.zeros(arm.n)
+        room = settings.position_margin
+        self.checks = InputChecks(
+            self.state,
+            self.reference,
+            self._required,
+            self.references,
+            (limits.lower - room, limits.upper + room),
+            speed,
+            settings.tracking,
+        )
         self.fallback_reason = 'not active'
         self.warning = ''
 
@@ -238,8 +244,9 @@ class ControlLoop:
         if not self.gate.is_open:
             return None
         self.fallback_reason = self.gate.failure or self._why_fallback(time, period)
-        command = None
+        command, valid = None, False
         if not self.fallback_reason:
+            valid = True
             command = self.law_now(time, period)
             if command is not None:
                 command += self.added * self._scale
@@ -247,7 +254,7 @@ class ControlLoop:
         if (
             self.settings.safe == 'gravity'
             and self.settings.holds_gravity
-            and not self.state.why_invalid(('position',), time, 'state')
+            and (valid or not self.state.why_invalid(('position',), time, 'state'))
         ):
             self._gravity = self.arm.rigid.gravity(self.state['position'])
         out = self.gate.step(command, self._gravity * self._scale, period, fallback=bool(self.fallback_reason))
@@ -301,8 +308,7 @@ class ControlLoop:
 
     def _load_state(self, time: float) -> None:
         state, _ = self._loaned
-        for quantity in state.quantities:
-            state[quantity] = self.state[quantity]
+        state.rows[:] = self.state.rows
         self.warning = ''
         for quantity in self._optional:
             if not self.state.fresh(quantity, time):
@@ -327,8 +333,7 @@ class ControlLoop:
         """
         _, reference = self._loaned
         self._load_state(time)
-        for quantity in REFERENCES:
-            reference[quantity] = self.reference[quantity]
+        reference.rows[:] = self.reference.rows
         try:
             return self._update(time, period)
         except Exception as error:  # a plugin may raise anything, and the arm must not notice
@@ -338,23 +343,4 @@ class ControlLoop:
     def _why_fallback(self, time: float, period: float) -> str:
         if not period > 0:
             return f'time does not go on: {period} s since the last step'
-        state, desired = self.state, self.reference
-        reason = state.why_invalid(('position', *self._required), time, 'state') or desired.why_invalid(
-            self.references, time, 'reference'
-        )
-        if reason:
-            return reason
-        # Everything plausible, by one comparison; which value is not is looked for only then.
-        looked_at = [self._still, self._still]
-        if 'position' in self.references:
-            looked_at = [desired['position'], state['position'] - desired['position']]
-        looked_at.append(desired['velocity'] if 'velocity' in self.references else self._still)
-        looked_at.append(state['velocity'] if state.fresh('velocity', time) else self._still)
-        values = np.concatenate(looked_at)
-        if np.count_nonzero((values >= self._low) & (values <= self._high)) == len(values):
-            return ''
-        n = self.arm.n
-        for k, what in enumerate(('desired position', 'distance from the desired position', 'desired speed', 'speed')):
-            part = slice(k * n, (k + 1) * n)
-            reason = reason or beyond(self.arm.joint_names, values[part], self._low[part], self._high[part], what)
-        return reason
+        return self.checks.why_not(time)

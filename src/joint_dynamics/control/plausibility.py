@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.inputs import AgedInterfaces
+from joint_dynamics.control.packed_friction import compiled_kernels
 
 #: Position -> the speed that is reported with it.
 SPEEDS = {'position': 'velocity', 'motor_position': 'motor_velocity'}
@@ -35,15 +36,22 @@ class Jumps:
     """
 
     def __init__(self, speed: FloatArray, margin: float):
-        self._speed, self._margin = speed, margin
+        self._speed, self._margin = speed, float(margin)
+        # Rows as the kernel takes them: speed, last positions, given ones.
+        self._rows = np.full((3, len(speed)), np.nan)
+        self._rows[0] = speed
+        self._q = self._rows[1]
         self._known = np.isfinite(speed)
         self._bounded = bool(self._known.all())
         self.clear()
+        # Compiled or loaded before it has to be in time.
+        compiled_kernels().near(self._rows.copy(), 0.0, self._margin)
 
     def clear(self) -> None:
         """Forget everything: the next sample is trusted."""
         n = self._speed.shape
-        self._q, self._time = np.full(n, np.nan), np.full(n, np.nan)
+        self._q.fill(np.nan)
+        self._time = np.full(n, np.nan)
         # Of the last jump: when, by how much, in what time.
         self._jumped, self._jump, self._period = np.full(n, np.nan), np.zeros(n), np.zeros(n)
         # Whether none is suspect, and the time of the last samples where it is the same for all joints.
@@ -54,13 +62,18 @@ class Jumps:
 
         It asks for less than `accept` in few operations, as it is asked for every sample of the joint states.
         """
-        if not (self._calm and self._bounded and np.count_nonzero(np.isfinite(q)) == len(q)):
+        if not (self._calm and self._bounded):
             return False
-        near = np.abs(q - self._q) <= self._speed * abs(time - self._when) + self._margin
-        if np.count_nonzero(near) != len(q):
+        self._rows[2] = q
+        if not compiled_kernels().near(self._rows, abs(time - self._when), self._margin):
             return False
-        self._q[:], self._when = q, time
+        self._when = time
         return True
+
+    @property
+    def calm(self) -> bool:
+        """Whether no joint's position is suspect."""
+        return self._calm
 
     @property
     def suspect(self) -> FloatArray:
@@ -156,6 +169,13 @@ class MeasuredStates(AgedInterfaces):
         super().clear()
         for jumps in self._jumps.values():
             jumps.clear()
+
+    def in_time(self, quantities: Sequence[str], time: float) -> bool:
+        """Return whether these quantities are `fresh`, and positions among them trusted."""
+        jumps = self._jumps
+        return super().in_time(quantities, time) and all(
+            jumps[quantity].calm for quantity in quantities if quantity in jumps
+        )
 
     def why_invalid(self, quantities: Sequence[str], time: float, what: str) -> str:
         """Return why these quantities cannot be used now, '' when they can."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.packed_friction import compiled_kernels
 from joint_dynamics.errors import JointDynamicsError
 
 
@@ -33,13 +34,15 @@ class SafetyGate:
     ----------
     weight
         w, 1 law, 0 safe command. failure: why it has failed for good, '' when it has not. limited: (n,) joints that
-        were limited in torque or rate in the last step.
+        were limited in torque or rate in the last step. compiled: whether steps are taken by the kernel; False, by the
+        array form that it is compared with.
 
     """
 
     def __init__(self, limit: ArrayLike, rate: ArrayLike, ramp_time: float, *, max_period: float = 0.02):
         self.limit = np.array(limit, dtype=float)
         self.rate = np.array(rate, dtype=float)
+        self.compiled = True
         n = self.limit.shape
         if (
             self.limit.ndim != 1
@@ -66,9 +69,13 @@ class SafetyGate:
         self.weight = 0.0
         self.failure = ''
         self._open = False
-        self._last = np.zeros(n)
-        self._law = np.zeros(n)
+        # Rows as the kernel takes them.
+        self._rows = np.zeros((7, *n))
+        self._rows[:2] = self.limit, self.rate
+        self._law, self._last, self._command, self._safe, self._next = self._rows[2:]
         self._has_law = False
+        # Compiled or loaded before it has to be in time.
+        compiled_kernels().gate(self._rows.copy(), self.limited.copy(), False, False, False, 0.0, 0.0, 0.0)
 
     @property
     def is_open(self) -> bool:
@@ -82,7 +89,7 @@ class SafetyGate:
 
     def open(self) -> None:
         """Begin: from zero torque, without a failure, with the weight of the law rising."""
-        self._last = np.zeros_like(self.limit)
+        self._last[:] = 0.0
         self._has_law, self.weight, self.failure, self._open = False, 0.0, '', True
         self.limited[:] = False
 
@@ -101,12 +108,29 @@ class SafetyGate:
         """
         if not self._open:
             return None
+        T = float(min(period, self.max_period)) if period > 0 else 0.0
+        if not self.compiled:
+            return self._step_arrays(command, safe, T, fallback=fallback)
+        given = command is not None and not fallback
+        if given:
+            self._command[:] = command
+        self._safe[:] = safe
+        self.weight, self._has_law, sound = compiled_kernels().gate(
+            self._rows, self.limited, given, bool(self.failure), self._has_law, self.weight, T / self.ramp_time, T
+        )
+        if not sound:
+            self.fail(f'the law gave a command that is not finite: {self._command.tolist()}')
+        return self._next.copy()
+
+    def _step_arrays(
+        self, command: FloatArray | None, safe: FloatArray, T: float, *, fallback: bool
+    ) -> FloatArray | None:
+        """`step` by arrays, for a time T of at most `max_period`: the form that the kernel is compared with."""
         if command is not None and not fallback:
             if np.count_nonzero(np.isfinite(command)) == len(command):
-                self._law, self._has_law = np.minimum(np.maximum(command, -self.limit), self.limit), True
+                self._law[:], self._has_law = np.minimum(np.maximum(command, -self.limit), self.limit), True
             else:
                 self.fail(f'the law gave a command that is not finite: {np.asarray(command).tolist()}')
-        T = min(period, self.max_period) if period > 0 else 0.0
         good = command is not None and not fallback and not self.failure
         self.weight = min(1.0, self.weight + T / self.ramp_time) if good else max(0.0, self.weight - T / self.ramp_time)
         rest = np.zeros_like(self.limit) if self.failure else self.bounded(safe)
@@ -128,7 +152,8 @@ class SafetyGate:
                 yield self._send(zero, period, None)
             yield zero
         finally:
-            self._open, self._last, self.weight = False, zero, 0.0
+            self._last[:] = 0.0
+            self._open, self.weight = False, 0.0
 
     def release(self) -> None:
         """Close without a further command: whoever takes them goes on with the last."""
@@ -144,6 +169,6 @@ class SafetyGate:
         reach = self.rate * min(period, self.max_period)
         out = np.minimum(np.maximum(target, self._last - reach), self._last + reach)
         out = np.minimum(np.maximum(out, -self.limit), self.limit)
-        self.limited = out != target if asked is None else (out != target) | (np.abs(asked) > self.limit)
-        self._last = out
-        return out.copy()
+        self.limited[:] = out != target if asked is None else (out != target) | (np.abs(asked) > self.limit)
+        self._last[:] = out
+        return out

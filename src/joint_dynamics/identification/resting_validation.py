@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
@@ -75,7 +75,7 @@ def resting_of_description(
         low, high = (_at_kept(observation, _torque(arm, observation, H)) for H in (-1.0, 1.0))
         tau, base, level = _at_kept(observation, observation.tau), 0.5 * (low + high), 0.5 * np.abs(high - low)
         ends = np.ones(tau.shape)
-        half_width = norm.ppf(LEVEL) * np.sqrt(sigma[:, None] ** 2 + spread[index])
+        half_width = ndtri(LEVEL) * np.sqrt(sigma[:, None] ** 2 + spread[index])
         found.append(
             Resting(
                 observation.name,

@@ -67,6 +67,16 @@ class ElasticInverse:
             self._softens: FloatArray = np.asarray(alpha[..., -1] < 0)
             self._any_softens = bool(self._softens.any())
 
+    @property
+    def packed(self) -> FloatArray | None:
+        """Amplitude 2 s and factor 3/(2 α1 s) of every joint, (2, n), None where the closed form is not this one.
+
+        φ = 2 s sinh(asinh(3 τ/(2 α1 s))/3), of n joints of which none softens.
+        """
+        if self._cubic is None or self._any_softens or self._stiffness.coefficients.ndim < 2:
+            return None
+        return np.array(self._cubic)
+
     def __call__(self, torque: ArrayLike) -> FloatArray:
         """Return φ [rad] with τ_E(φ) = torque [N·m]."""
         tau = np.asarray(torque, dtype=float)

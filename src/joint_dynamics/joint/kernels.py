@@ -10,9 +10,6 @@ import numpy as np
 
 from joint_dynamics.compilation import compiled
 
-SEQUENTIAL = 7
-"""Numbers that numpy adds up one after the other; more it adds in pairs."""
-
 
 @compiled
 def value_at(theta, joint, places, points):  # type: ignore[no-untyped-def]
@@ -66,3 +63,15 @@ def slip_step(theta, error, width, operators, slider, out):  # type: ignore[no-u
             relative = np.sign(delta) if abs(delta) >= reach - slack else delta / reach
             total += relative * operators[1, j, i]
         out[j] = -1.0 if total < -1.0 else 1.0 if total > 1.0 else total
+
+
+@compiled
+def bent_angle(q, tau, cubic, error, out):  # type: ignore[no-untyped-def]
+    """Q + φ(τ), and the kinematic error there, of joints that do not soften, into `out` (n,) rad.
+
+    cubic (2, n): amplitude and factor of the inverse of the stiffness, see `ElasticInverse`. error: places and points
+    of the kinematic error, or None.
+    """
+    for j in range(len(q)):
+        angle = q[j] + cubic[0, j] * np.sinh(np.arcsinh(tau[j] * cubic[1, j]) / 3.0)
+        out[j] = angle if error is None else angle + value_at(angle, j, error[0], error[1])

@@ -23,6 +23,8 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.maps import PeriodicMap, compiled_kernels
 
 CHUNK = 65536
+MOST_OPERATORS = 7
+"""Numbers that numpy adds up one after the other, as the kernel does; more it adds in pairs."""
 
 
 def polynomial_limits(operators: int, r_Delta: float = 4.0) -> FloatArray:
@@ -194,16 +196,25 @@ class MaxwellSlip:
         H: FloatArray = np.add.reduce(relative * self._share, axis=-1)
         return np.minimum(np.maximum(H, -1.0, out=H), 1.0, out=H)
 
+    def advancing(self) -> tuple[Any, ...] | None:
+        """Return what `kernels.slip_step` takes: error, presliding length, operators, sliders and H, (n,).
+
+        Whoever calls it with them advances this hysteresis. None before the first sample, and where `step` goes by
+        arrays.
+        """
+        if self._slider is None or self.operators > MOST_OPERATORS:
+            return None
+        error = None if self.kinematic_error is None else self._error
+        return error, self._presliding, self._operators, self._slider, self._output
+
     def step(self, theta: ArrayLike) -> FloatArray:
         """Take one sample of the motor angle θ (n,) rad, return H (n,)."""
         given = np.array(theta, dtype=float)
         row = given.reshape(self.joints)
-        kernels = compiled_kernels()
-        if self._slider is None or self.operators > kernels.SEQUENTIAL:
+        advancing = self.advancing()
+        if advancing is None:
             return self._step_arrays(row).reshape(given.shape)
-        self._output = np.empty(self.joints)
-        error = None if self.kinematic_error is None else self._error
-        kernels.slip_step(row, error, self._presliding, self._operators, self._slider, self._output)
+        compiled_kernels().slip_step(row, *advancing)
         return self._output.reshape(given.shape).copy()
 
     def _step_arrays(self, theta: FloatArray) -> FloatArray:

@@ -6,13 +6,15 @@ import html
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from joint_dynamics.description import write_atomically
 from joint_dynamics.report.figure import Figure
 from joint_dynamics.report.figure_html import figure_html
 from joint_dynamics.report.interval import Interval, IntervalScale
-from joint_dynamics.report.robot_view import RobotView
+
+if TYPE_CHECKING:  # most pages show no robot, whose shapes take long to import
+    from joint_dynamics.report.robot_view import RobotView
 
 PAGE = Path(__file__).parent / 'page'
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"

@@ -5,6 +5,7 @@ Newton-Euler with samples last, without a regressor in between.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,37 @@ def rigid_torque(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, l
         (n, 10) inertial standard parameters. This is the torque τ_J through the transmissions, the load of the drives.
     """
     out = np.empty_like(q)
+    for part, motion in _motions(chain, q, dq, ddq):
+        out[:, part] = _torque(motion, links)
+    return out
+
+
+class MotionTorques:
+    """`rigid_torque` of one motion for one set of links after the other: how the links move is computed once.
+
+    Parameters
+    ----------
+    chain, q, dq, ddq
+        as for `rigid_torque`; some 35 times the size of q is kept.
+    """
+
+    def __init__(self, chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray):
+        self._shape = q.shape
+        self._motions = list(_motions(chain, q, dq, ddq))
+
+    def of(self, links: FloatArray) -> FloatArray:
+        """Return the torque (joints, samples) [N·m]; links: (n, 10) inertial standard parameters."""
+        out = np.empty(self._shape)
+        for part, motion in self._motions:
+            out[:, part] = _torque(motion, links)
+        return out
+
+
+def _motions(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> Iterator[tuple[slice, LinkMotion]]:
     for start in range(0, q.shape[1], BLOCK):
         part = slice(start, min(start + BLOCK, q.shape[1]))
-        out[:, part] = _block(
-            chain,
-            np.ascontiguousarray(q[:, part]),
-            np.ascontiguousarray(dq[:, part]),
-            np.ascontiguousarray(ddq[:, part]),
-            links,
-        )
-    return out
+        positions, speeds, accelerations = (np.ascontiguousarray(array[:, part]) for array in (q, dq, ddq))
+        yield part, LinkMotion(chain, positions, speeds, accelerations)
 
 
 def _wrench(motion: LinkMotion, i: int, link: FloatArray) -> tuple[list[Any], list[Any]]:
@@ -53,10 +75,10 @@ def _wrench(motion: LinkMotion, i: int, link: FloatArray) -> tuple[list[Any], li
     return force, moment
 
 
-def _block(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, links: FloatArray) -> FloatArray:
-    motion = LinkMotion(chain, q, dq, ddq)
+def _torque(motion: LinkMotion, links: FloatArray) -> FloatArray:
+    chain = motion.chain
     wrenches = [_wrench(motion, i, links[i]) for i in range(chain.n)]
-    tau = np.empty_like(q)
+    tau = np.empty((chain.n, motion.w[0].shape[1]))
     for i in reversed(range(chain.n)):
         force, moment = wrenches[i]
         along = force if chain.prismatic[i] else moment

@@ -101,7 +101,7 @@ class ParallelDecimator:
         self.half = len(self.kernel) // 2
         self.samples = samples
         self.kept = np.arange(0, samples, factor) + ((samples - 1) % factor) // 2
-        self._weights: dict[tuple[int, int], FloatArray] = {}
+        self._weights: dict[tuple[int, int, int], FloatArray] = {}
 
     def span(self, part: slice) -> tuple[int, int]:
         """Return (first, end) of the input samples that the kept samples of `part` draw on."""
@@ -110,8 +110,11 @@ class ParallelDecimator:
 
     def weights(self, part: slice) -> FloatArray:
         """Return (inputs of `span`, kept samples of `part`): each column the kernel around a kept sample, of sum 1."""
-        # regressor, torque and friction columns are filtered one after the other, in the same parts
-        known = (int(self.kept[part][0]), int(self.kept[part][-1]))
+        # regressor, torque and friction columns are filtered one after the other, in the same parts; and parts that
+        # the ends of the signal do not reach all have the same
+        first, end = self.span(part)
+        kept = self.kept[part]
+        known = (len(kept), int(kept[0]) - first, end - int(kept[-1]))
         if known not in self._weights:
             if sum(weights.nbytes for weights in self._weights.values()) > KEPT:
                 self._weights.clear()

@@ -121,12 +121,12 @@ def test_validate_knows_from_the_description_what_the_training_covers(model_and_
         judge_description(DynamicsDescription(older), [other])
 
 
-def without_a_body(model, robot, seed):
-    """A recording of an arm whose second link has the inertia of no body: below zero about all its axes."""
+def without_a_body(model, robot, seed, size=8.0):
+    """A recording of an arm whose third link has the inertia of no body: below zero about all its axes."""
     recording = robot.record(seed, rate=100.0, noise=0.0)
     _, q, dq, ddq = robot.motion(np.random.default_rng(seed), 20.0, 100.0)
     values = np.zeros(len(model.parameter_names))
-    values[link_columns(2)][:6] = -np.array([8.0, 0.0, 0.0, 8.0, 0.0, 8.0])
+    values[link_columns(2)][:6] = -size * np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
     wrong = model.inverse_dynamics(q, dq, ddq, values)
     tau = recording.tau + wrong
     return replace(recording, tau=tau + 0.02 * tau.std(axis=0) * np.random.default_rng(seed).normal(size=tau.shape))
@@ -147,3 +147,33 @@ def test_inertias_no_body_has_are_named_and_those_of_bodies_are_not(model_and_ro
         assert check_training(problem, bad).reasons
         problem = problem_of(model, good)
         assert bodies.impossible_inertials(problem, Alternatives(model, samples_of(problem))) == []
+
+
+def test_no_programme_is_solved_for_what_bodies_explain(model_and_robot, monkeypatch):
+    def solved(*_):
+        raise AssertionError('a semidefinite programme was solved')
+
+    monkeypatch.setattr(bodies, 'physical', solved)
+    monkeypatch.setattr(bodies, 'find_spec', lambda name: True)
+    model, robot = model_and_robot
+    good, bad = (problem_of(model, [run]) for run in (robot.record(1, rate=100.0), without_a_body(model, robot, 1)))
+    assert bodies.impossible_inertials(good, Alternatives(model, samples_of(good))) == []
+    with pytest.raises(AssertionError, match='was solved'):
+        bodies.impossible_inertials(bad, Alternatives(model, samples_of(bad)))
+
+
+def test_what_needs_no_programme_is_what_the_programme_says(model_and_robot, monkeypatch):
+    pytest.importorskip('cvxpy')
+    model, robot = model_and_robot
+    decided = []
+    # of sizes whose programme the solver calls solved: where it is unsure, the mass matrix answers in its place
+    for size in (0.0, 0.5, 2.0, 8.0):
+        problem = problem_of(model, [without_a_body(model, robot, 1, size)])
+        alternatives = Alternatives(model, samples_of(problem))
+        with monkeypatch.context() as patched:
+            patched.setattr(bodies, 'near_bodies', lambda *_: None)
+            by_programme = bodies.impossible_inertials(problem, alternatives)
+        found = bodies.impossible_inertials(problem, alternatives)
+        assert [reason.code for reason in found] == [reason.code for reason in by_programme]
+        decided.append(bool(found))
+    assert decided[0] is False and decided[-1] is True

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.physical.options import PhysicalOptions
@@ -117,6 +117,16 @@ def prior_bodies(model: RobotModel, solution_base: FloatArray, prior: FloatArray
     return np.repeat(np.diag([mass * (radius / LENGTH) ** 2] * 3 + [mass])[None], n, axis=0)
 
 
+def body_factors(bodies: FloatArray) -> FloatArray:
+    """Return F (n, 4, 4) of scaled prior bodies: in Z = F⁻¹ P F⁻ᵀ the prior's pseudo-inertia is the identity."""
+    return np.linalg.inv(_SCALE) @ np.linalg.cholesky(bodies)
+
+
+def body_to_link(factor: FloatArray) -> FloatArray:
+    """Return the matrix (10, 16) from Z, raveled, to the inertial parameters of F Z Fᵀ; factor (4, 4): F."""
+    return np.linalg.pinv(_BASIS.reshape(len(INERTIAL), 16).T) @ np.kron(factor, factor)
+
+
 def information_root(solution: Solution) -> FloatArray:
     """Return A (r, b), r the rank, with AᵀA the information of the solution's columns.
 
@@ -150,17 +160,15 @@ def physical(
     model, base = problem.model, problem.base
     n, p = model.n, len(base.standard_names)
     bodies = prior_bodies(model, solution.chi[: base.count], model.parameters if prior is None else prior)
-    # each body in the coordinates of its prior, in which that is the identity: P = F Z Fᵀ
-    factors = np.linalg.inv(_SCALE) @ np.linalg.cholesky(bodies)
+    factors = body_factors(bodies)
     Z = [cp.Variable((4, 4), symmetric=True) for _ in range(n)]
     others = [k for k in range(p) if not is_inertial(k, n)]
     drive = cp.Variable(len(others))
     extra = cp.Variable(problem.columns - base.count) if problem.columns > base.count else None
-    read = np.linalg.pinv(_BASIS.reshape(len(INERTIAL), 16).T)
     chi = base.matrix[:, others] @ drive
     for k in range(n):
         columns = link_columns(k)
-        chi = chi + base.matrix[:, columns] @ read @ np.kron(factors[k], factors[k]) @ cp.vec(Z[k], order='F')
+        chi = chi + base.matrix[:, columns] @ body_to_link(factors[k]) @ cp.vec(Z[k], order='F')
     chi = chi if extra is None else cp.hstack([chi, extra])
     rows = max(solution.rows, 1.0)
     A = information_root(solution) / np.sqrt(rows)
@@ -191,7 +199,7 @@ def physical(
     )
     standard = np.zeros(p)
     for k in range(n):
-        standard[link_columns(k)] = read @ (factors[k] @ Z[k].value @ factors[k].T).ravel()
+        standard[link_columns(k)] = body_to_link(factors[k]) @ Z[k].value.ravel()
     values = np.array(drive.value)
     values[positive] = np.maximum(values[positive], 0.0)
     standard[others] = values
@@ -219,19 +227,27 @@ def nonnegative_columns(problem: Problem, others: list[int]) -> FloatArray:
     )
 
 
-def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, extra: Any) -> list[Any]:
-    """Return the constraints that keep what no row speaks of.
+def kept_columns(problem: Problem, solution: Solution, others: list[int]) -> tuple[IntArray, IntArray]:
+    """Return which base parameters of drives and which further terms no row speaks of.
 
-    A column that another one stands for, such as Fv beside a fitted power of speed.
+    A column that another one stands for, such as Fv beside a fitted power of speed: it keeps its value. Indices among
+    the base parameters, and among the further terms.
     """
     base = problem.base
     blind = np.diag(solution.inverse) <= 0
-    found = [
-        drive[others.index(base.independent[k])] == solution.chi[k]
+    drives = [
+        k
         for k in np.flatnonzero(blind[: base.count])
         if base.independent[k] in others and np.count_nonzero(base.matrix[k]) == 1
     ]
-    hidden = np.flatnonzero(blind[base.count :])
+    return np.array(drives, dtype=int), np.flatnonzero(blind[base.count :])
+
+
+def _kept(problem: Problem, solution: Solution, others: list[int], drive: Any, extra: Any) -> list[Any]:
+    """Return the constraints that keep what no row speaks of, see `kept_columns`."""
+    base = problem.base
+    drives, hidden = kept_columns(problem, solution, others)
+    found = [drive[others.index(base.independent[k])] == solution.chi[k] for k in drives]
     return found if extra is None or not len(hidden) else [*found, extra[hidden] == solution.chi[base.count :][hidden]]
 
 

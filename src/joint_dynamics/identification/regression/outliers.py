@@ -9,7 +9,6 @@ whose result no longer depends on what was replaced.
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.regression.problem import Problem
@@ -50,6 +49,8 @@ def cleaned(problem: Problem, chi: FloatArray, gross: float = GROSS) -> tuple[Pr
     ]
     if not any(mask.any() for mask in wrong):
         return problem, wrong
+    from scipy.ndimage import uniform_filter1d  # here, as `identify` imports this module and mostly has no outliers
+
     torques = []
     for mask, residual, observation in zip(wrong, residuals, problem.observations, strict=True):
         size = 3 if observation.decimator is None else observation.decimator.half + 1

@@ -10,7 +10,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.robot import BaseParameters, RobotModel, StandardParameters
-from joint_dynamics.robot.newton_euler import rigid_torque
+from joint_dynamics.robot.newton_euler import MotionTorques, rigid_torque
 
 INERTIAL_SPREAD = 0.3
 """How far a URDF's inertials may be off, as a share of themselves.
@@ -19,6 +19,8 @@ What weighs one parameter of a base combination against another.
 """
 KEPT = 16 * 2**20
 """Size of an observation's positions up to which its load torque is kept [bytes]."""
+MOTION_KEPT = 2 * 2**20
+"""And up to which, in all, the motion of its links is kept, which takes some 35 times as much."""
 UNKNOWN = 100.0
 """Spread of a rotor inertia, of which a URDF says nothing, in units of the largest spread of a link's inertia."""
 
@@ -80,6 +82,8 @@ class LoadTorques:
     def __init__(self, model: RobotModel):
         self._model = model
         self._kept: dict[int, tuple[Observation, bytes, FloatArray]] = {}
+        self._motions: dict[int, MotionTorques] = {}
+        self._room = MOTION_KEPT
 
     def of(self, observation: Observation, links: FloatArray, part: slice = slice(None)) -> FloatArray:
         """Return `load_torque` of (a part of) an observation; of long ones nothing is kept.
@@ -93,9 +97,19 @@ class LoadTorques:
             return load_torque(self._model, observation, links, part)
         known, key, torque = self._kept.get(id(observation), (None, b'', np.zeros(0)))
         if known is not observation or key != links.tobytes():
-            torque = load_torque(self._model, observation, links)
+            if known is not observation:
+                self._motions.pop(id(observation), None)
+            torque = self._torque(observation, links, known is observation)
             self._kept[id(observation)] = observation, links.tobytes(), torque
         return torque[:, part]
+
+    def _torque(self, observation: Observation, links: FloatArray, again: bool) -> FloatArray:
+        """Return the torque of a whole observation; again: it was asked for before, under other links."""
+        known = self._motions.get(id(observation))
+        if known is None and again and observation.q.nbytes <= self._room:
+            self._room -= observation.q.nbytes
+            known = self._motions[id(observation)] = MotionTorques(self._model.chain, *_motion(observation))
+        return load_torque(self._model, observation, links) if known is None else known.of(links)
 
 
 def load_torque(
@@ -108,5 +122,9 @@ def load_torque(
     links
         (n, 10) inertial parameters.
     """
+    return rigid_torque(model.chain, *_motion(observation, part), links)
+
+
+def _motion(observation: Observation, part: slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray]:
     q, dq, ddq = (np.ascontiguousarray(array[part].T) for array in (observation.q, observation.dq, observation.ddq))
-    return rigid_torque(model.chain, q, dq, ddq, links)
+    return q, dq, ddq

@@ -5,6 +5,13 @@ negative and friction that dissipates is sought next to the best explanation χ�
 semidefinite programme of `physical`). What it explains worse, ΔL = Σ_j N_j/2 ln(s_j,body/s_j), says by how much the
 data contradict every body: noise moves χ̂ out of the set by a few nats, as each parameter at its bound costs ½ χ²_1.
 
+Most recordings are far from that, and no programme is solved for them: any robot whose price bounds that of the nearest
+one (`near_bodies`) bounds what the nearest one leaves over, too,
+
+    left_j ≤ (√left_j,χ̂ + √(v_j J_j))²,   Σ_j J_j = ‖χ − χ̂‖²_Λ,   Λ = Σ_j N_j / v_j,
+
+and where even that is less than `MIN_UNEXPLAINED_SHARE` there is nothing to say.
+
 Without cvxpy a necessary condition is looked at: with the base parameters alone, v'M(q)v > 0 in every posture, M the
 mass matrix with rotor inertias; a linear function of χ with a deviation of its own.
 """
@@ -18,6 +25,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.physical.near_bodies import near_bodies
 from joint_dynamics.identification.physical.semidefinite import physical
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
@@ -40,13 +48,16 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     problem
         the one that `alternatives` were formed from.
     """
+    solution = _solution(alternatives)
+    if bodies_suffice(problem, alternatives, solution):
+        return []
     if find_spec('cvxpy') is None:
         return _by_mass_matrix(alternatives)
     try:
         with warnings.catch_warnings():
             # an inaccurate solution would be called worse than the nearest body is
             warnings.simplefilter('error', UserWarning)
-            nearest = physical(problem, _solution(alternatives)).solution.chi
+            nearest = physical(problem, solution).solution.chi
     except (JointDynamicsError, UserWarning):
         return _by_mass_matrix(alternatives)
     normal, samples, given = alternatives.normal, alternatives.samples, alternatives.given
@@ -68,12 +79,36 @@ def impossible_inertials(problem: Problem, alternatives: Alternatives) -> list[R
     ]
 
 
+def bodies_suffice(problem: Problem, alternatives: Alternatives, solution: Solution) -> bool:
+    """Whether the nearest bodies certainly leave less than `MIN_UNEXPLAINED_SHARE` of the torque more over.
+
+    Parameters
+    ----------
+    problem, alternatives
+        as of `impossible_inertials`.
+    solution
+        the explanation of the given torques with its information.
+    """
+    size, variance = _variances(alternatives)
+    bearable = MIN_UNEXPLAINED_SHARE**2 * size.sum()
+    # price J with max v_j J + 2 √(J Σ left_j,χ̂ v_j) = what can be borne, after Cauchy and Schwarz
+    mixed, worst = float((alternatives.given.unexplained * size) @ variance), float(variance.max())
+    enough = ((np.sqrt(mixed + worst * bearable) - np.sqrt(mixed)) / worst) ** 2
+    found = near_bodies(problem, solution, float(enough))
+    return found is not None and found.price < enough
+
+
+def _variances(alternatives: Alternatives) -> tuple[FloatArray, FloatArray]:
+    """Return ‖Y_j‖² and the variance v_j of an independent sample of each joint, (n,) [N²·m²]."""
+    samples, given = alternatives.samples, alternatives.given
+    tiny = np.finfo(float).tiny
+    size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
+    return size, np.maximum((given.unexplained + RESOLVED**2) * size / alternatives.count, tiny)
+
+
 def _information(alternatives: Alternatives) -> FloatArray:
     """Return the information (b, b) of the explanation, each joint's samples worth as many as independent ones."""
-    samples, given = alternatives.samples, alternatives.given
-    size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    variance = (given.unexplained + RESOLVED**2) * size / alternatives.count
-    return np.tensordot(1 / np.maximum(variance, np.finfo(float).tiny), alternatives.normal.matrix, axes=1)
+    return np.tensordot(1 / _variances(alternatives)[1], alternatives.normal.matrix, axes=1)
 
 
 def _solution(alternatives: Alternatives) -> Solution:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.ndimage import median_filter
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.recording import Recording
+from joint_dynamics.signals.median import running_median
 
 SLOWEST, FASTEST = 0.01, 60.0
 """Speeds [rad/s]: a recording whose every joint stays below the one shows no dynamics; no arm's joint reaches the
@@ -133,7 +133,7 @@ def _missing(recording: Recording) -> Iterator[Reason]:
         float(np.min(column[column > 0])) / scale
         for column, scale in zip(steps[:, moving].T, size[moving], strict=True)
     )
-    around = median_filter(path, size=21, mode='nearest')
+    around = running_median(path, 21)
     # noise and coarse encoders make steps that differ by nature; a jump is beyond those as well
     ordinary = np.maximum(around, np.quantile(np.abs(path - around), 0.9)) + quantum
     jumps = path > JUMP_FACTOR * ordinary
@@ -221,7 +221,7 @@ def _effort(recording: Recording, what: str, x: FloatArray, moving: FloatArray) 
             f'moving samples: it is cut '
             'off there; record a gentler motion',
         )
-    deviation = np.abs(x - median_filter(x, size=5, mode='nearest'))
+    deviation = np.abs(x - running_median(x, 5))
     spikes = deviation > SPIKE_FACTOR * max(float(np.quantile(deviation, 0.99)), 1e-12)
     if (
         spikes.any()
@@ -251,7 +251,7 @@ def _position_spikes(recording: Recording) -> Iterator[Reason]:
     steps = np.abs(np.diff(recording.q, axis=0))
     for j, name in enumerate(recording.joint_names):
         x = recording.q[:, j]
-        deviation = np.abs(x - median_filter(x, size=5, mode='nearest'))
+        deviation = np.abs(x - running_median(x, 5))
         usual = max(float(np.quantile(deviation, 0.99)), 3 * float(np.quantile(steps[:, j], 0.95)))
         spikes = deviation > SPIKE_FACTOR * max(usual, 1e-9)
         if spikes.any() and np.mean(spikes) < SHARE and deviation.max() > 1e-3:
