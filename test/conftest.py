@@ -38,6 +38,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile('nightly', max_examples=10_000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'repeatable'))
+if hypothesis.settings.default.max_examples >= 10_000:
+    HUNG *= 50.0  # as many examples more than the two hundred of every day
 
 
 def pytest_addoption(parser):
