@@ -14,7 +14,6 @@ from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
 
-
 ARMATURE = hasattr(pinocchio.Model(), 'armature')
 with_armature = pytest.mark.skipif(not ARMATURE, reason='models of pinocchio 2 have no armature')
 
