@@ -313,7 +313,8 @@ def test_defaults_of_the_fit_are_those_of_the_settings():
         assert given[name].default == getattr(settings, name)
     theta, H, width = reversing()
     omega = np.gradient(theta, 1e-3)
-    run = SlipData(theta[3000:], omega[3000:], 0.0 * omega[3000:], 6.0 * H[3000:] + 2.0 * omega[3000:], 0, 1.0)
+    alpha = np.gradient(omega, 1e-3)
+    run = SlipData(theta[3000:], omega[3000:], alpha[3000:], 6.0 * H[3000:] + 2.0 * omega[3000:], 0, 1.0)
     fit = fit_maxwell_slip([run], [run], PeriodicMap.constant(width), methods=('law',))['law']
     np.testing.assert_allclose(fit.limits, polynomial_limits(settings.operators, settings.r_Delta))
     np.testing.assert_allclose(fit.stiffness, polynomial_stiffness(fit.limits, settings.r_k))
