@@ -72,7 +72,7 @@ def test_from_motion_on_the_link_side_within_two_percent(moving):
 @pytest.mark.parametrize('width', [0.0, 1e-7])
 def test_a_backlash_that_may_be_none_is_no_unit_of_lost_motion(moving, says, width):
     # `identify` writes the backlash with its deviation also where the recordings did not show any.
-    joint, data, part = moving
+    _, data, part = moving
     described = {key: part[key] for key in ('friction', 'kinematic_error')}
     unsure = PeriodicMap.constant(width).to_dict() | {'standard_deviations': [5e-4]}
     without = run_test('stiffness', [data], StiffnessSettings(), described)

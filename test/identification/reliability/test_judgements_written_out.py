@@ -79,9 +79,7 @@ def test_the_verdict_in_one_line_and_in_the_summary():
     assert summary_of([late], 'no')['verdict_line'] == 'no'
     other = Reason('delay', 'early')
     assert without_duplicates(iter([late, still, late, other, still])) == [late, still, other]
-    with pytest.raises(
-        ValueError, match=r"^reason: expected one of excitation, .*, found 'lateness'$"
-    ):
+    with pytest.raises(ValueError, match=r"^reason: expected one of excitation, .*, found 'lateness'$"):
         Reason('lateness', 'late')
 
 
