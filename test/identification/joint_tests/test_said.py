@@ -18,13 +18,13 @@ from joint_dynamics.identification.joint_tests.plateaus import PlateauSettings
 from joint_dynamics.identification.joint_tests.quadrants import outside_stiction
 from joint_dynamics.identification.joint_tests.result import TestResult, Value
 from joint_dynamics.identification.joint_tests.run import Known, merged_description, run_test
-from joint_dynamics.identification.joint_tests.slip_fit import fit_maxwell_slip
+from joint_dynamics.identification.joint_tests.slip_fit import SlipData, fit_maxwell_slip
 from joint_dynamics.identification.joint_tests.speed_map import fit_speed_map
 from joint_dynamics.identification.joint_tests.steady import steady_rows
 from joint_dynamics.identification.joint_tests.stiffness import StiffnessSettings, identify_stiffness
 from joint_dynamics.identification.joint_tests.temperature import TemperatureSettings
 from joint_dynamics.identification.joint_tests.transmission import TransmissionSettings, identify_transmission
-from joint_dynamics.joint import FrictionModel, PeriodicMap
+from joint_dynamics.joint import FrictionModel, PeriodicMap, polynomial_limits, polynomial_stiffness
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
 T = 1e-3 * np.arange(12000)
@@ -308,9 +308,16 @@ def test_a_spring_that_stiffens_is_the_inverse_of_the_deformation():
 
 
 def test_defaults_of_the_fit_are_those_of_the_settings():
-    given = inspect.signature(fit_maxwell_slip).parameters
+    given, settings = inspect.signature(fit_maxwell_slip).parameters, HysteresisSettings()
     for name in ('operators', 'r_Delta', 'r_k', 'methods', 'seed'):
-        assert given[name].default == getattr(HysteresisSettings(), name)
+        assert given[name].default == getattr(settings, name)
+    theta, H, width = reversing()
+    omega = np.gradient(theta, 1e-3)
+    alpha = np.gradient(omega, 1e-3)
+    run = SlipData(theta[3000:], omega[3000:], alpha[3000:], 6.0 * H[3000:] + 2.0 * omega[3000:], 0, 1.0)
+    fit = fit_maxwell_slip([run], [run], PeriodicMap.constant(width), methods=('law',))['law']
+    np.testing.assert_allclose(fit.limits, polynomial_limits(settings.operators, settings.r_Delta))
+    np.testing.assert_allclose(fit.stiffness, polynomial_stiffness(fit.limits, settings.r_k))
 
 
 def test_plateaus_at_rest_tell_nothing():
