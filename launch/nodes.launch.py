@@ -19,6 +19,7 @@ ARGUMENTS = {
     'tf_prefix': ('', 'prefix of the joint names in the parameter file'),
     'use_sim_time': ('false', 'take the time from /clock'),
     'params_file': (None, 'parameters of all nodes, YAML; $(var tf_prefix) in it is replaced'),
+    'defaults_file': (LaunchConfiguration('params_file'), 'parameters of all nodes that those of params_file replace'),
     'description_file': ('', 'dynamics description to start from; empty: the one the identifier publishes'),
     'autostart': (
         'true',
@@ -81,6 +82,7 @@ def generate_launch_description():
             namespace=LaunchConfiguration('namespace'),
             output='both',
             parameters=[
+                ParameterFile(LaunchConfiguration('defaults_file'), allow_substs=True),
                 ParameterFile(LaunchConfiguration('params_file'), allow_substs=True),
                 *more.get(name, []),
                 shared,
