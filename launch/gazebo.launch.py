@@ -157,11 +157,11 @@ def above_the_floor(context):
 
     folder, _, robot = described(given)
     if not has_geometry(robot):
-        return [SetLaunchConfiguration('defaults_file', given('params_file'))]
+        return [SetLaunchConfiguration('excitation_defaults', given('params_file'))]
     limits, parameters = folder / 'excitation.yaml', folder / 'defaults.yaml'
     write_atomically(limits, yaml.safe_dump({'excitation': {'limits': {'floor': 0.0 - float(given('z'))}}}))
     write_atomically(parameters, yaml.safe_dump({'/**/excitation': {'ros__parameters': {'config_file': str(limits)}}}))
-    return [SetLaunchConfiguration('defaults_file', str(parameters))]
+    return [SetLaunchConfiguration('excitation_defaults', str(parameters))]
 
 
 def robot_parts(context):
@@ -288,7 +288,7 @@ def generate_launch_description():
         PythonLaunchDescriptionSource(share('launch', 'nodes.launch.py')),
         launch_arguments={
             **{name: value[name] for name in FORWARDED},
-            'defaults_file': LaunchConfiguration('defaults_file'),
+            'excitation_defaults': LaunchConfiguration('excitation_defaults'),
         }.items(),
     )
     return LaunchDescription(
