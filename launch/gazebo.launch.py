@@ -117,7 +117,9 @@ ARGUMENTS = (
     ('end_together', 'true', 'end everything of this launch when one process of it has ended', ['true', 'false']),
     ('gazebo_gui', 'true', 'show the window of Gazebo', ['true', 'false']),
     ('world_file', 'empty.sdf', 'the world; empty: the robot goes into the one that runs already', None),
-    *((axis, '0', f'{axis} of the base in the world, m', None) for axis in 'xyz'),
+    ('x', '0', 'of the base in the world, m', None),
+    ('y', '0', 'of the base in the world, m', None),
+    ('z', '0', 'of the base in the world, m', None),
 )
 FORWARDED = (
     'namespace',
