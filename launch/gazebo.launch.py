@@ -9,12 +9,25 @@ from pathlib import Path
 
 import yaml
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction, RegisterEventHandler
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+    SetLaunchConfiguration,
+)
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessStart, OnShutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.logging import launch_config
-from launch.substitutions import Command, FindExecutable, IfElseSubstitution, LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import (
+    Command,
+    FindExecutable,
+    IfElseSubstitution,
+    LaunchConfiguration,
+    NotEqualsSubstitution,
+    PathJoinSubstitution,
+)
 from launch_ros.actions import LifecycleNode, Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from launch_ros.substitutions import FindPackageShare
@@ -23,6 +36,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
 from joint_dynamics.description import prepare_folder, write_atomically
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.excitation.geometry import has_geometry
 from joint_dynamics.nodes.launch_security import secured
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
@@ -102,7 +116,10 @@ ARGUMENTS = (
     ),
     ('end_together', 'true', 'end everything of this launch when one process of it has ended', ['true', 'false']),
     ('gazebo_gui', 'true', 'show the window of Gazebo', ['true', 'false']),
-    ('world_file', 'empty.sdf', 'the world', None),
+    ('world_file', 'empty.sdf', 'the world; empty: the robot goes into the one that runs already', None),
+    ('x', '0', 'of the base in the world, m', None),
+    ('y', '0', 'of the base in the world, m', None),
+    ('z', '0', 'of the base in the world, m', None),
 )
 FORWARDED = (
     'namespace',
@@ -118,19 +135,44 @@ FORWARDED = (
 )
 
 
+def described(given):
+    """Return the folder for what is made for this launch, the path of the URDF, and the robot.
+
+    The folder lies beside the log of the launch, and stays there to be read.
+    """
+    folder = prepare_folder(Path(launch_config.log_dir))
+    source = given('robot_file')
+    if not source:
+        source = folder / 'robot.urdf'
+        write_atomically(source, ur5e_description(given('tf_prefix')))
+    return folder, source, RobotModel.from_urdf(source, joints=given('joints').split() or None)
+
+
+def above_the_floor(context):
+    """Tell excitation of the floor of the world, unless params_file gives a `config_file` of its own.
+
+    A robot without collision geometry touches nothing in Gazebo.
+    """
+
+    def given(name):
+        return LaunchConfiguration(name).perform(context)
+
+    folder, _, robot = described(given)
+    if not has_geometry(robot):
+        return [SetLaunchConfiguration('excitation_defaults', given('params_file'))]
+    limits, parameters = folder / 'excitation.yaml', folder / 'defaults.yaml'
+    write_atomically(limits, yaml.safe_dump({'excitation': {'limits': {'floor': 0.0 - float(given('z'))}}}))
+    write_atomically(parameters, yaml.safe_dump({'/**/excitation': {'ros__parameters': {'config_file': str(limits)}}}))
+    return [SetLaunchConfiguration('excitation_defaults', str(parameters))]
+
+
 def robot_parts(context):
     """Return what depends on the robot: its description for Gazebo, controllers with gains of its inertia, spawners."""
 
     def given(name):
         return LaunchConfiguration(name).perform(context)
 
-    # What is made for this launch lies beside its log, and stays there to be read.
-    folder = prepare_folder(Path(launch_config.log_dir))
-    source = given('robot_file')
-    if not source:
-        source = folder / 'robot.urdf'
-        write_atomically(source, ur5e_description(given('tf_prefix')))
-    robot = RobotModel.from_urdf(source, joints=given('joints').split() or None)
+    folder, source, robot = described(given)
     positions = [float(value) for value in given('initial_positions').split()] or initial_posture(robot).tolist()
     if len(positions) != robot.n:
         raise JointDynamicsError(
@@ -148,7 +190,7 @@ def robot_parts(context):
                 FindExecutable(name='xacro'),
                 ' ',
                 given('description_package_file'),
-                f' urdf:={source}',
+                f' urdf:={source} root_link:={robot.pinocchio.frames[1].name}',
                 f' "joints:={" ".join(robot.joint_names)}" "initial_positions:={" ".join(map(str, positions))}"',
                 f' controllers_file:={controllers} namespace:={given("namespace")}',
             ]
@@ -212,6 +254,7 @@ def generate_launch_description():
                 value['world_file'],
             ]
         }.items(),
+        condition=IfCondition(NotEqualsSubstitution(value['world_file'], '')),
     )
     clock = Node(
         package='ros_gz_bridge',
@@ -225,7 +268,10 @@ def generate_launch_description():
         executable='create',
         namespace=value['namespace'],
         output='both',
-        arguments=['-topic', 'robot_description', '-name', 'robot', '-allow_renaming', 'true'],
+        arguments=[
+            *('-topic', 'robot_description', '-name', 'robot', '-allow_renaming', 'true'),
+            *(part for axis in 'xyz' for part in (f'-{axis}', value[axis])),
+        ],
     )
     model = LifecycleNode(
         package='joint_dynamics',
@@ -242,7 +288,10 @@ def generate_launch_description():
     )
     nodes = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(share('launch', 'nodes.launch.py')),
-        launch_arguments={name: value[name] for name in FORWARDED}.items(),
+        launch_arguments={
+            **{name: value[name] for name in FORWARDED},
+            'excitation_defaults': LaunchConfiguration('excitation_defaults'),
+        }.items(),
     )
     return LaunchDescription(
         [
@@ -252,6 +301,7 @@ def generate_launch_description():
             ),
             # First, so that whatever starts and ends early is noticed.
             *no_orphans(),
+            OpaqueFunction(function=above_the_floor),
             nodes,
             OpaqueFunction(function=robot_parts),
             gazebo,

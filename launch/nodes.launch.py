@@ -19,6 +19,10 @@ ARGUMENTS = {
     'tf_prefix': ('', 'prefix of the joint names in the parameter file'),
     'use_sim_time': ('false', 'take the time from /clock'),
     'params_file': (None, 'parameters of all nodes, YAML; $(var tf_prefix) in it is replaced'),
+    'excitation_defaults': (
+        LaunchConfiguration('params_file'),
+        'file with parameters of excitation that those of params_file replace',
+    ),
     'description_file': ('', 'dynamics description to start from; empty: the one the identifier publishes'),
     'autostart': (
         'true',
@@ -69,6 +73,7 @@ def generate_launch_description():
         name: ParameterValue(LaunchConfiguration(name), value_type=bool) for name in ('use_sim_time', 'autostart')
     }
     description = {'description_file': ParameterValue(LaunchConfiguration('description_file'), value_type=str)}
+    before = {'excitation': [ParameterFile(LaunchConfiguration('excitation_defaults'), allow_substs=True)]}
     more = {
         'estimator': [description],
         'feedforward': [ParameterFile(LaunchConfiguration('feedforward_file'), allow_substs=True), description],
@@ -81,6 +86,7 @@ def generate_launch_description():
             namespace=LaunchConfiguration('namespace'),
             output='both',
             parameters=[
+                *before.get(name, []),
                 ParameterFile(LaunchConfiguration('params_file'), allow_substs=True),
                 *more.get(name, []),
                 shared,

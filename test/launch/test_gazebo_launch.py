@@ -16,6 +16,7 @@ pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
 pytest.importorskip('launch_pytest', reason="ROS 2's launch_pytest is not installed")
 
 import launch_pytest
+from rcl_interfaces.srv import GetParameters
 from std_msgs.msg import String
 
 from joint_dynamics.arm import Arm
@@ -55,6 +56,8 @@ def gazebo_of_another_robot(description_of, gazebo_stand_ins, two_joints):
         update_rate='1000',
         publish_clock='false',
         initial_joint_controller='joint_trajectory_controller',
+        world_file='',
+        y='-1.5',
     )
 
 
@@ -102,6 +105,11 @@ def spawned(runs):
 def described(urdf):
     """(joints with interfaces, their initial positions, the plugin) of the description that Gazebo gets."""
     tree = ElementTree.fromstring(urdf)
+    links = {link.get('name') for link in tree.findall('link')}
+    # Gazebo fixes what hangs on a link of this name; any other arm falls with its base.
+    assert links - {child.get('link') for child in tree.findall('joint/child')} == {'world'}
+    fixed = [joint.get('type') for joint in tree.findall('joint') if joint.find('parent').get('link') == 'world']
+    assert fixed == ['fixed']
     joints = tree.findall('ros2_control/joint')
     for joint in joints:
         assert {item.get('name') for item in joint.findall('command_interface')} == {'position', 'effort'}
@@ -131,6 +139,10 @@ def test_everything_comes_up_with_the_prefix(ros, exits, gazebo_stand_ins):
     assert plugin.find('ros/namespace').text == '/cell'
     controllers = Path(plugin.find('parameters').text)
     assert yaml.safe_load(controllers.read_text()) == controller_parameters(effort_gains(Arm(robot), 0.002))
+    # Gazebo's world has a floor, and the excitation keeps the arm above it.
+    request = GetParameters.Request(names=['config_file'])
+    (config,) = ros.call(GetParameters, '/cell/excitation/get_parameters', request).values
+    assert yaml.safe_load(Path(config.string_value).read_text()) == {'excitation': {'limits': {'floor': 0.0}}}
     runs = spawned(gazebo_stand_ins())
     file = ['--param-file', str(controllers)]
     assert runs['joint_state_broadcaster'][:4] == ['joint_state_broadcaster', 'effort_trajectory_controller', *file]
@@ -157,8 +169,14 @@ def test_a_robot_of_ones_own(ros, exits, gazebo_stand_ins):
     runs = spawned(gazebo_stand_ins())
     assert runs['joint_state_broadcaster'][1] == 'joint_trajectory_controller'
     assert runs['effort_trajectory_controller'][1:3] == ['forward_effort_controller', '--inactive']
+    # Without collision geometry it touches nothing, and no floor can be kept from.
+    request = GetParameters.Request(names=['config_file'])
+    assert ros.call(GetParameters, '/excitation/get_parameters', request).values[0].string_value == ''
+    (created,) = (run for run in gazebo_stand_ins() if run[0] == 'create')
+    assert created[created.index('-y') + 1] == '-1.5'
     yield
-    assert 'parameter_bridge' not in exits
+    # The world is there already, and its clock.
+    assert not {'parameter_bridge', 'server'} & set(exits)
 
 
 @pytest.mark.launch(fixture=gazebo_with_the_plugin)

@@ -48,6 +48,14 @@ def test_the_torque_is_that_of_the_inertials(model, motor_side):
     np.testing.assert_allclose(sample.torque, model.inverse_dynamics(q, sample.dtheta, ddq), rtol=1e-10, atol=1e-10)
 
 
+def test_a_stamp_that_comes_twice_loses_no_acceleration(model, motor_side):
+    # A controller manager stamps with the clock it was last told, which may stand still between two of its samples.
+    q, ddq = np.full(6, 0.3), np.linspace(-1.0, 1.5, 6)
+    for k in range(500):
+        sample = motor_side.step(0.004 * (k // 2), q, 0.002 * k * ddq)
+    np.testing.assert_allclose(sample.torque, model.inverse_dynamics(q, sample.dtheta, ddq), rtol=1e-9, atol=1e-9)
+
+
 def test_a_step_builds_no_regressor(model, motor_side, monkeypatch):
     # That is for whole recordings; one state of it takes longer than the sample of a controller.
     def refuse(*arguments, **options):

@@ -108,6 +108,8 @@ class MotorSideModel:
         elif dt > 0.0:
             share = dt / (dt + self._lag)
             self._ddq = self._ddq + share * ((dq - self._dq) / dt - self._ddq)
+            # Kept where a stamp comes twice: the next difference is over all the time since.
+            self._dq = dq
         if torque is None:
             if self._bodies is None:
                 raise JointDynamicsError(
@@ -121,7 +123,7 @@ class MotorSideModel:
         friction = self._friction(q - self._last, dq, load)
         current = (load + self.drives.rotor_inertia * self._ddq + friction) / self.drives.gain
         self._warm(dt * self.heat_speed, current, friction * dq)
-        self._time, self._dq, self._last = time, dq, q
+        self._time, self._last = time, q
         return MotorSideSample(theta, dq.copy(), current, self.gear.copy(), load)
 
     def deformation(self, torque: FloatArray) -> FloatArray:
