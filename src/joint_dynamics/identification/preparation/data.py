@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan, shortest
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
+
+MOVES = 0.01
+"""Travel [rad or m] from which a joint moves: a torque of exactly zero is none that was measured."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,14 @@ class PreparedRecordings:
         Raises
         ------
         JointDynamicsError
-            Without a recording to learn from, and where one lacks a joint of the robot.
+            Without a recording to learn from, where one lacks a joint of the robot, and where a joint that moves has
+            no torque in any sample.
         """
         if not training:
             raise JointDynamicsError('identify: expected at least one recording, found none')
-        data = cls(training, validation, payload_runs).each(lambda recording: recording.select(model.joint_names))
+        data = cls(training, validation, payload_runs).each(
+            lambda recording: _with_torques(recording.select(model.joint_names))
+        )
         if any(recording.temperature is None for recording in data.validation):
             data = replace(data, training=[replace(recording, temperature=None) for recording in data.training])
         return data
@@ -72,3 +80,18 @@ class PreparedRecordings:
         """What was done to the recordings on their way in, each with the recording's name."""
         recordings = (*self.training, *self.validation, *self.payload_runs)
         return [f'{recording.name}: {note}' for recording in recordings for note in recording.notes]
+
+
+def _with_torques(recording: Recording) -> Recording:
+    """Return the recording; refuse one that says zero of a joint that moves, which is what is not measured."""
+    measured = [values for values in (recording.tau, recording.current) if values is not None]
+    silent = np.ptp(recording.q, axis=0) > MOVES
+    for values in measured:
+        silent = silent & ~values.any(axis=0)
+    if measured and silent.any():
+        joints = ', '.join(np.array(recording.joint_names)[silent])
+        raise JointDynamicsError(
+            f'{recording.name}: torque of {joints}: expected that of a joint that moves, found zero in all '
+            f'{recording.samples} samples: does the driver report it? (joint-dynamics doctor)'
+        )
+    return recording
