@@ -8,8 +8,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, record, ur5e_description
 
-store = get_typestore(Stores.ROS2_JAZZY)
-kind = 'sensor_msgs/msg/JointState'
+store, kind = get_typestore(Stores.ROS2_JAZZY), 'sensor_msgs/msg/JointState'
 types = {name.rpartition('/')[2]: cls for name, cls in store.types.items()}
 
 

@@ -80,6 +80,7 @@ def bags(tmp_path_factory):
 @example([(0.5, 4, '1e308')])
 @example([(0.01, 4, 'nan')])
 @example([(0.3, 0, '9' * 400)])
+@example([(0.0, 0, ',')])
 def test_csv(tmp_path, edits):
     path = tmp_path / 'run.csv'
     path.write_bytes(tools.edited(CSV, edits).encode('utf-8', 'replace'))

@@ -112,6 +112,8 @@ GOOD = [[k * 0.01, np.sin(k * 0.01), np.cos(k * 0.01)] for k in range(100)]
         (['time', 'q0', 'q1'], GOOD, 'expected columns q1 to q2, found q0, q1'),
         (['time', 'q1', 'tau2'], GOOD, 'expected columns tau1 to tau1, found tau2'),
         (['time', 'q1', 'q2'], [], 'expected samples, found only a header'),
+        (['', 'time', 'q1', 'q2'], GOOD, 'expected 4 fields in line 2, found 3'),
+        (['time', 'q1'], GOOD, 'expected 2 fields in line 2, found 3'),
         (
             ['time', 'q1', 'q2'],
             [*GOOD[:50], [0.5, 'x', 1.0], *GOOD[51:]],

@@ -116,12 +116,15 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
         with warnings.catch_warnings():
             # A file without rows is refused by the caller, in one line.
             warnings.simplefilter('ignore', UserWarning)
-            return np.loadtxt(_lines(path), delimiter=',', skiprows=1, ndmin=2, comments=None)
+            data = np.loadtxt(_lines(path), delimiter=',', skiprows=1, ndmin=2, comments=None)
+        if data.size == 0 or data.shape[1] == len(header):
+            return data
     except JointDynamicsError:
         raise
     except ValueError:
-        # Slower, but it knows empty fields, and where something else stands.
-        return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
+        pass
+    # Slower, but it knows empty fields, rows of another length, and where something else stands.
+    return np.array(list(_rows(path, header)), dtype=np.float64).reshape(-1, len(header))
 
 
 def _lines(path: Path) -> Iterator[str]:
