@@ -259,6 +259,16 @@ def test_lost_joint_states_bring_it_to_rest(ros, robot, summary):
     robot.until(lambda: last(statuses).startswith('stopped: joint states of'), 'the status')
 
 
+def test_a_manager_whose_controller_is_missed_after_its_joint_states_is_named_in_the_end(ros, robot, summary):
+    _, statuses = begin(ros, trajectory_file=str(summary), repeats=20, state_timeout=0.5)
+    played_until(ros, robot, statuses, 1.0)
+    robot.silent = True
+    robot.until(lambda: last(statuses).startswith('stopped: joint states of'), 'the stop')
+    (controller,) = (item for item in ros.probe.subscriptions if item.topic_name.endswith(CONTROLLER.lstrip('~')))
+    ros.probe.destroy_subscription(controller)
+    robot.until(lambda: last(statuses).endswith('the controller manager is gone'), 'the cause')
+
+
 def test_the_loss_of_feedforward_brings_it_to_rest(ros, robot, summary, heart):
     node, statuses = begin(ros, trajectory_file=str(summary))
     other = heart('feedforward')

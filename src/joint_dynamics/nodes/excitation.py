@@ -62,7 +62,7 @@ class ExcitationNode(DynamicsNode):
         self.states = RobotStates(self.robot.joint_names, self.now)
         self.playing: RunningMotion | None = None
         self._starting: Start | None = None
-        self._status, self._foreign = '', 0
+        self._status, self._foreign, self._unexplained = '', 0, False
         section = {
             key: value
             for key, value in section_of(self.parameters['config_file'], 'excitation').items()
@@ -276,6 +276,8 @@ class ExcitationNode(DynamicsNode):
             self._go_on(self._starting)
         if self.playing is not None:
             self._follow_motion(self.playing)
+        elif self._unexplained:
+            self._look_for_cause()
 
     def _look_at_clock(self) -> None:
         line, named = self.states.other_clock, self._foreign >= CERTAIN
@@ -297,6 +299,7 @@ class ExcitationNode(DynamicsNode):
                 self._stop(MANAGER_GONE)
             else:
                 self._stop(f'joint states of {", ".join(stale)} were lost')
+                self._unexplained = True
             return
         self.diagnostics.set('joint states', OK, 'arrive')
         complaint = self.controller.complaint(playing, timeout, self.states.heard)
@@ -316,6 +319,15 @@ class ExcitationNode(DynamicsNode):
         elif self.states.time - playing.began > playing.motion.duration and self._starting is None:
             self.playing = None
             self._say('done')
+
+    def _look_for_cause(self) -> None:
+        """Name a manager that is gone where its joint states were missed before its controller was."""
+        timeout = self.parameters['state_timeout']
+        if not self.states.stale(timeout):
+            self._unexplained = False
+        elif not self.output.connected or self.controller.silent(timeout):
+            self._unexplained = False
+            self._say(f'stopped: {MANAGER_GONE}')
 
     def _follow_plan(self, planning: Background[Playback]) -> None:
         outcome = planning.outcome
