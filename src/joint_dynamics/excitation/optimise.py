@@ -23,6 +23,7 @@ from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings
 from joint_dynamics.excitation.fourier import FourierTrajectory
 from joint_dynamics.excitation.problem import ExcitationProblem
+from joint_dynamics.excitation.regressor_gradient import compile_kernels
 from joint_dynamics.excitation.search import FoundMotion
 from joint_dynamics.python_process import environment, module_command
 from joint_dynamics.robot import RobotModel
@@ -180,8 +181,10 @@ def optimise(
         For settings that do not fit the robot, and when no motion that keeps every limit was found.
     """
     settings = settings or ExcitationSettings()
-    began = time.monotonic()
     problem = ExcitationProblem(model, settings)  # refuses what does not fit, before any process is started
+    # A first search would spend a time budget of seconds on compiling.
+    compile_kernels(model)
+    began = time.monotonic()
     state = Search(settings.starts, settings.patience)
     budget = np.inf if settings.time_budget is None else settings.time_budget
     inbox: queue.Queue[tuple[int, Any]] = queue.Queue()

@@ -37,6 +37,13 @@ def compiled_kernels() -> Any:
     return importlib.import_module('joint_dynamics.excitation.regressor_kernels')
 
 
+def compile_kernels(model: RobotModel) -> None:
+    """Have the kernels compiled and kept on disk, by one sample, before anything that has a time to keep."""
+    still = np.zeros((model.n, 1))
+    rows = RegressorGradient(model, still, still, still)
+    rows.pull_back(np.zeros_like(rows.rows))
+
+
 def chain_arguments(chain: Chain) -> tuple[Any, ...]:
     """Return what the kernels take of a chain: see `JointPlacements` for the rotations."""
     hat = [np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) for x, y, z in chain.axis]
