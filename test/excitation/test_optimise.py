@@ -104,6 +104,55 @@ def test_the_same_seed_gives_the_same_motion_on_one_process_or_two(arm, result):
     assert again.condition_number == result.condition_number
 
 
+def test_the_budget_begins_when_the_kernels_are_compiled(arm, monkeypatch):
+    """The first search after an installation would otherwise spend seconds of its budget on the compiler."""
+    happened, compile_them = [], optimise_module.compile_kernels
+    monkeypatch.setattr(optimise_module, 'compile_kernels', lambda of: [happened.append('compiled'), compile_them(of)])
+    monkeypatch.setattr(
+        optimise_module, 'time', SimpleNamespace(monotonic=lambda: happened.append('clock') or time.monotonic())
+    )
+    optimise(arm, SHORT)
+    assert happened[0] == 'compiled'
+    assert set(happened[1:]) == {'clock'}
+
+
+KERNELS = """
+import sys
+import numpy as np
+from joint_dynamics.excitation import ExcitationSettings
+from joint_dynamics.excitation.excitation_settings import CRITERIA
+from joint_dynamics.excitation.problem import ExcitationProblem
+from joint_dynamics.excitation.regressor_gradient import compile_kernels
+from joint_dynamics.excitation.search import search
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+def compiled():
+    return {
+        f'{module}.{name}': kernel.signatures
+        for module, found in list(sys.modules.items())
+        if module.startswith('joint_dynamics')
+        for name, kernel in vars(found).items()
+        if getattr(kernel, 'signatures', None)
+    }
+
+model = RobotModel.load(ur5e_urdf())
+compile_kernels(model)
+before = compiled()
+assert 'joint_dynamics.excitation.regressor_kernels.pull_back' in before, before
+for criterion in CRITERIA:
+    settings = ExcitationSettings(period=6.0, harmonics=3, starts=1, candidates=1, criterion=criterion)
+    search(ExcitationProblem(model, settings), 0, np.inf, lambda found: None)
+assert compiled() == before, {name: types for name, types in compiled().items() if before.get(name) != types}
+"""
+
+
+def test_a_search_compiles_nothing_more():
+    """In a process of its own: for what types a kernel was compiled is kept with the process."""
+    done = subprocess.run([sys.executable, '-c', KERNELS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_no_clock_decides_what_is_found(arm, monkeypatch):
     """A clock that leaps by hours between any two looks, as on a machine that stands still now and then."""
     expected = optimise(arm, SHORT)
