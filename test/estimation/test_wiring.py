@@ -73,6 +73,18 @@ def smoothed(arm, signals, settings, motor_side=True):
     return d, np.array(found)
 
 
+def test_the_settings_temperature_stands_in_for_a_joint_that_was_never_measured(arm):
+    signals = motion(arm, 60)
+    measured = play(JointEstimator(arm, PERIOD), signals)
+    assumed = play(JointEstimator(arm, PERIOD, EstimationSettings(temperature=WARM)), signals, temperature=np.nan)
+    cold = play(JointEstimator(arm, PERIOD), signals, temperature=np.nan)
+    np.testing.assert_array_equal(assumed.friction_torque, measured.friction_torque)
+    assert (assumed.friction_torque != cold.friction_torque).all()
+    assert np.isnan(assumed.temperature).all()
+    assumed.set_temperature([20.0, *[np.nan] * (arm.n - 1)])
+    np.testing.assert_array_equal(assumed.temperature, [20.0, *[np.nan] * (arm.n - 1)])
+
+
 def test_every_torque_is_what_its_equation_says(arm):
     """Nothing learns: constant α, stiffness as described."""
     settings = EstimationSettings(friction='none', window=0.04)
