@@ -100,3 +100,16 @@ def test_the_tool_says_what_is_missing_where_no_law_is_installed(mutants, tmp_pa
     assert mutants.main() == 2
     assert capsys.readouterr().err.endswith(' (make env), found no control law.\n')
     assert not (tmp_path / 'out').exists()
+
+
+def test_what_a_layer_leaves_over_is_for_those_after_it(mutants):
+    layers, left = list(mutants.SAMPLES), 2400.0
+    alone = {layer: mutants.share_of([layer], left) for layer in layers}
+    assert set(alone.values()) == {left}
+    all_used, none_used = 0.0, []
+    for position in range(len(layers)):
+        all_used += mutants.share_of(layers[position:], left - all_used)
+        none_used.append(mutants.share_of(layers[position:], left))
+    assert all_used == pytest.approx(left)
+    assert none_used[-1] == left
+    assert mutants.share_of(layers, -1.0) == 0.0

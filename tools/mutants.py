@@ -48,8 +48,9 @@ COPIED = (
     'README.md',
 )
 # How many mutants of each layer are tried by default.
-SAMPLES = {'robot': 150, 'joint': 150, 'signals': 80, 'arm': 60, 'identification': 60, 'estimation': 60, 'control': 80}
-# Share of the time that a layer may take, 1 for the others; its tests without a mutant are part of it.
+SAMPLES = {'robot': 150, 'joint': 150, 'signals': 80, 'arm': 60, 'control': 80, 'estimation': 60, 'identification': 60}
+# Share of the time left that a layer may take, 1 for the others; its tests without a mutant are part of it. What a
+# layer leaves over is for those after it, so the dearest comes last.
 SHARES = {'arm': 1.5, 'identification': 2.0, 'estimation': 2.0}
 # A mutant was found when a test failed, ran far longer than without it, or when the test run itself broke.
 SURVIVED, UNTESTED, ENDLESS = 'survived', 'no tests', 'timeout'
@@ -154,6 +155,12 @@ def stale(text: str, package: Path) -> list[str]:
     return found
 
 
+def share_of(layers: list[str], left: float) -> float:
+    """Return how long (s) the first of these layers may take of the time left for all of them."""
+    shares = [SHARES.get(layer, 1.0) for layer in layers]
+    return max(left, 0.0) * shares[0] / sum(shares)
+
+
 def report(layers: list[str], seconds: dict[str, float]) -> str:
     """Return the table and the survivors, in Markdown."""
     rows = [
@@ -199,7 +206,7 @@ def main() -> int:
         '--tests', nargs='+', default=[], metavar='PATH', help='only these tests (default: all of the layer)'
     )
     parser.add_argument('--workers', type=int, default=2, help='processes at once (default: 2)')
-    parser.add_argument('--minutes', type=float, default=40.0, help='for all layers together (default: 40); see SHARES')
+    parser.add_argument('--minutes', type=float, default=40.0, help='for the layers together (default: 40); see SHARES')
     options = parser.parse_args()
     if unknown := set(options.layers) - set(SAMPLES):
         parser.error(f'expected layers of {", ".join(SAMPLES)}, found {", ".join(sorted(unknown))}')
@@ -220,11 +227,10 @@ def main() -> int:
     }
     seconds = {}
     layers = options.layers or list(SAMPLES)
-    for layer in layers:
+    for position, layer in enumerate(layers):
         began = time.monotonic()
         sample = options.sample or (10**9 if options.only else SAMPLES[layer])
-        shares = {one: SHARES.get(one, 1.0) for one in SAMPLES}
-        allowed = 60.0 * options.minutes * shares[layer] / sum(shares.values())
+        allowed = share_of(layers[position:], 60.0 * options.minutes - sum(seconds.values()))
         arguments = ['--sample', sample, '--seed', options.seed, '--only', options.only, '--workers', options.workers]
         arguments += [
             '--seconds',
