@@ -7,7 +7,7 @@ Differs from `mutmut run` where its figure would depend on the machine or would 
 - A test belongs to every function that it or one of its fixtures runs, whichever test came first to a shared fixture.
 - A test's time is processor time with that of its fixtures, so that "ran far longer than without the mutant" means a
   loop that does not end, not a machine that is busy or a fixture that is slow.
-- Tests that need ROS 2 are skipped, as where it is not installed, and the slow ones, which have quick siblings, left out.
+- Tests that need ROS 2 are skipped, as where it is not installed; the slow ones, which have quick siblings, left out.
 - The sample is tried in its own, random order: where time runs out, what was tried is still a sample.
 """
 
