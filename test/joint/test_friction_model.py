@@ -128,7 +128,8 @@ def test_documents_go_round():
         ({'parametres': {}}, 'parametres'),
         (
             {'parameters': {'F_C0': 1}, 'maxwell_slip': {'operators': 4}},
-            'maxwell_slip.presliding: expected the presliding length',
+            r'maxwell_slip.presliding: expected the presliding length, a number \[rad\] or a map over the angle, found'
+            ' nothing$',
         ),
     ],
 )

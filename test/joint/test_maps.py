@@ -129,9 +129,10 @@ def test_twelve_harmonics_are_allowed_and_one():
             "^periodic map: expected a known field, found 'colour'$",
         ),
         (
-            lambda: PeriodicMap.from_dict({'type': 'table'}),
-            '^periodic map of type table: expected the field values, found type$',
+            lambda: PeriodicMap.from_dict({'type': 'table', 'period': 1}),
+            '^periodic map of type table: expected the field values, found type, period$',
         ),
+        (lambda: PeriodicMap([1.0], period=0.0), '^PeriodicMap: expected a period > 0 rad, found 0.0$'),
         (
             lambda: PeriodicMap.from_dict({'type': 'spline'}),
             "^periodic map: expected type table or fourier, found 'spline'$",

@@ -68,6 +68,26 @@ def test_closed_form_on_random_chains(seed):
     assert same_span(model.base_parameters(INERTIAL), closed_form_base_parameters(model.mdh, gravity_in_base(mounting)))
 
 
+@pytest.mark.parametrize('mounting', [TABLE, TILTED], ids=['table', 'tilted'])
+@pytest.mark.parametrize('kinds', ['RRR', 'RR', 'PR', 'PP', 'PPR'])
+def test_closed_form_of_chains_that_never_leave_their_first_directions(kinds, mounting):
+    """Parallel axes throughout: of every tensor at most ZZ counts; slides show masses alone."""
+    rows = [
+        {'alpha': 0.0, 'a': 0.3 * k, 'd': 0.1, 'theta': 0.0, 'type': {'R': 'revolute', 'P': 'prismatic'}[kind]}
+        for k, kind in enumerate(kinds)
+    ]
+    model = RobotModel.from_mdh({'joints': rows}, mounting=mounting)
+    closed = closed_form_base_parameters(model.mdh, gravity_in_base(mounting))
+    assert not {name[:2] for name in closed.names} & {'XX', 'XY', 'XZ', 'YY', 'YZ'}
+    numeric = model.base_parameters(INERTIAL)
+    if mounting is None and kinds in ('PR', 'PPR'):
+        # Khalil's special case, which the rules leave out: gravity along the axis that a slide along it moves.
+        assert closed.count == numeric.count + 2
+        assert np.linalg.matrix_rank(np.vstack([numeric.matrix, closed.matrix]), tol=1e-6) == closed.count
+    else:
+        assert same_span(numeric, closed)
+
+
 def test_regrouping_keeps_every_torque(ur):
     rng = np.random.default_rng(11)
     base = ur.base_parameters()

@@ -7,6 +7,7 @@ import yaml
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, gravity_in_base, mounting_rotation
 from joint_dynamics.robot.mdh import load_mdh
+from joint_dynamics.robot.robot_parameters import MOUNTING
 from joint_dynamics.robot.urdf import stripped_urdf
 
 ARM = """<robot name="arm"><link name="base"/><link name="one"/><link name="two"/><link name="finger"/>
@@ -43,7 +44,9 @@ def test_a_locked_gripper_moves_nothing():
 
 def test_a_path_and_its_text_give_the_same_robot(tmp_path):
     (tmp_path / 'arm.urdf').write_text(ARM)
-    assert RobotModel.load(tmp_path / 'arm.urdf').joint_names == RobotModel.from_urdf(ARM).joint_names
+    (tmp_path / 'late.urdf').write_text(f'\n  {ARM}')
+    for name in ('arm.urdf', 'late.urdf'):
+        assert RobotModel.load(tmp_path / name).joint_names == RobotModel.from_urdf(ARM).joint_names
 
 
 def test_kinematics_build_the_same_robot_again(ur, ur_table):
@@ -321,12 +324,23 @@ def test_options_of_a_urdf_are_refused_for_a_table(tmp_path, ur_table, option):
         ([np.nan, 0, 0], r'^mounting: expected finite numbers, found \[nan, 0.0, 0.0\]$'),
         ({'euler': [0, 0, 0]}, r"^mounting: expected one key rpy or quaternion, found \['euler'\]$"),
         (2 * np.eye(3), '^mounting: expected a rotation matrix'),
+        ((1 + 1e-6) * np.eye(3), '^mounting: expected a rotation matrix'),
         ([0, 0, 0, 1.01], '^mounting: expected a unit quaternion .* found one of norm 1.01$'),
     ],
 )
 def test_mountings_that_are_wrong_in_other_ways(mounting, message):
     with pytest.raises(JointDynamicsError, match=message):
         mounting_rotation(mounting)
+
+
+@pytest.mark.parametrize('count', range(6))
+def test_the_parameter_of_the_mounting_takes_angles_or_a_quaternion(count):
+    given = [0.5] * count
+    if count in (0, 3, 4):
+        assert MOUNTING.value(given) == given
+    else:
+        with pytest.raises(JointDynamicsError, match=r'^mounting: expected nothing, roll-pitch-yaw \(3 numbers\) or a'):
+            MOUNTING.value(given)
 
 
 def test_a_mounting_turns_gravity():

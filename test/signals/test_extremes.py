@@ -56,7 +56,7 @@ def test_the_bound_is_below_and_within_the_tolerance(middle, tolerance):
 
 def test_a_value_below_what_is_enough_ends_the_search():
     least = certified_minimum(np.array([0.0, 1.0]), np.array([1.0, 2.0]), *parabola(0.0), 1e-9, enough=0.5)
-    assert (least.seen, least.time) == (0.0, 0.0)
+    assert (least.seen, least.begin, least.end) == (0.0, 0.0, 1.0)
     # of the first round: the chord's error over 1 s is 1/4
     assert least.bound == -0.25
     later = certified_minimum(np.array([0.0]), np.array([2.0]), *parabola(0.9), 1e-9, enough=0.5)
@@ -72,7 +72,7 @@ def test_a_value_that_is_just_enough_does_not():
         return np.full((1, len(t)), 0.5)
 
     least = certified_minimum(np.array([0.0]), np.array([2.0]), values, lowest, 1e-9, enough=0.5)
-    assert least == (0.5, 0.5, 1.0)
+    assert least == (0.5, 0.5, 0.0, 2.0)
 
 
 def test_values_are_asked_for_from_the_side_of_the_interval():
@@ -89,7 +89,7 @@ def test_values_are_asked_for_from_the_side_of_the_interval():
 
     least = certified_minimum(np.array([0.0, 1.0]), np.array([1.0, 2.0]), values, lowest, 1e-3)
     assert -1.001 <= least.bound <= -1.0 == least.seen
-    assert 1.0 < least.time < 2.0
+    assert 1.0 <= least.begin < least.end <= 2.0
     before = certified_minimum(np.array([0.0]), np.array([1.0]), values, lowest, 1e-3)
     assert 0.999 <= before.bound <= 1.0 == before.seen
 

@@ -26,12 +26,13 @@ value."""
 class CertifiedMinimum(NamedTuple):
     """What is known of the smallest value.
 
-    No value is below `bound`; `seen` is the smallest one found; the bound is from an interval about `time` [s].
+    No value is below `bound`; `seen` is the smallest one found, at one of the ends of an interval [begin, end] [s].
     """
 
     bound: float
     seen: float
-    time: float
+    begin: float
+    end: float
 
 
 def decided(
@@ -80,20 +81,19 @@ def certified_minimum(
     """
     inside = (begin + end) / 2
     first, last = values(begin, inside), values(end, inside)
-    seen, bound, time = np.inf, np.inf, 0.0
+    seen, bound, where = np.inf, np.inf, (0.0, 0.0)
     for halving in range(MAX_HALVINGS + 1):
         lower, met = lowest(begin, end, first, last)
         k = int(np.argmin(met))
-        seen = min(seen, float(met[k]))
+        if met[k] < seen:
+            seen, where = float(met[k]), (float(begin[k]), float(end[k]))
         if seen < enough < np.inf:
-            return CertifiedMinimum(float(min(lower.min(), bound)), seen, float(begin[k]))
+            return CertifiedMinimum(float(min(lower.min(), bound)), seen, *where)
         done = decided(lower, seen, tolerance, enough, allowed)
         if halving == MAX_HALVINGS or 2 * np.count_nonzero(~done) > MAX_INTERVALS:
             done[:] = True
         if done.any():
-            k = int(np.argmin(np.where(done, lower, np.inf)))
-            if lower[k] < bound:
-                bound, time = float(lower[k]), float((begin[k] + end[k]) / 2)
+            bound = min(bound, float(lower[done].min()))
         if done.all():
             break
         begin, end, first, last = begin[~done], end[~done], first[:, ~done], last[:, ~done]
@@ -101,4 +101,4 @@ def certified_minimum(
         half = values(middle, middle)
         begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
         first, last = np.concatenate([first, half], axis=1), np.concatenate([half, last], axis=1)
-    return CertifiedMinimum(bound, seen, time)
+    return CertifiedMinimum(bound, seen, *where)

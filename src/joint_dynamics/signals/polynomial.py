@@ -137,10 +137,10 @@ class PiecewisePolynomial:
         return np.array([one.max(axis=0) for one in found])
 
     def extremes(self, derivative: int, tolerance: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return bounds of a derivative over all time: lowest (n,), highest (n,), and the times they belong to.
+        """Return bounds of a derivative over all time: lowest (n,), highest (n,), and a time of each.
 
-        No value lies outside; they are at most `tolerance` (n,) or a number, in its unit, away from a value that is
-        taken.
+        No value lies outside; they are at most `tolerance` (n,) or a number, in its unit, away from the value that is
+        taken at that time, on one side of it where the derivative jumps.
         """
         n = self.coefficients.shape[2]
         factor, bend = factorial(derivative), factorial(derivative + 2) / 8
@@ -170,7 +170,9 @@ class PiecewisePolynomial:
                     )
 
                 least = certified_minimum(self.time[:-1], self.time[1:], values, lowest, float(widest[j]))
-                found[row, j], found[2 + row, j] = sign * (least.bound - allowance[j]), least.time
+                ends = np.array([least.begin, least.end])
+                at_ends = values(ends, np.full(2, ends.mean()))[0]
+                found[row, j], found[2 + row, j] = sign * (least.bound - allowance[j]), ends[at_ends.argmin()]
         return found[0], found[1], found[2], found[3]
 
 
