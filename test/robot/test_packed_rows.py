@@ -73,9 +73,12 @@ def test_sums_of_samples_and_a_right_hand_side(model):
     weights = np.random.default_rng(1).standard_normal((70, 5))
     np.testing.assert_allclose((packed @ weights + packed @ weights).dense(), 2 * packed.dense() @ weights, atol=1e-9)
     y = np.arange(70.0)
-    below = packed.with_right_side(1, y)
-    np.testing.assert_array_equal(below[-1], y)
-    np.testing.assert_array_equal(below[:-1], packed.values[packed.parts[1]])
+    dense = packed.dense()
+    for joint in range(model.n):
+        below = packed.with_right_side(joint, (joint + 1) * y)
+        np.testing.assert_array_equal(below[-1], (joint + 1) * y)
+        np.testing.assert_array_equal(below[:-1], packed.values[packed.parts[joint]])
+    np.testing.assert_array_equal(packed.dense(), dense)
 
 
 def test_a_parameter_wanted_twice_and_motors_that_move_otherwise(model):
