@@ -21,7 +21,8 @@ from joint_dynamics.identification.preparation.observations import FilterPlan
 from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.presliding import presliding
 from joint_dynamics.identification.regression.problem import Problem, spans
-from joint_dynamics.identification.regression.stiction import presliding_notes, resting_torque
+from joint_dynamics.identification.regression.resting_entry import presliding_notes
+from joint_dynamics.identification.regression.stiction import resting_torque
 from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.identification.resting_validation import resting_document, resting_of_description

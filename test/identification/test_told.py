@@ -12,7 +12,8 @@ from joint_dynamics.identification.describe import add_term, complete_hysteresis
 from joint_dynamics.identification.drive_gains.estimate import DriveGains
 from joint_dynamics.identification.physical import semidefinite
 from joint_dynamics.identification.regression.irls import WeightedEstimate
-from joint_dynamics.identification.regression.stiction import Resting, resting_summary
+from joint_dynamics.identification.regression.resting_entry import resting_summary
+from joint_dynamics.identification.regression.stiction import Resting
 from joint_dynamics.identification.regression.torque import prior_spread
 from joint_dynamics.identification.reliability.chow import ChowTest
 from joint_dynamics.identification.reliability.coverage import Training, leaves

@@ -23,8 +23,8 @@ from joint_dynamics.identification.regression.methods import Progress, solve_by_
 from joint_dynamics.identification.regression.presliding import Encoder
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import fits
+from joint_dynamics.identification.regression.resting_entry import presliding_notes, resting_entry
 from joint_dynamics.identification.regression.rotor import RotorSide
-from joint_dynamics.identification.regression.stiction import presliding_notes, resting_entry
 from joint_dynamics.identification.reliability.checks import check_recordings
 from joint_dynamics.identification.reliability.diagnostics import diagnose
 from joint_dynamics.identification.reliability.verdict import without_duplicates

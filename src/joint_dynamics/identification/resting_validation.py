@@ -22,7 +22,8 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.stiction import LEVEL, Resting, not_slipped, resting_summary
+from joint_dynamics.identification.regression.resting_entry import resting_summary
+from joint_dynamics.identification.regression.stiction import LEVEL, Resting, not_slipped
 
 
 def resting_document(summary: Mapping[str, Any], sigma: Sequence[float], names: Sequence[str]) -> dict[str, Any]:
