@@ -19,7 +19,7 @@ from joint_dynamics.joint.elastic_range import ElasticInverse
 from joint_dynamics.joint.load import CoulombLevel, LoadFriction
 from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share, place_in_play
 from joint_dynamics.joint.maps import FourierSeries
-from joint_dynamics.joint.maxwell_slip import polynomial_stiffness
+from joint_dynamics.joint.slip_operators import polynomial_stiffness
 from joint_dynamics.joint.static_friction import PowerLawFriction, direction
 from joint_dynamics.joint.temperature import AbsoluteTemperatureFriction, root_speed
 

@@ -20,29 +20,13 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.clip_scan import clip_scan
 from joint_dynamics.joint.maps import PeriodicMap, compiled_kernels
+from joint_dynamics.joint.slip_operators import operators_of, polynomial_limits, polynomial_stiffness
 
 CHUNK = 65536
 MOST_OPERATORS = 7
 """Numbers that numpy adds up one after the other, as the kernel does; more it adds in pairs."""
-
-
-def polynomial_limits(operators: int, r_Delta: float = 4.0) -> FloatArray:
-    """Deformation limits Δ_i = (i/M)^{r_Δ}, i = 1…M, relative to the backlash [M6 eq 17]; r_Δ = 1 is linear spacing.
-
-    Shape (M,).
-    """
-    return (np.arange(1, operators + 1) / operators) ** r_Delta
-
-
-def polynomial_stiffness(limits: ArrayLike, r_k: float = 2.0) -> FloatArray:
-    """Stiffness of the operators k_i = (1/Δ_i)(M+1−i)^{r_k}/Σ_j j^{r_k}, so that Σ k_i Δ_i = 1 [M6 eq 18].
-
-    Shape (M,).
-    """
-    limits = np.asarray(limits, dtype=float)
-    share = np.arange(limits.size, 0, -1.0) ** r_k
-    return share / share.sum() / limits
 
 
 class MaxwellSlip:
@@ -268,7 +252,7 @@ class MaxwellSlip:
             angle, width = self._input(rows[start : start + CHUNK])
             if self._slider is None:
                 self._slider = np.repeat(angle[0][:, None], self.operators, axis=1)
-            sliders = _clip_scan(self._slider, angle[..., None] - width, angle[..., None] + width)
+            sliders = clip_scan(self._slider, angle[..., None] - width, angle[..., None] + width)
             self._slider = sliders[-1].copy()
             relative = self._relative(angle, sliders, width)
             self._output = self._hysteresis(relative[-1])
@@ -304,73 +288,14 @@ class MaxwellSlip:
         JointDynamicsError
             For a field that is not known or not there, and where the numbers of operators differ.
         """
-        limits, stiffness, presliding = [], [], []
-        for document in documents:
-            unknown = set(document) - {'operators', 'r_Delta', 'r_k', 'limits', 'stiffness', 'presliding'}
-            if unknown:
-                raise JointDynamicsError(f'maxwell_slip: expected a known field, found {min(unknown, key=str)!r}')
-            presliding.append(_presliding(document))
-            given = document.get('limits')
-            law = document.get('stiffness')
-            operators, r_Delta = int(document.get('operators', 4)), document.get('r_Delta', 4.0)
-            row = polynomial_limits(operators, r_Delta) if given is None else np.asarray(given, float)
-            limits.append(row)
-            stiffness.append(
-                polynomial_stiffness(row, document.get('r_k', 2.0)) if law is None else np.asarray(law, float)
-            )
-        if len({row.size for row in limits}) != 1 or any(
-            k.shape != row.shape for k, row in zip(stiffness, limits, strict=True)
-        ):
-            raise JointDynamicsError(
-                'maxwell_slip: expected the same number of operators for every joint, and limits and stiffness '
-                'alike, found '
-                f'{[row.size for row in limits]} limits and {[k.size for k in stiffness]} stiffnesses'
-            )
+        limits, stiffness, presliding, laws = operators_of(documents)
         slip = cls(
             len(documents),
-            PeriodicMap.stack(presliding),
-            limits=np.stack(limits),
-            stiffness=np.stack(stiffness),
+            presliding,
+            limits=limits,
+            stiffness=stiffness,
             kinematic_error=None if kinematic_error is None else PeriodicMap.stack(list(kinematic_error)),
         )
-        laws = [{key: document[key] for key in ('r_Delta', 'r_k') if key in document} for document in documents]
-        if all(law == laws[0] for law in laws) and not any('limits' in d or 'stiffness' in d for d in documents):
-            slip._laws = {'r_Delta': float(laws[0].get('r_Delta', 4.0)), 'r_k': float(laws[0].get('r_k', 2.0))}
+        if laws is not None:
+            slip._laws = laws
         return slip
-
-
-def _presliding(document: Mapping[str, Any]) -> PeriodicMap:
-    if 'presliding' not in document:
-        raise JointDynamicsError(
-            'maxwell_slip.presliding: expected the presliding length, a number [rad] or a map over the angle, found'
-            ' nothing'
-        )
-    given = document['presliding']
-    return PeriodicMap.from_dict(given) if isinstance(given, Mapping) else PeriodicMap.constant(given)
-
-
-def _clip_scan(start: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """s_k = clip(s_{k−1}, low_k, high_k) from s_{−1} = start, for every k at once; low, high (N, …), result (N, …).
-
-    Blocks of √N samples side by side: first the composed clip of every prefix of every block, then the starts of the
-    blocks in a row.
-    """
-    samples = len(low)
-    length = max(1, int(np.sqrt(samples)))
-    blocks = -(-samples // length)
-    pad = blocks * length - samples
-    if pad:
-        low = np.concatenate([low, np.repeat(low[-1:], pad, axis=0)])
-        high = np.concatenate([high, np.repeat(high[-1:], pad, axis=0)])
-    shape = (blocks, length, *low.shape[1:])
-    low, high = low.reshape(shape), high.reshape(shape)
-    lower, upper = low.copy(), high.copy()
-    for j in range(1, length):
-        np.minimum(np.maximum(lower[:, j - 1], low[:, j]), high[:, j], out=lower[:, j])
-        np.minimum(np.maximum(upper[:, j - 1], low[:, j]), high[:, j], out=upper[:, j])
-    begin = np.empty((blocks, *low.shape[2:]))
-    begin[0] = start
-    for b in range(1, blocks):
-        begin[b] = np.minimum(np.maximum(begin[b - 1], lower[b - 1, -1]), upper[b - 1, -1])
-    sliders = np.minimum(np.maximum(begin[:, None], lower), upper)
-    return sliders.reshape(blocks * length, *low.shape[2:])[:samples]
