@@ -3,6 +3,7 @@
     python tools/variants.py                                every variant, every area (hours on two cores)
     python tools/variants.py --variants prescott one-core --areas signals joint
     python tools/variants.py --together                     what does not exclude each other at once: three runs
+    python tools/variants.py --together 'nehalem, threads'  the one of these
     python tools/variants.py --python other/bin/python      another interpreter, with other versions of the libraries
 
 Every area is a process of its own, once. Printed, and kept in out/variants/table.md beside what each run said. The
@@ -99,11 +100,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--variants', nargs='+', choices=list(VARIANTS), default=list(VARIANTS))
     parser.add_argument('--areas', nargs='+', choices=AREAS, default=list(AREAS))
-    parser.add_argument('--together', action='store_true', help='combinations instead of one variant at a time')
+    parser.add_argument(
+        '--together', nargs='*', choices=list(TOGETHER), help='combinations (without a name: all) instead of variants'
+    )
     parser.add_argument('--python', default=sys.executable, help='interpreter with the package installed')
     options = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    chosen = TOGETHER if options.together else {name: VARIANTS[name] for name in options.variants}
+    if options.together is None:
+        chosen = {name: VARIANTS[name] for name in options.variants}
+    else:
+        chosen = {name: TOGETHER[name] for name in options.together or TOGETHER}
     features = features_of(options.python)
     rows, red = ['| variant | area | result | s |', '| --- | --- | --- | --- |'], 0
     for name, settings in chosen.items():
