@@ -1,7 +1,7 @@
 """The controller plugin's host of the law (ros2_control/), without ROS: processor time and lateness of its steps.
 
-`python bench/bench_plugin.py 1000000 300000` for a million steps as fast as they go, then 300,000 at a pace of 500 Hz and
-as many at 1 kHz; both threads at SCHED_FIFO 50 where that is permitted, as the controller manager's loop.
+`python bench/bench_plugin.py 1000000 300000` for a million steps as fast as they go, then 300,000 at a pace of 500 Hz
+and as many at 1 kHz; both threads at SCHED_FIFO 50 where that is permitted, as the controller manager's loop.
 """
 
 import importlib.util

@@ -8,6 +8,7 @@ import pytest
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import triangulate, triangulate_long, wls
 from joint_dynamics.identification.regression.normal_equations import ACCURACY, exact_enough, normal_sums
+from joint_dynamics.robot.packed_rows import PackedRows
 
 SAMPLES, JOINTS, COLUMNS = 4000, 3, 8
 
@@ -86,3 +87,31 @@ def test_a_joint_that_never_moves_and_one_that_never_rests():
         block.resting[0], block.resting[1] = True, False
     found, expected = triangulate_long(lambda: blocks), triangulate(blocks)
     same(wls(found), wls(expected), ACCURACY)
+
+
+def packed(block):
+    """The same block, each joint's rows without the columns that are zero for it."""
+    joints, columns, samples = block.shape
+    own = [np.flatnonzero(block.rows[j].any(axis=1)) for j in range(joints)]
+    rows = PackedRows(np.zeros((sum(len(one) + 1 for one in own), samples)), own, columns)
+    for j, (one, part) in enumerate(zip(own, rows.parts, strict=True)):
+        rows.values[part] = block.rows[j, one]
+    return replace(block, rows=rows)
+
+
+@pytest.mark.parametrize('rest', [False, True])
+def test_rows_without_their_zeros_have_the_same_sums(rest):
+    """Which columns a joint has may change from block to block, as those of two recordings."""
+    blocks = list(system(np.random.default_rng(4), rest=rest))
+    blocks[1].rows[0, 3] = 0.0
+    found, expected = normal_sums(packed(block) for block in blocks), normal_sums(blocks)
+    for one, other in zip(found, expected, strict=True):
+        if not rest and other is None:
+            assert one is None
+            continue
+        # Sums of 4000 products of rounded numbers, whose sizes are those of the diagonal.
+        size = np.sqrt(np.einsum('jii->ji', other.matrices))
+        scale = np.einsum('ji,jk->jik', size, size)
+        assert np.all(np.abs(one.matrices - other.matrices) <= 4000 * np.finfo(float).eps * scale)
+        np.testing.assert_array_equal(one.counts, other.counts)
+        np.testing.assert_array_equal(one.own, other.own)

@@ -564,6 +564,9 @@ def test_deviation_of_a_prediction_is_that_of_the_samples_in_motion():
                     size += tau[j, k] ** 2
     problem = SimpleNamespace(blocks=lambda: iter(blocks))
     assert predicted_deviation(problem, C) == pytest.approx(100 * math.sqrt(spread / size))
+    for block in blocks:
+        block.tau *= 1e-3  # a finger's torques
+    assert predicted_deviation(problem, C) == pytest.approx(1e5 * math.sqrt(spread / size))
     assert math.isnan(predicted_deviation(SimpleNamespace(blocks=lambda: iter(())), C))
 
 
@@ -620,6 +623,26 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, late, f
     # a straight line between samples moves a torque of a hertz by less than 2 ms; halfway between samples it averages
     # noise that no filter has, which draws the delay there
     assert abs(found.seconds - late) < (max(4 * found.deviation, 2e-3) if factor else 0.006)
+
+
+def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_shortest_recording(two_links, observed):
+    """Of torques that come 0.3 s late, one recording of 2 s shows 0.2 s at most; recordings of 5 s show them."""
+    standard = np.zeros(len(two_links.parameter_names))
+    standard[two_links.parameter_names.index('ZZ_2')] = 0.3
+    standard[two_links.parameter_names.index('MX_2')] = 0.6
+    chi = two_links.base_parameters().regroup(standard)
+    found = []
+    for samples in (201, 501):
+        runs = []
+        for seed, count in ((1, 501), (2, samples)):
+            plain = observed(seed, count)
+            tau = full_rate_torque(Problem(two_links, [plain]), plain, chi)
+            late = np.stack([np.interp(plain.time - 0.3, plain.time, column) for column in tau.T], axis=1)
+            runs.append(observed(seed, count, tau=late))
+        found.append(estimate_delay(Alternatives(two_links, samples_of(Problem(two_links, runs))), runs).seconds)
+    assert 0.19 < found[0] <= 0.2
+    # the first torque is held for the 0.3 s before it, which no robot did
+    assert abs(found[1] - 0.3) < 0.02
 
 
 def test_a_delay_in_the_summary():

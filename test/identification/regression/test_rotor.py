@@ -1,0 +1,52 @@
+"""Rotor compensation: what the joints of a description take is off the motor torque before anything is identified."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.regression.rotor import RotorSide
+from joint_dynamics.robot import INERTIAL
+
+COULOMB, VISCOUS, INERTIA = np.array([5.0, 2.0]), np.array([3.0, 1.5]), np.array([0.8, 0.3])
+
+
+def described(model, inertial=True):
+    """A document of Coulomb and viscous friction and a rotor of every joint; links of one kilogram."""
+    joints = {
+        name: {
+            'rotor_inertia': {'value': float(INERTIA[k])},
+            'friction': {'parameters': {'F_C0': float(COULOMB[k]), 'F_V1': float(VISCOUS[k])}},
+        }
+        for k, name in enumerate(model.joint_names)
+    }
+    found = {'robot': {'joint_names': list(model.joint_names)}, 'joints': joints}
+    link = dict.fromkeys(INERTIAL, 0.0) | {'M': 1.0}
+    return found | ({'inertial': {'standard': dict.fromkeys(model.joint_names, link)}} if inertial else {})
+
+
+@pytest.mark.parametrize('sides', [1, 2])
+def test_friction_and_rotor_of_the_motors_own_motion_are_taken_off(two_links, observed, sides):
+    observation = observed(3, 200, tau=np.random.default_rng(0).normal(size=(200, 2)))
+    if sides == 2:
+        other = observed(4, 200)
+        observation = replace(observation, theta=other.q, dtheta=other.dq, ddtheta=other.ddq)
+    found = RotorSide.load(DynamicsDescription(described(two_links)), two_links).compensate(observation)
+    speed, acceleration = observation.dtheta, observation.ddtheta
+    moving = np.abs(speed) > 1e-2  # about rest the sign is passed through smoothly
+    taken = COULOMB * np.sign(speed) + VISCOUS * speed + INERTIA * acceleration
+    np.testing.assert_allclose((observation.tau - found.tau)[moving], taken[moving], rtol=1e-9, atol=1e-9)
+    assert found.q is observation.q
+    assert found.theta is observation.theta
+
+
+def test_what_the_description_lacks_is_named(two_links):
+    with pytest.raises(JointDynamicsError, match=r'^rotor: dynamics description: inertial: expected this field'):
+        RotorSide.load(DynamicsDescription(described(two_links, inertial=False)), two_links)
+    document = described(two_links)
+    last = two_links.joint_names[-1]
+    del document['joints'][last]['rotor_inertia']
+    with pytest.raises(JointDynamicsError, match=f'^rotor: expected rotor_inertia and .* missing for {last}$'):
+        RotorSide.load(DynamicsDescription(document), two_links)
