@@ -1,11 +1,13 @@
 """What the package refuses it refuses in one form: what was expected, what was found, and what helps."""
 
 import ast
+import pickle
 from pathlib import Path
 
 import pytest
 
 import joint_dynamics
+from joint_dynamics.errors import JointDynamicsError, NotReliableError
 
 ROOT = Path(joint_dynamics.__file__).parent
 OLD = (
@@ -51,3 +53,17 @@ def test_every_refusal_says_what_was_expected_and_what_was_found(file, line, tex
     words = text.replace('{}', '').strip(' :()[];,')
     assert ('expected' in text and 'found' in text) or not words, f'{file}:{line}: {text}'
     assert not any(old in text for old in OLD), f'{file}:{line}: {text}'
+
+
+def test_an_error_is_one_line_and_steers_no_terminal():
+    """Whatever a name from outside holds."""
+    for given, shown in (
+        ("found 'a\nb'", r"found 'a\nb'"),
+        ('found \x1b[2Jgone', r'found \x1b[2Jgone'),
+        ('found \ud800', r'found \ud800'),
+        ('τ̂ of 3 N·m at 20 °C', 'τ̂ of 3 N·m at 20 °C'),
+    ):
+        assert str(JointDynamicsError(given)) == shown
+        assert str(NotReliableError(given)) == shown
+    again = pickle.loads(pickle.dumps(JointDynamicsError('a\nb')))
+    assert (str(again), again.args) == (r'a\nb', (r'a\nb',))

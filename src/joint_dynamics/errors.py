@@ -2,11 +2,25 @@
 
 
 class JointDynamicsError(ValueError):
-    """Bad input or usage: one line that names what was expected and what was found (exit status 2)."""
+    """Bad input or usage: one line that names what was expected and what was found (exit status 2).
+
+    Names and values come from outside: line breaks and control characters among them are shown as escapes, so that a
+    message stays one line and cannot steer a terminal.
+    """
+
+    def __init__(self, message: str = ''):
+        super().__init__(printable(message))
 
 
 class NotReliableError(JointDynamicsError):
     """The work was done, but its result is not reliable, with the reason (exit status 3)."""
+
+
+def printable(text: str) -> str:
+    """Return the text with escapes in the place of characters that cannot be printed."""
+    if text.isprintable():
+        return text
+    return ''.join(one if one.isprintable() else one.encode('unicode_escape').decode() for one in text)
 
 
 def one_line(error: BaseException) -> str:

@@ -195,6 +195,7 @@ def test_any_text_as_any_document(text):
 @example(1, [(0.515625, 'replace', [])])
 @example(1, [(0.53125, 'replace', [])])
 @example(1, [(0.8359375, 'replace', False)])
+@example(1, [(0.0, 'replace', {'\n': None})])
 def test_descriptions_with_other_values(version, changes):
     document = tools.changed(VERSIONS[version], changes)
     with one_error():

@@ -11,7 +11,7 @@ import pinocchio
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.placement import Posture
-from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.errors import JointDynamicsError, one_line
 
 
 class MjcfKinematics:
@@ -46,7 +46,7 @@ class MjcfKinematics:
         try:
             self._model: Any = mujoco.MjModel.from_xml_path(str(path))
         except ValueError as error:
-            raise JointDynamicsError(f'MJCF {path}: expected what MuJoCo reads, found: {error}') from None
+            raise JointDynamicsError(f'MJCF {path}: expected what MuJoCo reads, found: {one_line(error)}') from None
         finally:
             mujoco.set_mju_user_warning(before)
         there = [self._model.joint(k).name for k in range(self._model.njnt)]

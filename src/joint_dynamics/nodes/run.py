@@ -53,7 +53,7 @@ def _begin(node_class: type[DynamicsNode], arguments: list[str] | None) -> Dynam
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         return node_class()
     except RCLError as error:
-        raise JointDynamicsError(f'start: expected ROS 2 to take the node, found: {error}') from None
+        raise JointDynamicsError(f'start: expected ROS 2 to take the node, found: {one_line(error)}') from None
 
 
 def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> int:
