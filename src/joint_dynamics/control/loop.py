@@ -135,6 +135,8 @@ class ControlLoop:
         self._loaned = Interfaces(names, wanted), Interfaces(names, REFERENCES)
         controller.assign_interfaces(self._command, *self._loaned)
         self.gate = self._make_gate()
+        # Where the arm was last known to be, and gravity there, computed when it is asked for.
+        self._known, self._moved = np.zeros(arm.n), False
         self._gravity = np.zeros(arm.n)
         self.added: FloatArray = np.zeros(arm.n)
         room = settings.position_margin
@@ -166,7 +168,13 @@ class ControlLoop:
     @property
     def safe_command(self) -> FloatArray:
         """What is commanded on a fault (n,) N·m, or A with `output` current, where the arm was last known to be."""
-        return self.gate.bounded(self._gravity * self._scale)
+        return self.gate.bounded(self._holding())
+
+    def _holding(self) -> FloatArray:
+        """Return gravity where the arm was last known to be, in the unit `output`, as it comes."""
+        if self._moved:
+            self._gravity, self._moved = self.arm.rigid.gravity(self._known), False
+        return self._gravity * self._scale
 
     def _make_gate(self) -> SafetyGate:
         arm, settings = self.arm, self.settings
@@ -203,6 +211,7 @@ class ControlLoop:
         for interfaces in (*self._loaned, self._command):
             interfaces.clear()
         self._gravity[:] = self.added[:] = 0.0
+        self._moved = False
         self.controller.on_activate()
         self.fallback_reason, self.warning = 'just activated', ''
         self.gate.open()
@@ -231,7 +240,7 @@ class ControlLoop:
             self.controller.on_deactivate()
         finally:
             for _ in range(int(np.ceil((self.settings.ramp_time + hold_time) / period)) + 1):
-                out = self.gate.step(None, self._gravity * self._scale, period, fallback=True)
+                out = self.gate.step(None, self._holding(), period, fallback=True)
                 if out is not None:
                     yield out
             self.gate.release()
@@ -249,15 +258,18 @@ class ControlLoop:
             valid = True
             command = self.law_now(time, period)
             if command is not None:
-                command += self.added * self._scale
+                command += self.added if self.output == 'effort' else self.added * self._scale
             self.fallback_reason = self.gate.failure
         if (
             self.settings.safe == 'gravity'
             and self.settings.holds_gravity
             and (valid or not self.state.why_invalid(('position',), time, 'state'))
         ):
-            self._gravity = self.arm.rigid.gravity(self.state['position'])
-        out = self.gate.step(command, self._gravity * self._scale, period, fallback=bool(self.fallback_reason))
+            self._known[:] = self.state['position']
+            self._moved = True
+        # A law that is followed in full has no share of the safe command in it.
+        safe = None if command is not None and not self.fallback_reason and self.gate.follows else self._holding()
+        out = self.gate.step(command, safe, period, fallback=bool(self.fallback_reason))
         self.fallback_reason = self.gate.failure or self.fallback_reason
         return out
 
