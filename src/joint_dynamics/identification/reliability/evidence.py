@@ -18,7 +18,7 @@ untouched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,6 +41,8 @@ PASSES = 3
 """Passes of weighting rows by their residuals; the likelihood no longer changes after that."""
 BLOCKS = 20
 """Blocks of time in all over which a gain has to be steady: twice those of the deviations, as two parts share them."""
+PASS = 4096
+"""Samples whose regressors are computed in one pass, where motions have fewer."""
 RANK = 1e-9
 """Eigenvalues of the scaled normal equations below this share of the largest are directions no sample shows."""
 
@@ -115,6 +117,13 @@ def columns_of(
     chain, independent: other than the model's own.
     """
     rows = regressor_rows(chain or model.chain, samples.q, samples.dq, samples.ddq)
+    return _with_drives(rows, samples, model, independent)
+
+
+def _with_drives(
+    rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None = None
+) -> FloatArray:
+    """Return the columns of `columns_of` from the regressor of the links, whose columns of the drives are replaced."""
     for j in range(model.n):
         rows[j, drive_columns(j)] = (
             samples.ddtheta[j],
@@ -189,8 +198,9 @@ class NormalEquations:
         return self.fit(target, lambda found: False)
 
     def _fit(self, vector: FloatArray, size: FloatArray, use: FloatArray) -> ExplanationFit:
-        columns = np.flatnonzero(use)
-        matrix, vector = self.matrix[:, columns[:, None], columns], vector[:, columns]
+        columns, matrix = np.flatnonzero(use), self.matrix
+        if len(columns) < len(use):
+            matrix, vector = matrix[:, columns[:, None], columns], vector[:, columns]
         n, b = vector.shape
         flat, sigma2 = matrix.reshape(n, b * b), size.copy()
         for _ in range(PASSES):
@@ -210,7 +220,34 @@ def normal_of(
     samples: FilteredSamples, model: RobotModel, chain: Chain | None = None, independent: IntArray | None = None
 ) -> NormalEquations:
     """Return the normal equations of samples; chain, independent: other than the model's own."""
-    rows = columns_of(samples, model, chain, independent)
+    return _normal(columns_of(samples, model, chain, independent), samples, model, independent)
+
+
+def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterator[NormalEquations]:
+    """Yield `normal_of` of each of many motions with as many samples, with the regressors of some in one pass.
+
+    Most of what a regressor of few samples costs are the calls. What follows each other with the very same motion
+    shares it.
+    """
+    several = max(1, PASS // motions[0].q.shape[1]) if motions else 1
+    for start in range(0, len(motions), several):
+        group = motions[start : start + several]
+        first = [k for k, samples in enumerate(group) if k == 0 or not _same_motion(samples, group[k - 1])]
+        joined = (np.concatenate([getattr(group[k], name) for k in first], axis=1) for name in ('q', 'dq', 'ddq'))
+        blocks = iter(np.split(regressor_rows(model.chain, *joined), len(first), axis=2))
+        for k, samples in enumerate(group):
+            if k in first:
+                links = np.ascontiguousarray(next(blocks))
+            yield _normal(_with_drives(links, samples, model), samples, model, None)
+
+
+def _same_motion(samples: FilteredSamples, other: FilteredSamples) -> bool:
+    return samples.q is other.q and samples.dq is other.dq and samples.ddq is other.ddq
+
+
+def _normal(
+    rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None
+) -> NormalEquations:
     kinds = [
         model.parameter_names[k] for k in (model.base_parameters().independent if independent is None else independent)
     ]
