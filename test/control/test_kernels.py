@@ -12,7 +12,7 @@ from joint_dynamics.arm.validity import Validity
 from joint_dynamics.control import ControlLoop, available, create
 from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.interface import ControllerSetup
-from joint_dynamics.control.loop import LoopSettings
+from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.plausibility import Jumps
 from joint_dynamics.control.safety import SafetyGate
 from joint_dynamics.description import DynamicsDescription

@@ -16,18 +16,16 @@ from joint_dynamics.identification.reliability.evidence import (
     PASSES,
     RESOLVED,
     ExplanationFit,
-    FilteredSamples,
     NormalEquations,
     columns_of,
     effective_samples,
     gain,
     normal_of,
     normals_of,
-    row_weights,
-    samples_of,
     steadiness,
     time_blocks,
 )
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, row_weights, samples_of
 from joint_dynamics.robot import RobotModel
 
 N, B, SAMPLES = 3, 5, 400

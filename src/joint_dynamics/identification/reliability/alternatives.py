@@ -16,7 +16,6 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
-    FilteredSamples,
     NormalEquations,
     columns_of,
     effective_samples,
@@ -26,6 +25,7 @@ from joint_dynamics.identification.reliability.evidence import (
     steadiness,
     time_blocks,
 )
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY
 
