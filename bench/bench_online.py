@@ -136,7 +136,8 @@ def estimators():
 
 
 def stepper(law, arm, q, dq, higher, loops):
-    """What takes one sample of a loop, which is appended to `loops`."""
+    """What takes one sample of a loop, which is appended to `loops`, as the node gives it."""
+    desired = np.stack([q, *higher], axis=1)
     n, loop = arm.n, ControlLoop(create(law), arm)
     loops.append(loop)
     loop.activate()
@@ -159,8 +160,7 @@ def stepper(law, arm, q, dq, higher, loops):
             ('motor_velocity', dq[k]),
         ):
             loop.state.write(quantity, value, now, names)
-        for quantity, value in zip(loop.reference.quantities, (q, *higher), strict=False):
-            loop.reference.write(quantity, value[k], now)
+        loop.reference.write_rows(desired[k], now)
         loop.step(now, 1 / RATE)
 
     return step

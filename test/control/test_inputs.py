@@ -111,3 +111,20 @@ def test_the_first_joint_beyond_its_bounds_is_named():
     assert beyond(NAMES, np.array([0.0, 2.5, -9.0]), low, high, 'torque') == text
     assert beyond(NAMES, np.array([0.0, 0.0, -9.0]), low, high, 'torque') == 'torque of c is -9, allowed are -3 … 3'
     assert beyond(NAMES, np.array([np.nan, 0.0, 0.0]), low, high, 'speed') == 'speed of a is nan, allowed are -1 … 1'
+
+
+def test_rows_at_once_are_what_one_after_the_other_would_be(values):
+    other = AgedInterfaces(NAMES, {'position': 0.1, 'temperature': np.inf, 'velocity': 0.5})
+    rows = np.arange(6.0).reshape(2, 3)
+    values.write_rows(rows, 10.0)
+    for quantity, row in zip(other.quantities, rows, strict=False):
+        other.write(quantity, row, 10.0)
+    np.testing.assert_array_equal(values.rows, other.rows)
+    for quantity in values.quantities:
+        for now in (9.0, 10.0, 10.05, 10.2):
+            assert values.fresh(quantity, now) == other.fresh(quantity, now)
+            np.testing.assert_array_equal(values.stale(quantity, now), other.stale(quantity, now))
+    rows[:] = -1.0
+    np.testing.assert_array_equal(values['position'], [0.0, 1.0, 2.0])
+    values.clear()
+    assert values.stale('position', 10.0).all()

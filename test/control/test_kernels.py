@@ -11,7 +11,8 @@ from joint_dynamics.arm import Arm, Transmission
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.control import ControlLoop, available, create
 from joint_dynamics.control.friction import FrictionCompensation
-from joint_dynamics.control.loop import LoopSettings
+from joint_dynamics.control.interface import ControllerSetup
+from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.plausibility import Jumps
 from joint_dynamics.control.safety import SafetyGate
 from joint_dynamics.description import DynamicsDescription
@@ -75,7 +76,12 @@ def test_the_gate(steps):
         each.open()
     for command, safe, period, fallback in steps:
         given = None if command is None else np.array(command)
-        outs = [each.step(given, np.array(safe), period, fallback=fallback) for each in (fast, plain)]
+        # What cannot be reached needs not be told.
+        told = None if fast.follows and given is not None and not fallback else np.array(safe)
+        outs = [
+            fast.step(given, told, period, fallback=fallback),
+            plain.step(given, np.array(safe), period, fallback=fallback),
+        ]
         assert np.array_equal(*outs)
         assert np.array_equal(fast.limited, plain.limited)
         assert (fast.weight, fast.failure) == (plain.weight, plain.failure)
@@ -192,6 +198,54 @@ def test_what_the_kernel_of_the_friction_has_not_goes_by_arrays(arm):
     friction = FrictionModel(arm.friction.parameters, arm.friction.maxwell_slip, joints=arm.n, quadrants=quadrants)
     assert not FrictionCompensation(replace(arm, friction=friction), 'hysteresis').compiled
     assert not FrictionCompensation(arm, 'static').compiled
+
+
+@pytest.mark.parametrize('watched', [True, False])
+@pytest.mark.parametrize('error', [True, False])
+def test_the_motor_torque_of_a_rigid_law(arm, watched, error):
+    """In one call what three array forms do: angle of the motors, friction there, rotors."""
+    own = replace(
+        arm, kinematic_error=arm.kinematic_error if error else None, validity=arm.validity if watched else None
+    )
+    fast, plain = (create('computed_torque') for _ in range(2))
+    for each in (fast, plain):
+        each.on_configure(ControllerSetup.of(each, own, friction='hysteresis'))
+    plain.transmission.compiled = plain.friction.compiled = False
+    rng = np.random.default_rng(4)
+    phase = rng.uniform(0, 6, N)
+    for k in range(300):
+        motion = np.array([0.3 * np.sin(0.02 * k + phase), np.cos(0.02 * k + phase), -2.0 * np.sin(0.02 * k + phase)])
+        a, b = (each.feedforward(motion) for each in (fast, plain))
+        # φ rounds differently: an angle of 1 rad to 1e-16, times the slope of the hysteresis, 10 N·m in 1e-5 rad.
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-8)
+    assert fast.beyond == plain.beyond
+    assert bool(fast.beyond) == watched
+
+
+@pytest.mark.parametrize('coefficients', [[15000.0], [15000.0, 0.0], [15000.0, 1e9]])
+def test_the_motion_of_the_motors(arm, coefficients):
+    own = replace(
+        arm, stiffness=TorsionalStiffness([[(1.0 + 0.1 * j) * each for each in coefficients] for j in range(N)])
+    )
+    fast, plain = (create('flexible_joint') for _ in range(2))
+    for each in (fast, plain):
+        each.on_configure(ControllerSetup.of(each, own))
+    plain.transmission.compiled = False
+    rng = np.random.default_rng(5)
+    for _ in range(100):
+        motion = rng.normal(size=(5, N)) * np.array([1.0, 1.0, 3.0, 10.0, 100.0])[:, None]
+        for a, b in zip(fast.motor_motion(motion), plain.motor_motion(motion), strict=True):
+            # Some ten operations on numbers up to the largest of the motion.
+            np.testing.assert_allclose(a, b, rtol=0, atol=ROUNDING * np.abs(motion).max())
+
+
+def test_a_softening_transmission_goes_by_arrays(arm):
+    own = replace(arm, stiffness=TorsionalStiffness(np.tile([15000.0, -1e6], (N, 1))))
+    for name in ('computed_torque', 'flexible_joint'):
+        law = create(name)
+        law.on_configure(ControllerSetup.of(law, own, friction='hysteresis'))
+        assert own.transmission.packed is None
+        assert np.isfinite(law.feedforward(np.zeros((law.DERIVATIVES + 1, N)))).all()
 
 
 @pytest.mark.parametrize('cubic', [1e9, 0.0, -1e6])

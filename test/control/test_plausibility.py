@@ -136,3 +136,11 @@ def test_flips_at_zero_speed_do_not_reach_the_command(make_loop, path, feed, law
         loop.step(k * T, T)
     assert loop.fallback_reason == ''
     assert loop.gate.weight == 1
+
+
+def test_rows_at_once_are_looked_at_like_others(states):
+    states.write_rows(np.array([[0.0, 0.0], [0.1, 0.2]]), 1.0)
+    assert states.why_invalid(('position', 'velocity'), 1.0, 'state') == ''
+    states.write_rows(np.array([[0.5, 0.0], [0.1, 0.2]]), 1.0 + T)
+    assert states['position'][0] == 0.0
+    assert 'position of a jumped by 0.5 rad' in states.why_invalid(('position',), 1.0 + T, 'state')

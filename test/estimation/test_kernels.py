@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.estimation import ContactDetector, EstimationSettings, JointEstimator, StiffnessEstimator
+from joint_dynamics.estimation import (
+    ContactDetector,
+    EstimationSettings,
+    FrictionEstimator,
+    JointEstimator,
+    StiffnessEstimator,
+)
 from joint_dynamics.estimation.contact import Evidence
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play
@@ -38,7 +44,7 @@ def test_the_whole_estimation(recorded, tools, two, change):
     arm = Arm.from_description(model, tools.changed(description, **change))
     settings = EstimationSettings(friction='coulomb_viscous') if 'friction' in change else EstimationSettings()
     fast, plain = (JointEstimator(arm, 1 / 500.0, settings, motor_side=two) for _ in range(2))
-    for part in (plain, plain.lost_motion, plain.stiffness, plain.detector, plain.fusion):
+    for part in (plain, plain.lost_motion, plain.stiffness, plain.friction, plain.detector, plain.fusion):
         if part is not None:
             part.compiled = False
     for k in range(2500):
@@ -75,6 +81,31 @@ def test_a_stiffness_that_jumps(order, delta):
     for name in ('coefficients', 'covariance', 'noise', 'standard_deviation'):
         a, b = getattr(fast, name), getattr(plain, name)
         np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9 * np.abs(b).max(), err_msg=name)
+
+
+@pytest.mark.parametrize('rate', [0.5, [0.0, 2.0]])
+def test_friction_that_adapts(rate):
+    """Through rest, constant speed, joints that may not adapt, bounds, and samples that are no numbers."""
+    rng, n = np.random.default_rng(7), 4
+    fast, plain = (FrictionEstimator(n, 0.008, rate=rate, memory=3.0, hold=0.1) for _ in range(2))
+    plain.compiled = False
+    for k in range(3000):
+        omega = np.where(np.sin(0.01 * k + np.arange(n)) > 0.3, 1.0, np.sin(0.05 * k + np.arange(n)))
+        omega[1] *= k % 600 > 100
+        coulomb = 6.0 * np.sign(omega) * (1.0 + 0.2 * rng.random(n))
+        friction = (0.7 + 0.6 * (k > 1500)) * coulomb + 0.02 * omega + 0.1 * rng.normal(size=n)
+        odd = k % 101
+        if odd < 4:
+            array = (friction, coulomb, omega, friction)[odd]
+            array[odd] = (np.nan, np.inf, np.nan, -1e12)[odd]
+        excited = None if k % 3 else rng.random(n) > 0.2
+        assert_like(fast.update(friction, coulomb, omega, excited), plain.update(friction, coulomb, omega, excited), k)
+        for name in ('moving', 'informative', 'excited', 'saturated', 'excitation'):
+            assert np.array_equal(getattr(fast, name), getattr(plain, name)), (name, k)
+        for name in ('parameters', 'noise', 'covariance'):
+            assert_like(getattr(fast, name), getattr(plain, name), f'{name}, sample {k}')
+    assert fast.excitation.min() > 1.0
+    assert fast.saturated.any() or rate == 0.5
 
 
 def test_lost_motion():

@@ -69,7 +69,8 @@ def test_the_mass_matrix_is_that_of_mujoco(pair):
 
 def test_the_simulated_arm_accelerates_as_in_mujoco(pair):
     pytest.importorskip('numba', reason='the simulated robot is compiled by numba')
-    from joint_dynamics.simulation.rigid_body import forward_dynamics, links_of, workspace
+    from joint_dynamics.simulation.links import links_of, workspace
+    from joint_dynamics.simulation.rigid_body import forward_dynamics
 
     links, work, ddq = links_of(pair.ours), workspace(pair.ours.n), np.empty(pair.ours.n)
     rng = np.random.default_rng(3)

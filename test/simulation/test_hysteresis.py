@@ -107,6 +107,18 @@ def test_a_map_repeats_every_turn_and_its_slope_is_its_derivative():
         assert slope == pytest.approx((ahead - behind) / (2 * h), abs=1e-7)
 
 
+@pytest.mark.parametrize('angle', [0.0, 1.0, -1e-300, -1e-18, -1e-9, 2 * np.pi, -2 * np.pi, 1e6, -1e6, np.nan, np.inf])
+def test_every_angle_lies_in_the_table(angle):
+    for nodes in (1, 360, 720):
+        low, high, s = locate(nodes, angle)
+        assert 0 <= low < nodes
+        assert high == (low + 1) % nodes
+        if np.isfinite(angle):
+            # Rounding of the angle in turns, and of the difference to the node.
+            turn = (low + s) / nodes - angle / (2 * np.pi)
+            assert abs(turn - np.rint(turn)) <= 4e-16 * max(1.0, abs(angle))
+
+
 def test_a_backlash_that_vanishes_is_refused():
     with pytest.raises(JointDynamicsError, match='backlash map: expected values > 0'):
         travel_tables(fourier_tables([1e-4], [[2e-4]], [[0.0]]))

@@ -22,7 +22,7 @@ from joint_dynamics.simulation import (
     play,
     ur5e_urdf,
 )
-from joint_dynamics.simulation.rigid_body import workspace
+from joint_dynamics.simulation.links import workspace
 from joint_dynamics.simulation.stability import eigenvalues, substeps
 
 

@@ -7,7 +7,8 @@ import pytest
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import Payload, ur5e_urdf
 from joint_dynamics.simulation.inertials import spread, standard_parameters, with_payload
-from joint_dynamics.simulation.rigid_body import forward_dynamics, link_energy, links_of, mass_and_bias, workspace
+from joint_dynamics.simulation.links import links_of, workspace
+from joint_dynamics.simulation.rigid_body import forward_dynamics, link_energy, mass_and_bias
 
 
 @pytest.fixture(params=['ur5e', 'gantry', 'mounted'])

@@ -35,6 +35,14 @@ class Transmission:
             self._error = kinematic_error.packed(self._cubic.shape[1])
         self.compiled = True
 
+    @property
+    def packed(self) -> tuple[FloatArray, tuple[FloatArray, FloatArray] | None] | None:
+        """What kernels take of it: `ElasticInverse.packed` (2, n), and `PeriodicMap.packed` or None.
+
+        None where a single state is not theirs.
+        """
+        return None if self._cubic is None else (self._cubic, self._error)
+
     def deformation(self, tau: FloatArray) -> FloatArray:
         """Return φ with τ_E(φ) = τ, rad."""
         return np.zeros_like(tau) if self._inverse is None else self._inverse(tau)

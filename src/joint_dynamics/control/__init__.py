@@ -14,7 +14,8 @@ from joint_dynamics.control.interface import (
 )
 from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
 from joint_dynamics.control.law import TorqueLaw
-from joint_dynamics.control.loop import ControlLoop, LoopSettings
+from joint_dynamics.control.loop import ControlLoop
+from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.path import Path, order_joints
 from joint_dynamics.control.registry import available, create, load
 from joint_dynamics.control.safety import SafetyGate

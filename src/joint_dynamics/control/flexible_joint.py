@@ -24,6 +24,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.friction import friction_parameters
 from joint_dynamics.control.interface import ControllerParameter, ControllerSetup, InterfaceConfiguration
 from joint_dynamics.control.law import COMMON_PARAMETERS, TorqueLaw
+from joint_dynamics.control.packed_friction import compiled_kernels
 from joint_dynamics.control.torque_derivatives import torque_derivatives
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import TorsionalStiffness
@@ -59,6 +60,14 @@ class FlexibleJoint(TorqueLaw):
                 'flexible_joint: expected the stiffness of the transmissions in the dynamics description, found none'
             )
         self._stiffness: TorsionalStiffness = setup.arm.stiffness
+        # As the kernel takes them: None where the stiffness is not its own.
+        packed = self.transmission.packed
+        self._drive = None if packed is None else np.vstack([packed[0], setup.arm.damping])
+        if self._drive is not None:
+            n = setup.arm.n
+            compiled_kernels().bent_motion(
+                np.zeros((5, n)), np.zeros((3, n)), self._drive, self._stiffness.coefficients, np.zeros((3, n))
+            )
         self._on_motor = setup.parameters['feedback_side'] == 'motor'
         self._desired = (np.zeros(setup.arm.n),) * 3
 
@@ -75,7 +84,12 @@ class FlexibleJoint(TorqueLaw):
 
         θ_d without the kinematic error.
         """
-        tau, rate, curvature = torque_derivatives(self.arm.rigid, motion)
+        torques = torque_derivatives(self.arm.rigid, motion)
+        if self._drive is not None and self.transmission.compiled:
+            out = np.empty((3, self.arm.n))
+            compiled_kernels().bent_motion(motion, torques, self._drive, self._stiffness.coefficients, out)
+            return torques[0], out[0], out[1], out[2]
+        tau, rate, curvature = torques
         phi = self.transmission.deformation(tau)
         k = self._stiffness.stiffness(phi)
         dphi = rate / k

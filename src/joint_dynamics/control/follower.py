@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.inputs import AgedInterfaces
-from joint_dynamics.control.interface import REFERENCES
 from joint_dynamics.control.path import DERIVATIVES, REST, Path, order_joints
 from joint_dynamics.errors import JointDynamicsError
 
@@ -155,8 +154,7 @@ class Follower:
         if motion is None:
             return
         written = time if self._point is None else self._point[1]
-        for quantity, values in zip(REFERENCES, motion, strict=True):
-            reference.write(quantity, values, written)
+        reference.write_rows(motion, written)
 
     def motion(self, time: float) -> FloatArray | None:
         """Return the motion (5, n) desired at `time` s, None when nothing is."""

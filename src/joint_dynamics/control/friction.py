@@ -11,7 +11,7 @@ number leaves the last good one.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -149,13 +149,16 @@ class FrictionCompensation:
     def _load_kernel(self) -> None:
         """Compile or load what `torque` calls, before it has to be in time."""
         zero = np.zeros(self._arm.n)
+        compiled_kernels().friction(zero, zero, zero, *self._idle_arguments())
+
+    def _idle_arguments(self) -> tuple[Any, ...]:
+        """What a kernel takes beside the motion, of the types of a step, with a hysteresis that is nobody's."""
+        zero = np.zeros(self._arm.n)
         assert self._slip is not None
         slip = self._slip.copy()
         slip.reset(zero)
-        compiled_kernels().friction(
-            zero, zero, zero, self._packed, self.alpha, self._temperature_factor, slip.advancing(),
-            np.zeros_like(self.watch.largest) if self._watched else None, self.rest_gain, zero.copy(),
-        )  # fmt: skip
+        seen = np.zeros_like(self.watch.largest) if self._watched else None
+        return self._packed, self.alpha, self._temperature_factor, slip.advancing(), seen, self.rest_gain, zero
 
     def _remark(self, arm: Arm) -> None:
         if self.kind == 'none':
@@ -225,6 +228,43 @@ class FrictionCompensation:
             self.watch.update(omega, tau_J)
         H = self._hysteresis(theta, omega)
         return self._at(H, q, omega, tau_J)
+
+    def motor_torque(
+        self,
+        q: FloatArray,
+        speed: FloatArray,
+        acceleration: FloatArray,
+        tau_J: FloatArray,
+        drive: FloatArray,
+        error: tuple[FloatArray, FloatArray] | None,
+    ) -> FloatArray | None:
+        """Return the motor torque (n,) N·m of joints that turn with their links, in one compiled call.
+
+        None where the steps are not taken by a kernel, and before the first sample since `reset`: then by arrays.
+
+        Parameters
+        ----------
+        q, speed, acceleration, tau_J
+            rad, rad/s, rad/s² and N·m, (n,).
+        drive, error
+            as `kernels.rigid_drive` takes them.
+        """
+        advancing = self._slip.advancing() if self.compiled and self._slip is not None else None
+        if advancing is None:
+            return None
+        found = np.empty(len(q))
+        compiled_kernels().rigid_drive(
+            q, speed, acceleration, tau_J, drive, error, self._packed, self.alpha, self._temperature_factor, advancing,
+            self.watch.largest if self._watched else None, self.rest_gain, found,
+        )  # fmt: skip
+        return found
+
+    def load_motor_torque(self, drive: FloatArray, error: tuple[FloatArray, FloatArray] | None) -> None:
+        """Compile or load what `motor_torque` calls, before it has to be in time; nothing advances."""
+        if not self.compiled:
+            return
+        zero = np.zeros(self._arm.n)
+        compiled_kernels().rigid_drive(zero, zero, zero, zero, drive, error, *self._idle_arguments())
 
     def in_slip(self, q: FloatArray, omega: FloatArray, tau_J: FloatArray) -> FloatArray:
         """Return f̂ (…, n) N·m in steady slip, where the hysteresis has gone through, at the last temperature and α."""

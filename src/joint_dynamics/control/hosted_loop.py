@@ -17,7 +17,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.hosted_parameters import REFERENCE_QUANTITIES, parameters_of
 from joint_dynamics.control.inputs import AgedInterfaces
-from joint_dynamics.control.interface import REFERENCES, STATES
+from joint_dynamics.control.interface import STATES
 from joint_dynamics.control.loop import SLOW, ControlLoop
 from joint_dynamics.control.loop_parameters import GivenValues, build_loop
 from joint_dynamics.control.preflight import refuse_run_away
@@ -165,8 +165,7 @@ class HostedLoop:
         self._take_state(loop.state)
         when = self.reference_time.item()
         if when == when:
-            for quantity, values in zip(REFERENCES, self.reference[:3], strict=False):
-                loop.reference.write(quantity, values, when)
+            loop.reference.write_rows(self.reference[:3], when)
             np.copyto(loop.added, self.reference[3])
             loop.added[np.isnan(loop.added)] = 0.0
         out = loop.step(time, period)

@@ -58,8 +58,10 @@ class InputChecks:
         self._bounds = np.concatenate([self._low, self._high]).reshape(8, n)
         self._needed = np.array([rows.index(quantity) for quantity in self._required], dtype=np.int64)
         self._desired = np.array([known.index(quantity) for quantity in self._references], dtype=np.int64)
-        self._measured = rows.index('position'), rows.index('velocity')
-        self._wanted = tuple(known.index(each) if each in references else -1 for each in ('position', 'velocity'))
+        wanted = [known.index(each) if each in references else -1 for each in ('position', 'velocity')]
+        position_row, speed_row = rows.index('position'), rows.index('velocity')
+        self._with_speed = np.array([position_row, speed_row, *wanted], dtype=np.int64)
+        self._without_speed = np.array([position_row, -1, *wanted], dtype=np.int64)
         self.compiled = True
         self._fine(True)
 
@@ -77,8 +79,7 @@ class InputChecks:
 
     def _fine(self, with_speed: bool) -> bool:
         """Whether all numbers are finite and within their bounds, however old they are."""
-        position, speed = self._measured
-        places = (position, speed if with_speed else -1, *self._wanted)
+        places = self._with_speed if with_speed else self._without_speed
         found: bool = compiled_kernels().plausible(
             self._state.rows, self._reference.rows, self._needed, self._desired, places, self._bounds
         )

@@ -26,7 +26,8 @@ class AgedInterfaces(Interfaces):
     def __init__(self, joint_names: Sequence[str], limits: Mapping[str, float]):
         super().__init__(joint_names, limits)
         self._limits = dict(limits)
-        self._written = {quantity: np.full(len(self.joint_names), -np.inf) for quantity in limits}
+        self._times: FloatArray = np.full(self.rows.shape, -np.inf)
+        self._written = dict(zip(limits, self._times, strict=True))
         self._oldest = dict.fromkeys(limits, -np.inf)
         self._newest = dict.fromkeys(limits, -np.inf)
         self._index = {name: k for k, name in enumerate(self.joint_names)}
@@ -34,22 +35,35 @@ class AgedInterfaces(Interfaces):
 
     def write(self, quantity: str, values: ArrayLike, time: float, joints: Sequence[str] | None = None) -> None:
         """Write values of all joints (n,), or of the `joints` named (unknown ones are passed over), at `time` s."""
-        if quantity not in self:
+        target = self._values.get(quantity)
+        if target is None:
             return
-        whole = None if joints is None else self.whole(values, joints)
-        if whole is not None:
-            values, joints = whole, None
+        if joints is not None:
+            whole = self.whole(values, joints)
+            if whole is not None:
+                values, joints = whole, None
         if joints is None:
-            self[quantity] = values
-            self._written[quantity].fill(time)
-            self._oldest[quantity] = self._newest[quantity] = time
+            self._take_all(quantity, values, time)
             return
-        target, written = self[quantity], self._written[quantity]
+        written = self._written[quantity]
         for name, value in zip(joints, np.asarray(values, dtype=float), strict=True):
             k = self._index.get(name)
             if k is not None:
                 target[k], written[k] = value, time
         self._oldest[quantity], self._newest[quantity] = float(written.min()), float(written.max())
+
+    def write_rows(self, rows: FloatArray, time: float) -> None:
+        """Write the first quantities, as many as `rows` (k, n) has, of all joints at `time` s."""
+        count = len(rows)
+        self.rows[:count] = rows
+        self._times[:count] = time
+        for quantity in self.quantities[:count]:
+            self._oldest[quantity] = self._newest[quantity] = time
+
+    def _take_all(self, quantity: str, values: ArrayLike, time: float) -> None:
+        self._values[quantity][:] = values
+        self._written[quantity].fill(time)
+        self._oldest[quantity] = self._newest[quantity] = time
 
     def whole(self, values: ArrayLike, joints: Sequence[str]) -> FloatArray | None:
         """Return the values (n,) of `joints` in the robot's order; None where it is not every joint once."""
@@ -68,8 +82,7 @@ class AgedInterfaces(Interfaces):
     def clear(self) -> None:
         """Forget everything."""
         super().clear()
-        for written in self._written.values():
-            written.fill(-np.inf)
+        self._times.fill(-np.inf)
         self._oldest = dict.fromkeys(self._oldest, -np.inf)
         self._newest = dict.fromkeys(self._newest, -np.inf)
 
@@ -84,7 +97,11 @@ class AgedInterfaces(Interfaces):
 
     def in_time(self, quantities: Sequence[str], time: float) -> bool:
         """Return whether these quantities are `fresh` and none is refused: whether all are numbers is not looked at."""
-        return all(self.fresh(quantity, time) for quantity in quantities)
+        for quantity in quantities:
+            limit = self._limits[quantity]
+            if not (time - self._oldest[quantity] <= limit and self._newest[quantity] - time <= limit):
+                return False
+        return True
 
     def why_invalid(self, quantities: Sequence[str], time: float, what: str) -> str:
         """Return why these quantities cannot be used now, '' when they can.

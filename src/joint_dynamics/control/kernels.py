@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from joint_dynamics.compilation import compiled
-from joint_dynamics.joint.kernels import slip_step
+from joint_dynamics.joint.kernels import bent_angle, slip_step
 
 
 @compiled
@@ -118,3 +118,40 @@ def friction(theta, speed, load, arm, alpha, warm, slip, seen, rest_gain, out): 
         viscous = omega * (arm[4, j] + size * arm[5, j] + omega * omega * arm[6, j])
         found = found + (h * stribeck + viscous + np.sign(omega) * np.sqrt(size) * warm[j] + arm[7, j])
         out[j] = arm[13, j] * found
+
+
+@compiled
+def rigid_drive(  # type: ignore[no-untyped-def]
+    q, speed, acceleration, load, drive, error, arm, alpha, warm, slip, seen, rest_gain, out
+):
+    """`TorqueLaw.motor_torque` of joints that turn with their links, past inverse dynamics, into `out` (n,) N·m.
+
+    q rad, speed rad/s, acceleration rad/s², load N·m (n,). drive (3, n): amplitude and factor of the inverse of the
+    stiffness, rotor inertia. error: of the kinematic error, see `bent_angle`. The others as for `friction`.
+    """
+    theta = np.empty(len(q))
+    bent_angle(q, load, drive, error, theta)
+    friction(theta, speed, load, arm, alpha, warm, slip, seen, rest_gain, out)
+    for j in range(len(q)):
+        out[j] += load[j] + drive[2, j] * acceleration[j]
+
+
+@compiled
+def bent_motion(motion, torques, drive, coefficients, out):  # type: ignore[no-untyped-def]
+    """`FlexibleJoint.motor_motion` past the torques: θ_d without kinematic error, θ̇_d and θ̈_d, into `out` (3, n).
+
+    motion (5, n): q_d rad … q⁗_d. torques (3, n): τ_J,d N·m and its first two derivatives. drive (3, n): amplitude and
+    factor of the inverse of the stiffness, damping N·m·s/rad. coefficients (n, P): of the stiffness.
+    """
+    order = coefficients.shape[1]
+    for j in range(motion.shape[1]):
+        phi = drive[0, j] * np.sinh(np.arcsinh(torques[0, j] * drive[1, j]) / 3.0)
+        square, k, bend = phi * phi, 0.0, 0.0
+        for p in range(order - 1, -1, -1):
+            k = k * square + (2 * p + 1) * coefficients[j, p]
+        for p in range(order - 1, 0, -1):
+            bend = bend * square + (2 * p + 1) * (2 * p) * coefficients[j, p]
+        rate = torques[1, j] / k
+        out[0, j] = motion[0, j] + phi - drive[2, j] * rate / k
+        out[1, j] = motion[1, j] + rate
+        out[2, j] = motion[2, j] + (torques[2, j] - bend * phi * rate * rate) / k

@@ -26,6 +26,7 @@ from joint_dynamics.control.interface import (
     ControllerParameter,
     ControllerSetup,
     InterfaceConfiguration,
+    Interfaces,
 )
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.elastic_range import check_range
@@ -126,6 +127,13 @@ class TorqueLaw(Controller):
         """Return as many derivatives as the law needs."""
         return InterfaceConfiguration.individual(self.joint_names, tuple(REFERENCES)[: self.DERIVATIVES + 1])
 
+    def assign_interfaces(self, command: Interfaces, state: Interfaces, reference: Interfaces) -> None:
+        """Take the loaned interfaces."""
+        super().assign_interfaces(command, state, reference)
+        count = len(self._references)
+        # Side by side where they are loaned in the order of the derivatives, as `ControlLoop` does.
+        self._given = reference.rows[:count] if reference.quantities[:count] == self._references else None
+
     def on_activate(self) -> None:
         """Forget integral and hysteresis."""
         self._integral[:] = 0.0
@@ -133,8 +141,11 @@ class TorqueLaw(Controller):
 
     def update(self, time: float, period: float) -> None:
         """Write the command of one step."""
-        for row, quantity in enumerate(self._references):
-            self._motion[row] = self.reference[quantity]
+        if self._given is not None:
+            self._motion[:] = self._given
+        else:
+            for row, quantity in enumerate(self._references):
+                self._motion[row] = self.reference[quantity]
         if self.friction.kind != 'none':
             self.friction.warm(self.state['temperature'])
             if self.ADAPTS:
@@ -142,7 +153,9 @@ class TorqueLaw(Controller):
         tau = self.feedforward(self._motion)
         if not self._gravity:
             tau -= self.arm.rigid.gravity(self._motion[0])
-        tau += self.feedback(self._motion, period)
+        correction = self.feedback(self._motion, period)
+        if correction is not self._none:
+            tau += correction
         self.command[self._output] = tau if self._output == 'effort' else tau * self._scale
 
     @property

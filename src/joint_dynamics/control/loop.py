@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,64 +12,13 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.input_checks import InputChecks
 from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
+from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.settings import PerJoint, Settings, setting
 
 #: Inputs that change slowly or may be missing: their age is not that of the control loop.
 SLOW = ('temperature', 'friction_scale', 'viscous_excess')
-
-
-@dataclass(frozen=True)
-class LoopSettings(Settings):
-    """What the loop and its gate allow."""
-
-    effort_limit: PerJoint | None = setting(
-        None,
-        'largest command of each joint',
-        'N·m',
-        above=0,
-        infinite=True,
-        none='the effort limit of the URDF, which it cannot exceed',
-    )
-    effort_rate: PerJoint | None = setting(
-        None,
-        'largest change of the command of each joint',
-        'N·m/s',
-        above=0,
-        infinite=True,
-        none='50 limits per second',
-    )
-    ramp_time: float = setting(0.5, 'time from a fault to the safe command', 's', lower=0.01, upper=10)
-    safe: str = setting(
-        'gravity',
-        'what is commanded on a fault: gravity, that of the arm where it is (nothing where `gravity` is false); zero',
-        choices=('gravity', 'zero'),
-    )
-    timeout: float = setting(0.05, 'largest age of joint states and set points', 's', lower=0.001, upper=5)
-    slow_timeout: float = setting(
-        10.0, 'largest age of temperatures and of the parameters of the estimator', 's', lower=0.1, upper=3600
-    )
-    max_period: float = setting(0.02, 'longest step that counts in full', 's', above=0)
-    tracking: float = setting(
-        0.5, 'largest distance of the link from the desired position', 'rad', lower=0.001, upper=10
-    )
-    velocity_margin: float = setting(
-        1.2, 'largest speed, measured and desired, as a multiple of the limit in the URDF', lower=0.1, upper=10
-    )
-    position_margin: float = setting(
-        0.05, 'how far beyond the limits in the URDF a desired position may be', 'rad', lower=0, upper=10
-    )
-    jump_margin: float = setting(
-        0.01,
-        'what a measured position may jump by between two samples beyond what the largest speed allows: resolution '
-        'of the encoder, jitter of the stamps',
-        'rad',
-        lower=0,
-        upper=10,
-    )
-    holds_gravity: bool = setting(True, "whether the command holds gravity, see the laws' parameter `gravity`")
 
 
 class ControlLoop:
@@ -135,6 +83,8 @@ class ControlLoop:
         self._loaned = Interfaces(names, wanted), Interfaces(names, REFERENCES)
         controller.assign_interfaces(self._command, *self._loaned)
         self.gate = self._make_gate()
+        # Where the arm was last known to be, and gravity there, computed when it is asked for.
+        self._known, self._moved = np.zeros(arm.n), False
         self._gravity = np.zeros(arm.n)
         self.added: FloatArray = np.zeros(arm.n)
         room = settings.position_margin
@@ -166,7 +116,13 @@ class ControlLoop:
     @property
     def safe_command(self) -> FloatArray:
         """What is commanded on a fault (n,) N·m, or A with `output` current, where the arm was last known to be."""
-        return self.gate.bounded(self._gravity * self._scale)
+        return self.gate.bounded(self._holding())
+
+    def _holding(self) -> FloatArray:
+        """Return gravity where the arm was last known to be, in the unit `output`, as it comes."""
+        if self._moved:
+            self._gravity, self._moved = self.arm.rigid.gravity(self._known), False
+        return self._gravity * self._scale
 
     def _make_gate(self) -> SafetyGate:
         arm, settings = self.arm, self.settings
@@ -203,6 +159,7 @@ class ControlLoop:
         for interfaces in (*self._loaned, self._command):
             interfaces.clear()
         self._gravity[:] = self.added[:] = 0.0
+        self._moved = False
         self.controller.on_activate()
         self.fallback_reason, self.warning = 'just activated', ''
         self.gate.open()
@@ -231,7 +188,7 @@ class ControlLoop:
             self.controller.on_deactivate()
         finally:
             for _ in range(int(np.ceil((self.settings.ramp_time + hold_time) / period)) + 1):
-                out = self.gate.step(None, self._gravity * self._scale, period, fallback=True)
+                out = self.gate.step(None, self._holding(), period, fallback=True)
                 if out is not None:
                     yield out
             self.gate.release()
@@ -249,15 +206,18 @@ class ControlLoop:
             valid = True
             command = self.law_now(time, period)
             if command is not None:
-                command += self.added * self._scale
+                command += self.added if self.output == 'effort' else self.added * self._scale
             self.fallback_reason = self.gate.failure
         if (
             self.settings.safe == 'gravity'
             and self.settings.holds_gravity
             and (valid or not self.state.why_invalid(('position',), time, 'state'))
         ):
-            self._gravity = self.arm.rigid.gravity(self.state['position'])
-        out = self.gate.step(command, self._gravity * self._scale, period, fallback=bool(self.fallback_reason))
+            self._known[:] = self.state['position']
+            self._moved = True
+        # A law that is followed in full has no share of the safe command in it.
+        safe = None if command is not None and not self.fallback_reason and self.gate.follows else self._holding()
+        out = self.gate.step(command, safe, period, fallback=bool(self.fallback_reason))
         self.fallback_reason = self.gate.failure or self.fallback_reason
         return out
 

@@ -19,7 +19,8 @@ from joint_dynamics.control.computed_torque import ComputedTorque
 from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.interface import Controller
 from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
-from joint_dynamics.control.loop import ControlLoop, LoopSettings
+from joint_dynamics.control.loop import ControlLoop
+from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.registry import load
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel

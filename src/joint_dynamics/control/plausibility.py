@@ -143,14 +143,14 @@ class MeasuredStates(AgedInterfaces):
         if jumps is None:
             super().write(quantity, values, time, joints)
             return
-        whole = None if joints is None else self.whole(values, joints)
+        whole = np.asarray(values, dtype=float) if joints is None else self.whole(values, joints)
         if whole is not None:
             values, joints = whole, None
+            if whole.shape == (len(self.joint_names),) and jumps.accept_all(whole, time):
+                self._take_all(quantity, whole, time)
+                return
         names = self.joint_names if joints is None else tuple(joints)
         given = np.asarray(values, dtype=float)
-        if names == self.joint_names and given.shape == (len(names),) and jumps.accept_all(given, time):
-            super().write(quantity, given, time)
-            return
         known = [k for k, name in enumerate(names) if name in self._index]
         if len(given) != len(names) or not known:
             super().write(quantity, values, time, joints)
@@ -164,6 +164,11 @@ class MeasuredStates(AgedInterfaces):
             kept = [k for k, each in zip(known, good, strict=True) if each]
             super().write(quantity, given[kept], time, [names[k] for k in kept])
 
+    def write_rows(self, rows: FloatArray, time: float) -> None:
+        """Write the first quantities of all joints; positions that jump keep their last value and its age."""
+        for quantity, values in zip(self.quantities, rows, strict=False):
+            self.write(quantity, values, time)
+
     def clear(self) -> None:
         """Forget everything."""
         super().clear()
@@ -172,10 +177,10 @@ class MeasuredStates(AgedInterfaces):
 
     def in_time(self, quantities: Sequence[str], time: float) -> bool:
         """Return whether these quantities are `fresh`, and positions among them trusted."""
-        jumps = self._jumps
-        return super().in_time(quantities, time) and all(
-            jumps[quantity].calm for quantity in quantities if quantity in jumps
-        )
+        for quantity, jumps in self._jumps.items():
+            if not jumps.calm and quantity in quantities:
+                return False
+        return super().in_time(quantities, time)
 
     def why_invalid(self, quantities: Sequence[str], time: float, what: str) -> str:
         """Return why these quantities cannot be used now, '' when they can."""

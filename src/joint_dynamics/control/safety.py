@@ -93,28 +93,34 @@ class SafetyGate:
         self._has_law, self.weight, self.failure, self._open = False, 0.0, '', True
         self.limited[:] = False
 
+    @property
+    def follows(self) -> bool:
+        """Whether the command of a law goes out next without a share of the safe one: w is 1, and nothing failed."""
+        return self.weight >= 1.0 and not self.failure
+
     def fail(self, reason: str) -> None:
         """Go to zero and stay there until opened again."""
         self.failure = self.failure or reason
 
     def step(
-        self, command: FloatArray | None, safe: FloatArray, period: float, *, fallback: bool = False
+        self, command: FloatArray | None, safe: FloatArray | None, period: float, *, fallback: bool = False
     ) -> FloatArray | None:
         """Return the next command (n,), or None when closed.
 
         command: of the law, or None when there is none. safe: the safe command; what of it is not finite counts as
-        zero.
+        zero. None: that of the step before, for a step that it cannot reach (`follows`).
         period: s since the last step; 0, negative or not a number: no time has passed, and nothing changes.
         """
         if not self._open:
             return None
         T = float(min(period, self.max_period)) if period > 0 else 0.0
+        if safe is not None:
+            self._safe[:] = safe
         if not self.compiled:
-            return self._step_arrays(command, safe, T, fallback=fallback)
+            return self._step_arrays(command, self._safe, T, fallback=fallback)
         given = command is not None and not fallback
         if given:
             self._command[:] = command
-        self._safe[:] = safe
         self.weight, self._has_law, sound = compiled_kernels().gate(
             self._rows, self.limited, given, bool(self.failure), self._has_law, self.weight, T / self.ramp_time, T
         )

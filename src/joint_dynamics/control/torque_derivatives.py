@@ -40,9 +40,11 @@ _SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180 * STEP
 _STENCILS = np.stack([np.eye(7)[3], _FIRST, _SECOND])
 
 
-def torque_derivatives(rigid: RigidBody, motion: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return τ_J (n,) N·m, τ̇_J N·m/s and τ̈_J N·m/s² of a desired motion (5, n): q, q̇, q̈, q⃛, q⁗ in rad and s."""
-    states = (_TAYLOR @ motion).reshape(3, 7, -1)
-    torques = np.array([rigid.inverse_dynamics(states[0, k], states[1, k], states[2, k]) for k in range(7)])
-    tau, rate, curvature = _STENCILS @ torques
-    return tau, rate, curvature
+def torque_derivatives(rigid: RigidBody, motion: FloatArray) -> FloatArray:
+    """Return τ_J N·m, τ̇_J N·m/s and τ̈_J N·m/s² (3, n) of a desired motion (5, n): q, q̇, q̈, q⃛, q⁗ in rad and s."""
+    states = _TAYLOR @ motion
+    torques = np.empty((7, motion.shape[1]))
+    for k in range(7):
+        torques[k] = rigid.inverse_dynamics(states[k], states[k + 7], states[k + 14])
+    derivatives: FloatArray = _STENCILS @ torques
+    return derivatives

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.friction import CoulombViscousEstimator
+from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.health import ERROR, OK, WARNING, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.timeline import Timeline

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.estimation.friction import CoulombViscousEstimator
+from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.health import ERROR, OK, WARNING, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.payload import PayloadEstimator
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.robot.rigid_body import RigidBody

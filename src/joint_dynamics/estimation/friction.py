@@ -17,17 +17,21 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.recursive import RecursiveLeastSquares, per_joint, positive
+from joint_dynamics.estimation.packed_arm import compiled_kernels
+from joint_dynamics.estimation.recursive import positive
 
 Array = FloatArray
 LARGEST_TORQUE = 1e9
+# The gains follow the means every so many updates.
+EVERY = 10
 
 
 class FrictionEstimator:
     """α (n, 2) of n joints by the projected gradient law.
 
     `parameters` (n, 2); `covariance` (n, 2, 2); `moving`, `informative`, `excited` (n,) bool; `saturated` (n, 2) bool,
-    at a bound; `excitation` (n,) s of adaptation since the reset; `noise` (n,) N·m, deviation of f − f̂.
+    at a bound; `excitation` (n,) s of adaptation since the reset; `noise` (n,) N·m, deviation of f − f̂. `compiled`:
+    whether a kernel takes the samples, settable.
 
     Parameters
     ----------
@@ -92,6 +96,11 @@ class FrictionEstimator:
         # The law waits for so many samples of motion before it trusts mean(Y Yᵀ).
         self._enough = min(0.3 / self.period, self._length)
         self._floor = np.broadcast_to(np.asarray(floor, dtype=float), shape).T.copy()
+        # As the kernel takes them.
+        times = float(self._hold), float(self._length), float(self._enough)
+        self._numbers = self.omega_min, *times, self.information, LARGEST_TORQUE
+        self._fixed = np.stack([self.lower.T, self.upper.T, self.period * self.rate.T, self._floor])
+        self.compiled = True
         self.reset()
 
     def reset(self, parameters: ArrayLike | None = None) -> None:
@@ -177,6 +186,20 @@ class FrictionEstimator:
             raise JointDynamicsError(
                 f'friction: expected three arrays of shape ({self.joints},), found {f.shape}, {Y1.shape} and {Y2.shape}'
             )
+        if not self.compiled:
+            return self._update_by_arrays(f, Y1, Y2, None if excited is None else np.asarray(excited))
+        allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
+        error, flags = np.empty(self.joints), np.empty((2, self.joints), dtype=bool)
+        self._updates += 1
+        compiled_kernels().friction_step(
+            f, Y1, Y2, allowed, self._updates % EVERY == 1, self._numbers, self._fixed, self._alpha, self._means,
+            self._seen, self._still, self._step, self.informative, self._adapted, flags, error,
+        )  # fmt: skip
+        self.moving, self.excited = flags
+        return error
+
+    def _update_by_arrays(self, f: Array, Y1: Array, Y2: Array, excited: BoolArray | None) -> Array:
+        """The same by arrays: the form that the kernel is compared with."""
         alpha = self._alpha
         error = f - alpha[:, 0] * Y1
         error -= alpha[:, 1] * Y2
@@ -191,7 +214,7 @@ class FrictionEstimator:
         moving = still <= self._hold
         moving &= sane
         if excited is not None:
-            moving &= np.asarray(excited)
+            moving &= excited
         self.moving = moving
         self._collect(Y1, Y2, error, moving)
         active = moving & self.informative
@@ -215,104 +238,10 @@ class FrictionEstimator:
         self._seen += moving
         self._means += (products - self._means) * (moving / np.minimum(np.maximum(self._seen, 1.0), self._length))
         self._updates += 1
-        if self._updates % 10 == 1:
+        if self._updates % EVERY == 1:
             first, second, cross, _ = self._means
             self._step[:] = self.period * self.rate.T / np.maximum(self._means[:2], self._floor)
             correlation = np.abs(cross) / np.sqrt(np.maximum(first * second, 1e-300))
             self.informative = (
                 (self._seen >= self._enough) & (1.0 - correlation >= self.information) & (first > 0) & (second > 0)
             )
-
-
-class CoulombViscousEstimator:
-    """The alternative without a friction model.
-
-    F̂ = F_C sgn ω + F_V ω by recursive least squares with forgetting [patent 2, eq 14-20].
-
-    `update(friction, omega)`, `parameters` (n, 2), `covariance` (n, 2, 2) = P per (N·m)², `seen` (n,) updates since the
-    reset.
-
-    Parameters
-    ----------
-    joints
-        n.
-    period
-        s.
-    memory
-        s of motion: λ = 1 − period/memory.
-    initial
-        [F_C, F_V], (2,) or (n, 2), N·m and N·m·s/rad.
-    deviation
-        of the initial values per noise of 1 N·m, (2,): P(0) is its square, and bounds P for ever.
-    omega_min
-        rad/s: slower samples are left out, sgn ω means nothing there.
-    """
-
-    def __init__(
-        self,
-        joints: int,
-        period: float = 1e-3,
-        *,
-        memory: float = 10.0,
-        initial: ArrayLike = 0.0,
-        deviation: ArrayLike = (100.0, 100.0),
-        omega_min: float = 0.01,
-    ) -> None:
-        self.joints = int(joints)
-        forgetting = max(1.0 - positive('period', period) / positive('memory', memory), 0.1)
-        self._rls = RecursiveLeastSquares(
-            joints, 2, initial_covariance=np.square(deviation), forgetting=forgetting, directional=False
-        )
-        self._initial = initial
-        self.omega_min = per_joint('omega_min', omega_min, self.joints, zero=True)
-        self._psi = np.empty((self.joints, 2))
-        self.reset()
-
-    def reset(self, parameters: ArrayLike | None = None) -> None:
-        """Begin again at `parameters`, default the initial ones."""
-        self._rls.reset(self._initial if parameters is None else parameters)
-        self._updates = 0
-        self.seen = np.zeros(self.joints)
-        self.excited = np.zeros(self.joints, dtype=bool)
-
-    @property
-    def parameters(self) -> Array:
-        """[F_C, F_V] of every joint, (n, 2), N·m and N·m·s/rad."""
-        return self._rls.alpha.copy()
-
-    @property
-    def covariance(self) -> Array:
-        """P, (n, 2, 2), per (N·m)² of noise."""
-        return self._rls.P.copy()
-
-    def against(self, F_C0: Array, F_V1: Array) -> tuple[Array, Array]:
-        """Return α (n, 2) against a described friction, with F_C = α1 F_C0 and F_V = F_V1 + α2.
-
-        Its covariance (n, 2, 2).
-        """
-        unit = np.stack([1.0 / np.maximum(F_C0, 1e-6), np.ones(self.joints)], axis=1)
-        parameters = (self.parameters - np.stack([np.zeros(self.joints), F_V1], axis=1)) * unit
-        return parameters, self.covariance * unit[:, :, None] * unit[:, None, :]
-
-    def predict(self, omega: Array) -> Array:
-        """F̂ = F_C sgn ω + F_V ω, N·m, (n,)."""
-        return self._rls.alpha[:, 0] * np.sign(omega) + self._rls.alpha[:, 1] * omega
-
-    def update(self, friction: ArrayLike, omega: ArrayLike, excited: ArrayLike | None = None) -> Array:
-        """Take the friction residual F = τ_m − B ω̇ − τ_J (n,) N·m and ω (n,) rad/s.
-
-        Return F − F̂ (n,), 0 where there was no update.
-        """
-        f, speed = np.asarray(friction, dtype=float), np.asarray(omega, dtype=float)
-        active = (np.abs(speed) > self.omega_min) & (np.abs(speed) < LARGEST_TORQUE) & (np.abs(f) < LARGEST_TORQUE)
-        if excited is not None:
-            active &= np.asarray(excited)
-        self.excited = active
-        self._psi[:, 0] = np.where(active, np.sign(speed), 0.0)
-        self._psi[:, 1] = np.where(active, speed, 0.0)
-        error, _ = self._rls.step(self._psi, np.where(active, f, 0.0), active)
-        self.seen += active
-        self._updates += 1
-        if self._updates % 16 == 0:
-            self._rls.bound()
-        return error

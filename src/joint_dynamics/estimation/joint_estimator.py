@@ -15,9 +15,10 @@ import numpy as np
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.contact import ContactDetector, Evidence
+from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.estimator_factory import make_payload
-from joint_dynamics.estimation.friction import CoulombViscousEstimator, FrictionEstimator
+from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.joint_torques import JointTorques
 from joint_dynamics.estimation.remarks import remarks_of
 

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arm import Arm, RangeWatch
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
-from joint_dynamics.estimation.friction import CoulombViscousEstimator
 from joint_dynamics.estimation.known_torque import KnownTorque, gain_of
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.packed_arm import FOUND, PackedArm, compiled_kernels

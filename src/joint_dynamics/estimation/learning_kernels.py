@@ -51,6 +51,52 @@ def lost_motion(  # type: ignore[no-untyped-def]
 
 
 @compiled
+def friction_step(  # type: ignore[no-untyped-def]
+    measure, coulomb, omega, allowed, due, numbers, fixed, alpha, means, seen, still, gains, informative, adapted,
+    flags, error,
+):  # fmt: skip
+    """`FrictionEstimator.update`: f, F(τ_J) H and ω of this sample.
+
+    due: whether the gains follow the means now. numbers: omega_min, hold, length, enough, information, largest error
+    that is believed. fixed (4, 2, n): lower and upper bounds, period times rate, floor. alpha (n, 2), means (4, n),
+    gains (2, n): the state. flags (2, n): moving, adapting; error: of the prediction before.
+    """
+    omega_min, hold, length, enough, information, largest = numbers
+    for j in range(len(error)):
+        f, Y1, Y2 = measure[j], coulomb[j], omega[j]
+        wrong = f - alpha[j, 0] * Y1
+        wrong -= alpha[j, 1] * Y2
+        sane = abs(wrong) < largest and np.isfinite(Y1 + Y2)
+        if not sane:
+            Y1, Y2, wrong = 0.0, 0.0, 0.0
+        error[j] = wrong
+        still[j] = 0 if abs(Y2) >= omega_min else still[j] + 1
+        moving = sane and allowed[j] and still[j] <= hold
+        flags[0, j] = moving
+        if moving:
+            seen[j] += 1.0
+        share = (1.0 if moving else 0.0) / min(max(seen[j], 1.0), length)
+        means[0, j] += (Y1 * Y1 - means[0, j]) * share
+        means[1, j] += (Y2 * Y2 - means[1, j]) * share
+        means[2, j] += (Y1 * Y2 - means[2, j]) * share
+        means[3, j] += (wrong * wrong - means[3, j]) * share
+        if due:
+            first, second = means[0, j], means[1, j]
+            gains[0, j] = fixed[2, 0, j] / np.maximum(first, fixed[3, 0, j])
+            gains[1, j] = fixed[2, 1, j] / np.maximum(second, fixed[3, 1, j])
+            correlation = abs(means[2, j]) / np.sqrt(np.maximum(first * second, 1e-300))
+            informative[j] = seen[j] >= enough and 1.0 - correlation >= information and first > 0.0 and second > 0.0
+        active = moving and informative[j]
+        flags[1, j] = active
+        g1, g2 = gains[0, j] * Y1, gains[1, j] * Y2
+        push = (wrong if active else 0.0) / (1.0 + g1 * Y1 + g2 * Y2)
+        alpha[j, 0] = min(max(alpha[j, 0] + g1 * push, fixed[0, 0, j]), fixed[1, 0, j])
+        alpha[j, 1] = min(max(alpha[j, 1] + g2 * push, fixed[0, 1, j]), fixed[1, 1, j])
+        if active:
+            adapted[j] += 1.0
+
+
+@compiled
 def stiffness_check(phi, numbers, fixed, anchor, still, fresh, sums, memory, jumped):  # type: ignore[no-untyped-def]
     """`StiffnessEstimator._check` without the bounds: novelty and jumps.
 

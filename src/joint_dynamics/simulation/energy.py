@@ -8,6 +8,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.simulation.dynamics import spring_energy
+from joint_dynamics.simulation.links import Links, Workspace
 from joint_dynamics.simulation.packed import (
     COGGING,
     CONTACT,
@@ -19,7 +20,7 @@ from joint_dynamics.simulation.packed import (
     Plant,
     PlantState,
 )
-from joint_dynamics.simulation.rigid_body import Links, Workspace, link_energy
+from joint_dynamics.simulation.rigid_body import link_energy
 
 
 @dataclass(frozen=True)

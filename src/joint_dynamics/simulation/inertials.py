@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import StandardParameters
-from joint_dynamics.simulation.rigid_body import Links
+from joint_dynamics.simulation.links import Links
 
 
 @dataclass(frozen=True)

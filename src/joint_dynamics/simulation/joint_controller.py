@@ -11,8 +11,9 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation import engine
 from joint_dynamics.simulation.drives import Drives
+from joint_dynamics.simulation.links import Links, Workspace
 from joint_dynamics.simulation.model_errors import Sensors
-from joint_dynamics.simulation.rigid_body import Links, Workspace, mass_and_bias
+from joint_dynamics.simulation.rigid_body import mass_and_bias
 
 
 def joint_controller(

@@ -2,7 +2,7 @@
 
 MuJoCo only answers what acceleration the links have; time is stepped by the plant (`engine`), so that joints and links
 stay coupled to the fourth order. Its C function is called from the compiled kernels, with the joints' torques τ_J
-written into its own memory (`rigid_body.ExternalBodies`).
+written into its own memory (`links.ExternalBodies`).
 Contacts are MuJoCo's: soft constraints, between the robot's collision bodies and the floor. World frame: the base's,
 gravity as it is mounted.
 """
@@ -20,7 +20,7 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.simulation.rigid_body import ExternalBodies, Links
+from joint_dynamics.simulation.links import ExternalBodies, Links
 
 
 def load_mujoco() -> Any:

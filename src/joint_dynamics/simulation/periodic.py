@@ -22,13 +22,16 @@ def locate(nodes: int, angle: float) -> tuple[int, int, float]:
 
     Index of the node below, of the one above, position between them 0 … 1.
     """
-    position = angle * (nodes / (2.0 * np.pi))
-    whole = np.floor(position)
-    low = int(whole) % nodes
+    turns = angle * (1.0 / (2.0 * np.pi))
+    position = (turns - np.floor(turns)) * nodes
+    # Rounding makes a whole turn of an angle just below 0; and what is no number must not become an index.
+    if not position < nodes:
+        position = 0.0
+    low = int(position)
     high = low + 1
     if high == nodes:
         high = 0
-    return low, high, position - whole
+    return low, high, position - low
 
 
 @compiled
@@ -37,13 +40,13 @@ def lookup(table: FloatArray, column: int, low: int, high: int, s: float) -> tup
 
     Nodes, columns.
     """
-    step = 2.0 * np.pi / table.shape[0]
+    step, per_step = 2.0 * np.pi / table.shape[0], table.shape[0] / (2.0 * np.pi)
     a, b = table[low, column], table[high, column]
     da, db = table[low, column + 1] * step, table[high, column + 1] * step
     # Hermite cubic in s: a + da s + c2 s² + c3 s³
     c2 = 3.0 * (b - a) - 2.0 * da - db
     c3 = 2.0 * (a - b) + da + db
-    return a + s * (da + s * (c2 + s * c3)), (da + s * (2.0 * c2 + s * 3.0 * c3)) / step
+    return a + s * (da + s * (c2 + s * c3)), (da + s * (2.0 * c2 + s * 3.0 * c3)) * per_step
 
 
 @compiled

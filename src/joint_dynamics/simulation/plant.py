@@ -13,10 +13,11 @@ from joint_dynamics.simulation.energy import Energy, EnergyAudit
 from joint_dynamics.simulation.equilibrium import set_equilibrium
 from joint_dynamics.simulation.inertials import Payload, spread, with_payload
 from joint_dynamics.simulation.laws import Laws
+from joint_dynamics.simulation.links import links_of, workspace
 from joint_dynamics.simulation.model_errors import ModelErrors
 from joint_dynamics.simulation.mujoco_bodies import MujocoBodies
 from joint_dynamics.simulation.packed import pack, rest
-from joint_dynamics.simulation.rigid_body import links_of, mass_and_bias, workspace
+from joint_dynamics.simulation.rigid_body import mass_and_bias
 from joint_dynamics.simulation.stability import substeps
 from joint_dynamics.simulation.truth import Truth
 

@@ -14,7 +14,8 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.simulation.drives import Drives
 from joint_dynamics.simulation.dynamics import THIN
-from joint_dynamics.simulation.rigid_body import Links, mass_and_bias, workspace
+from joint_dynamics.simulation.links import Links, workspace
+from joint_dynamics.simulation.rigid_body import mass_and_bias
 
 MAX_STEP = 0.25e-3
 #: Largest |λ|h allowed; Runge-Kutta is stable up to 2.6.

@@ -14,9 +14,9 @@ from joint_dynamics.simulation.drives import Drives
 from joint_dynamics.simulation.dynamics import friction, spring_torque, temperature_effect
 from joint_dynamics.simulation.inertials import standard_parameters
 from joint_dynamics.simulation.laws import Laws
+from joint_dynamics.simulation.links import Links
 from joint_dynamics.simulation.packed import PlantState, pack
 from joint_dynamics.simulation.periodic import evaluate
-from joint_dynamics.simulation.rigid_body import Links
 
 #: Speeds of the friction curve in the document, rad/s.
 SPEEDS = np.linspace(0.1, 1.5, 29)

@@ -8,7 +8,7 @@ import pytest
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability.alternatives import Alternative, Alternatives
-from joint_dynamics.identification.reliability.evidence import samples_of
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
 
 TRUTH = {
     'ZZ_1': 0.5, 'MX_1': 1.5, 'MY_1': 0.2, 'M_1': 5.0, 'ZZ_2': 0.25, 'MX_2': 0.5, 'MY_2': 0.1, 'M_2': 2.0, 'Ia_1': 0.5,

@@ -21,10 +21,9 @@ from joint_dynamics.identification.reliability.evidence import (
     NormalEquations,
     effective_samples,
     gain,
-    row_weights,
-    samples_of,
     steadiness,
 )
+from joint_dynamics.identification.reliability.filtered_samples import row_weights, samples_of
 from joint_dynamics.identification.reliability.scales import estimate_scales
 
 TRUTH = {

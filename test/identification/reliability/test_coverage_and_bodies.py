@@ -15,7 +15,7 @@ from joint_dynamics.identification.reliability import bodies
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.coverage import Training, judge_coverage, leaves, predicted_deviation
-from joint_dynamics.identification.reliability.evidence import samples_of
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.validate import judge_description
 from joint_dynamics.robot.standard_parameters import link_columns
 

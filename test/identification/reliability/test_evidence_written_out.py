@@ -10,22 +10,22 @@ from joint_dynamics.arm import terms_from_config
 from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
+from joint_dynamics.identification.reliability import evidence
 from joint_dynamics.identification.reliability.alternatives import Alternatives, mirrored, reversed_time
 from joint_dynamics.identification.reliability.evidence import (
     PASSES,
     RESOLVED,
     ExplanationFit,
-    FilteredSamples,
     NormalEquations,
     columns_of,
     effective_samples,
     gain,
     normal_of,
-    row_weights,
-    samples_of,
+    normals_of,
     steadiness,
     time_blocks,
 )
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, row_weights, samples_of
 from joint_dynamics.robot import RobotModel
 
 N, B, SAMPLES = 3, 5, 400
@@ -315,6 +315,28 @@ def test_normal_equations_know_the_friction_the_power_and_the_rotors_of_each_joi
         np.testing.assert_allclose(normal.power[j], power, rtol=1e-9)
         assert (power[columns] > 0).all()
     assert [names[k] for k in normal.positive] == [name for name in names if name.startswith('Ia_')] != []
+
+
+@pytest.mark.parametrize('samples_per_pass', [1, 100, 4096])
+def test_normal_equations_of_many_motions_are_those_of_each(problem, two_links, monkeypatch, samples_per_pass):
+    """Bit for bit: in passes of one motion, of some, of all; with motions that are shared, and that look alike."""
+    monkeypatch.setattr(evidence, 'PASS', samples_per_pass)
+    samples = samples_of(problem)
+    moved = samples.moved(np.array([1, 0]), np.array([1.0, -1.0]))
+    motions = [
+        samples,
+        replace(samples, dq=2.0 * samples.dq),
+        moved,
+        replace(moved, weight=samples.weight, dtheta=3.0 * moved.dtheta),
+        replace(samples, q=samples.q + 0.5),
+    ]
+    found = list(normals_of(motions, two_links))
+    assert len(found) == len(motions)
+    for one, motion in zip(found, motions, strict=True):
+        other = normal_of(motion, two_links)
+        for name in ('rows', 'matrix', 'power', 'weight'):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert list(normals_of([], two_links)) == []
 
 
 def test_motion_of_another_joint_comes_with_its_weight_and_its_sign(problem):

@@ -14,19 +14,13 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage, predicted_deviation
 from joint_dynamics.identification.reliability.delay import Delay, estimate_delay
 from joint_dynamics.identification.reliability.diagnostics import diagnose, rank_correlation
-from joint_dynamics.identification.reliability.evidence import (
-    FilteredSamples,
-    NormalEquations,
-    columns_of,
-    effective_samples,
-    gain,
-    samples_of,
-)
+from joint_dynamics.identification.reliability.evidence import NormalEquations, columns_of, effective_samples, gain
 from joint_dynamics.identification.reliability.excitation import (
     excitation_reasons,
     poorly_determined_parameters,
     relative_deviation_percent,
 )
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples, samples_of
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
 from joint_dynamics.identification.reliability.units import check_units

@@ -12,7 +12,8 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
 from joint_dynamics.identification.reliability.differences import compare_recordings, differences
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, samples_of, steadiness, time_blocks
+from joint_dynamics.identification.reliability.evidence import ExplanationFit, steadiness, time_blocks
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.robot import RobotModel
 

@@ -13,7 +13,8 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
-from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain, row_weights
+from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
+from joint_dynamics.identification.reliability.filtered_samples import row_weights
 from joint_dynamics.identification.reliability.verdict import Reason
 
 

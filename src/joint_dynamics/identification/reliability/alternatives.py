@@ -7,23 +7,25 @@ be made behind the filters.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
-    FilteredSamples,
     NormalEquations,
     columns_of,
     effective_samples,
     gain,
     normal_of,
+    normals_of,
     steadiness,
     time_blocks,
 )
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY
 
@@ -74,6 +76,22 @@ class Alternative:
         return self.gain > (
             LOG_LIKELIHOOD_THRESHOLD if self.steadiness > MIN_STEADINESS else 2 * LOG_LIKELIHOOD_THRESHOLD
         )
+
+
+class Explanation(NamedTuple):
+    """What an alternative says, the torque it explains, and the recording's column of each row of that torque."""
+
+    code: str
+    text: str
+    target: FloatArray
+    order: IntArray | None = None
+
+
+class Case(NamedTuple):
+    """One motion, None for the one given, and what may be said with it."""
+
+    samples: FilteredSamples | None
+    explanations: tuple[Explanation, ...]
 
 
 def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
@@ -160,49 +178,47 @@ class Alternatives:
         target[j] *= factor
         return self.fitted(code, text, self.normal, target)
 
+    def _each(self, cases: Sequence[Case]) -> Iterator[Alternative]:
+        """Yield the alternatives of some motions, in their order."""
+        normals = normals_of([case.samples for case in cases if case.samples is not None], self.model)
+        for samples, explanations in cases:
+            normal = self.normal if samples is None else next(normals)
+            for explanation in explanations:
+                yield self.fitted(explanation.code, explanation.text, normal, explanation.target, explanation.order)
+
     def motions(self) -> Iterator[Alternative]:
         """Yield signs, zeros and units of positions."""
         n, tau = self.model.n, self.samples.tau
         same, ones = np.arange(n), np.ones(n)
+        cases = []
         for j, name in enumerate(self.names):
             factor = ones.copy()
             factor[j] = -1.0
-            normal = normal_of(self.samples.moved(same, factor), self.model)
-            yield self.fitted('position_sign', f'the position of {name} has the opposite sign', normal, tau)
-            yield self.fitted(
+            sign = Explanation('position_sign', f'the position of {name} has the opposite sign', tau)
+            axis = Explanation(
                 'axis_sign',
                 f'position and torque of {name} both have the opposite sign: its axis points the other way',
-                normal,
                 tau * factor[:, None],
             )
+            cases.append(Case(self.samples.moved(same, factor), (sign, axis)))
             if self.model.chain.prismatic[j]:
                 continue
             for turn, angle in TURNS.items():
                 shift = np.zeros((n, 1))
                 shift[j] = angle
-                yield self.fitted(
-                    'position_offset',
-                    f'the zero position of {name} is off by about {turn}',
-                    normal_of(replace(self.samples, q=self.samples.q + shift), self.model),
-                    tau,
-                )
+                zero = Explanation('position_offset', f'the zero position of {name} is off by about {turn}', tau)
+                cases.append(Case(replace(self.samples, q=self.samples.q + shift), (zero,)))
         for factor, text in (
             (np.pi / 180, 'the positions are in degrees, not in rad'),
             (180 / np.pi, 'the positions were converted from degrees twice'),
         ):
-            yield self.fitted('degrees', text, normal_of(self.samples.moved(same, ones * factor), self.model), tau)
-        yield self.fitted(
-            'time_reversed',
-            'the recordings run backwards in time',
-            normal_of(reversed_time(self.samples), self.model),
-            tau,
+            cases.append(Case(self.samples.moved(same, ones * factor), (Explanation('degrees', text, tau),)))
+        backwards = Explanation('time_reversed', 'the recordings run backwards in time', tau)
+        opposite = Explanation(
+            'time_reversed', 'torques and positions run in opposite directions of time', mirrored(self.samples)
         )
-        yield self.fitted(
-            'time_reversed',
-            'torques and positions run in opposite directions of time',
-            self.normal,
-            mirrored(self.samples),
-        )
+        cases += [Case(reversed_time(self.samples), (backwards,)), Case(None, (opposite,))]
+        yield from self._each(cases)
 
     def orders(self) -> Iterator[Alternative]:
         """Yield columns swapped or in reverse, of torques, of positions, of both."""
@@ -213,47 +229,41 @@ class Alternatives:
             swapped = np.arange(n)
             swapped[[i, k]] = k, i
             orders.append((f'of {names[i]} and {names[k]} swapped', swapped))
+        cases = []
         for text, order in orders:
             moved = self.samples.moved(order, ones)
-            normal = normal_of(moved, self.model)
-            yield self.fitted(
-                'torque_order',
-                f'the torques are {text}' if 'reverse' in text else f'the torques {text}',
-                self.normal,
-                tau[order],
-                order,
+            whole = 'reverse' in text
+            torques = Explanation(
+                'torque_order', f'the torques are {text}' if whole else f'the torques {text}', tau[order], order
             )
-            yield self.fitted(
-                'position_order',
-                f'the positions are {text}' if 'reverse' in text else f'the positions {text}',
-                normal_of(replace(moved, weight=self.samples.weight), self.model),
-                tau,
+            positions = Explanation(
+                'position_order', f'the positions are {text}' if whole else f'the positions {text}', tau
             )
-            yield self.fitted(
-                'joint_order',
-                f'the joints are {text}' if 'reverse' in text else f'the columns {text}',
-                normal,
-                tau[order],
-                order,
+            joints = Explanation(
+                'joint_order', f'the joints are {text}' if whole else f'the columns {text}', tau[order], order
             )
+            cases += [
+                Case(None, (torques,)),
+                Case(replace(moved, weight=self.samples.weight), (positions,)),
+                Case(moved, (joints,)),
+            ]
+        yield from self._each(cases)
 
     def times(self) -> Iterator[Alternative]:
         """Yield other units of time."""
+        cases = []
         for factor in TIME_FACTORS:
             scaled = {
                 name: getattr(self.samples, name) * factor**power
                 for name, power in (('dq', 1), ('dtheta', 1), ('ddq', 2), ('ddtheta', 2))
             }
-            yield self.fitted(
-                'time_scale',
-                (
-                    f'time runs {1 / factor:g} times as fast as the stamps say'
-                    if factor < 1
-                    else f'the time stamps are {factor:g} times too far apart'
-                ),
-                normal_of(replace(self.samples, **scaled), self.model),
-                self.samples.tau,
+            text = (
+                f'time runs {1 / factor:g} times as fast as the stamps say'
+                if factor < 1
+                else f'the time stamps are {factor:g} times too far apart'
             )
+            cases.append(Case(replace(self.samples, **scaled), (Explanation('time_scale', text, self.samples.tau),)))
+        yield from self._each(cases)
 
     def mountings(self) -> Iterator[Alternative]:
         """Yield the base standing otherwise against gravity."""

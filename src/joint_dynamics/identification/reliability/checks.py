@@ -23,8 +23,9 @@ from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST, Delay, estimate_delay
 from joint_dynamics.identification.reliability.differences import compare_recordings, differences
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, samples_of
+from joint_dynamics.identification.reliability.evidence import ExplanationFit
 from joint_dynamics.identification.reliability.excitation import excitation_reasons
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.reasons import (
     chow_reason,

@@ -18,12 +18,12 @@ from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOO
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
-    FilteredSamples,
     NormalEquations,
     columns_of,
     effective_samples,
     gain,
 )
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import link_columns
 

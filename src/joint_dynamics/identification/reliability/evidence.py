@@ -18,17 +18,15 @@ untouched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.covariance import blocks_of_time
-from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
-from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.regressor import regressor_rows
@@ -41,70 +39,10 @@ PASSES = 3
 """Passes of weighting rows by their residuals; the likelihood no longer changes after that."""
 BLOCKS = 20
 """Blocks of time in all over which a gain has to be steady: twice those of the deviations, as two parts share them."""
+PASS = 4096
+"""Samples whose regressors are computed in one pass, where motions have fewer."""
 RANK = 1e-9
 """Eigenvalues of the scaled normal equations below this share of the largest are directions no sample shows."""
-
-
-@dataclass(frozen=True)
-class FilteredSamples:
-    """Filtered samples of all recordings, end to end; arrays (joints, samples).
-
-    q, dq, ddq: link side; dtheta, ddtheta: motor side; sign: of the motor speed, filtered; tau [N·m]; weight: of each
-    row, 1 in motion, less at rest; part (samples,): index of the recording; extra: (joint, (samples,)) columns of
-    further terms.
-    """
-
-    q: FloatArray
-    dq: FloatArray
-    ddq: FloatArray
-    dtheta: FloatArray
-    ddtheta: FloatArray
-    sign: FloatArray
-    tau: FloatArray
-    weight: FloatArray
-    part: IntArray
-    extra: Sequence[tuple[int, FloatArray]] = ()
-
-    def moved(self, source: IntArray, factor: FloatArray) -> FilteredSamples:
-        """Return the samples with the motion of joint `source[j]` times `factor[j]` at joint j; torques stay."""
-        scaled = {
-            name: getattr(self, name)[source] * factor[:, None] for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
-        }
-        return replace(self, **scaled, sign=self.sign[source] * np.sign(factor)[:, None], weight=self.weight[source])
-
-
-def samples_of(problem: Problem) -> FilteredSamples:
-    """Return the kept samples of a problem's observations."""
-    signed = ('q', 'dq', 'ddq', 'dtheta', 'ddtheta', 'tau', 'sign')
-    arrays: dict[str, list[FloatArray]] = {name: [] for name in (*signed, 'weight')}
-    part = []
-    for index, observation in enumerate(problem.observations):
-        whole = np.concatenate(
-            [*(getattr(observation, name) for name in signed[:-1]), np.sign(observation.dtheta)], axis=1
-        )
-        for name, values in zip(signed, np.split(kept(observation, whole), len(signed)), strict=True):
-            arrays[name].append(values)
-        arrays['weight'].append(row_weights(problem, index))
-        part.append(np.full(len(observation.kept), index))
-    joined = {name: np.concatenate(values, axis=1) for name, values in arrays.items()}
-    extra: list[tuple[int, FloatArray]] = []
-    if problem.joints_of_extra:
-        columns = np.concatenate([problem.extra(index) for index in range(len(problem.observations))], axis=1)
-        extra = list(zip(problem.joints_of_extra, columns, strict=True))
-    return FilteredSamples(**joined, part=np.concatenate(part), extra=extra)
-
-
-def kept(observation: Observation, array: FloatArray) -> FloatArray:
-    """Return an array (samples, joints) at the full rate, filtered at the kept samples, (joints, kept)."""
-    return (array if observation.decimator is None else observation.decimator.apply(array)).T
-
-
-def row_weights(problem: Problem, index: int) -> FloatArray:
-    """Return the weight of each row of one observation, (joints, kept)."""
-    if problem.rest_speed <= 0:
-        return np.ones((problem.model.n, len(problem.observations[index].kept)))
-    rest = problem.rest(index)
-    return np.where(rest.resting, rest.scale / PRIOR_RATIO, 1.0)
 
 
 def columns_of(
@@ -115,6 +53,13 @@ def columns_of(
     chain, independent: other than the model's own.
     """
     rows = regressor_rows(chain or model.chain, samples.q, samples.dq, samples.ddq)
+    return _with_drives(rows, samples, model, independent)
+
+
+def _with_drives(
+    rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None = None
+) -> FloatArray:
+    """Return the columns of `columns_of` from the regressor of the links, whose columns of the drives are replaced."""
     for j in range(model.n):
         rows[j, drive_columns(j)] = (
             samples.ddtheta[j],
@@ -189,8 +134,9 @@ class NormalEquations:
         return self.fit(target, lambda found: False)
 
     def _fit(self, vector: FloatArray, size: FloatArray, use: FloatArray) -> ExplanationFit:
-        columns = np.flatnonzero(use)
-        matrix, vector = self.matrix[:, columns[:, None], columns], vector[:, columns]
+        columns, matrix = np.flatnonzero(use), self.matrix
+        if len(columns) < len(use):
+            matrix, vector = matrix[:, columns[:, None], columns], vector[:, columns]
         n, b = vector.shape
         flat, sigma2 = matrix.reshape(n, b * b), size.copy()
         for _ in range(PASSES):
@@ -210,7 +156,34 @@ def normal_of(
     samples: FilteredSamples, model: RobotModel, chain: Chain | None = None, independent: IntArray | None = None
 ) -> NormalEquations:
     """Return the normal equations of samples; chain, independent: other than the model's own."""
-    rows = columns_of(samples, model, chain, independent)
+    return _normal(columns_of(samples, model, chain, independent), samples, model, independent)
+
+
+def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterator[NormalEquations]:
+    """Yield `normal_of` of each of many motions with as many samples, with the regressors of some in one pass.
+
+    Most of what a regressor of few samples costs are the calls. What follows each other with the very same motion
+    shares it.
+    """
+    several = max(1, PASS // motions[0].q.shape[1]) if motions else 1
+    for start in range(0, len(motions), several):
+        group = motions[start : start + several]
+        first = [k for k, samples in enumerate(group) if k == 0 or not _same_motion(samples, group[k - 1])]
+        joined = (np.concatenate([getattr(group[k], name) for k in first], axis=1) for name in ('q', 'dq', 'ddq'))
+        blocks = iter(np.split(regressor_rows(model.chain, *joined), len(first), axis=2))
+        for k, samples in enumerate(group):
+            if k in first:
+                links = np.ascontiguousarray(next(blocks))
+            yield _normal(_with_drives(links, samples, model), samples, model, None)
+
+
+def _same_motion(samples: FilteredSamples, other: FilteredSamples) -> bool:
+    return samples.q is other.q and samples.dq is other.dq and samples.ddq is other.ddq
+
+
+def _normal(
+    rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None
+) -> NormalEquations:
     kinds = [
         model.parameter_names[k] for k in (model.base_parameters().independent if independent is None else independent)
     ]

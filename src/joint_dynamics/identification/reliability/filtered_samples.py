@@ -1,0 +1,75 @@
+"""The samples by which explanations of the recordings are compared: filtered, at the kept instants, end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
+from joint_dynamics.identification.regression.problem import Problem
+
+
+@dataclass(frozen=True)
+class FilteredSamples:
+    """Filtered samples of all recordings, end to end; arrays (joints, samples).
+
+    q, dq, ddq: link side; dtheta, ddtheta: motor side; sign: of the motor speed, filtered; tau [N·m]; weight: of each
+    row, 1 in motion, less at rest; part (samples,): index of the recording; extra: (joint, (samples,)) columns of
+    further terms.
+    """
+
+    q: FloatArray
+    dq: FloatArray
+    ddq: FloatArray
+    dtheta: FloatArray
+    ddtheta: FloatArray
+    sign: FloatArray
+    tau: FloatArray
+    weight: FloatArray
+    part: IntArray
+    extra: Sequence[tuple[int, FloatArray]] = ()
+
+    def moved(self, source: IntArray, factor: FloatArray) -> FilteredSamples:
+        """Return the samples with the motion of joint `source[j]` times `factor[j]` at joint j; torques stay."""
+        scaled = {
+            name: getattr(self, name)[source] * factor[:, None] for name in ('q', 'dq', 'ddq', 'dtheta', 'ddtheta')
+        }
+        return replace(self, **scaled, sign=self.sign[source] * np.sign(factor)[:, None], weight=self.weight[source])
+
+
+def samples_of(problem: Problem) -> FilteredSamples:
+    """Return the kept samples of a problem's observations."""
+    signed = ('q', 'dq', 'ddq', 'dtheta', 'ddtheta', 'tau', 'sign')
+    arrays: dict[str, list[FloatArray]] = {name: [] for name in (*signed, 'weight')}
+    part = []
+    for index, observation in enumerate(problem.observations):
+        whole = np.concatenate(
+            [*(getattr(observation, name) for name in signed[:-1]), np.sign(observation.dtheta)], axis=1
+        )
+        for name, values in zip(signed, np.split(kept(observation, whole), len(signed)), strict=True):
+            arrays[name].append(values)
+        arrays['weight'].append(row_weights(problem, index))
+        part.append(np.full(len(observation.kept), index))
+    joined = {name: np.concatenate(values, axis=1) for name, values in arrays.items()}
+    extra: list[tuple[int, FloatArray]] = []
+    if problem.joints_of_extra:
+        columns = np.concatenate([problem.extra(index) for index in range(len(problem.observations))], axis=1)
+        extra = list(zip(problem.joints_of_extra, columns, strict=True))
+    return FilteredSamples(**joined, part=np.concatenate(part), extra=extra)
+
+
+def kept(observation: Observation, array: FloatArray) -> FloatArray:
+    """Return an array (samples, joints) at the full rate, filtered at the kept samples, (joints, kept)."""
+    return (array if observation.decimator is None else observation.decimator.apply(array)).T
+
+
+def row_weights(problem: Problem, index: int) -> FloatArray:
+    """Return the weight of each row of one observation, (joints, kept)."""
+    if problem.rest_speed <= 0:
+        return np.ones((problem.model.n, len(problem.observations[index].kept)))
+    rest = problem.rest(index)
+    return np.where(rest.resting, rest.scale / PRIOR_RATIO, 1.0)
