@@ -60,7 +60,7 @@ class WithinRecordings:
         for j, own in enumerate(friction):
             for recording in np.unique(recordings) if own else ():
                 here = np.flatnonzero(recordings == recording)
-                span = scipy.linalg.orth(pooled[j][np.ix_(list(own), here)].T, rcond=1e-6)
+                span = scipy.linalg.orth(pooled[j][np.asarray(own)[:, None], here].T, rcond=1e-6)
                 within[j][:, here] -= (within[j][:, here] @ span) @ span.T
         self._rows = pooled, within
         self._grams = [np.einsum('jas,jbs->ab', rows, rows, optimize=True) for rows in self._rows]
@@ -80,11 +80,11 @@ class WithinRecordings:
         """
         further = sorted({*chosen, *columns})
         where = [self._base + further.index(c) for c in columns]
-        (pooled, own, _), (within, other, share) = (
+        (pooled, scores, _), (within, other, share) = (
             self._estimate(rows, gram, [self._base + c for c in further], where)
             for rows, gram in zip(self._rows, self._grams, strict=True)
         )
-        difference, scatter = pooled - within, own - other
+        difference, scatter = pooled - within, scores - other
         found: set[int] = set()
         for j in sorted(set(joints)):
             own = [k for k, joint in enumerate(joints) if joint == j and share[k] > MIN_SHARE]
