@@ -5,10 +5,13 @@ On simulated arms and (where they are there) real ones.
 Of each corruption: by how much the prediction of another motion changes, as a share of the
 torque. That motion is a random series within the positions and speeds recorded; both predictions are those of
 parameters identified alike, from the recordings as they are and corrupted. Environment: ROBOTS (names, separated by
-commas) for some of them only; PARTS: corruptions, alarms, splits.
+commas) for some of them only; PARTS: corruptions, alarms, splits; draw (by itself): as many of all robots, seeds,
+corruptions and good recordings as MINUTES (10) hold, drawn by SEED (1), one line of JSON each in KEEP
+(reliability.jsonl), where those that are there already are not run again.
 """
 
 import importlib.util
+import json
 import os
 import sys
 import time
@@ -169,6 +172,82 @@ def splits(data):
             )
 
 
+def everything(robots, corruptions, rng):
+    """Return [(robot, what, seed)] in random order, all robots alike, as many good recordings as corruptions first.
+
+    what: the name of a corruption, `good` or `narrow` (windows of 60 to 70 %). Seeds of real recordings are those of
+    `windows`, 0 the recordings as they are.
+    """
+    found = []
+    for robot in robots:
+        bad = [(robot, corruption.name, seed) for corruption in corruptions for seed in range(SEEDS)]
+        good = [(robot, what, seed) for what in ('good', 'narrow') for seed in range(1, SEEDS + 1)]
+        rng.shuffle(bad)
+        rng.shuffle(good)
+        found += [(case, place) for part in (bad, good) for place, case in enumerate(part)]
+    return [tuple(case) for case, _ in sorted(found, key=lambda item: (item[1], rng.random()))]
+
+
+def narrow(recordings, seed):
+    """Return windows of 60 to 70 % at other places."""
+    rng = np.random.default_rng(1000 + seed)
+    first = [rng.uniform(0, 0.3) * run.duration for run in recordings]
+    return [
+        run.window(start, start + rng.uniform(0.6, 0.7) * run.duration)
+        for start, run in zip(first, recordings, strict=True)
+    ]
+
+
+def drawn(data, true_robot, corruptions):
+    """Run what MINUTES hold of `everything`, keep it in KEEP, and print the shares of all that is kept there."""
+    known = {name: rest for name, *rest in cases(data, true_robot)}
+    by_name = {corruption.name: corruption for corruption in corruptions}
+    path = Path(os.environ.get('KEEP', 'reliability.jsonl'))
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    done = {(row['robot'], row['what'], row['seed']) for row in rows}
+    until = time.monotonic() + 60 * float(os.environ.get('MINUTES', '10'))
+    for robot, what, number in everything(known, corruptions, np.random.default_rng(int(os.environ.get('SEED', '1')))):
+        seed = int(number)
+        if time.monotonic() > until:
+            break
+        if (robot, what, seed) in done:
+            continue
+        model, recordings, good = known[robot]
+        if what == 'narrow':
+            recordings = narrow(recordings, seed)
+        elif seed:
+            recordings = good(seed)
+        row = {'robot': robot, 'what': str(what), 'seed': seed}
+        if what in by_name:
+            corruption = by_name[what]
+            other, corrupted = corruption.apply(model, recordings, np.random.default_rng(seed + 1))
+            row['said'] = said = codes(other, corrupted)
+            row['right'] = bool(set(said) & set(corruption.codes)) if corruption.codes else bool(said)
+            if not said:
+                motion = another_motion(recordings)
+                try:
+                    after = predicted(other, corrupted, motion)
+                    row['effect'] = float(changes(predicted(model, recordings, motion), after)[0])
+                except JointDynamicsError:
+                    row['said'] = ['refused']
+        else:
+            row['said'] = codes(model, recordings)
+        rows.append(row)
+        with path.open('a') as file:
+            file.write(json.dumps(row) + '\n')
+    for robot in known:
+        own = [row for row in rows if row['robot'] == robot]
+        bad, fine = ([row for row in own if (row['what'] in by_name) == wanted] for wanted in (True, False))
+        print(
+            f'{robot:8s}named {sum(row["right"] for row in bad)} of {len(bad)}, passed and > 5 % changed '
+            f'{sum(row.get("effect", 0.0) > 5 for row in bad)}, false alarms {sum(bool(row["said"]) for row in fine)} '
+            f'of {len(fine)}'
+        )
+        for row in bad:
+            if not row['right']:
+                print(f'    {row["what"]} ({row["seed"]}): {", ".join(row["said"]) or row["effect"]}')
+
+
 def main():
     data = Path(os.environ.get('JOINT_DYNAMICS_DATA') or ROOT.parent / 'shared' / 'data')
     wanted, parts = (
@@ -177,6 +256,9 @@ def main():
     )
     corruptions = module('bench_corruptions', 'reliability/corruptions.py').CORRUPTIONS
     true_robot = module('bench_true_robot', 'conftest.py').TrueRobot
+    if 'draw' in parts:
+        drawn(data, true_robot, corruptions)
+        return
     rates = []
     for name, model, recordings, good in cases(data, true_robot):
         if wanted != [''] and name not in wanted:

@@ -46,6 +46,27 @@ def test_gen3_unseen_trajectory(data):
     assert result.validation[0].residual_percent()[1] <= 16.0
 
 
+def test_gen3_slow_joints_from_fast_motion_are_predicted_as_without_further_terms(data):
+    """The slowest of them is ten kelvin colder: a law of speed in its place makes joint 4 twice as bad."""
+    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
+    fast = ('RecordTrajectory_quadratic', 'RunTrajectory1', 'opti_traj_testing1')
+    training, slow = (
+        [Recording.load(data / 'gen3' / name) for name in names]
+        for names in (fast, [f'joint_{j}_trapez' for j in (1, 2, 3, 4)])
+    )
+    chosen, plain = (
+        [
+            overall_residual([fit], moving=True)[1]
+            for fit in identify(
+                model, training, slow, IdentificationSettings(method='wls', selection=selection)
+            ).validation
+        ]
+        for selection in (True, False)
+    )
+    assert all(value <= 1.1 * other for value, other in zip(chosen, plain, strict=True))
+    assert max(plain) < 6.0
+
+
 @pytest.mark.parametrize(
     'counterbalance',
     [{}, {'joint_2': [{'fourier': 2}]}, {'joint_2': [{'function': 'sin(q) / sqrt(1.5 - cos(q))'}]}],

@@ -48,13 +48,17 @@ MAX_ROWS = 6000
 
 @dataclass(frozen=True)
 class CandidateGroup:
-    """Terms that are tried together under one name; physical: of a form that physics expects, tried first."""
+    """Terms that are tried together under one name.
+
+    physical: of a form that physics expects, tried first; slow: of what hardly changes within a recording.
+    """
 
     name: str
     terms: tuple[Term, ...]
     kind: str = ''
     single: bool = False
     physical: bool = True
+    slow: bool = False
 
 
 def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[CandidateGroup]:
@@ -91,6 +95,7 @@ def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[Ca
             CandidateGroup(
                 f'temperature ({name})',
                 tuple(friction_term(joint, name, T_0) for joint, T_0 in zip(model_joints, middle, strict=True)),
+                slow=True,
             )
             for name in ('F_T1', 'F_T2')
         ]
@@ -148,7 +153,11 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
             )
         )
     W, tau, labels, speeds, recordings = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(5))
-    return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings)
+    own = tuple(
+        tuple(problem.names.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in problem.names)
+        for j in range(problem.model.n)
+    )
+    return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings, own)
 
 
 def choose(
@@ -166,7 +175,16 @@ def choose(
         errors, gain = (SINGLE_JOINT_ERRORS, SINGLE_JOINT_GAIN) if group.single else (None, None)
         columns = tuple(range(column, column + len(joints)))
         groups.append(
-            Candidate(group.name, columns, group.kind, errors, gain, None if group.single else joints, group.physical)
+            Candidate(
+                group.name,
+                columns,
+                group.kind,
+                errors,
+                gain,
+                None if group.single else joints,
+                group.physical,
+                group.slow,
+            )
         )
         column += len(joints)
     choice = select(held_out, groups)
@@ -182,13 +200,17 @@ def summary_of(choice: Choice, joint_names: Sequence[str]) -> dict[str, Any]:
     """Return the entry `selection` of summary.json."""
 
     def entry(step: SelectionStep) -> dict[str, Any]:
-        found = {
+        found: dict[str, Any] = {
             'term': step.name,
             'gain_percent': step.gain_percent,
             'standard_errors': step.errors,
             'ridge': step.ridge,
         }
-        return found if step.joints is None else {**found, 'joints': [joint_names[j] for j in step.joints]}
+        if step.joints is not None:
+            found['joints'] = [joint_names[j] for j in step.joints]
+        if step.disagreeing:
+            found['disagreeing'] = [joint_names[j] for j in step.disagreeing]
+        return found
 
     return {
         'chosen': [entry(step) for step in choice.steps if step.chosen],

@@ -13,12 +13,14 @@ one spike decides nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.selection.between_recordings import WithinRecordings
 
 FOLDS = 10
 DEALS = 4
@@ -37,7 +39,8 @@ class Rows:
 
     base (n, b, K), candidates (n, c, K), tau (n, K), all weighted; blocks (K,): number of the block of time each
     sample is in. speeds (n, K): |ω_j|, 0 at rest, and recordings (K,), number of the recording: None where ranges are
-    not left out.
+    not left out. friction: for each joint the base columns of its Coulomb and viscous friction, empty where recordings
+    are not asked whether they agree.
     """
 
     base: FloatArray
@@ -46,6 +49,7 @@ class Rows:
     blocks: IntArray
     speeds: FloatArray | None = None
     recordings: IntArray | None = None
+    friction: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,7 @@ class HeldOut:
                 dealt.append(asked)
                 self.ranges.append(name)
         self._folds = _Folds.of(dealt, self.joints * self.blocks)
+        self._within = _within(rows)
 
     def _without(self, deal: list[_Fold]) -> FloatArray:
         """Return the loss of one deal without any candidate, (joints · blocks,)."""
@@ -158,10 +163,21 @@ class HeldOut:
             np.add.at(found, fold.cell, _huber(fold.left))
         return found
 
+    def disagree(self, chosen: dict[int, float], columns: Sequence[int], joints: Sequence[int]) -> set[int]:
+        """Return the joints in which a law is none within the recordings, see `WithinRecordings.disagree`."""
+        return set() if self._within is None else self._within.disagree(chosen, columns, joints)
+
     def loss(self, ridges: dict[int, float]) -> HeldOutLoss:
         """Return the loss with the candidate columns `ridges` {column: ridge} in the model."""
         cells = self._folds.loss(ridges).reshape(-1, self.joints, self.blocks)
         return HeldOutLoss(cells[: self._deals], cells[self._deals :])
+
+
+def _within(rows: Rows) -> WithinRecordings | None:
+    if rows.recordings is None or not rows.friction or len(np.unique(rows.recordings)) < 2:
+        return None
+    columns = np.concatenate([rows.base, rows.candidates], axis=1)
+    return WithinRecordings(columns, rows.base.shape[1], rows.tau, rows.friction, rows.blocks, rows.recordings)
 
 
 def ranges_of(rows: Rows) -> dict[str, FloatArray]:

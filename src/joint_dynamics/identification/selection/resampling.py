@@ -39,6 +39,8 @@ class Candidate:
         what it has to reach (`MIN_ERRORS`, `MIN_GAIN`).
     physical
         preferred to those that are not.
+    slow
+        of what hardly changes within a recording (temperature), so that differences between recordings tell it.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Candidate:
     min_gain: float | None = None
     joints: tuple[int, ...] | None = None
     physical: bool = True
+    slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,16 @@ class AlternativeChoice:
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate with its ridge in one round: the loss with all of its columns in the model."""
+    """A candidate with its ridge in one round: the loss with all of its columns in the model.
+
+    disagreeing: joints in which it does not hold within the recordings as over all of them (`between_recordings`); of
+    the whole data, not drawn anew.
+    """
 
     candidate: Candidate
     ridge: float
     loss: HeldOutLoss
+    disagreeing: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,7 @@ def _outcome(before: HeldOutLoss, tried: Tried, weights: FloatArray) -> _Outcome
         own = np.zeros(len(gain), dtype=bool)
         own[list(candidate.joints)] = True
         refuted = (worse > MIN_GAIN * size[:, None]).any(axis=0) & own[:, None]
+        refuted[sorted(tried.disagreeing)] = True
         stands = own[:, None] & ~refuted & (refuted.sum(axis=0) <= REFUTED * own.sum())
         kept = stands & (gain > 0)
     total = (gain * stands).sum(axis=0)

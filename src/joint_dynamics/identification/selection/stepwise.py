@@ -9,7 +9,8 @@ loss of held-out blocks of time falls
 
 at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance.
 Ranges left out (low speeds, high speeds, each recording) refute it in a joint where they miss that joint's rows by
-more, by `MIN_GAIN` of the range's loss. It enters in those joints only whose rows in blocks of time are predicted
+more, by `MIN_GAIN` of the range's loss, and so do recordings that agree on it only as long as none has a friction of
+its own (`between_recordings`). It enters in those joints only whose rows in blocks of time are predicted
 better and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more than
 `REFUTED` of its joints refute it, nor if some range as a whole is then predicted worse by `MIN_GAIN`.
 What physics expects (`physical`) is tried first; other groups only explain what is then left.
@@ -43,7 +44,8 @@ class SelectionStep:
     """One decision.
 
     name, ridge; gain_percent: by how much the held-out loss falls, in percent of the loss before; errors: the same in
-    standard errors; chosen; joints: indices of those it entered in, None: all of its own.
+    standard errors; chosen; joints: indices of those it entered in, None: all of its own; disagreeing: of those in
+    which recordings do not agree on it (`between_recordings`).
     """
 
     name: str
@@ -52,6 +54,7 @@ class SelectionStep:
     errors: float
     chosen: bool
     joints: tuple[int, ...] | None = None
+    disagreeing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,12 +108,16 @@ def _try(
     held_out: HeldOut, current: HeldOutLoss, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
 ) -> _Trial:
     ridge, after = best_ridge(held_out, chosen, candidate, ridges)
-    tried = Tried(candidate, ridge, after)
     columns, joints = candidate.columns, None
     total, fraction, errors = gain_of(current, after)
+    disagreeing: set[int] = set()
+    if candidate.joints is not None and not candidate.slow and fraction > 0:
+        disagreeing = held_out.disagree(chosen, columns, candidate.joints)
+    tried = Tried(candidate, ridge, after, frozenset(disagreeing))
     if candidate.joints is not None:
         own = set(candidate.joints)
         refuted = (after.ranges - current.ranges > MIN_GAIN * current.ranges.sum(axis=1, keepdims=True)).any(axis=0)
+        refuted[sorted(disagreeing)] = True
         better = (current.time - after.time).sum(axis=2).mean(axis=0) > 0
         stands = {j for j in own if not refuted[j]} if sum(refuted[j] for j in own) <= REFUTED * len(own) else set()
         for kept in (stands, {j for j in stands if better[j]}):
@@ -167,4 +174,12 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
 
 
 def _step(trial: _Trial, chosen: bool) -> SelectionStep:
-    return SelectionStep(trial.candidate.name, trial.ridge, 100 * trial.fraction, trial.errors, chosen, trial.joints)
+    return SelectionStep(
+        trial.candidate.name,
+        trial.ridge,
+        100 * trial.fraction,
+        trial.errors,
+        chosen,
+        trial.joints,
+        tuple(sorted(trial.tried.disagreeing)),
+    )

@@ -1,0 +1,121 @@
+r"""Whether a law of friction holds within the recordings, or only stands for what differs between them.
+
+Friction is not the same in every recording: a gear that is ten kelvin colder has a fifth more of it. Where the cold
+recording is the slow one, a law of speed takes that up, and predicts slow motion of the warm robot wrongly; leaving
+recordings out does not show it, as every subset is confounded alike. So the coefficients d of a law are estimated
+twice: from all rows (χ), and with every joint having Coulomb and viscous friction of its own in every recording
+(fixed effects, χ_w). Where only speed and load decide, both estimate the same [Hausman 1978; Mundlak 1978], and
+
+    z² = (d − d_w)ᵀ V⁻¹ (d − d_w),    V = Σ_g s_g s_gᵀ,    s_g = [M⁻¹ A_g ρ_g − M_w⁻¹ A_w,g ρ_w,g]_d,
+
+is a χ² of as many degrees of freedom as the joint has columns in the law; V is the covariance from the scatter of
+the blocks of time g, which needs no residuals of one variance [Arellano 1993]. Own friction concerns the rows of one
+joint in one recording only, and is taken out of these rows before (Frisch and Waugh 1933).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.linalg
+from scipy.special import chdtri, erfc
+
+from joint_dynamics.arrays import FloatArray, IntArray
+
+CHANCE = float(erfc(2.0 / np.sqrt(2.0)))
+"""Probability below which both estimates do not agree: that of two deviations, which a law has to gain as well."""
+JITTER = 1e-10
+MIN_SHARE = 1e-6
+"""Share of a column's norm² that is none of the others', below which rounding decides its estimate."""
+
+
+class WithinRecordings:
+    """Estimates with and without friction of its own in every recording.
+
+    Parameters
+    ----------
+    columns
+        (n, c, K) all columns, weighted: base, then candidates; base: how many of them are base columns.
+    tau
+        (n, K) weighted.
+    friction
+        for each joint the indices of its Coulomb and viscous friction among the base columns.
+    blocks, recordings
+        (K,) number of the block of time, and of the recording, of each sample.
+    """
+
+    def __init__(
+        self,
+        columns: FloatArray,
+        base: int,
+        tau: FloatArray,
+        friction: Sequence[Sequence[int]],
+        blocks: IntArray,
+        recordings: IntArray,
+    ):
+        self._base, self._blocks = base, blocks
+        pooled = np.concatenate([columns, tau[:, None]], axis=1)
+        within = pooled.copy()
+        for j, own in enumerate(friction):
+            for recording in np.unique(recordings) if own else ():
+                here = np.flatnonzero(recordings == recording)
+                span = scipy.linalg.orth(pooled[j][np.asarray(own)[:, None], here].T, rcond=1e-6)
+                within[j][:, here] -= (within[j][:, here] @ span) @ span.T
+        self._rows = pooled, within
+        self._grams = [np.einsum('jas,jbs->ab', rows, rows, optimize=True) for rows in self._rows]
+        scale = np.sqrt(np.diag(self._grams[0])[:-1])
+        # one scale for both: what own friction takes away altogether stays away
+        self._scale = np.where(scale > 0, scale, 1.0)
+
+    def disagree(self, chosen: dict[int, float], columns: Sequence[int], joints: Sequence[int]) -> set[int]:
+        """Return the joints in which a law does not hold within the recordings as it does over all of them.
+
+        Parameters
+        ----------
+        chosen
+            candidate columns in the model already {column: ridge}.
+        columns, joints
+            candidate columns of the law, and the joint of each.
+        """
+        further = sorted({*chosen, *columns})
+        where = [self._base + further.index(c) for c in columns]
+        (pooled, scores, _), (within, other, share) = (
+            self._estimate(rows, gram, [self._base + c for c in further], where)
+            for rows, gram in zip(self._rows, self._grams, strict=True)
+        )
+        difference, scatter = pooled - within, scores - other
+        found: set[int] = set()
+        for j in sorted(set(joints)):
+            own = [k for k, joint in enumerate(joints) if joint == j and share[k] > MIN_SHARE]
+            if not own:
+                # one speed in each recording: nothing within them tells a law
+                continue
+            covariance = scatter[own] @ scatter[own].T
+            z = float(difference[own] @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ difference[own])
+            if z > chdtri(len(own), CHANCE):
+                found.add(j)
+        return found
+
+    def _estimate(
+        self, rows: FloatArray, gram: FloatArray, further: Sequence[int], where: Sequence[int]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return of the columns at `where` of base and `further` ones what they are estimated at, and how.
+
+        Estimate (d,), its scores (d, blocks), and the share of each one's norm² that the others cannot explain (d,).
+        """
+        b = self._base
+        use = np.array([*range(b), *further])
+        scale = self._scale[use]
+        normal = gram[np.ix_(use, use)] / np.outer(scale, scale) + JITTER * len(use) * np.eye(len(use))
+        factor = scipy.linalg.cho_factor(normal)
+        chi = scipy.linalg.cho_solve(factor, gram[use, -1] / scale) / scale
+        pick = np.zeros((len(use), len(where)))
+        pick[where, np.arange(len(where))] = 1.0
+        inverse = scipy.linalg.cho_solve(factor, pick)
+        share = 1.0 / inverse[where, np.arange(len(where))]
+        solve = (inverse / scale[where] / scale[:, None]).T
+        first, rest = rows[:, :b], rows[:, further]
+        residual = rows[:, -1] - chi[:b] @ first - chi[b:] @ rest
+        each = ((solve[:, :b] @ first + solve[:, b:] @ rest) * residual[:, None]).sum(axis=0)
+        return chi[where], np.stack([np.bincount(self._blocks, row) for row in each]), share
