@@ -142,9 +142,7 @@ ELSEWHERE = {
     'ros2 param set': 'ros/test_shown_calls.py',
     'ros2 topic echo': 'ros/test_shown_calls.py',
     'ros2 run joint_dynamics': 'ros/test_shown_calls.py',
-    'ros2 launch joint_dynamics hardware.launch.py': 'launch/test_hardware_launch.py',
-    'ros2 launch joint_dynamics simulation.launch.py': 'launch/test_simulation_launch.py',
-    'ros2 launch joint_dynamics gazebo.launch.py': 'launch/test_gazebo_launch.py',
+    'ros2 launch joint_dynamics': 'launch/test_shown_launches.py',
     'ros2 topic pub --once /feedforward_trajectory_controller/joint_trajectory': 'launch/test_controller_plugin.py',
 }
 #: Exit status where it is not 0: what torques alone determine are no bodies' masses, as the page says.

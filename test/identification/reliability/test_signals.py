@@ -119,7 +119,7 @@ def test_an_encoder_that_stops_at_once_is_stuck_and_a_joint_that_slows_down_is_n
 
 
 def sweep(rate, braking, quantum):
-    """Constant speeds to and fro with a stay after each, as a friction test has; every stop and start with `braking`."""
+    """Constant speeds to and fro with a stay after each, as a friction test has; stops and starts with `braking`."""
     fine = 10_000
     speed = []
     for size in (0.05, 0.1, 0.3, 0.7, 1.1):
