@@ -118,6 +118,13 @@ def test_an_encoder_that_stops_at_once_is_stuck_and_a_joint_that_slows_down_is_n
     assert 'stuck' not in said(recording(stuck(fastest, 100, joint=joint, ramp=100)))
 
 
+def test_a_heavy_robot_stops_no_faster_than_it_does_otherwise():
+    """At 0.2 rad/s within a sample: a light arm may stop so, one whose motion bends ten times less does not."""
+    fastest = int(np.argmax(np.abs(np.diff(smooth(2)[:1500, 0]))))
+    assert 'stuck' in said(recording(0.1 * stuck(fastest, 100)))
+    assert 'stuck' not in said(recording(0.1 * stuck(fastest, 100, ramp=100)))
+
+
 def sweep(rate, braking, quantum):
     """Constant speeds to and fro with a stay after each, as a friction test has; stops and starts with `braking`."""
     fine = 10_000

@@ -29,6 +29,8 @@ ABRUPT = 0.2
 BRAKING, NEAR = 100.0, 5
 """rad/s²: harder no joint of an arm stops or starts (the TX40 reaches 78); so many samples beside a standstill are
 held against it."""
+HARDER = 3.0
+"""Nor this many times as hard as the joint does elsewhere in the recording."""
 
 
 SAME_SIGNAL_CORRELATION = 0.95
@@ -168,7 +170,7 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
             if end - start < least:
                 continue
             before, after = steps[max(start - NEAR, 0) : start, j][::-1], steps[end : end + NEAR, j]
-            way = _braking_distance(recording, j)
+            way = np.minimum(_braking_distance(recording, j), HARDER * _bends(recording.q[:, j], start, end))
             if any(
                 len(near) == NEAR
                 and np.abs(near.mean()) > ABRUPT * rms
@@ -193,6 +195,20 @@ def _braking_distance(recording: Recording, joint: int) -> FloatArray:
     step = encoder_step([recording.q[:, [joint]]])[0]
     unseen = 0.0 if np.isnan(step) else np.sqrt(2 * step / BRAKING)
     return 0.5 * BRAKING * (recording.period * np.arange(1, NEAR + 1) + unseen) ** 2
+
+
+def _bends(q: FloatArray, start: int, end: int) -> FloatArray:
+    """Return the largest second differences (NEAR,) [rad] over 1, 2, … samples, away from a standstill's two ends.
+
+    At an end itself it is the way to or from there.
+    """
+    found = []
+    for k in range(1, NEAR + 1):
+        bend = np.abs(q[2 * k :] - 2 * q[k:-k] + q[: -2 * k])
+        middle = np.arange(k, len(q) - k)
+        away = (np.abs(middle - start) > 2 * NEAR) & (np.abs(middle - end) > 2 * NEAR)
+        found.append(float(bend[away].max(initial=0.0)))
+    return np.array(found)
 
 
 def _efforts(recording: Recording) -> Iterator[Reason]:
