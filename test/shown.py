@@ -27,7 +27,8 @@ def blocks(text):
 def commands(page):
     """Commands of a page, one line each, without comments and what is set before them."""
     text = page.read_text(encoding='utf-8') + '\n'
-    # within a line a command may be cut short: its options count
+    # within a line a launch stands whole, and another command may be cut short: its options count
+    yield from re.findall(r'`(ros2 launch joint_dynamics \w[^`]*)`', text)
     yield from (f'{command} …' for command in re.findall(r'`(joint-dynamics \w[^`]* -[^`]*)`', text))
     for block in blocks(text):
         # a form may go on without a backslash

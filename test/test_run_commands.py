@@ -32,7 +32,9 @@ KIND = 'sensor_msgs/msg/JointState'
 START, MINE = 'docs/start.md', 'docs/how-to/identify-my-robot.md'
 #: Complete commands with the folder (`torques` or `currents`) they are run in.
 HERE = {
-    'joint-dynamics identify run1 run2 --robot robot.urdf --validate run3 --out result': 'torques',
+    'joint-dynamics identify run1 run2 --robot robot.urdf --config physical.yaml --validate run3 --out result': (
+        'torques'
+    ),
     'joint-dynamics validate result/dynamics.yaml run4': 'torques',
     'joint-dynamics export-urdf result/dynamics.yaml --robot robot.urdf --out identified.urdf': 'torques',
     'joint-dynamics gains --robot robot.urdf --description dynamics.yaml --rate 500 --plugin --out controllers.yaml': (
@@ -142,13 +144,9 @@ ELSEWHERE = {
     'ros2 param set': 'ros/test_shown_calls.py',
     'ros2 topic echo': 'ros/test_shown_calls.py',
     'ros2 run joint_dynamics': 'ros/test_shown_calls.py',
-    'ros2 launch joint_dynamics hardware.launch.py': 'launch/test_hardware_launch.py',
-    'ros2 launch joint_dynamics simulation.launch.py': 'launch/test_simulation_launch.py',
-    'ros2 launch joint_dynamics gazebo.launch.py': 'launch/test_gazebo_launch.py',
+    'ros2 launch joint_dynamics': 'launch/test_shown_launches.py',
     'ros2 topic pub --once /feedforward_trajectory_controller/joint_trajectory': 'launch/test_controller_plugin.py',
 }
-#: Exit status where it is not 0: what torques alone determine are no bodies' masses, as the page says.
-STATUS = {'joint-dynamics export-urdf result/dynamics.yaml --robot robot.urdf --out identified.urdf': 3}
 NOT_RUN = {
     'make env': 'makes the environment that runs this test, from the network; continuous integration does it first',
     'make test': 'is what runs this test',
@@ -196,7 +194,16 @@ def test_what_is_run_for_a_form_has_no_option_that_the_form_has_not():
         assert known <= given or '[' in form, form
 
 
-def run(command, folder, status=0):
+def echoed(page, folder):
+    """Write the files that a page writes by `echo`; return their names."""
+    text = (ROOT / page).read_text(encoding='utf-8')
+    found = dict(re.findall(r"^echo ('.*') > (\S+)$", text, re.MULTILINE))
+    for content, name in found.items():
+        (folder / name).write_text(shlex.split(content)[0] + '\n', encoding='utf-8')
+    return set(found.values())
+
+
+def run(command, folder):
     """Run a command of a page in a folder as if the package were on the PATH; return what it says."""
     words = shlex.split(command)
     if words[:2] == ['python3', '-m']:
@@ -208,7 +215,7 @@ def run(command, folder, status=0):
         start, rest = [sys.executable, '-m', 'joint_dynamics'], words[1:]
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run([*start, *rest], cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == status, f'{command}\n{done.stdout}\n{done.stderr}'
+    assert done.returncode == 0, f'{command}\n{done.stdout}\n{done.stderr}'
     return done.stdout
 
 
@@ -229,8 +236,7 @@ def started(tmp_path_factory):
     """The folder in which the commands of the first page were run, and what each said."""
     pytest.importorskip('cvxpy', reason='the extra sdp is not installed')
     folder = tmp_path_factory.mktemp('start')
-    for text, file in re.findall(r"^echo '(.*)' > (\S+)$", (ROOT / START).read_text(encoding='utf-8'), re.MULTILINE):
-        (folder / file).write_text(text, encoding='utf-8')
+    assert echoed(START, folder) == {'physical.yaml'}
     return folder, {command: run(command, folder) for command in of_pages(START) if command not in NOT_RUN}
 
 
@@ -262,7 +268,7 @@ def run_all(where, folder):
                 shutil.rmtree(before)
             elif before is not None:
                 before.unlink(missing_ok=True)
-            said[command] = run(command, folder, STATUS.get(command, 0))
+            said[command] = run(command, folder)
             if before is not None:
                 assert before.exists(), command
     return said
@@ -273,6 +279,8 @@ def test_commands_on_recordings_with_torques(started, tmp_path):
     """On those of the first page; `run3` and `run4` are its two once more."""
     folder = shutil.copytree(started[0], tmp_path / 'torques')
     shutil.rmtree(folder / 'result')
+    (folder / 'physical.yaml').unlink()
+    assert echoed('README.md', folder) == {'physical.yaml'}
     for name, of in (
         ('run3', 'run2'),
         ('run4', 'run1'),

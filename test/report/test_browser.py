@@ -82,6 +82,28 @@ def test_a_phone_cuts_no_text_off(browser, pages, name):
     assert max((height for _, _, height in browser.run(boxes('tr'))), default=0) < 300
 
 
+#: Whether lines of a table's names end within a word: a word of `text` that has two tops.
+BROKEN = """(cell => { const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
+  for (let node; (node = walker.nextNode());) for (const word of node.data.matchAll(/[^_\\s]+_?/g)) {
+    const range = document.createRange(); range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) found.push(word[0]); }
+  return found; })"""
+
+
+@pytest.mark.parametrize('name', ['identification', 'demo'])
+@pytest.mark.parametrize('width', [WIDE, PHONE])
+def test_names_are_not_broken_within_a_word_and_numbers_of_an_axis_not_cut(browser, pages, name, width):
+    opened(browser, pages[name], width=width)
+    assert browser.run(f'[...document.querySelectorAll("th, td:first-child")].flatMap({BROKEN})') == []
+    cut = browser.run(
+        '[...document.querySelectorAll("th svg")].flatMap(svg => { const whole = svg.getBoundingClientRect();'
+        ' return [...svg.querySelectorAll("text")].filter(text => { const box = text.getBoundingClientRect();'
+        ' return box.left < whole.left || box.right > whole.right; }).map(text => text.textContent); })'
+    )
+    assert cut == []
+
+
 #: Pixels of CSS between the margins of a page of A4.
 PAPER = 718, 1040
 

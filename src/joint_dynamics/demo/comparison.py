@@ -183,7 +183,7 @@ def headlines(summary: Mapping[str, Any]) -> list[list[Any]]:
         states, feed = summary['estimates'], summary['feedforward']
         rows += [
             [
-                'stiffness map, new robot, NRMSE % (mean of joints)',
+                'stiffness map, new robot, NRMSE % (100: exact; mean of joints)',
                 summary['stiffness_map_nrmse_new'],
                 '95.2 after 10 s [M3]',
             ],

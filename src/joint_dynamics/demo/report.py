@@ -90,6 +90,7 @@ def _online(report: Report, results: Mapping[str, Any]) -> None:
             [name, states['new']['stiffness_nrmse'][j], states['worn']['stiffness_nrmse'][j], states['worn']['wear'][j]]
             for j, name in enumerate(names)
         ],
+        'NRMSE: 100 is the true spring',
     )
     report.add_section('Friction')
     report.add_figure(

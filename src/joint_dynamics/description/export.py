@@ -100,6 +100,10 @@ def export(
         a file of the same format (of a URDF also an MDH table) to take all else from, joints by name; None: a new
         model without shapes. Not in Python.
 
+    Returns
+    -------
+    Exported
+
     Raises
     ------
     JointDynamicsError

@@ -31,15 +31,16 @@ def export_mjcf(
     payload: str = 'merged',
     into: str | Path | None = None,
 ) -> tuple[list[str], float]:
-    """Write the description's bodies, rotor inertias and friction as MJCF.
-
-    Returns the joints whose link is no body, which MuJoCo refuses (identify with physical consistency), and how far
-    `into` places links from where the robot file does [m, rad], 0 for a new model.
+    """Write the description's bodies, rotor inertias and friction as MJCF [MuJoCo's XML reference].
 
     Parameters
     ----------
+    description
+        what was identified; of n joints.
     model
         the robot; link k moves with joint k.
+    out
+        the file to write, whole or not at all.
     payload
         `merged` into the last link, `apart` as a body of its own that is fixed to it, or `without`.
     into
@@ -47,11 +48,24 @@ def export_mjcf(
         the joints armature, damping and frictionloss; bodies fixed to them lose their mass, all else stays. Needs the
         package mujoco, which says where the frames are. None: a new model without shapes, with the joints' limits.
 
+    Returns
+    -------
+    unphysical
+        the joints whose link is no body, which MuJoCo refuses (identify with physical consistency).
+    apart
+        by how much `into` at most places a link elsewhere than the robot file does [m, rad]; 0 for a new model.
+
     Raises
     ------
     JointDynamicsError
         Where the description has no inertial part or is of another robot, a link has no mass, `into` lacks a joint,
         moves it otherwise, or includes other files, and where mujoco is needed and missing.
+
+    Notes
+    -----
+    A body's `inertial` is mass [kg], centre of mass [m] in the frame of the body and the tensor [kg·m²] about it, in
+    axes parallel to that frame. `armature` is the rotor's inertia on the joint side [kg·m²; kg], `damping` F_V1 + α2
+    [N·m·s/rad; N·s/m], `frictionloss` α1 F_C0 [N·m; N], the last two against the motion.
     """
     bodies = bodies_to_export(description, payload, 'export-mjcf', model)
     apart = description.payload() if payload == 'apart' and description.payload_attached else None

@@ -33,19 +33,16 @@ def export_sdf(
     payload: str = 'merged',
     into: str | Path | None = None,
 ) -> tuple[list[str], float]:
-    """Write the description's bodies and friction as SDF.
-
-    Returns the joints whose link is no body, which Gazebo refuses (identify with physical consistency), and how far
-    `into` places links from where the robot file does [m, rad], 0 for a new model.
+    """Write the description's bodies and friction as SDF 1.9 [http://sdformat.org/spec].
 
     Parameters
     ----------
     description
-        what was identified.
+        what was identified; of n joints.
     model
         the robot; link k moves with joint k.
     out
-        the file to write.
+        the file to write, whole or not at all.
     payload
         `merged` into the last link, `apart` as a link of its own that is fixed to it, or `without`.
     into
@@ -54,11 +51,24 @@ def export_sdf(
         does not have keep theirs (which is taken off the identified link), all else stays. None: a new model without
         shapes, with the joints' limits, mounted as described.
 
+    Returns
+    -------
+    unphysical
+        the joints whose link is no body, which Gazebo refuses (identify with physical consistency).
+    apart
+        by how much `into` at most places a link elsewhere than the robot file does [m, rad]; 0 for a new model.
+
     Raises
     ------
     JointDynamicsError
         Where the description has no inertial part or is of another robot, a link has no mass, or `into` lacks a joint
         or moves it otherwise.
+
+    Notes
+    -----
+    A link's `inertial` is mass [kg], centre of mass [m] in the frame of the link and the tensor [kg·m²] about it, in
+    axes parallel to that frame. `damping` is F_V1 + α2 [N·m·s/rad; N·s/m] and `friction` α1 F_C0 [N·m; N], both against
+    the motion. What SDF has no place for, `not_exported` lists.
     """
     bodies = bodies_to_export(description, payload, 'export --to sdf', model)
     apart = description.payload() if payload == 'apart' and description.payload_attached else None

@@ -138,23 +138,37 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged', held
 def export_urdf(
     description: DynamicsDescription, urdf: str | Path, out: str | Path, payload: str = 'merged'
 ) -> list[str]:
-    """Write `urdf` with the description's inertials to `out`.
-
-    Return the joints whose link is no body (tools may refuse those).
+    """Write a copy of a URDF with the description's inertials and friction [http://wiki.ros.org/urdf/XML].
 
     Parameters
     ----------
+    description
+        what was identified; of n joints.
+    urdf
+        the URDF to copy, a file or its text: of the same robot, joints by name. Links fixed to a moving one are lumped
+        into it (their own inertials are removed), as the identified link holds them all.
+    out
+        the file to write, whole or not at all.
     payload
         a described payload that is on the arm is `merged` into the last link, kept `apart` as a link of its own that is
-        fixed to it, or left out (`without`). Links fixed to a moving one are lumped into it (their own inertials are
-        removed), as the identified link holds them all. Friction at its present scale α becomes <dynamics damping
-        friction>; for what a URDF has no place, see `not_exported`.
+        fixed to it, or left out (`without`).
+
+    Returns
+    -------
+    unphysical
+        the joints whose link is no body, which tools may refuse.
 
     Raises
     ------
     JointDynamicsError
         Where the description has no inertial part, a joint is not in the URDF, or a link has a mass that is not
         positive, which a URDF cannot hold.
+
+    Notes
+    -----
+    A link's `inertial` is mass [kg], centre of mass [m] in the frame of the link and the tensor [kg·m²] about it, in
+    axes parallel to that frame. `dynamics damping` is F_V1 + α2 [N·m·s/rad; N·s/m] and `friction` α1 F_C0 [N·m; N],
+    both against the motion. What a URDF has no place for, `not_exported` lists.
     """
     bodies = dict(zip(description.joint_names, bodies_to_export(description, payload, 'export-urdf'), strict=True))
     text, name = read_source(urdf)

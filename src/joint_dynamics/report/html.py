@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -50,9 +51,10 @@ class Report:
         self._parts.append(f'<h2 id="s{len(self._sections)}">{html.escape(title)}</h2>')
 
     def add_text(self, text: str, kind: Literal['', 'warning', 'good'] = '') -> None:
-        """Add a paragraph of plain text; `kind` gives it its colour."""
+        """Add a paragraph of plain text, code in backticks; `kind` gives it its colour."""
         colour = f' class="{kind}"' if kind else ''
-        self._parts.append(f'<p{colour}>{html.escape(text)}</p>')
+        words = re.sub('`([^`]+)`', r'<code>\1</code>', html.escape(text))
+        self._parts.append(f'<p{colour}>{words}</p>')
 
     def add_numbers(self, numbers: Sequence[tuple[str, Any]]) -> None:
         """Add the few numbers that matter most, (label, value) each, large and beside each other."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-WIDTH, HEIGHT, EDGE = 240.0, 18.0, 6.0
+WIDTH, HEIGHT, EDGE = 240.0, 18.0, 18.0
 APART = 30.0
 DECADES = 4
 """At most as many powers of ten either way of the axis are told apart; smaller values are near zero."""

@@ -9,7 +9,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
 from joint_dynamics.identification.reliability.verdict import Reason
-from joint_dynamics.recording import Recording
+from joint_dynamics.recording import Recording, encoder_step
 from joint_dynamics.signals.median import running_median
 
 SLOWEST, FASTEST = 0.01, 60.0
@@ -25,7 +25,12 @@ SPIKE_FACTOR = 10.0
 SPIKE_POWER = 0.01
 """Share of a signal's power that its spikes have to hold: 10 % of its rms, of which the filters leave a few percent."""
 ABRUPT = 0.2
-"""A position is stuck when it stops from, or starts with, this share of the joint's rms speed within one sample."""
+"""A position is stuck when it stops from, or starts with, this share of the joint's rms speed at once."""
+BRAKING, NEAR = 100.0, 5
+"""rad/s²: harder no joint of an arm stops or starts (the TX40 reaches 78); so many samples beside a standstill are
+held against it."""
+HARDER = 3.0
+"""Nor this many times as hard as the joint does elsewhere in the recording."""
 
 
 SAME_SIGNAL_CORRELATION = 0.95
@@ -164,18 +169,46 @@ def _stuck_positions(recording: Recording) -> Iterator[Reason]:
         for start, end in _runs(steps[:, j] == 0):
             if end - start < least:
                 continue
-            before, after = steps[max(start - 5, 0) : start, j], steps[end : end + 5, j]
+            before, after = steps[max(start - NEAR, 0) : start, j][::-1], steps[end : end + NEAR, j]
+            way = np.minimum(_braking_distance(recording, j), HARDER * _bends(recording.q[:, j], start, end))
             if any(
-                len(near) == 5 and np.abs(near.mean()) > ABRUPT * rms and np.abs(near).min() > 0
+                len(near) == NEAR
+                and np.abs(near.mean()) > ABRUPT * rms
+                and np.abs(near).min() > 0
+                and (np.abs(np.cumsum(near)) > way).any()
                 for near in (before, after)
             ):
                 yield Reason(
                     'stuck',
                     f'{recording.name}: the position of {name} stands still from {recording.time[start]:.3g} to '
                     f'{recording.time[end]:.3g} s and '
-                    'stops or starts there within one sample: check its encoder, leave that stretch out',
+                    'stops or starts there faster than a joint can: check its encoder, leave that stretch out',
                 )
                 break
+
+
+def _braking_distance(recording: Recording, joint: int) -> FloatArray:
+    """Return how far (NEAR,) [rad] a joint goes at most in its last 1, 2, … samples before its readings stay the same.
+
+    It may go on for less than a step δ of its encoder unseen, from √(2 a δ) rad/s: for √(2 δ/a) longer.
+    """
+    step = encoder_step([recording.q[:, [joint]]])[0]
+    unseen = 0.0 if np.isnan(step) else np.sqrt(2 * step / BRAKING)
+    return 0.5 * BRAKING * (recording.period * np.arange(1, NEAR + 1) + unseen) ** 2
+
+
+def _bends(q: FloatArray, start: int, end: int) -> FloatArray:
+    """Return the largest second differences (NEAR,) [rad] over 1, 2, … samples, away from a standstill's two ends.
+
+    At an end itself it is the way to or from there.
+    """
+    found = []
+    for k in range(1, NEAR + 1):
+        bend = np.abs(q[2 * k :] - 2 * q[k:-k] + q[: -2 * k])
+        middle = np.arange(k, len(q) - k)
+        away = (np.abs(middle - start) > 2 * NEAR) & (np.abs(middle - end) > 2 * NEAR)
+        found.append(float(bend[away].max(initial=0.0)))
+    return np.array(found)
 
 
 def _efforts(recording: Recording) -> Iterator[Reason]:

@@ -197,7 +197,7 @@
             : { ...line, size: 4, values: () => [], ticks: { show: false } },
           { ...line, size: 52, gap: 3, space: 26 },
         ],
-        padding: [6, 8, 0, 0], pxAlign: 0, series,
+        padding: [9, 8, 0, 0], pxAlign: 0, series,
         hooks: {
           setScale: [(plot, key) => {
             if (key !== 'x' || busy || !linked) return;

@@ -14,3 +14,10 @@
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', say);
 })();
+// A name that is wider than its column goes on after an underscore, not in the middle of a word.
+for (const cell of document.querySelectorAll('th, td:first-child')) {
+  for (const text of [...cell.childNodes].filter(node => node.nodeType === Node.TEXT_NODE)) {
+    const parts = text.data.split(/(?<=_)/);
+    text.replaceWith(...parts.flatMap((part, k) => k ? [document.createElement('wbr'), part] : [part]));
+  }
+}

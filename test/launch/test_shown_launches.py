@@ -1,0 +1,154 @@
+"""Every `ros2 launch` line that README and docs/ show, loaded with exactly its arguments.
+
+ROS 2's launch does all it does for the line, to the command of every process with its parameters; no process starts.
+"""
+
+import importlib.util
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip('launch_ros', reason="ROS 2's launch_ros is not installed")
+
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.actions.execute_local import ExecuteLocal
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+from joint_dynamics.nodes.documentation import node_classes
+from joint_dynamics.simulation import ur5e_description
+
+_spec = importlib.util.spec_from_file_location('shown', Path(__file__).parents[1] / 'shown.py')
+_shown = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_shown)
+ROOT = _shown.ROOT
+LINES = sorted({' '.join(c.split()) for _, c in _shown.SHOWN if _shown.starts(c, ('ros2', 'launch'))})
+NODES = node_classes()
+BESIDE = {'excitation', 'identifier', 'estimator', 'feedforward'}
+STARTED = {
+    'hardware': BESIDE,
+    'simulation': BESIDE | {'simulator'},
+    'gazebo': BESIDE | {'gazebo_model', 'robot_state_publisher', 'spawner', 'create'},
+}
+
+
+class Started:
+    """A process that launch would have started: executable, command, environment, ROS parameters."""
+
+    def __init__(self, process):
+        # As the command line of a process has them, `ros2` arguments and all.
+        self.command, self.environment = process.final_cmd, process.final_env
+        self.executable = Path(self.command[0]).name
+        self.parameters = {}
+        for option, value in zip(self.command, self.command[1:], strict=False):
+            if option == '--params-file':
+                # Launch removes it in the end.
+                for section in yaml.safe_load(Path(value).read_text(encoding='utf-8')).items():
+                    self._take(*section)
+
+    def _take(self, name, section):
+        if name == '/**' or name.rpartition('/')[2] == self.executable:
+            self.parameters |= section['ros__parameters']
+
+    def rule(self, of):
+        """What a name is replaced by: of the node, its namespace, or a topic."""
+        return next((word.split(':=')[1] for word in self.command if word.startswith(f'{of}:=')), '')
+
+
+@pytest.fixture
+def launched(launch_file, installed, ros_domain, tmp_path, monkeypatch):
+    """A function that does what a line says; returns the processes it would have started, and its arguments."""
+    monkeypatch.setenv('ROS_HOME', str(tmp_path / 'ros'))
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
+    started = []
+
+    def note(action, context):
+        action.prepare(context)
+        started.append(Started(action.process_description))
+
+    monkeypatch.setattr(ExecuteLocal, 'execute', note)
+
+    def launch(line):
+        from ament_index_python.packages import get_package_share_directory
+
+        share = get_package_share_directory('joint_dynamics')
+        line = line.replace('$(ros2 pkg prefix --share joint_dynamics)', share).replace('$PWD', str(tmp_path))
+        package, file, *arguments = shlex.split(line)[2:]
+        assert package == 'joint_dynamics'
+        given = dict(argument.split(':=') for argument in arguments)
+        source = PythonLaunchDescriptionSource(launch_file(file.removesuffix('.launch.py')))
+        service = LaunchService(noninteractive=True)
+        # What a file does not declare, launch takes and nobody reads.
+        declared = source.get_launch_description(service.context).get_launch_arguments()
+        assert set(given) <= {argument.name for argument in declared}
+        service.include_launch_description(
+            LaunchDescription([IncludeLaunchDescription(source, launch_arguments=given.items())])
+        )
+        assert service.run() == 0
+        return started, given
+
+    return launch
+
+
+@pytest.fixture
+def folder(tmp_path, dynamics_file):
+    """The files that the lines name, in the working folder."""
+    (tmp_path / 'result').mkdir()
+    shutil.copy(dynamics_file, tmp_path / 'result')
+    assert dynamics_file == tmp_path / 'dynamics.yaml'
+    (tmp_path / 'keys').mkdir()
+    (tmp_path / 'robot.urdf').write_text(ur5e_description(), encoding='utf-8')
+    return tmp_path
+
+
+def preset(name, prefix):
+    """Parameters of each node in a preset."""
+    text = (ROOT / 'config' / name / 'nodes.yaml').read_text(encoding='utf-8').replace('$(var tf_prefix)', prefix)
+    return {node.removeprefix('/**/'): part['ros__parameters'] for node, part in yaml.safe_load(text).items()}
+
+
+@pytest.mark.parametrize('line', LINES, ids=lambda line: line.removeprefix('ros2 launch joint_dynamics ')[:90])
+def test_a_line_starts_what_its_page_says_with_what_it_was_given(line, launched, folder, request):
+    name = line.split()[3].removesuffix('.launch.py')
+    if name == 'gazebo':
+        if shutil.which('xacro') is None:
+            pytest.skip('xacro is not installed')
+        request.getfixturevalue('gazebo_stand_ins')
+    processes, given = launched(line)
+    assert {process.executable for process in processes} >= STARTED[name]
+    ours = {process.executable: process for process in processes if process.executable in NODES}
+    for node, process in ours.items():
+        assert Path(process.command[0]).is_file()
+        rows = {row.name: row for row in NODES[node].parameter_rows()}
+        for key, value in process.parameters.items():
+            if key not in ('autostart', 'use_sim_time'):
+                for one in value.values() if isinstance(value, dict) else (value,):
+                    rows[key].value(one)
+        assert process.rule('__ns').strip('/') == given.get('namespace', '')
+        assert process.parameters['autostart'] is (given.get('autostart', 'true') == 'true')
+        assert process.environment.get('ROS_SECURITY_KEYSTORE', '') == given.get('security', '')
+    for node in ('estimator', 'feedforward'):
+        assert ours[node].parameters['description_file'] == given.get('description_file', '')
+    controller = given.get('initial_joint_controller')
+    if controller is not None:
+        assert ours['excitation'].rule('controller_state') == f'{controller}/controller_state'
+    if name == 'hardware':
+        expected = preset(given.get('preset', 'ros2_control'), given.get('tf_prefix', ''))
+        if 'feedforward_file' in given:
+            text = Path(given['feedforward_file']).read_text(encoding='utf-8').replace('$(var tf_prefix)', '')
+            expected['feedforward'] |= yaml.safe_load(text)['/**/feedforward']['ros__parameters']
+        for node, values in expected.items():
+            assert ours[node].parameters.items() >= values.items(), node
+    if name == 'gazebo':
+        servers = [process for process in processes if 'ros_gz_sim/server' in process.command[0]]
+        assert bool(servers) is (given.get('world_file') != '')
+        spawned = [word for process in processes if process.executable == 'spawner' for word in process.command]
+        assert (controller or 'effort_trajectory_controller') in spawned
+
+
+def test_lines_are_found():
+    assert {line.split()[3] for line in LINES} == {f'{name}.launch.py' for name in STARTED}
+    assert len(LINES) >= 18
