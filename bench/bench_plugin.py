@@ -71,11 +71,7 @@ def main():
             given.update({f'{gain}.{joint}': value for gain, value in (('kp', 400.0), ('kd', 40.0)) for joint in names})
             runs = [('as fast as it goes', steps, ('--step-timeout', 10))]
             runs += [
-                (
-                    f'{rate} Hz',
-                    paced,
-                    ('--rate', rate, '--step-timeout', 0.5 / rate, '--late-timeout', 1e9, *PRIORITY),
-                )
+                (f'{rate} Hz', paced, ('--rate', rate, '--step-timeout', 0.5 / rate, '--late-timeout', 1e9, *PRIORITY))
                 for rate in (500, 1000)
             ]
             for title, wanted, options in runs:
