@@ -41,8 +41,9 @@ from joint_dynamics.nodes.launch_security import secured
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
 
-# What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait.
-CONTROLLERS = ('effort_trajectory_controller', 'joint_trajectory_controller', 'forward_effort_controller')
+# What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait. Positions first: it
+# follows without any feedforward, and Gazebo lets a switch to effort, but not one back from it.
+CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller', 'forward_effort_controller')
 # With `plugin`: the first has to be active before the second, which writes its references.
 CHAINED = ('feedforward_controller', 'feedforward_trajectory_controller')
 
@@ -84,6 +85,12 @@ ARGUMENTS = (
         'also load feedforward_controller of joint_dynamics_controllers, from the URDF alone, and'
         ' feedforward_trajectory_controller, which precedes it',
         ['true', 'false'],
+    ),
+    (
+        'effort_trajectory_controller',
+        CONTROLLERS[1],
+        'the controller that takes trajectories with effort from feedforward, once it is active',
+        None,
     ),
     ('effort_controller', CONTROLLERS[2], 'the controller that takes torques from feedforward in streaming mode', None),
     (
@@ -129,6 +136,7 @@ FORWARDED = (
     'description_file',
     'autostart',
     'initial_joint_controller',
+    'effort_trajectory_controller',
     'effort_controller',
     'feedforward_file',
     'end_together',
@@ -207,7 +215,8 @@ def robot_parts(context):
     )
     first = given('initial_joint_controller')
     active = list(CHAINED) if plugin and first == CHAINED[1] else [first]
-    waiting = {*CONTROLLERS, *(CHAINED if plugin else ()), given('effort_controller')}
+    taking = {given(name) for name in ('effort_trajectory_controller', 'effort_controller')}
+    waiting = {*CONTROLLERS, *(CHAINED if plugin else ()), *taking}
     spawners = [
         Node(
             package='controller_manager',
