@@ -5,13 +5,13 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-kdl = pytest.importorskip('PyKDL', reason='PyKDL is not installed (python3-pykdl)')
-
 from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription, export_urdf
 from joint_dynamics.description.inverse_dynamics_solver import solver_parameters
 from joint_dynamics.robot import RobotModel, StandardParameters
 from joint_dynamics.simulation import ur5e_urdf
+
+kdl = pytest.importorskip('PyKDL', reason='PyKDL is not installed (python3-pykdl)')
 
 MOUNTINGS = [None, [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]]
 
@@ -70,9 +70,8 @@ def array(values):
 @pytest.mark.parametrize('payload', ['without', 'merged', 'apart'])
 def test_kdl_has_our_torques(tmp_path, mounting, payload):
     robot = RobotModel.from_urdf(ur5e_urdf())
-    factors = np.random.default_rng(5).uniform(0.7, 1.3, robot.n)
     standard = StandardParameters(robot.parameters, robot.n)
-    standard.links[:] *= factors[:, None]
+    standard.links[:] *= np.random.default_rng(5).uniform(0.7, 1.3, (robot.n, 1))
     document = {
         'robot': {'joint_names': list(robot.joint_names)},
         'joints': {name: {} for name in robot.joint_names},
