@@ -46,6 +46,8 @@ from joint_dynamics.simulation import initial_posture, ur5e_description
 CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller', 'forward_effort_controller')
 # With `plugin`: the first has to be active before the second, which writes its references.
 CHAINED = ('feedforward_controller', 'feedforward_trajectory_controller')
+# Gazebo waits for each step: one that is late by the clock of the wall is in time in the simulation.
+LAW = {'law': 'computed_torque', 'use_description': False, 'step_timeout': 0.1, 'late_timeout': 1.0}
 
 
 def share(*parts):
@@ -190,8 +192,8 @@ def robot_parts(context):
     if not controllers:
         controllers = folder / 'controllers.yaml'
         gains = effort_gains(Arm(robot), 1.0 / float(given('update_rate')))
-        law = {'law': 'computed_torque', 'use_description': False} if plugin else None
-        write_atomically(controllers, yaml.safe_dump(controller_parameters(gains, plugin=law), sort_keys=False))
+        parameters = controller_parameters(gains, plugin=LAW if plugin else None)
+        write_atomically(controllers, yaml.safe_dump(parameters, sort_keys=False))
     description = ParameterValue(
         Command(
             [

@@ -192,7 +192,12 @@ def test_the_plugin_comes_up_before_the_controller_that_writes_its_references(ro
     active = runs['joint_state_broadcaster']
     assert active[:3] == ['joint_state_broadcaster', 'feedforward_controller', 'feedforward_trajectory_controller']
     document = yaml.safe_load(Path(active[active.index('--param-file') + 1]).read_text())['/**']
-    assert document['feedforward_controller']['ros__parameters']['use_description'] is False
+    law = document['feedforward_controller']['ros__parameters']
+    shipped = yaml.safe_load((Path(__file__).parents[2] / 'ros2_control' / 'config' / 'gazebo.yaml').read_text())
+    # Gazebo waits for a step, so that one is late only where a real robot would have no time left at all.
+    expected = {**shipped['/**']['feedforward_controller']['ros__parameters'], 'ki': law['ki']}
+    assert {**law, 'type': expected['type'], 'use_sim_time': True} == expected
+    assert (law['use_description'], law['step_timeout'], law['late_timeout']) == (False, 0.1, 1.0)
     assert '--inactive' in runs['effort_trajectory_controller']
     yield
 
