@@ -149,8 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--namespace', default='', help='of the robot and of all nodes')
     parser.add_argument('--tf-prefix', default='', help='of the UR5e that is taken without --robot')
     for name, default in CONTROLLERS.items():
-        default = None if name in ELSE else default
-        parser.add_argument(f'--{name.replace("_", "-")}', default=default, help='as given to the launch file')
+        given_else = None if name in ELSE else default
+        parser.add_argument(f'--{name.replace("_", "-")}', default=given_else, help='as given to the launch file')
     parser.add_argument('--out', type=Path, help='file; default: standard output')
     given = parser.parse_args(arguments)
     try:
