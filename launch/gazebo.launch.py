@@ -41,10 +41,13 @@ from joint_dynamics.nodes.launch_security import secured
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import initial_posture, ur5e_description
 
-# What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait.
-CONTROLLERS = ('effort_trajectory_controller', 'joint_trajectory_controller', 'forward_effort_controller')
+# What the controllers of `joint-dynamics gains` offer; one is active at first, the others wait. Positions first: it
+# follows without any feedforward, and Gazebo lets a switch to effort, but not one back from it.
+CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller', 'forward_effort_controller')
 # With `plugin`: the first has to be active before the second, which writes its references.
 CHAINED = ('feedforward_controller', 'feedforward_trajectory_controller')
+# Gazebo waits for each step: one that is late by the clock of the wall is in time in the simulation.
+LAW = {'law': 'computed_torque', 'use_description': False, 'step_timeout': 0.1, 'late_timeout': 1.0}
 
 
 def share(*parts):
@@ -84,6 +87,12 @@ ARGUMENTS = (
         'also load feedforward_controller of joint_dynamics_controllers, from the URDF alone, and'
         ' feedforward_trajectory_controller, which precedes it',
         ['true', 'false'],
+    ),
+    (
+        'effort_trajectory_controller',
+        CONTROLLERS[1],
+        'the controller that takes trajectories with effort from feedforward, once it is active',
+        None,
     ),
     ('effort_controller', CONTROLLERS[2], 'the controller that takes torques from feedforward in streaming mode', None),
     (
@@ -129,6 +138,7 @@ FORWARDED = (
     'description_file',
     'autostart',
     'initial_joint_controller',
+    'effort_trajectory_controller',
     'effort_controller',
     'feedforward_file',
     'end_together',
@@ -182,8 +192,8 @@ def robot_parts(context):
     if not controllers:
         controllers = folder / 'controllers.yaml'
         gains = effort_gains(Arm(robot), 1.0 / float(given('update_rate')))
-        law = {'law': 'computed_torque', 'use_description': False} if plugin else None
-        write_atomically(controllers, yaml.safe_dump(controller_parameters(gains, plugin=law), sort_keys=False))
+        parameters = controller_parameters(gains, plugin=LAW if plugin else None)
+        write_atomically(controllers, yaml.safe_dump(parameters, sort_keys=False))
     description = ParameterValue(
         Command(
             [
@@ -207,7 +217,8 @@ def robot_parts(context):
     )
     first = given('initial_joint_controller')
     active = list(CHAINED) if plugin and first == CHAINED[1] else [first]
-    waiting = {*CONTROLLERS, *(CHAINED if plugin else ()), given('effort_controller')}
+    taking = {given(name) for name in ('effort_trajectory_controller', 'effort_controller')}
+    waiting = {*CONTROLLERS, *(CHAINED if plugin else ()), *taking}
     spawners = [
         Node(
             package='controller_manager',

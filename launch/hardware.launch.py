@@ -20,6 +20,7 @@ def generate_launch_description():
         'description_file',
         'autostart',
         'initial_joint_controller',
+        'effort_trajectory_controller',
         'effort_controller',
         'feedforward_file',
         'end_together',
@@ -63,6 +64,11 @@ def generate_launch_description():
                 'initial_joint_controller',
                 default_value='joint_trajectory_controller',
                 description='the controller that takes trajectories (UR: scaled_joint_trajectory_controller)',
+            ),
+            DeclareLaunchArgument(
+                'effort_trajectory_controller',
+                default_value=LaunchConfiguration('initial_joint_controller'),
+                description='the controller that takes trajectories with effort from feedforward',
             ),
             DeclareLaunchArgument(
                 'effort_controller',

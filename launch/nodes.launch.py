@@ -12,7 +12,7 @@ from launch_ros.actions import LifecycleNode
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 
 from joint_dynamics.nodes.launch_security import secured
-from joint_dynamics.nodes.wiring import CONTROLLERS, WIRING
+from joint_dynamics.nodes.wiring import CONTROLLERS, ELSE, WIRING
 
 ARGUMENTS = {
     'namespace': ('', 'namespace of all nodes; that of the robot'),
@@ -29,6 +29,10 @@ ARGUMENTS = {
         'configure and activate each node as soon as the documents it needs are there; nothing moves until asked',
     ),
     'initial_joint_controller': (CONTROLLERS['initial_joint_controller'], 'the controller that takes trajectories'),
+    'effort_trajectory_controller': (
+        LaunchConfiguration(ELSE['effort_trajectory_controller']),
+        'the controller that takes trajectories with effort from feedforward',
+    ),
     'effort_controller': (
         CONTROLLERS['effort_controller'],
         'the controller that takes torques from feedforward in streaming mode',

@@ -122,6 +122,16 @@ def test_one_simulation_sets_the_clock_of_a_graph(launch_file, installed, argume
     assert {name: nodes[name][0]['use_sim_time'] for name in others} == dict.fromkeys(others, sim_time)
 
 
+@pytest.mark.parametrize(('given', 'taking'), [({}, 'arm'), ({'effort_trajectory_controller': 'torques'}, 'torques')])
+def test_feedforward_may_have_a_controller_of_its_own(launch_file, installed, given, taking):
+    nodes = resolved('hardware', launch_file, initial_joint_controller='arm', **given)
+    for name, controller in (('excitation', 'arm'), ('feedforward', taking)):
+        rules = nodes[name][1]
+        assert rules['~/joint_trajectory'] == f'{controller}/joint_trajectory'
+        assert rules['~/follow_joint_trajectory'] == f'{controller}/follow_joint_trajectory'
+        assert rules['controller_state'] == f'{controller}/controller_state'
+
+
 @pytest.mark.parametrize('wiring', sorted((ROOT / 'config' / 'feedforward').glob('*.yaml')), ids=lambda path: path.stem)
 def test_a_wiring_replaces_the_parameters_of_the_feedforward_alone(wiring, launch_file, installed):
     nodes = resolved('hardware', launch_file, preset='ur_e_series', tf_prefix='left_', feedforward_file=str(wiring))

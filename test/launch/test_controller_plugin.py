@@ -55,6 +55,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=f'not i
 HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 RATE = 200
 LAW, TRAJECTORY, FALLBACK = 'feedforward_controller', 'feedforward_trajectory_controller', 'joint_trajectory_controller'
+PRESETS = Path(__file__).parents[2] / 'ros2_control' / 'config'
 LAWS = """
 import time
 from joint_dynamics.control import Controller, InterfaceConfiguration
@@ -122,20 +123,27 @@ def with_mock_hardware(urdf):
 class Manager:
     """A controller manager with its controllers; `states` of the law's controller as they come."""
 
-    def __init__(self, ros, robot, folder, **parameters):
+    def __init__(self, ros, robot, *files):
         self.ros, self.robot = ros, robot
-        file = folder / 'controllers.yaml'
-        document = controller_parameters(effort_gains(Arm(robot), 1.0 / RATE), plugin=parameters)
-        manager = document['/**']['controller_manager']['ros__parameters']
-        manager[LAW]['fallback_controllers'] = [FALLBACK]
-        file.write_text(yaml.safe_dump(document))
-        self.parameters = document['/**'][LAW]['ros__parameters']
         publisher = ros.probe.create_publisher(String, 'robot_description', LATCHED)
         publisher.publish(String(data=with_mock_hardware(ur5e_description())))
         self.states = ros.listen(JointTrajectoryControllerState, f'/{LAW}/controller_state', 10000)
         self.trajectory = ros.probe.create_publisher(JointTrajectory, f'/{TRAJECTORY}/joint_trajectory', 10)
         node = Path(get_package_prefix('controller_manager')) / 'lib' / 'controller_manager' / 'ros2_control_node'
-        self.process = ros.start([str(node), '--ros-args', '--params-file', str(file)], 'controller manager')
+        given = [word for file in files for word in ('--params-file', str(file))]
+        self.process = ros.start([str(node), '--ros-args', *given], 'controller manager')
+
+    @classmethod
+    def with_law(cls, ros, robot, folder, **parameters):
+        """Start one with the parameters of the plugin; the rest is of `gains`."""
+        file = folder / 'controllers.yaml'
+        document = controller_parameters(effort_gains(Arm(robot), 1.0 / RATE), plugin=parameters)
+        manager = document['/**']['controller_manager']['ros__parameters']
+        manager[LAW]['fallback_controllers'] = [FALLBACK]
+        file.write_text(yaml.safe_dump(document))
+        made = cls(ros, robot, file)
+        made.parameters = document['/**'][LAW]['ros__parameters']
+        return made
 
     def load(self, *names):
         """Load and configure; return the names of those that would not."""
@@ -197,7 +205,7 @@ def manager(ros, robot, tmp_path, monkeypatch):
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
 
     def start(**parameters):
-        made = Manager(ros, robot, tmp_path, **parameters)
+        made = Manager.with_law(ros, robot, tmp_path, **parameters)
         assert made.load('joint_state_broadcaster', LAW, TRAJECTORY, FALLBACK) == []
         assert made.switch(on=['joint_state_broadcaster', LAW, TRAJECTORY])
         return made
@@ -302,7 +310,7 @@ def test_a_law_that_goes_wrong_ends_in_gravity_and_in_the_fallback(ros, manager,
 def test_what_does_not_fit_is_refused_in_words_and_can_be_configured_anew(ros, robot, tmp_path, monkeypatch):
     monkeypatch.setenv('VIRTUAL_ENV', sys.prefix)
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
-    made = Manager(ros, robot, tmp_path, law='flexible_joint', use_description=False)
+    made = Manager.with_law(ros, robot, tmp_path, law='flexible_joint', use_description=False)
     assert made.load(LAW) == [LAW]
     ros.until(lambda: 'cannot configure: ' in made.process.output, what='the reason')
     assert 'expected' in made.process.output.partition('cannot configure: ')[2]
@@ -326,3 +334,53 @@ def test_the_plain_trajectory_controller_takes_over_without_a_jump(ros, manager,
     assert made.switch(on=[LAW, TRAJECTORY], off=[FALLBACK])
     ros.until(lambda: len(made.states) > before + RATE, what='the ramp')
     assert outputs(made.states)[-1] == pytest.approx(Arm(robot).rigid.gravity(HOME), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('preset', 'fallback', 'gravity'),
+    [('ur', 'scaled_joint_trajectory_controller', False), ('generic', FALLBACK, True)],
+)
+def test_a_preset_comes_up_in_its_chain(ros, robot, description, tmp_path, monkeypatch, preset, fallback, gravity):
+    """As shipped, with the description from its topic; the driver's own controller is another of its kind here."""
+    monkeypatch.setenv('VIRTUAL_ENV', sys.prefix)
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
+    text = (PRESETS / f'{preset}.yaml').read_text(encoding='utf-8')
+    for k, joint in enumerate(robot.joint_names):
+        text = text.replace(f'joint_{k + 1}', joint)
+    (tmp_path / 'preset.yaml').write_text(text, encoding='utf-8')
+    follower = {'type': 'joint_trajectory_controller/JointTrajectoryController'}
+    broadcaster = {'type': 'joint_state_broadcaster/JointStateBroadcaster'}
+    driver = {
+        'controller_manager': {
+            'ros__parameters': {'update_rate': RATE, 'joint_state_broadcaster': broadcaster, fallback: follower}
+        },
+        fallback: {
+            'ros__parameters': {
+                'joints': list(robot.joint_names),
+                'command_interfaces': ['position'],
+                'state_interfaces': ['position', 'velocity'],
+            }
+        },
+    }
+    (tmp_path / 'driver.yaml').write_text(yaml.safe_dump({'/**': driver}), encoding='utf-8')
+    latched = ros.probe.create_publisher(String, 'dynamics_description', LATCHED)
+    latched.publish(String(data=description.read_text(encoding='utf-8')))
+    made = Manager(ros, robot, tmp_path / 'driver.yaml', tmp_path / 'preset.yaml')
+    assert made.load('joint_state_broadcaster', fallback, LAW, TRAJECTORY) == [], made.process.output[-2000:]
+    assert made.switch(on=['joint_state_broadcaster', fallback])
+    assert made.switch(on=[LAW, TRAJECTORY], off=[fallback]), made.process.output[-2000:]
+    ros.until(lambda: len(made.states) > RATE, what='the ramp')
+    holds = Arm.from_description(robot, DynamicsDescription.load(description)).rigid.gravity(HOME)
+    assert outputs(made.states)[-1] == pytest.approx(gravity * holds, abs=1e-6)
+    ros.until(made.trajectory.get_subscription_count, what='the trajectory controller')
+    begin = len(made.states)
+    made.move(np.full(6, 0.2))
+
+    def moved():
+        # A busy machine hands over many at once.
+        rows = made.states[begin:][-RATE:]
+        return any(np.abs(np.asarray(state.reference.positions) - HOME).max() > 0.15 for state in rows)
+
+    ros.until(moved, what='the motion')
+    # What moves the arm comes on top.
+    assert np.abs(outputs(made.states[begin:]) - gravity * holds).max() > 1.0

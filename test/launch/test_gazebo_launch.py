@@ -55,7 +55,7 @@ def gazebo_of_another_robot(description_of, gazebo_stand_ins, two_joints):
         initial_positions='0.5 -0.25',
         update_rate='1000',
         publish_clock='false',
-        initial_joint_controller='joint_trajectory_controller',
+        initial_joint_controller='effort_trajectory_controller',
         world_file='',
         y='-1.5',
     )
@@ -145,9 +145,14 @@ def test_everything_comes_up_with_the_prefix(ros, exits, gazebo_stand_ins):
     assert yaml.safe_load(Path(config.string_value).read_text()) == {'excitation': {'limits': {'floor': 0.0}}}
     runs = spawned(gazebo_stand_ins())
     file = ['--param-file', str(controllers)]
-    assert runs['joint_state_broadcaster'][:4] == ['joint_state_broadcaster', 'effort_trajectory_controller', *file]
-    waiting = ['forward_effort_controller', 'joint_trajectory_controller', '--inactive', *file]
-    assert runs['forward_effort_controller'][:5] == waiting
+    # Positions, as an effort PID alone is far off an exciting motion; torques go to a controller that waits.
+    assert runs['joint_state_broadcaster'][:4] == ['joint_state_broadcaster', 'joint_trajectory_controller', *file]
+    waiting = ['effort_trajectory_controller', 'forward_effort_controller', '--inactive', *file]
+    assert runs['effort_trajectory_controller'][:5] == waiting
+    for node, controller in (('excitation', 'joint_trajectory'), ('feedforward', 'effort_trajectory')):
+        topic = f'/cell/{controller}_controller/joint_trajectory'
+        ros.until(lambda topic=topic: ros.probe.count_publishers(topic), what=topic)
+        assert [info.node_name for info in ros.probe.get_publishers_info_by_topic(topic)] == [node]
     yield
     # That of the shell, which launch signals too.
     assert exits.pop('server') in (0, -signal.SIGINT)
@@ -167,8 +172,8 @@ def test_a_robot_of_ones_own(ros, exits, gazebo_stand_ins):
     assert document['controller_manager']['ros__parameters']['update_rate'] == 1000
     assert document['effort_trajectory_controller']['ros__parameters']['joints'] == joints
     runs = spawned(gazebo_stand_ins())
-    assert runs['joint_state_broadcaster'][1] == 'joint_trajectory_controller'
-    assert runs['effort_trajectory_controller'][1:3] == ['forward_effort_controller', '--inactive']
+    assert runs['joint_state_broadcaster'][1] == 'effort_trajectory_controller'
+    assert runs['forward_effort_controller'][1:3] == ['joint_trajectory_controller', '--inactive']
     # Without collision geometry it touches nothing, and no floor can be kept from.
     request = GetParameters.Request(names=['config_file'])
     assert ros.call(GetParameters, '/excitation/get_parameters', request).values[0].string_value == ''
@@ -187,7 +192,12 @@ def test_the_plugin_comes_up_before_the_controller_that_writes_its_references(ro
     active = runs['joint_state_broadcaster']
     assert active[:3] == ['joint_state_broadcaster', 'feedforward_controller', 'feedforward_trajectory_controller']
     document = yaml.safe_load(Path(active[active.index('--param-file') + 1]).read_text())['/**']
-    assert document['feedforward_controller']['ros__parameters']['use_description'] is False
+    law = document['feedforward_controller']['ros__parameters']
+    shipped = yaml.safe_load((Path(__file__).parents[2] / 'ros2_control' / 'config' / 'gazebo.yaml').read_text())
+    # Gazebo waits for a step, so that one is late only where a real robot would have no time left at all.
+    expected = {**shipped['/**']['feedforward_controller']['ros__parameters'], 'ki': law['ki']}
+    assert {**law, 'type': expected['type'], 'use_sim_time': True} == expected
+    assert (law['use_description'], law['step_timeout'], law['late_timeout']) == (False, 0.1, 1.0)
     assert '--inactive' in runs['effort_trajectory_controller']
     yield
 

@@ -256,6 +256,11 @@ def test_another_site_is_another_policy(tmp_path, capsys):
     assert set(rules) == {f'/left/{name}' for name in (*NODES, 'operator')}
     assert '/left/l_elbow_joint/temperature' in rules['/left/identifier']['subscribe']
     assert '/left/scaled/joint_trajectory' in rules['/left/excitation']['publish']
+    # Where nothing else is said, feedforward has the controller of the excitation.
+    assert '/left/scaled/joint_trajectory' in rules['/left/feedforward']['publish']
+    assert main([*arguments, '--effort-trajectory-controller', 'torques']) == 0
+    assert '/left/torques/joint_trajectory' in allowed(path.read_text())['/left/feedforward']['publish']
+    assert '/left/scaled/joint_trajectory' in allowed(path.read_text())['/left/excitation']['publish']
     shared = {'/clock', '/rosout', '/diagnostics', '/parameter_events', '/tf_static'}
     for access in rules.values():
         for names in access.values():

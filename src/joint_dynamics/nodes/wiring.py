@@ -9,27 +9,32 @@ from collections.abc import Mapping
 
 CONTROLLERS: Mapping[str, str] = {
     'initial_joint_controller': 'joint_trajectory_controller',
+    'effort_trajectory_controller': 'joint_trajectory_controller',
     'effort_controller': 'forward_effort_controller',
 }
 """Launch arguments that name a controller, and their defaults."""
-TRAJECTORIES = '{initial_joint_controller}/joint_trajectory'
-ACTION = '{initial_joint_controller}/follow_joint_trajectory'
+ELSE: Mapping[str, str] = {'effort_trajectory_controller': 'initial_joint_controller'}
+"""Argument that, where it is not given, has the value of another."""
+
+
+def _trajectories_to(controller: str) -> dict[str, str]:
+    return {
+        '~/joint_trajectory': f'{{{controller}}}/joint_trajectory',
+        '~/follow_joint_trajectory': f'{{{controller}}}/follow_joint_trajectory',
+        'controller_state': f'{{{controller}}}/controller_state',
+    }
+
+
 WIRING: Mapping[str, Mapping[str, str]] = {
-    'excitation': {
-        '~/joint_trajectory': TRAJECTORIES,
-        '~/follow_joint_trajectory': ACTION,
-        'controller_state': '{initial_joint_controller}/controller_state',
-    },
+    'excitation': _trajectories_to('initial_joint_controller'),
     'identifier': {'motion_status': 'excitation/status'},
     'estimator': {'dynamics_description': 'identifier/dynamics_description'},
     'feedforward': {
         'dynamics_description': 'identifier/dynamics_description',
-        '~/joint_trajectory': TRAJECTORIES,
-        '~/follow_joint_trajectory': ACTION,
+        **_trajectories_to('effort_trajectory_controller'),
         '~/commands': '{effort_controller}/commands',
         'friction_parameters': 'estimator/friction_parameters',
         'joint_torques': 'estimator/joint_torques',
-        'controller_state': '{initial_joint_controller}/controller_state',
     },
 }
 """Remappings of each node that is launched beside a robot; in braces, the launch argument that names a controller."""
