@@ -43,3 +43,27 @@ def test_what_a_kernel_calls_in_another_file_counts_when_it_is_fetched_from_disk
         )
         found.append(float(done.stdout))
     assert found == [2.0, 3.0]
+
+
+def test_a_kernel_kept_for_a_class_that_has_moved_since_is_compiled_anew(tmp_path):
+    """As after an upgrade: what numba kept stays beside the new files, and names a class that is not there any more."""
+    package = tmp_path / 'joint_dynamics'
+    package.mkdir()
+    (package / '__init__.py').write_text('')
+    shutil.copy(Path(compilation.__file__), package)
+    kernel = 'from joint_dynamics.compilation import compiled\n\n\n@compiled\ndef first(pair):\n    return pair.a\n'
+    pair = 'from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: int\n    b: int\n\n\n'
+    environment = {**os.environ, 'PYTHONPATH': str(tmp_path), 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
+    for place in ('outer', 'types_of'):
+        # the kernel on the same line, by which numba names what it keeps
+        above = pair if place == 'outer' else '\n' * pair.count('\n')
+        (package / 'outer.py').write_text(above + kernel)
+        (package / 'types_of.py').write_text(pair)
+        program = f'from joint_dynamics import {place}, outer; print(outer.first({place}.Pair(3, 4)))'
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, '-c', program], env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            assert int(done.stdout) == 3
+    assert list((tmp_path / 'cache').rglob('*.nbi'))

@@ -8,6 +8,7 @@ text of all files of the package that hold kernels. Importing this module import
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,4 +52,21 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
         # way.
         return numba.njit(**options)(function)
     cache_file._source_stamp = STAMP
+    cache_file._load_index = _readable(cache_file._load_index)
     return kernel
+
+
+def _readable(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]]:
+    """Take an index that cannot be read for one that is stale.
+
+    It names the types of arguments. After an upgrade such a class may be somewhere else, or nowhere, and numba would
+    only look at the stamp after that.
+    """
+
+    def found() -> dict[Any, str]:
+        try:
+            return load()
+        except (AttributeError, ImportError, pickle.UnpicklingError, EOFError):
+            return {}
+
+    return found

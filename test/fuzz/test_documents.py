@@ -334,6 +334,8 @@ APPLIED = {
 @given(tools.CHANGES)
 @example([(0.0625, 'replace', {'': None, 0: None})])
 @example([(0.5, 'replace', None)])
+@example([(1.0, 'replace', 10**400)])
+@example([(0.35, 'replace', [])])
 def test_applied_compensations(tmp_path, capsys, changes):
     (tmp_path / 'applied.yaml').write_text(yaml.safe_dump(tools.changed(APPLIED, changes)), encoding='utf-8')
     if not (tmp_path / 'dynamics.yaml').exists():

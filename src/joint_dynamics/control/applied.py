@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,9 +63,14 @@ def _check(joint: str, item: Mapping[str, Any]) -> None:
         if key in ('smoothing', 'speed_limit', 'spring', 'inertia') and not _positive(value, key == 'smoothing'):
             raise JointDynamicsError(f'applied: joints.{joint}.{key}: expected a number above 0, found {value!r}')
     temperatures = item.get('temperatures', [])
-    if not isinstance(temperatures, (list, tuple)) or not all(_positive(value, True) for value in temperatures):
+    if not isinstance(temperatures, (list, tuple)) or not all(_finite(value) for value in temperatures):
         raise JointDynamicsError(f'applied: joints.{joint}.temperatures: expected a list of °C, found {temperatures!r}')
-    for name, own in item.get('directions', {}).items():
+    directions = item.get('directions', {})
+    if not isinstance(directions, Mapping):
+        raise JointDynamicsError(
+            f'applied: joints.{joint}.directions: expected positive and negative with F_C and F_V1, found {directions!r}'
+        )
+    for name, own in directions.items():
         if name not in DIRECTIONS or not isinstance(own, Mapping) or not {'F_C', 'F_V1'} <= set(own):
             raise JointDynamicsError(
                 f'applied: joints.{joint}.directions: expected positive and negative with F_C and F_V1, found {name}:'
@@ -72,10 +78,10 @@ def _check(joint: str, item: Mapping[str, Any]) -> None:
             )
 
 
+def _finite(value: Any) -> bool:
+    """Whether it is a number that a double holds."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
 def _positive(value: Any, zero: bool) -> bool:
-    return (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and bool(np.isfinite(value))
-        and (value > 0 or (zero and value == 0))
-    )
+    return _finite(value) and (value > 0 or (zero and value == 0))
