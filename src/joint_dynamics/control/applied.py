@@ -68,7 +68,8 @@ def _check(joint: str, item: Mapping[str, Any]) -> None:
     directions = item.get('directions', {})
     if not isinstance(directions, Mapping):
         raise JointDynamicsError(
-            f'applied: joints.{joint}.directions: expected positive and negative with F_C and F_V1, found {directions!r}'
+            f'applied: joints.{joint}.directions: expected positive and negative with F_C and F_V1, found'
+            f' {directions!r}'
         )
     for name, own in directions.items():
         if name not in DIRECTIONS or not isinstance(own, Mapping) or not {'F_C', 'F_V1'} <= set(own):
