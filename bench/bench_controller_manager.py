@@ -221,11 +221,12 @@ def tracking(bench, robot, options):
     period = 1.0 / options.rate
     gains = effort_gains(arm, period, delay=DELAY * period)
     names = robot.joint_names
-    pid = {'feedback': True, **{name: dict.fromkeys(names, value) for name, value in PLUGIN_GAINS.items()}}
+    own = PLUGIN_GAINS if options.gains is None else dict(zip(('kp', 'kd'), options.gains, strict=True))
+    pid = {'feedback': True, **{name: dict.fromkeys(names, value) for name, value in own.items()}}
     given = {'law': options.law, 'description_file': description}
     # A busy machine is late; what is compared is the torque.
     patient = {'step_timeout': 0.5 * period / options.factor, 'late_timeout': 1.0, 'tracking_tolerance': 1.0}
-    parameters = controller_parameters(gains, plugin={**given, **patient, 'timeout': 0.5, 'friction_topic': ''})
+    parameters = controller_parameters(gains, plugin={**pid, **given, **patient, 'timeout': 0.5, 'friction_topic': ''})
     for entry in parameters['/**'].values():
         entry['ros__parameters']['use_sim_time'] = True
     hardware = {
@@ -318,6 +319,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=60.0)
     parser.add_argument('--factor', type=float, default=0.3)
     parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--gains', type=float, nargs=2, metavar=('KP', 'KD'), help="of the law's PID, 1/s² and 1/s")
     parser.add_argument('--way', choices=('pid', 'trajectory', 'streaming', 'plugin'), action='append')
     options = parser.parse_args()
     try:
