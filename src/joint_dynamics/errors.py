@@ -4,8 +4,8 @@
 class JointDynamicsError(ValueError):
     """Bad input or usage: one line that names what was expected and what was found (exit status 2).
 
-    Names and values come from outside: line breaks and control characters among them are shown as escapes, so that a
-    message stays one line and cannot steer a terminal.
+    Names and values come from outside: a message stays one line whatever they hold, and control characters among them
+    are shown as escapes, so that they cannot steer a terminal.
     """
 
     def __init__(self, message: str = ''):
@@ -17,9 +17,10 @@ class NotReliableError(JointDynamicsError):
 
 
 def printable(text: str) -> str:
-    """Return the text with escapes in the place of characters that cannot be printed."""
+    """Return the text with a space in the place of line breaks, and escapes for what else cannot be printed."""
     if text.isprintable():
         return text
+    text = ' '.join(line.strip() for line in text.splitlines())
     return ''.join(one if one.isprintable() else one.encode('unicode_escape').decode() for one in text)
 
 
