@@ -196,6 +196,7 @@ def test_any_text_as_any_document(text):
 @example(1, [(0.53125, 'replace', [])])
 @example(1, [(0.8359375, 'replace', False)])
 @example(1, [(0.0, 'replace', {'\n': None})])
+@example(2, [(0.5234375, 'replace', None)])
 def test_descriptions_with_other_values(version, changes):
     document = tools.changed(VERSIONS[version], changes)
     with one_error():
@@ -288,6 +289,7 @@ def test_configurations(tmp_path, changes):
 
 @tools.CASES
 @given(tools.CHANGES)
+@example([(0.125, 'replace', 1e308)])
 def test_trajectories_with_other_values(tmp_path, changes):
     for name, document in (
         ('summary.json', {'trajectory': coefficients(SERIES)}),

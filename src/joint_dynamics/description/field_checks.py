@@ -72,6 +72,13 @@ def anything_plain(value: Any, path: str) -> None:
         number(value, path)
 
 
+def plain_mapping(value: Any, path: str) -> None:
+    """A mapping of anything plain."""
+    if not isinstance(value, Mapping):
+        fail(path, 'a mapping', value)
+    anything_plain(value, path)
+
+
 def truth(value: Any, path: str) -> None:
     """Either true or false."""
     if not isinstance(value, bool):

@@ -21,6 +21,7 @@ from joint_dynamics.description.field_checks import (
     operators,
     optional_number,
     optional_text,
+    plain_mapping,
     positive,
     record,
     text,
@@ -122,7 +123,7 @@ JOINT = record(
         'validity': VALIDITY,
         'gear_ratio': VALUE,
         'terms': list_of(
-            record({'document': anything_plain, 'values': list_of(number)}, {'std': list_of(optional_number)})
+            record({'document': plain_mapping, 'values': list_of(number)}, {'std': list_of(optional_number)})
         ),
     },
 )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.documents import parse_json, parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
@@ -23,6 +24,8 @@ from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 MAX_BYTES, MAX_NODES = 256 * 1024**2, 20_000_000
 #: Longest motion [s].
 MAX_DURATION = 86_400.0
+#: Greatest magnitude of an angle, speed, acceleration or coefficient [rad, s]: beyond, products overflow.
+LARGEST = 1e6
 
 
 def to_csv(samples: MotionSamples) -> str:
@@ -125,6 +128,14 @@ def _joint_names(document: Mapping[str, Any]) -> list[str]:
     return names
 
 
+def _within(given: Any, what: str) -> FloatArray:
+    """Return numbers that a motion can be computed from; raise ValueError for others."""
+    values = np.array(given, dtype=float)
+    if not np.all(np.abs(values) <= LARGEST):
+        raise ValueError(f'{what} that are no numbers of at most {LARGEST:g} rad, rad/s or rad/s²')
+    return values
+
+
 def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
     names, posture = _joint_names(document), document['posture']
     basis = FourierBasis(
@@ -145,12 +156,12 @@ def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
             f'period {basis.period:g} s, harmonics {basis.harmonics:d}, repeats {basis.repeats:d}, ramp'
             f' {basis.ramp:g} s'
         )
-    values = np.array(document['coefficients'], dtype=float)
-    if values.shape != (len(names), basis.count) or not np.all(np.isfinite(values)):
+    values = _within(document['coefficients'], 'coefficients')
+    if values.shape != (len(names), basis.count):
         raise ValueError(f'coefficients of shape {values.shape}')
     if posture is not None:
-        posture = np.array(posture, dtype=float)
-        if posture.shape != (len(names),) or not np.all(np.isfinite(posture)):
+        posture = _within(posture, 'a posture')
+        if posture.shape != (len(names),):
             raise ValueError(f'a posture of shape {posture.shape}')
     return FourierTrajectory(names, basis, values, posture)
 
@@ -158,7 +169,9 @@ def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
 def _from_points(document: Mapping[str, Any]) -> SampledTrajectory:
     points = document['points']
     time = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in points]
-    q, dq, ddq = ([point[key] for point in points] for key in ('positions', 'velocities', 'accelerations'))
+    q, dq, ddq = (
+        _within([point[key] for point in points], key) for key in ('positions', 'velocities', 'accelerations')
+    )
     if not 0 <= time[-1] - time[0] <= MAX_DURATION:
         raise ValueError(f'a motion of {time[-1] - time[0]:g} s')
     return SampledTrajectory(_joint_names(document), time, q, dq, ddq)
