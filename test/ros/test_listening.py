@@ -47,8 +47,13 @@ def wave(seconds):
 def test_a_unit_that_is_wrong_is_told_of_a_robot_that_moves(ros, tmp_path):
     simulator = ros.process('joint_dynamics.nodes.simulator', namespace='/arm', parameters={'autostart': 'true'})
     ros.until_state('/arm/simulator', 'active')
-    topics = [name for name, kinds in ros.probe.get_topic_names_and_types() if 'JointTrajectory' in kinds[0]]
-    commands = ros.probe.create_publisher(JointTrajectory, topics[0], 10)
+
+    def topics():
+        return [name for name, kinds in ros.probe.get_topic_names_and_types() if 'JointTrajectory' in kinds[0]]
+
+    # a node may be active before its topics are known over here
+    ros.until(topics)
+    commands = ros.probe.create_publisher(JointTrajectory, topics()[0], 10)
     ros.until(commands.get_subscription_count)
     commands.publish(wave(120.0))
     status, said = doctor(ros, '--namespace', '/arm', '--seconds', '8', *SLOWLY)
