@@ -341,6 +341,18 @@ def test_a_start_is_refused_with_the_reason(ros, robot, summary):
     refused('start: expected the node to be active')
 
 
+def test_a_start_waits_for_a_robot_that_has_not_been_heard_yet(ros, robot, summary):
+    """A node that has just come up: services answer before its robot's topics are found."""
+    node, statuses = begin(ros, trajectory_file=str(summary), state_timeout=5.0)
+    client = ros.probe.create_client(Trigger, 'excitation/start')
+    ros.until(lambda: node.output.connected and client.service_is_ready(), what='the controller and the service')
+    future = client.call_async(Trigger.Request())
+    ros.until(lambda: last(statuses) == 'starting' or future.done(), what='the start')
+    assert node.states.missing() == list(JOINTS)
+    robot.until(future.done, 'the answer to the start')
+    assert future.result().success, future.result().message
+
+
 @pytest.mark.parametrize(
     ('ahead', 'reason'),
     [

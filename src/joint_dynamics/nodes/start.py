@@ -57,9 +57,13 @@ class Start:
         """
         if self._work is not None and self._work.outcome is None:
             return None
+        waited = self._states.listening.time - self._asked
+        # A node that has just come up hears a robot only once its topics have found each other.
+        if self._states.missing() and waited <= timeout:
+            return None
         posture = self._states.resting(timeout, standstill)
         if posture is None:
-            if self._states.listening.time - self._asked > REST + timeout:
+            if waited > REST + timeout:
                 raise JointDynamicsError(f'start: expected joint states over {REST:g} s, found fewer')
             return None
         if self._work is None or self._posture is None:
