@@ -33,6 +33,8 @@ from joint_dynamics.simulation import Controllers, Pace, Samples
 EPOCH = 10**9
 #: With `real_time_factor` 0 the executor still has to look at what came in.
 FASTEST = 1e-4
+#: However slow time flows, a look at whether a tick is due [s of the wall].
+SLOWEST = 1.0
 
 
 class SimulatorNode(DynamicsNode):
@@ -154,7 +156,7 @@ class SimulatorNode(DynamicsNode):
     def _wall_period(self) -> float:
         """Return how often to look whether a tick is due, s of the wall."""
         rate = self.parameters['rate'] * self.parameters['real_time_factor']
-        return max(1.0 / rate, FASTEST) if rate > 0.0 else FASTEST
+        return min(max(1.0 / rate, FASTEST), SLOWEST) if rate > 0.0 else FASTEST
 
     def activate(self) -> None:
         """Let time flow."""
