@@ -103,6 +103,7 @@ def test_one_harmonic_is_fitted_exactly():
 def test_twelve_harmonics_are_allowed_and_one():
     for harmonics in (1, 12):
         assert FourierSeries(0, np.ones(harmonics), np.ones(harmonics)).cosine.size == harmonics
+    assert FourierSeries.fit(np.arange(50.0), np.zeros(50)).cosine.size == 6
 
 
 @pytest.mark.parametrize(
@@ -205,5 +206,5 @@ def test_one_sample_gives_the_bits_of_a_recording():
     with np.errstate(invalid='ignore'):
         whole = maps(theta)
     np.testing.assert_array_equal([maps.at(sample) for sample in theta], whole)
-    with pytest.raises(JointDynamicsError, match='expected theta'):
+    with pytest.raises(JointDynamicsError, match=r'expected theta of shape \(3,\), found \(2,\)'):
         maps.at(np.zeros(2))

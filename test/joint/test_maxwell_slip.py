@@ -295,6 +295,10 @@ def test_one_joint_takes_samples_in_a_row_or_a_column():
     row, column = MaxwellSlip().run(theta), MaxwellSlip().run(theta[:, None])
     assert row.shape == (50,)
     assert np.array_equal(row, column[:, 0])
+    for slip in (MaxwellSlip(), MaxwellSlip(operators=40)):  # the latter, too large to be compiled, goes by arrays
+        assert [slip.step(sample).shape for sample in (0.1, [0.2], [[0.3]])] == [(), (1,), (1, 1)]
+        slip.reset()
+        assert slip.step([[0.1]]).shape == (1, 1)
     with pytest.raises(JointDynamicsError, match=r'found \(25, 2\)'):
         MaxwellSlip().run(theta.reshape(25, 2))
 

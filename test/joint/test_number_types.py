@@ -134,6 +134,7 @@ def test_parameters_are_kept_in_double_precision():
         kept = [model.parameters['F_C0'], model.quadrants['a_m'], TorsionalStiffness([number]).coefficients]
         kept += [CoulombLevel(number, tau_max=number).tau_max, StaticFriction(number).F_C]
         kept += [PeriodicMap([number]).tables[0], FourierSeries(number, [number], [number]).sine]
+        kept.append(FourierSeries(number, [number], [number]).cosine)
         for value in kept:
             assert value.dtype == float
             assert value.ravel()[0] == float(number)
