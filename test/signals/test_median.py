@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import median_filter
 
 from joint_dynamics.signals.median import running_median
@@ -13,4 +14,8 @@ def test_it_is_the_median_of_the_neighbours(size, length):
     rng = np.random.default_rng(size + length)
     # ties, plateaus and jumps
     for x in (rng.normal(size=length), rng.integers(0, 4, length).astype(float), np.cumsum(rng.normal(size=length))):
-        assert np.array_equal(running_median(x, size), median_filter(x, size=size, mode='nearest'))
+        found = running_median(x, size)
+        around = sliding_window_view(np.pad(x, size // 2, mode='edge'), size)
+        assert np.array_equal(found, np.median(around, axis=1))
+        if length >= size:  # scipy 1.15 gives zeros for a window longer than the signal
+            assert np.array_equal(found, median_filter(x, size=size, mode='nearest'))

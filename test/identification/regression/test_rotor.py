@@ -50,3 +50,18 @@ def test_what_the_description_lacks_is_named(two_links):
     del document['joints'][last]['rotor_inertia']
     with pytest.raises(JointDynamicsError, match=f'^rotor: expected rotor_inertia and .* missing for {last}$'):
         RotorSide.load(DynamicsDescription(document), two_links)
+
+
+@pytest.mark.parametrize('scale', [None, 0.5])
+def test_what_is_found_beside_a_description_is_added_to_it(two_links, scale):
+    """The friction kept is that before its scale: what was found at the present scale counts for more of it."""
+    document = described(two_links)
+    first = two_links.joint_names[0]
+    if scale is not None:
+        document['joints'][first]['friction']['scale'] = [scale, 1.0]
+    found = {'Ia': 0.1, 'Fv': 0.2, 'Fc': 0.3, 'off': -0.4}
+    part = RotorSide.load(DynamicsDescription(document), two_links).document_of(first, found)
+    assert part['rotor_inertia']['value'] == pytest.approx(INERTIA[0] + 0.1)
+    values = part['friction']['parameters']
+    assert values['F_C0'] == pytest.approx(COULOMB[0] + 0.3 / (scale or 1.0))
+    assert [values['F_V1'], values['offset']] == pytest.approx([VISCOUS[0] + 0.2, -0.4])

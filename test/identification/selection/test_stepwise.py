@@ -203,6 +203,21 @@ def test_uncertainty_of_drive_gains_is_assumed_for_currents_and_said(true_robot)
         settings=IdentificationSettings(selection=False, drive_gains=gains, drive_gain_deviation=0.0),
     )
     torques = identify(true_robot.model, [run], settings=plain)
+    shares = {name: 0.01 * k for k, name in enumerate(run.joint_names)}
+    own = identify(
+        true_robot.model,
+        [current],
+        settings=IdentificationSettings(selection=False, drive_gains=gains, drive_gain_deviation=shares),
+    )
+    assert [own.description.joint(name)['drive_gain'].get('std', 0.0) for name in run.joint_names] == pytest.approx(
+        [0.1 * k for k in range(len(run.joint_names))]
+    )
+    # The deviation of a rotor's inertia is that of its parameter, where the motion tells it from the link's.
+    for k, name in enumerate(run.joint_names, start=1):
+        rotor = torques.description.joint(name)['rotor_inertia']
+        known = dict(zip(torques.names, torques.deviation, strict=True)).get(f'Ia_{k}')
+        assert rotor.get('std') == (None if known is None else pytest.approx(known))
+    assert any('std' in torques.description.joint(name)['rotor_inertia'] for name in run.joint_names)
     assert np.array_equal(assumed.covariance, stated.covariance)
     assert (assumed.deviation > none.deviation).all()
     np.testing.assert_allclose(torques.deviation, none.deviation, rtol=1e-6)
