@@ -36,6 +36,8 @@ AREAS = (
     'recording',
     'cli',
 )
+# What `make test` runs.
+DAILY = 'not nightly and not slow'
 ONE_CORE = 'one core'
 FEATURES = 'features'
 # OPENBLAS_CORETYPE picks the kernels of another processor where this one has their instructions.
@@ -83,7 +85,7 @@ def run(python: str, name: str, settings: dict[str, str], area: str, features: s
     log = OUT / f'{name.replace(", ", "+")}-{area}.log'
     with log.open('w', encoding='utf-8') as file:
         done = subprocess.run(
-            [python, '-m', 'pytest', '-p', 'no:cacheprovider', '-q', f'test/{area}'],
+            [python, '-m', 'pytest', '-p', 'no:cacheprovider', '-q', '-m', DAILY, f'test/{area}'],
             cwd=ROOT,
             env=environment,
             stdout=file,
