@@ -87,3 +87,23 @@ def test_a_parameter_wanted_twice_and_motors_that_move_otherwise(model):
     packed = RowPacker(model.chain, wanted).rows(*motion).dense()
     np.testing.assert_array_equal(packed[:, 5:], packed[:, 1:3])
     np.testing.assert_array_equal(packed[0, 2:5], expected_rows(model, *motion)[0, 10:13])
+
+
+def test_rows_that_nothing_is_written_into_are_zero(model):
+    """The caller's, and what is zero by itself: `rows` begins with memory that holds anything."""
+    every = np.arange(14 * model.n)
+    further = np.zeros((model.n, len(every) + 2), dtype=bool)
+    further[0, -2:] = True
+    packed = RowPacker(model.chain, np.append(every, [len(every), len(every) + 1]), further).rows(*states(model))
+    np.testing.assert_array_equal(packed.dense()[:, : len(every)], expected_rows(model, *states(model)))
+    assert not packed.dense()[:, -2:].any()
+    assert not any(packed.values[part.stop].any() for part in packed.parts)  # where right-hand sides will be
+
+
+def test_the_kernel_takes_over_after_many_links_and_nothing_changes(model, monkeypatch):
+    monkeypatch.setattr('joint_dynamics.robot.packed_rows.LINKS_UNTIL_COMPILED', -1)
+    packer = RowPacker(model.chain, model.base_parameters().independent)
+    found = packer.rows(*states(model)).values
+    expected = np.zeros_like(found)
+    packer.by_numpy(states(model), expected)
+    np.testing.assert_array_equal(found, expected)

@@ -9,6 +9,7 @@ from joint_dynamics.robot import RobotModel, gravity_in_base, mounting_rotation
 from joint_dynamics.robot.mdh import load_mdh
 from joint_dynamics.robot.robot_parameters import MOUNTING
 from joint_dynamics.robot.urdf import stripped_urdf
+from joint_dynamics.simulation import ur5e_urdf
 
 ARM = """<robot name="arm"><link name="base"/><link name="one"/><link name="two"/><link name="finger"/>
   <link name="other"/>
@@ -92,7 +93,7 @@ def test_an_unknown_joint_is_named():
     [
         (lambda rows: rows[1].pop('alpha'), r'joints\[2\]: expected alpha, a, d and theta, found no alpha'),
         (lambda rows: rows[0].update(a='long'), r'joints\[1\]: expected numbers'),
-        (lambda rows: rows[0].update(a=float('nan')), 'finite numbers'),
+        (lambda rows: rows[0].update(a=float('nan')), r'joints\[1\]: expected finite numbers'),
         (lambda rows: rows[0].update(type='screw'), "expected revolute or prismatic, found 'screw'"),
         (lambda rows: rows[0].update(name='joint_2'), 'each joint name once'),
     ],
@@ -323,6 +324,7 @@ def test_options_of_a_urdf_are_refused_for_a_table(tmp_path, ur_table, option):
     [
         ([np.nan, 0, 0], r'^mounting: expected finite numbers, found \[nan, 0.0, 0.0\]$'),
         ({'euler': [0, 0, 0]}, r"^mounting: expected one key rpy or quaternion, found \['euler'\]$"),
+        ({'rpy': [0, 0, 0], 1: 2}, r"^mounting: expected one key rpy or quaternion, found \[1, 'rpy'\]$"),
         (2 * np.eye(3), '^mounting: expected a rotation matrix'),
         ((1 + 1e-6) * np.eye(3), '^mounting: expected a rotation matrix'),
         ([0, 0, 0, 1.01], '^mounting: expected a unit quaternion .* found one of norm 1.01$'),
@@ -341,6 +343,23 @@ def test_the_parameter_of_the_mounting_takes_angles_or_a_quaternion(count):
     else:
         with pytest.raises(JointDynamicsError, match=r'^mounting: expected nothing, roll-pitch-yaw \(3 numbers\) or a'):
             MOUNTING.value(given)
+
+
+def test_the_same_arm_stands_otherwise(ur_table):
+    """What is not named stays as it is: mounting, coupling, whether masses are known."""
+    coupling = np.eye(6)
+    coupling[5, 4] = 1.0
+    table = RobotModel.from_mdh(ur_table, mounting=[0.1, 0.2, 0.3], coupling=coupling)
+    hung = table.standing([np.pi, 0, 0])
+    np.testing.assert_allclose(hung.chain.gravity, [0, 0, 9.81], atol=1e-12)
+    np.testing.assert_array_equal(hung.coupling.matrix, coupling)
+    assert hung.parameters is table.parameters is None
+    plain = table.standing(coupling=np.eye(6))
+    np.testing.assert_allclose(plain.chain.gravity, table.chain.gravity)
+    assert not np.array_equal(plain.chain.gravity, hung.chain.gravity)
+    urdf = RobotModel.from_urdf(ur5e_urdf())
+    assert urdf.standing([np.pi, 0, 0]).parameters.tolist() == urdf.parameters.tolist()
+    assert urdf.standing().coupling is None
 
 
 def test_a_mounting_turns_gravity():

@@ -112,6 +112,8 @@ def test_zeros_and_inertias_hold_places_of_coupled_motors():
     np.testing.assert_allclose(found.links, [np.arange(1.0, 11.0), np.arange(2.0, 12.0)], atol=1e-13)
     assert not found.coupled.any() and not found.rotor_inertia.any()
     assert StandardParameters.of_inertias(bodies).coupled.shape == (0,)
+    for back, body in zip(found.inertias(), bodies, strict=True):
+        np.testing.assert_allclose(back.toDynamicParameters(), body.toDynamicParameters(), atol=1e-12)
 
 
 def test_a_link_as_a_document_and_back(coupled):

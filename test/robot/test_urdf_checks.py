@@ -95,6 +95,23 @@ def test_the_arm_itself_is_one_and_a_limit_may_be_none():
     assert RobotModel.from_urdf(ARM.replace('effort="4"', 'effort="1e16"')).n == 2
 
 
+@pytest.mark.parametrize(
+    ('part', 'left', 'missing'),
+    [
+        (' ixy="0"', '', 'ixy in <inertia>'),
+        (' izz="1"', '', 'izz in <inertia>'),
+        ('<mass value="4"/>', '', 'value in <mass>'),
+        ('<mass value="4"/>', '<mass/>', 'value in <mass>'),
+        ('<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>', '', 'ixx in <inertia>'),
+    ],
+)
+def test_a_body_half_told_is_refused(part, left, missing):
+    """The parser leaves out what it cannot read: the link would have no inertia, or no mass, and nobody would know."""
+    assert part in ARM
+    with pytest.raises(JointDynamicsError, match=f'link l1: expected {missing} of its inertial, found none'):
+        RobotModel.from_urdf(ARM.replace(part, left))
+
+
 def test_the_greatest_magnitudes_are_taken():
     text = ARM.replace('xyz="0.3 0 0"', 'xyz="1000 -1000 0"').replace('mass value="4"', 'mass value="1e6"')
     model = RobotModel.from_urdf(text.replace('ixx="1"', 'ixx="1e9"').replace('izz="1"', 'izz="1e9"'))
@@ -114,7 +131,7 @@ def test_the_greatest_magnitudes_are_taken():
         ),
         (('xyz="0 0 0.1"', 'xyz="0 0 x"'), "link l1, inertial: expected a number for origin xyz, found 'x'"),
         (('izz="1"', 'izz="1e10"'), r'link l1: expected a finite number of at most 1e\+09 for izz, found 1e10'),
-        (('mass value="4"', 'mass'), "link l1: expected a number for mass, found ''"),
+        (('mass value="4"', 'mass value=""'), "link l1: expected a number for mass, found ''"),
         (('<link name="l2"/>', '<link name="l2"/>' + ''.join(f'<link name="r{k}"/>' for k in range(9))), None),
     ],
 )

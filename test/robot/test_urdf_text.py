@@ -34,3 +34,5 @@ def test_limits_and_kinds_are_written(scara_table):
     assert again.limits.upper.tolist() == [1.0, np.inf, 0.5, np.inf]
     assert again.limits.velocity.tolist() == [1.0, 2.0, 3.0, 4.0]
     assert ET.fromstring(text).get('name') == 'mdh'
+    model.pinocchio.name = ''
+    assert ET.fromstring(urdf_text(model)).get('name') == 'robot'

@@ -114,14 +114,21 @@ def check_numbers(root: ET.Element, name: str) -> None:
             continue
         where = f'{name}, link {link.get("name")}'
         _origin(inertial, f'{where}, inertial')
-        mass = inertial.find('mass')
-        if mass is not None:
-            value = _bounded(mass.get('value', ''), 'mass', where, MAX_MASS)
-            if value < 0:
-                raise JointDynamicsError(f'robot {where}: expected a mass of at least 0 kg, found {value:g}')
-        inertia = inertial.find('inertia')
-        for key in () if inertia is None else _INERTIA:
-            _bounded(inertia.get(key, '0'), key, where, MAX_INERTIA)  # type: ignore[union-attr]
+        value = _bounded(_part(inertial, 'mass', 'value', where), 'mass', where, MAX_MASS)
+        if value < 0:
+            raise JointDynamicsError(f'robot {where}: expected a mass of at least 0 kg, found {value:g}')
+        for key in _INERTIA:
+            _bounded(_part(inertial, 'inertia', key, where), key, where, MAX_INERTIA)
+
+
+def _part(inertial: ET.Element, tag: str, key: str, where: str) -> str:
+    """Return an attribute of mass or inertia; the parser would leave out the whole part of what lacks one."""
+    text = getattr(inertial.find(tag), 'attrib', {}).get(key)
+    if text is None:
+        raise JointDynamicsError(
+            f'robot {where}: expected {key} in <{tag}> of its inertial, found none: give it, or leave <inertial> out'
+        )
+    return str(text)
 
 
 def _origin(element: ET.Element, where: str) -> None:
