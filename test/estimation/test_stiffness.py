@@ -185,7 +185,7 @@ def test_gate_is_what_saves_it(bang_joint, pairs, nrmse):
 
 
 @pytest.mark.parametrize('compiled', [True, False])
-def test_a_described_map_is_in_force_until_a_reliable_one_is_learnt(bang_joint, pairs, nrmse, compiled):
+def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, nrmse, compiled):
     """Two joints with the same description and samples; of the second nothing is kept.
 
     The first sample is one that Gazebo gave where its clock had stood still: the acceleration, hence the torque, has
@@ -210,7 +210,7 @@ def test_a_described_map_is_in_force_until_a_reliable_one_is_learnt(bang_joint, 
     np.testing.assert_array_equal(estimator.covariance[0], before[0])
     assert (estimator.variance(phi)[0], estimator.noise[0]) == before[1:]
     assert estimator.torque(phi)[0] == pytest.approx(described @ [phi[0], phi[0] ** 3])
-    # What is reliable is taken.
+    # What explains the torque is taken.
     for sample in pairs:
         estimator.update(np.full(2, sample[0]), np.full(2, sample[1]))
     assert estimator.reliable.all()

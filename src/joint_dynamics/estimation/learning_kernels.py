@@ -140,11 +140,11 @@ def stiffness_step(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """`StiffnessEstimator.update` after the check: ε into `error`, whether there was an update into `active`.
 
-    numbers: largest torque, μ, δ, smallest r, s of excited motion that a stiffness needs. state (n, P + 1, P):
-    covariance above, coefficients below. quality: excitation, mean squares of error and torque. Where it is `reliable`,
-    or nothing is to `keep`, the state goes `in_force`, with its mean square of the error.
+    numbers: largest torque, μ, δ, smallest r, s of excited motion that a stiffness needs to be `reliable`, and to be
+    taken. state (n, P + 1, P): covariance above, coefficients below. quality: excitation, mean squares of error and
+    torque. Where it is taken, or nothing is to `keep`, the state goes `in_force`, with its mean square of the error.
     """
-    largest, mu, delta, smallest, needed = numbers
+    largest, mu, delta, smallest, needed, needed_to_take = numbers
     excitation, wrong_square, usual = quality
     order = state.shape[2]
     psi, product = np.empty(order), np.empty(order + 1)
@@ -183,8 +183,9 @@ def stiffness_step(  # type: ignore[no-untyped-def]
         for p in range(order):
             at_scale += (2.0 * p + 1.0) * state[j, order, p]
         rising = state[j, order, 0] > 0.0 and at_scale > 0.0
-        reliable[j] = excitation[j] >= needed and wrong_square[j] <= 0.2 * usual[j] and rising
-        if reliable[j] or not keep[j]:
+        fits = wrong_square[j] <= 0.2 * usual[j] and rising
+        reliable[j] = fits and excitation[j] >= needed
+        if not keep[j] or (fits and excitation[j] >= needed_to_take):
             square_error[j] = wrong_square[j]
             for p in range(order + 1):
                 for k in range(order):

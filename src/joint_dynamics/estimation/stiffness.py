@@ -10,7 +10,8 @@ own default beside the thesis's run: directions scaled by φ_ref, a stronger for
 detector of sudden changes that opens the covariance again.
 
 A covariance knows nothing of a torque that is wrong by more than its noise: where a joint is hardly ever excited, one
-such sample takes a described map away. Such a map therefore stays in force until what is learnt is `reliable`.
+such sample takes a described map away. Such a map therefore stays in force until more than a disturbance tells
+otherwise.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ Array = FloatArray
 CHECK = 64
 # s of excited motion before a stiffness may count as reliable.
 MIN_EXCITED_TIME = 2.0
+# s of excited motion before what is learnt takes the place of what was described: one disturbance, as long as the
+# smoother of the signals, must not decide it.
+MIN_TAKEN_TIME = 0.25
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST, LARGEST_TORQUE = 1e3, 1e9
 
@@ -56,8 +60,9 @@ class StiffnessEstimator:
                          share of that of the torque and three times its own long-term level. P is then opened for a
                          curve scaled as a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
-    keep                 bool or (n,): joints of which the map in force is what was learnt when it was last `reliable`,
-                         and before that α(0) with P(0). The others: what is learnt, at once.
+    keep                 bool or (n,): joints of which α(0) with P(0) is in force until what is learnt has 0.25 s of
+                         excited motion and explains the torque as for `reliable`; then the last that did. The
+                         others: what is learnt, at once.
 
     `compiled`: whether kernels are used, settable.
     The map in force is what is asked for by coefficients, covariance, torque, stiffness and variance.
@@ -111,7 +116,14 @@ class StiffnessEstimator:
         self._stride = max(int(round(0.005 / self.period)), 1)
         self._fixed = np.array([self._gate, self._top, self._per_scale, self._novelty, self._floor])
         self._check_numbers = self.period, float(self._window), self._hold, self._stride, float(self.change_share)
-        self._step_numbers = LARGEST_TORQUE, float(self.mu), float(self.delta), SMALL_R, MIN_EXCITED_TIME
+        self._step_numbers = (
+            LARGEST_TORQUE,
+            float(self.mu),
+            float(self.delta),
+            SMALL_R,
+            MIN_EXCITED_TIME,
+            MIN_TAKEN_TIME,
+        )
         self._all, self._jumped = np.ones(self.joints, dtype=bool), np.zeros(self.joints, dtype=bool)
         self._keep = np.broadcast_to(np.asarray(keep, dtype=bool), (self.joints,)).copy()
         self.compiled = True
@@ -305,8 +317,9 @@ class StiffnessEstimator:
         """Judge what is learnt, and take it in force where it may be."""
         alpha = self._rls.alpha
         rising = (alpha[:, 0] > 0) & (alpha @ np.array(self._odd) > 0)
-        self.reliable = (self.excitation >= MIN_EXCITED_TIME) & (self._long <= 0.2 * self._usual) & rising
-        taken = self.reliable | ~self._keep
+        fits = (self._long <= 0.2 * self._usual) & rising
+        self.reliable = fits & (self.excitation >= MIN_EXCITED_TIME)
+        taken = (fits & (self.excitation >= MIN_TAKEN_TIME)) | ~self._keep
         self._in_force[taken], self._square[taken] = self._rls.state[taken], self._long[taken]
 
     def _check(self, phi: Array) -> None:
