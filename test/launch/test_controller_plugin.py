@@ -55,6 +55,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=f'not i
 HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 RATE = 200
 LAW, TRAJECTORY, FALLBACK = 'feedforward_controller', 'feedforward_trajectory_controller', 'joint_trajectory_controller'
+PLAIN = 'plain_trajectory_controller'
 PRESETS = Path(__file__).parents[2] / 'ros2_control' / 'config'
 LAWS = """
 import time
@@ -384,3 +385,30 @@ def test_a_preset_comes_up_in_its_chain(ros, robot, description, tmp_path, monke
     ros.until(moved, what='the motion')
     # What moves the arm comes on top.
     assert np.abs(outputs(made.states[begin:]) - gravity * holds).max() > 1.0
+
+
+def test_feedforward_is_switched_off_and_on_without_a_step_of_torque(ros, manager, robot):
+    """The effort PID takes the place of what precedes the law; the law's torque fades, and comes back."""
+    made = manager(law='computed_torque', use_description=False, handover_time=1.0)
+    assert made.load(PLAIN) == []
+    ros.until(lambda: len(made.states) > RATE, what='the ramp')
+    law = outputs(made.states)[-1]
+    assert np.abs(law).max() > 10.0
+
+    def after(on, off):
+        begin = len(made.states) - 1
+        assert made.switch(on=[on], off=[off])
+        switched = len(made.states)
+        ros.until(lambda: len(made.states) > switched + 2 * RATE, what='the hand-over')
+        rows = made.states[begin:]
+        stamps = np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in rows])
+        return np.diff(stamps), outputs(rows)
+
+    for on, off, end in ((PLAIN, TRAJECTORY, np.zeros(6)), (TRAJECTORY, PLAIN, law)):
+        periods, found = after(on, off)
+        assert LAW in made.active()
+        # What fades within 1 s; the period that counts is the manager's own measure, and a message may be lost.
+        allowed = np.outer(periods + 2.0 / RATE, np.abs(law)) + 1e-6
+        assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
+        # The robot here stands still whatever its effort is: a PID without an error asks for nothing.
+        assert found[-1] == pytest.approx(end, abs=1e-6)
