@@ -36,7 +36,9 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control.effort_gains import PLUGIN_GAINS, controller_parameters, effort_gains
+from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
+from joint_dynamics.control.elastic_loop import elastic_joints
+from joint_dynamics.control.law_gains import law_gains
 from joint_dynamics.demo.conductor import conductor
 from joint_dynamics.demo.ros_domain import own_domain
 from joint_dynamics.demo.story import INERTIA_ERROR, tool_parameters, unknown_tool
@@ -224,7 +226,11 @@ def tracking(bench, robot, options):
     period = 1.0 / options.rate
     gains = effort_gains(arm, period, delay=DELAY * period)
     names = robot.joint_names
-    own = PLUGIN_GAINS if options.gains is None else dict(zip(('kp', 'kd'), options.gains, strict=True))
+    if options.gains is None:
+        own = law_gains(arm, period, elastic_joints(arm), DELAY * period)
+        print(f"the law's PID: {own}", flush=True)
+    else:
+        own = dict(zip(('kp', 'kd'), options.gains, strict=True))
     pid = {'feedback': True, **{name: dict.fromkeys(names, value) for name, value in own.items()}}
     given = {'law': options.law, 'description_file': description}
     # A busy machine is late; what is compared is the torque.

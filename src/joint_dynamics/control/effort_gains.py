@@ -183,7 +183,7 @@ def _lowered(
 PLUGIN_GAINS = {'kp': 400.0, 'ki': 0.0, 'kd': 40.0}
 """Of the laws' PID, 1/s², 1/s³ and 1/s, scaled by the inertia: critically damped, for a rigid arm at 250 Hz or more.
 
-Flexible joints may ring at them (docs/how-to/controller_plugin.md).
+Flexible joints may ring at them: `law_gains` has those that they bear.
 """
 
 

@@ -274,22 +274,10 @@ class StiffnessEstimator:
             active, error = np.empty(self.joints, dtype=bool), np.empty(self.joints)
             allowed = self._all if excited is None else np.array(excited, dtype=bool)
             compiled_kernels().stiffness_step(
-                phi,
-                y,
-                allowed,
-                self._fresh,
-                self._fixed,
-                self._step_numbers,
-                self._rls.state,
-                self._sums,
-                active,
-                error,
-                (self.excitation, self._long, self._usual),
-                self._keep,
-                self.reliable,
-                self._in_force,
+                phi, y, allowed, self._fresh, self._fixed, self._step_numbers, self._rls.state, self._sums, active,
+                error, (self.excitation, self._long, self._usual), self._keep, self.reliable, self._in_force,
                 self._square,
-            )
+            )  # fmt: skip
             self.excited = active
             return error
         size = np.abs(phi)
@@ -327,16 +315,9 @@ class StiffnessEstimator:
         if self.compiled:
             memory = self._seen, self.excitation, self._short, self._level, self._usual, self._long
             if compiled_kernels().stiffness_check(
-                phi,
-                self._check_numbers,
-                self._fixed,
-                self._anchor,
-                self._still,
-                self._fresh,
-                self._sums,
-                memory,
+                phi, self._check_numbers, self._fixed, self._anchor, self._still, self._fresh, self._sums, memory,
                 self._jumped,
-            ):
+            ):  # fmt: skip
                 for joint in np.flatnonzero(self._jumped):
                     self._open(int(joint))
             if self._updates % CHECK < self._stride:

@@ -190,7 +190,8 @@ class SignalBuilder:
     def pieces(self, kind: type[S], name: str, window: tuple[float | None, float | None]) -> list[S]:
         """Return the same in pieces between the gaps that are too long to be bridged, each called `name@t0:t1`.
 
-        One piece, `aligned`, where there is no such gap. What was left out is among the notes of the first.
+        One piece, `aligned`, where there is no such gap. What was left out is among the notes of the first. `kind`,
+        `name` and `window`: as of `aligned`.
 
         Raises
         ------
