@@ -206,8 +206,8 @@ def manager(ros, robot, tmp_path, monkeypatch):
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
 
     def start(**parameters):
-        # A busy machine is late, which is not what is tested here, but for the laws that go wrong.
-        patient = {'step_timeout': 0.1, 'late_timeout': 1.0} if 'feedback' not in parameters else {}
+        # A busy machine is late, which is not what is tested here, but for a law that hangs.
+        patient = {} if parameters['law'] == 'hangs' else {'step_timeout': 0.1, 'late_timeout': 1.0}
         made = Manager.with_law(ros, robot, tmp_path, **patient, **parameters)
         assert made.load('joint_state_broadcaster', LAW, TRAJECTORY, FALLBACK) == []
         assert made.switch(on=['joint_state_broadcaster', LAW, TRAJECTORY])
