@@ -292,7 +292,7 @@ def ramp_of(states, robot):
     found = outputs(states)
     holds = Arm(robot).rigid.gravity(HOME)
     follows = np.flatnonzero(np.abs(found - (holds + 5.0)).max(axis=1) < 1e-6)
-    return found[follows[-1] :], holds
+    return found[follows[-1] if follows.size else 0 :], holds
 
 
 @pytest.mark.parametrize('law', ['fails', 'hangs'])
@@ -300,10 +300,12 @@ def test_a_law_that_goes_wrong_ends_in_gravity_and_in_the_fallback(ros, manager,
     made = manager(law=law, use_description=False, feedback=False)
     ros.until(lambda: FALLBACK in made.active(), what='the fallback controller')
     assert made.active() == {'joint_state_broadcaster', FALLBACK}
-    ramp, holds = ramp_of(made.states, robot)
     # The message of the last step may be lost: the manager deactivates the controller while it is being sent. One step
-    # is 5 N·m in 100 of ramp_time; that the end is exact is tested on the host alone.
-    assert ramp[-1] == pytest.approx(holds, abs=4 * 5.0 / (0.5 * RATE))
+    # is 5 N·m in 100 of ramp_time; that the end is exact is tested on the host alone. On a busy machine the messages
+    # come after the answer about the controllers.
+    near = 4 * 5.0 / (0.5 * RATE)
+    ros.until(lambda: np.abs(np.subtract(*ramp_of(made.states[-1:], robot))).max() <= near, what='the end of the ramp')
+    ramp, _ = ramp_of(made.states, robot)
     # Straight there within ramp_time (0.5 s), counted in the manager's own periods.
     assert np.abs(np.diff(ramp, axis=0)).max() < 5.0 * 20.0 / RATE / 0.5
     said = made.process.output
