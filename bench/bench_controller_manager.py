@@ -7,7 +7,10 @@ manager's own statistics, and how regular its cycles are, with the chain and wit
 demonstration behind topic-based hardware, one motion four times: effort PID alone, with the node in trajectory mode,
 the node streaming, the plugin. Node and plugin have the law, its PID and the description in common.
 
-Both want `--description`, as the demonstration or `identify` wrote it, and an environment with ros2_control.
+`python bench/bench_controller_manager.py handover [--rate 250] [--factor 0.3]`: the same robot, standing under its own
+weight; feedforward switched off and on again by what precedes the plugin, and off by ending the plugin.
+
+All want `--description`, as the demonstration or `identify` wrote it, and an environment with ros2_control.
 """
 
 import argparse
@@ -33,7 +36,9 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control.effort_gains import PLUGIN_GAINS, controller_parameters, effort_gains
+from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
+from joint_dynamics.control.elastic_loop import elastic_joints
+from joint_dynamics.control.law_gains import law_gains
 from joint_dynamics.demo.conductor import conductor
 from joint_dynamics.demo.ros_domain import own_domain
 from joint_dynamics.demo.story import INERTIA_ERROR, tool_parameters, unknown_tool
@@ -45,7 +50,7 @@ from joint_dynamics.simulation import ur5e_description
 HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 LAW, CHAINED = 'feedforward_controller', 'feedforward_trajectory_controller'
 PLAIN, EFFORT, FORWARD = 'joint_trajectory_controller', 'effort_trajectory_controller', 'forward_effort_controller'
-BROADCASTER = 'joint_state_broadcaster'
+THROUGH, BROADCASTER = 'plain_trajectory_controller', 'joint_state_broadcaster'
 DELAY = 2
 """Periods that a command and a state take over topics, [gains]."""
 
@@ -221,7 +226,11 @@ def tracking(bench, robot, options):
     period = 1.0 / options.rate
     gains = effort_gains(arm, period, delay=DELAY * period)
     names = robot.joint_names
-    own = PLUGIN_GAINS if options.gains is None else dict(zip(('kp', 'kd'), options.gains, strict=True))
+    if options.gains is None:
+        own = law_gains(arm, period, elastic_joints(arm), DELAY * period)
+        print(f"the law's PID: {own}", flush=True)
+    else:
+        own = dict(zip(('kp', 'kd'), options.gains, strict=True))
     pid = {'feedback': True, **{name: dict.fromkeys(names, value) for name, value in own.items()}}
     given = {'law': options.law, 'description_file': description}
     # A busy machine is late; what is compared is the torque.
@@ -254,6 +263,10 @@ def tracking(bench, robot, options):
         },
         {'joint_states': 'hardware/joint_states'},
     )
+    if options.what == 'handover':
+        bench.manager(urdf, parameters, (LAW, CHAINED, THROUGH, EFFORT))
+        handover(bench, names)
+        return
     use = {'pid': [EFFORT], 'trajectory': [EFFORT], 'streaming': [FORWARD], 'plugin': [LAW, CHAINED]}[options.way]
     bench.manager(urdf, parameters, tuple(use))
     topic = f'/{use[-1]}/joint_trajectory'
@@ -289,6 +302,40 @@ def tracking(bench, robot, options):
     report(options.way, joint_states, names, path, sent + lead)
 
 
+def handover(bench, names):
+    """Print what happens to torque and arm when feedforward goes and comes."""
+    joint_states, commands = [], []
+    bench.client.listen(JointState, '/hardware/joint_states', joint_states.append, 10000)
+    bench.client.listen(JointState, '/joint_commands', commands.append, 10000)
+    bench.switch([BROADCASTER, LAW, CHAINED])
+    bench.until_time((bench.now or 0.0) + 3.0)
+    for title, on, off in (
+        ('feedforward off, effort PID through the plugin', [THROUGH], [CHAINED]),
+        ('feedforward on again', [CHAINED], [THROUGH]),
+        ('plugin off, effort PID to the hardware', [EFFORT], [CHAINED, LAW]),
+        ('plugin on again', [LAW, CHAINED], [EFFORT]),
+    ):
+        before, commanded = len(joint_states), len(commands) - 1
+        bench.switch(on, off)
+        bench.until_time(bench.now + 5.0)
+        order = [joint_states[-1].name.index(name) for name in names]
+        q, dq = (
+            np.array([np.asarray(getattr(state, field))[order] for state in joint_states[before - 1 :]])
+            for field in ('position', 'velocity')
+        )
+        order = [commands[-1].name.index(name) for name in names]
+        tau = np.array([np.asarray(command.effort)[order] for command in commands[commanded:]])
+        print(
+            f'{title}, load {os.getloadavg()[0]:.1f}: largest change of torque within one period '
+            f'{np.array2string(np.abs(np.diff(tau, axis=0)).max(axis=0), precision=2)} N·m; moved by at most '
+            f'{np.array2string(1e3 * np.abs(q - q[0]).max(axis=0), precision=1)} mrad, at '
+            f'{np.abs(dq).max():.2f} rad/s at most; in the end '
+            f'{np.array2string(1e3 * np.abs(q[-1] - q[0]), precision=1)} mrad off, torque '
+            f'{np.array2string(tau[0], precision=1)} to {np.array2string(tau[-1], precision=1)}',
+            flush=True,
+        )
+
+
 def report(way, joint_states, names, path, begin):
     """Tracking error of the measured states against the path, at the begin that fits best: it came by a topic."""
     order = [joint_states[-1].name.index(name) for name in names]
@@ -312,7 +359,7 @@ def report(way, joint_states, names, path, begin):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('what', choices=('cycle', 'tracking'))
+    parser.add_argument('what', choices=('cycle', 'tracking', 'handover'))
     parser.add_argument('--description', default='out/demo/dynamics.yaml', type=os.path.abspath)
     parser.add_argument('--law', default='adaptive_friction')
     parser.add_argument('--rate', type=int, default=None)
@@ -327,7 +374,7 @@ def main():
     except PackageNotFoundError:
         print('not installed: joint_dynamics_controllers (ros2_control/README.md)')
         return
-    options.rate = options.rate or {'cycle': 500, 'tracking': 250}[options.what]
+    options.rate = options.rate or {'cycle': 500, 'tracking': 250, 'handover': 250}[options.what]
     robot = RobotModel.from_urdf(ur5e_description())
     os.environ.setdefault('VIRTUAL_ENV', sys.prefix)
     ways = (options.way or ['pid', 'trajectory', 'streaming', 'plugin']) if options.what == 'tracking' else ['']
@@ -338,7 +385,9 @@ def main():
             contextlib.ExitStack() as stack,
             conductor(lambda: None) as client,
         ):
-            {'cycle': cycle, 'tracking': tracking}[options.what](Bench(client, Path(folder), stack), robot, options)
+            {'cycle': cycle, 'tracking': tracking, 'handover': tracking}[options.what](
+                Bench(client, Path(folder), stack), robot, options
+            )
 
 
 if __name__ == '__main__':

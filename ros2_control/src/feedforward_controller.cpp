@@ -180,6 +180,7 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
   times_.ramp_time = params_.ramp_time;
   const std::size_t n = params_.joints.size();
   measured_.assign(STATE_ROWS * n, NONE);
+  read_.assign(REFERENCE_ROWS * n, NONE);
   subscribe();
   return CallbackReturn::SUCCESS;
 }
@@ -348,6 +349,7 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
     (void)reference->set_value(NONE);
   }
   reference_seen_ = reference_.readFromRT()->count;
+  reference_time_ = effort_time_ = NONE;
   // What the estimator said last is as good as its age: it is taken as of now.
   friction_seen_ = temperature_seen_ = 0;
   if (!host_->activate(SWITCH_TIMEOUT)) {
@@ -402,7 +404,7 @@ return_type FeedforwardController::update_reference_from_subscribers(
   const Told & told = *reference_.readFromRT();
   if (told.count != reference_seen_) {
     reference_seen_ = told.count;
-    reference_time_ = now(time);
+    (void)now(time);
     for (std::size_t k = 0; k < told.values.size(); ++k) {
       (void)ordered_exported_reference_interfaces_[k]->set_value(told.values[k]);
     }
@@ -414,9 +416,6 @@ return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time & time, const rclcpp::Duration & period)
 {
   const double instant = now(time);
-  if (is_in_chained_mode()) {
-    reference_time_ = instant;
-  }
   if (law_.takes_input()) {
     write_inputs(instant, period.seconds());
   }
@@ -443,12 +442,32 @@ void FeedforwardController::write_inputs(double time, double period)
     }
     arrays.state_time[row] = time;
   }
-  for (std::size_t k = 0; k < REFERENCE_ROWS * n; ++k) {
-    arrays.reference[k] = ordered_exported_reference_interfaces_[k]->get_optional().value_or(NONE);
-  }
-  arrays.reference_time[0] = reference_time_;
+  take_references(time);
   write_slow(friction_, friction_seen_, FRICTION_SCALE, 2, time);
   write_slow(temperature_, temperature_seen_, TEMPERATURE, 1, time);
+}
+
+/// Take what has been written since the last step, and only that: nobody says that a controller that wrote is gone.
+void FeedforwardController::take_references(double time)
+{
+  const Arrays & arrays = host_->arrays();
+  const std::size_t motion = (REFERENCE_ROWS - 1) * arrays.joints, all = REFERENCE_ROWS * arrays.joints;
+  const auto take = [&](std::size_t first, std::size_t end, double & when) {
+      bool written = false;
+      for (std::size_t k = first; k < end; ++k) {
+        read_[k] = ordered_exported_reference_interfaces_[k]->get_optional().value_or(NONE);
+        (void)ordered_exported_reference_interfaces_[k]->set_value(NONE);
+        written = written || !std::isnan(read_[k]);
+      }
+      if (written) {
+        std::copy_n(read_.data() + first, end - first, arrays.reference + first);
+        when = time;
+      }
+    };
+  take(0, motion, reference_time_);
+  take(motion, all, effort_time_);
+  arrays.reference_time[0] = reference_time_;
+  arrays.reference_time[1] = effort_time_;
 }
 
 void FeedforwardController::write_slow(

@@ -137,7 +137,8 @@ struct LawHost::Shared
       return static_cast<std::size_t>(views[k].len) / sizeof(double);
     };
     const std::size_t n = size(5);
-    if (size(1) != STATE_ROWS * n || size(3) != REFERENCE_ROWS * n || size(2) != STATE_ROWS) {
+    if (size(1) != STATE_ROWS * n || size(3) != REFERENCE_ROWS * n || size(2) != STATE_ROWS ||
+      size(4) != 2) {
       throw std::runtime_error(
         "joint_dynamics: expected the version of this package, found one with other arrays");
     }

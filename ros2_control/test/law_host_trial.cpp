@@ -200,7 +200,7 @@ int play(int count, char ** words)
       std::copy_n(row + 1, 2 * n, arrays.state);
       arrays.state_time[rows::POSITION] = arrays.state_time[rows::VELOCITY] = time;
       std::copy_n(row + 1 + 2 * n, rows::REFERENCE_ROWS * n, arrays.reference);
-      arrays.reference_time[0] = time;
+      arrays.reference_time[0] = arrays.reference_time[1] = time;
       const std::size_t slow[] = {rows::FRICTION_SCALE, rows::VISCOUS_EXCESS, rows::TEMPERATURE};
       for (std::size_t i = 0; i < 3; ++i) {
         const double * values = row + 1 + (6 + i) * n;

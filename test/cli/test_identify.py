@@ -5,6 +5,7 @@ Files, exit statuses, one line for bad input.
 
 import json
 
+import numpy as np
 import pytest
 import yaml
 
@@ -153,6 +154,22 @@ BAD_RECORDINGS = {
     'no torque': (lambda text: '\n'.join(','.join(line.split(',')[:7]) for line in text.splitlines()), r'torque'),
     'empty': (lambda text: '', r'expected|empty|found'),
 }
+
+
+def test_a_recording_with_a_few_gaps_is_used_in_pieces(run, arm_file, run_file, tmp_path):
+    """What is found from the pieces is what is found from the whole, within its deviations."""
+    found = {}
+    for name, change in (('whole', None), ('holed', spoil(cut=(600, 625)))):
+        done = run('identify', run_file(f'{name}.csv', change), '--robot', arm_file, '--out', tmp_path / name)
+        assert done.status == 0, done.err
+        found[name] = yaml.safe_load((tmp_path / name / 'summary.json').read_text())
+    assert len(found['whole']['training']) == 1 and len(found['holed']['training']) == 2
+    assert any('used in 2 pieces, for gaps longer than' in note for note in found['holed']['notes'])
+    assert not any('pieces' in note for note in found['whole']['notes'])
+    whole, holed = ({entry['name']: entry for entry in one['parameters']} for one in found.values())
+    assert whole.keys() == holed.keys()
+    for name, entry in holed.items():
+        assert abs(entry['value'] - whole[name]['value']) <= 3.0 * np.hypot(entry['std'], whole[name]['std']), name
 
 
 @pytest.mark.parametrize('case', BAD_RECORDINGS)

@@ -125,7 +125,7 @@ def test_effort_that_is_asked_for_is_added_before_the_gate(robot, host):
     for k in range(400):
         for made in (plain, more):
             feed(made, k * PERIOD, motion[0])
-        more.reference[3] = [np.nan, 2.0, -1.0, 0.0, 0.5, 1e6]
+        more.reference[3], more.reference_time[1] = [np.nan, 2.0, -1.0, 0.0, 0.5, 1e6], k * PERIOD
         assert [made.step() for made in (plain, more)] == [Outcome.LAW] * 2
     added = more.command - plain.command
     # 400 steps are longer than the ramp at the beginning.
@@ -147,6 +147,86 @@ def test_a_reference_that_gets_old_leads_to_gravity_and_says_so(robot, host):
     assert 'reference position of shoulder_pan_joint is' in made.reason
     assert made.command == pytest.approx(made.loop.arm.rigid.gravity(motion[0][0]))
     assert made.safe == pytest.approx(made.command)
+
+
+def play_effort(made, motion, effort, steps, first=0, q=None):
+    """Step with an effort reference alone; return the commands."""
+    found = []
+    for k in range(first, first + steps):
+        stale = made.reference[:3].copy(), made.reference_time[0]
+        feed(made, k * PERIOD, motion[0], q)
+        made.reference[:3], made.reference_time[0] = stale
+        made.reference[3], made.reference_time[1] = effort, k * PERIOD
+        assert made.step() == Outcome.LAW, made.reason
+        found.append(made.command.copy())
+    return np.array(found)
+
+
+def test_an_effort_alone_takes_over_without_a_step_and_gives_back_without_one(robot, host):
+    """From the law to an effort PID of somebody else's, as when feedforward is switched off under a load, and back."""
+    motion, effort = motion_of(robot), np.array([1.0, -2.0, 0.5, 0.0, 0.3, -0.1])
+    made = host(law='computed_torque', handover_time=1.0)
+    for k in range(400):
+        feed(made, k * PERIOD, motion[0])
+        made.step()
+    law = made.command.copy()
+    assert np.abs(law).max() > 20.0
+    taken = play_effort(made, motion, effort, 800, 400)
+    # The references of before are in force until they are too old, with the effort added; then the difference fades
+    # linearly, 1 s long.
+    old = round(made.loop.settings.timeout / PERIOD)
+    steps = np.abs(np.diff(np.vstack([law + effort, taken]), axis=0)).max(axis=0)
+    assert (steps <= np.abs(law) * PERIOD / 1.0 + 1e-9).all()
+    assert taken[old + 1 + 250] == pytest.approx(effort + 0.5 * law, abs=2 * np.abs(law).max() * PERIOD)
+    assert taken[-1] == pytest.approx(effort, abs=1e-12)
+    back = []
+    for k in range(1200, 2000):
+        feed(made, k * PERIOD, motion[0])
+        assert made.step() == Outcome.LAW
+        back.append(made.command.copy())
+    # The effort is gone when it is too old; its own step is the other controller's.
+    steps = np.diff(np.vstack([taken[-1], np.array(back)]), axis=0)
+    assert (np.abs(np.delete(steps, old, axis=0)).max(axis=0) <= np.abs(law) * PERIOD / 1.0 + 1e-2).all()
+    assert back[-1] == pytest.approx(law)
+
+
+def test_an_effort_alone_is_passed_on_within_the_limits_only(robot, host):
+    motion = motion_of(robot)
+    made = host(law='computed_torque', handover_time=0.0)
+    limit, rate = made.loop.gate.limit, made.loop.gate.rate
+    last = None
+    for effort in (np.full(6, 1e9), np.full(6, -1e9)):
+        found = play_effort(made, motion, effort, 400, 0 if last is None else 400)
+        assert found[-1] == pytest.approx(np.sign(effort) * limit)
+        whole = found if last is None else np.vstack([last, found])
+        assert (np.abs(np.diff(whole, axis=0)) <= rate * PERIOD * (1 + 1e-9)).all()
+        last = found[-1]
+    # Not where the state is not as it should be, nor when the effort gets old, nor when one of them is not a number.
+    fast = 10.0 * robot.limits.velocity
+    for change in (
+        lambda time: made.state.__setitem__(ROW['velocity'], fast),
+        lambda time: made.reference_time.__setitem__(1, time - 1.0),
+        lambda time: made.reference[3].__setitem__(2, np.nan),
+    ):
+        made.activate()
+        play_effort(made, motion, np.zeros(6), 300)
+        feed(made, 300 * PERIOD, motion[0])
+        made.reference_time[:] = np.nan, 300 * PERIOD
+        change(300 * PERIOD)
+        assert made.step() == Outcome.SAFE
+        assert made.reason
+
+
+def test_a_bad_reference_is_no_missing_one(robot, host):
+    """A position that is asked for and not near the arm leads to gravity, whatever effort is asked for beside it."""
+    motion = motion_of(robot)
+    made = host(law='computed_torque')
+    for k in range(300):
+        feed(made, k * PERIOD, motion[0], motion[0][0] + 1.0)
+        made.reference[3], made.reference_time[1] = 3.0, k * PERIOD
+        outcome = made.step()
+    assert outcome == Outcome.SAFE
+    assert made.command == pytest.approx(made.loop.arm.rigid.gravity(motion[0][0] + 1.0))
 
 
 class Faulty(Controller):

@@ -546,9 +546,14 @@ def test_the_plugin_and_what_precedes_it_in_the_parameter_file():
         'command_interfaces': ['position', 'velocity', 'acceleration'],
         'state_interfaces': ['position', 'velocity'],
     }  # fmt: skip
+    plain = found['plain_trajectory_controller']['ros__parameters']
+    assert plain.pop('gains') == found['effort_trajectory_controller']['ros__parameters']['gains']
+    assert plain == {
+        **found['feedforward_trajectory_controller']['ros__parameters'], 'command_interfaces': ['effort']
+    }  # fmt: skip
     manager = found['controller_manager']['ros__parameters']
     assert manager['update_rate'] == 250
-    for name in ('feedforward_controller', 'feedforward_trajectory_controller'):
+    for name in ('feedforward_controller', 'feedforward_trajectory_controller', 'plain_trajectory_controller'):
         assert manager[name] == {'type': found[name]['ros__parameters']['type']}
     assert 'feedforward_controller' not in controller_parameters(gains)['/**']
 

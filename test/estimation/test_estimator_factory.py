@@ -116,6 +116,7 @@ def test_a_described_stiffness_starts_with_a_deviation_of_30_percent_and_an_unkn
     np.testing.assert_array_equal(largest_backlash(arm), widest)
     np.testing.assert_array_equal(largest_backlash(replace(arm, backlash=None)), np.zeros(6))
     np.testing.assert_allclose(given['gate'], np.maximum(1.4e-3, 2.0 * widest))
+    np.testing.assert_array_equal(given['keep'], described)
     assert (2.0 * widest > 1.4e-3).any()
     assert (2.0 * widest < 1.4e-3).any()
     make_stiffness(arm, replace(use, stiffness_gate=5e-4), PERIOD)

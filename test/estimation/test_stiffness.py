@@ -184,6 +184,40 @@ def test_gate_is_what_saves_it(bang_joint, pairs, nrmse):
     assert nrmse(estimator.coefficients[0], bang_joint.stiffness, np.abs(bang_joint.phi).max()) < 90.0
 
 
+@pytest.mark.parametrize('compiled', [True, False])
+def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, nrmse, compiled):
+    """Two joints with the same description and samples; of the second nothing is kept.
+
+    The first sample is one that Gazebo gave where its clock had stood still: the acceleration, hence the torque, has
+    the wrong sign. Not excited otherwise, the joint must not lose its map by it, nor by 10 s of a torque that the
+    deformation does not explain.
+    """
+    phi, reach, described = np.full(2, -2.2e-4), np.abs(bang_joint.phi).max(), np.array([4.7e3, 1.5e10])
+    estimator = StiffnessEstimator(
+        2, keep=[True, False], initial_coefficients=described, initial_covariance=[200.0, 200.0]
+    )
+    estimator.compiled = compiled
+    before = estimator.covariance[0], estimator.variance(phi)[0], estimator.noise[0]
+    estimator.update(phi, np.full(2, 0.87))
+    assert estimator.excited.all() and not estimator.reliable.any()
+    assert estimator.coefficients[1, 0] < 0
+    rng = np.random.default_rng(0)
+    for angle in reach * np.sin(5.0 * bang_joint.period * np.arange(10000)):
+        estimator.update(np.full(2, angle), np.full(2, rng.normal(0.0, 5.0)))
+        assert not estimator.reliable.any()
+    assert (estimator.excitation > 5.0).all()
+    np.testing.assert_allclose(estimator.coefficients[0], described, rtol=1e-12)
+    np.testing.assert_array_equal(estimator.covariance[0], before[0])
+    assert (estimator.variance(phi)[0], estimator.noise[0]) == before[1:]
+    assert estimator.torque(phi)[0] == pytest.approx(described @ [phi[0], phi[0] ** 3])
+    # What explains the torque is taken.
+    for sample in pairs:
+        estimator.update(np.full(2, sample[0]), np.full(2, sample[1]))
+    assert estimator.reliable.all()
+    assert nrmse(estimator.coefficients[0], bang_joint.stiffness, reach) >= 95.0
+    np.testing.assert_array_equal(estimator.coefficients[0], estimator.coefficients[1])
+
+
 def test_joints_do_not_touch_each_other(pairs):
     both, one = StiffnessEstimator(3), StiffnessEstimator(1)
     for k, (phi, torque) in enumerate(pairs[:4000]):

@@ -55,6 +55,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=f'not i
 HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 RATE = 200
 LAW, TRAJECTORY, FALLBACK = 'feedforward_controller', 'feedforward_trajectory_controller', 'joint_trajectory_controller'
+PLAIN = 'plain_trajectory_controller'
 PRESETS = Path(__file__).parents[2] / 'ros2_control' / 'config'
 LAWS = """
 import time
@@ -205,7 +206,9 @@ def manager(ros, robot, tmp_path, monkeypatch):
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
 
     def start(**parameters):
-        made = Manager.with_law(ros, robot, tmp_path, **parameters)
+        # A busy machine is late, which is not what is tested here, but for a law that hangs.
+        patient = {} if parameters['law'] == 'hangs' else {'step_timeout': 0.1, 'late_timeout': 1.0}
+        made = Manager.with_law(ros, robot, tmp_path, **patient, **parameters)
         assert made.load('joint_state_broadcaster', LAW, TRAJECTORY, FALLBACK) == []
         assert made.switch(on=['joint_state_broadcaster', LAW, TRAJECTORY])
         return made
@@ -289,7 +292,7 @@ def ramp_of(states, robot):
     found = outputs(states)
     holds = Arm(robot).rigid.gravity(HOME)
     follows = np.flatnonzero(np.abs(found - (holds + 5.0)).max(axis=1) < 1e-6)
-    return found[follows[-1] :], holds
+    return found[follows[-1] if follows.size else 0 :], holds
 
 
 @pytest.mark.parametrize('law', ['fails', 'hangs'])
@@ -297,10 +300,12 @@ def test_a_law_that_goes_wrong_ends_in_gravity_and_in_the_fallback(ros, manager,
     made = manager(law=law, use_description=False, feedback=False)
     ros.until(lambda: FALLBACK in made.active(), what='the fallback controller')
     assert made.active() == {'joint_state_broadcaster', FALLBACK}
-    ramp, holds = ramp_of(made.states, robot)
     # The message of the last step may be lost: the manager deactivates the controller while it is being sent. One step
-    # is 5 N·m in 100 of ramp_time; that the end is exact is tested on the host alone.
-    assert ramp[-1] == pytest.approx(holds, abs=4 * 5.0 / (0.5 * RATE))
+    # is 5 N·m in 100 of ramp_time; that the end is exact is tested on the host alone. On a busy machine the messages
+    # come after the answer about the controllers.
+    near = 4 * 5.0 / (0.5 * RATE)
+    ros.until(lambda: np.abs(np.subtract(*ramp_of(made.states[-1:], robot))).max() <= near, what='the end of the ramp')
+    ramp, _ = ramp_of(made.states, robot)
     # Straight there within ramp_time (0.5 s), counted in the manager's own periods.
     assert np.abs(np.diff(ramp, axis=0)).max() < 5.0 * 20.0 / RATE / 0.5
     said = made.process.output
@@ -384,3 +389,30 @@ def test_a_preset_comes_up_in_its_chain(ros, robot, description, tmp_path, monke
     ros.until(moved, what='the motion')
     # What moves the arm comes on top.
     assert np.abs(outputs(made.states[begin:]) - gravity * holds).max() > 1.0
+
+
+def test_feedforward_is_switched_off_and_on_without_a_step_of_torque(ros, manager, robot):
+    """The effort PID takes the place of what precedes the law; the law's torque fades, and comes back."""
+    made = manager(law='computed_torque', use_description=False, handover_time=1.0)
+    assert made.load(PLAIN) == []
+    ros.until(lambda: len(made.states) > RATE, what='the ramp')
+    law = outputs(made.states)[-1]
+    assert np.abs(law).max() > 10.0
+
+    def after(on, off):
+        begin = len(made.states) - 1
+        assert made.switch(on=[on], off=[off])
+        switched = len(made.states)
+        ros.until(lambda: len(made.states) > switched + 2 * RATE, what='the hand-over')
+        rows = made.states[begin:]
+        stamps = np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in rows])
+        return np.diff(stamps), outputs(rows)
+
+    for on, off, end in ((PLAIN, TRAJECTORY, np.zeros(6)), (TRAJECTORY, PLAIN, law)):
+        periods, found = after(on, off)
+        assert LAW in made.active()
+        # What fades within 1 s; the period that counts is the manager's own measure, and a message may be lost.
+        allowed = np.outer(periods + 2.0 / RATE, np.abs(law)) + 1e-6
+        assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
+        # The robot here stands still whatever its effort is: a PID without an error asks for nothing.
+        assert found[-1] == pytest.approx(end, abs=1e-6)

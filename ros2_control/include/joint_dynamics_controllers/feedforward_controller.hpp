@@ -77,6 +77,7 @@ private:
   void subscribe();
   void take_temperature(std::size_t joint, double value);
   void write_inputs(double time, double period);
+  void take_references(double time);
   void write_slow(
     realtime_tools::RealtimeBuffer<Told> & source, std::size_t & seen, std::size_t first_row,
     std::size_t count, double time);
@@ -96,8 +97,9 @@ private:
   // Of the real-time thread.
   rclcpp::Time began_;
   bool fresh_ = true;
-  double reference_time_ = 0.0;
-  std::vector<double> measured_;
+  /// When the preceding controller desired a motion last, and when an effort.
+  double reference_time_ = 0.0, effort_time_ = 0.0;
+  std::vector<double> measured_, read_;
   std::size_t friction_seen_ = 0, temperature_seen_ = 0, reference_seen_ = 0;
   State state_;
 

@@ -10,7 +10,7 @@ from typing import Any
 from joint_dynamics.description import prepare_folder, summary_text, write_set
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording import Recording, load_recording
+from joint_dynamics.recording import Recording, load_pieces, load_recording
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.limits import JointLimits
@@ -55,9 +55,16 @@ def load_recordings(
     config: Mapping[str, Any],
     joint_names: Sequence[str] | None,
     limits: JointLimits | None = None,
+    *,
+    pieces: bool = False,
 ) -> list[Recording]:
-    """Read recordings by the `recording` section, joints by name; `limits`: of the robot, where it is known."""
+    """Read recordings by the `recording` section, joints by name; `limits`: of the robot, where it is known.
+
+    pieces: those with gaps are taken in pieces between them.
+    """
     settings = RecordingSettings.from_mapping(config.get('recording', {}))
+    if pieces:
+        return [piece for spec in specs for piece in load_pieces(spec, settings, joint_names, limits)]
     return [load_recording(spec, settings, joint_names, limits) for spec in specs]
 
 

@@ -71,8 +71,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         '--plugin',
         action='store_true',
-        help='with --out: also feedforward_controller of joint_dynamics_controllers, with the description where one is '
-        'given, and the trajectory controller that precedes it',
+        help='also the gains of the PID of feedforward_controller of joint_dynamics_controllers; with --out, that '
+        'controller, with the description where one is given, and the trajectory controllers that precede it',
     )
     add_config_argument(parser)
 
@@ -83,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.cli.common import load_config, load_robot, show_table
     from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
     from joint_dynamics.control.elastic_loop import elastic_joints
+    from joint_dynamics.control.law_gains import law_gains
     from joint_dynamics.description import DynamicsDescription, write_atomically
     from joint_dynamics.errors import JointDynamicsError
 
@@ -93,6 +94,12 @@ def run(args: argparse.Namespace) -> int:
     arm = Arm(robot) if known is None else Arm.from_description(robot, known)
     stiffness = None if args.stiffness is None else args.stiffness * (arm.n if len(args.stiffness) == 1 else 1)
     joints = elastic_joints(arm, stiffness, damping_ratio=args.joint_damping, feedback=args.feedback)
+    law = None
+    if args.plugin:
+        own = law_gains(arm, 1.0 / args.rate, joints, args.delay)
+        late = f'{1e3 * args.delay:g} ms and up to twice as much' if args.delay else 'up to two periods'
+        print(f'law: kp {own["kp"]:g} 1/s², kd {own["kd"]:g} 1/s, for a torque {late} late')
+        law = {**_plugin(args.description), **{name: dict.fromkeys(robot.joint_names, own[name]) for name in own}}
     gains = effort_gains(arm, 1.0 / args.rate, ratio=args.ratio, damping=args.damping, joints=joints, delay=args.delay)
     columns = (
         gains.joint_names,
@@ -121,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     show_table(f'Effort gains at {args.rate:g} Hz', headers, rows)
     print(_looked_at(joints, args.feedback))
     if args.out:
-        written = controller_parameters(gains, plugin=_plugin(args.description) if args.plugin else None)
+        written = controller_parameters(gains, plugin=law)
         write_atomically(Path(args.out), yaml.safe_dump(written, sort_keys=False))
         print(f'written: {args.out}')
     return 0

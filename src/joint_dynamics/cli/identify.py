@@ -95,11 +95,14 @@ def run(args: argparse.Namespace) -> int:
         raise JointDynamicsError('--payload-mass: expected --loaded RECORDING beside it, found none')
     model = load_robot(args.robot, config)
     folder = output_folder(args.out)
-    recordings = load_recordings(args.recordings, config, model.joint_names, model.limits)
-    validation = load_recordings(
-        [spec for group in args.validate for spec in group], config, model.joint_names, model.limits
+    recordings, validation, loaded = (
+        load_recordings(specs, config, model.joint_names, model.limits, pieces=True)
+        for specs in (
+            args.recordings,
+            [spec for group in args.validate for spec in group],
+            [spec for group in args.loaded for spec in group],
+        )
     )
-    loaded = load_recordings([spec for group in args.loaded for spec in group], config, model.joint_names, model.limits)
     with progress_display() as progress:
         result = identify(model, recordings, validation, settings, progress=progress, loaded=loaded)
     show_verdict(result.verdict, result.reasons)

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     settings = IdentificationSettings.from_config(config.get('identification', {}))
     description = DynamicsDescription.load(args.description)
     folder = output_folder(args.out) if args.out else None
-    recordings = load_recordings(args.recordings, config, description.joint_names)
+    recordings = load_recordings(args.recordings, config, description.joint_names, pieces=True)
     found = judge_description(description, recordings, settings)
     fits, reasons, notes = found.fits, found.reasons, found.notes
     line = headline(reasons, overall_residual(fits, moving=True)[1])

@@ -183,7 +183,7 @@ def _lowered(
 PLUGIN_GAINS = {'kp': 400.0, 'ki': 0.0, 'kd': 40.0}
 """Of the laws' PID, 1/s², 1/s³ and 1/s, scaled by the inertia: critically damped, for a rigid arm at 250 Hz or more.
 
-Flexible joints may ring at them (docs/how-to/controller_plugin.md).
+Flexible joints may ring at them: `law_gains` has those that they bear.
 """
 
 
@@ -196,7 +196,8 @@ def controller_parameters(
     PID with these gains; takes `effort` in a trajectory as feedforward torque) and forward_effort_controller.
     more: further parameters of the controller manager itself.
     plugin: parameters of `feedforward_controller`, of the package joint_dynamics_controllers, which is then there too,
-    and `feedforward_trajectory_controller`, which precedes it.
+    with `feedforward_trajectory_controller`, which precedes it, and `plain_trajectory_controller`, the effort PID with
+    these gains, which takes its place where there is to be no feedforward.
     """
     follower = 'joint_trajectory_controller/JointTrajectoryController'
     forwarder = 'forward_command_controller/ForwardCommandController'
@@ -215,7 +216,7 @@ def controller_parameters(
         'forward_effort_controller': (forwarder, {'joints': list(gains.joint_names), 'interface_name': 'effort'}),
     }
     if plugin is not None:
-        controllers.update(_chained(gains.joint_names, follower, plugin))
+        controllers.update(_chained(gains, follower, plugin))
     manager: dict[str, Any] = {
         'update_rate': round(1.0 / gains.period),
         **(more or {}),
@@ -234,26 +235,29 @@ def controller_parameters(
     }
 
 
-def _chained(
-    joint_names: Sequence[str], follower: str, plugin: Mapping[str, Any]
-) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return feedforward_controller and the trajectory controller that writes its references: type, parameters."""
-    name = 'feedforward_controller'
+def _chained(gains: EffortGains, follower: str, plugin: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return feedforward_controller and the two that may precede it, a motion's and an effort's: type, parameters."""
+    name, joint_names = 'feedforward_controller', gains.joint_names
     law: dict[str, Any] = {
         'joints': list(joint_names),
         'feedback': True,
         **{gain: dict.fromkeys(joint_names, value) for gain, value in PLUGIN_GAINS.items()},
         **plugin,
     }
-    preceding = {
-        'joints': list(joint_names),
-        'command_joints': [f'{name}/{joint}' for joint in joint_names],
-        'command_interfaces': ['position', 'velocity', 'acceleration'],
-        'state_interfaces': ['position', 'velocity'],
-    }
+
+    def preceding(*interfaces: str, **more: Any) -> tuple[str, dict[str, Any]]:
+        return follower, {
+            'joints': list(joint_names),
+            'command_joints': [f'{name}/{joint}' for joint in joint_names],
+            'command_interfaces': list(interfaces),
+            'state_interfaces': ['position', 'velocity'],
+            **more,
+        }
+
     return {
         name: ('joint_dynamics_controllers/FeedforwardController', law),
-        'feedforward_trajectory_controller': (follower, preceding),
+        'feedforward_trajectory_controller': preceding('position', 'velocity', 'acceleration'),
+        'plain_trajectory_controller': preceding('effort', gains=gains.as_parameters()),
     }
 
 

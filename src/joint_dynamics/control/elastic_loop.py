@@ -85,20 +85,23 @@ class SampledArm:
 
     def spectral_radius(self, p: FloatArray, d: FloatArray, late: int = 1) -> float:
         """Return the largest one of the loop with its torque 0, 1 … `late` periods late; below 1 it is stable."""
+        return max(self.radius(np.diag(p), np.diag(d), periods) for periods in range(late + 1))
+
+    def radius(self, p: FloatArray, d: FloatArray, periods: int) -> float:
+        """Return the spectral radius with gains p and d (n, n) and the torque exactly so many periods late."""
         n, states = len(p), len(self.A)
         gains = np.zeros((n, states))
         offset = SIDES.index(self.feedback) * n
-        gains[:, offset : offset + n] = -np.diag(p)
-        gains[:, 2 * n + offset : 3 * n + offset] = -np.diag(d)
-        found = [_radius(self.A + self.B @ gains)]
-        for periods in range(1, late + 1):
-            # The torques under way, the next one first: x⁺ = A x + B u₁, u₁⁺ = u₂, …, the last from the present x.
-            loop = np.zeros((states + periods * n, states + periods * n))
-            loop[:states, :states], loop[:states, states : states + n] = self.A, self.B
-            loop[states:-n, states + n :] = np.eye((periods - 1) * n)
-            loop[-n:, :states] = gains
-            found.append(_radius(loop))
-        return max(found)
+        gains[:, offset : offset + n] = -p
+        gains[:, 2 * n + offset : 3 * n + offset] = -d
+        if periods == 0:
+            return _radius(self.A + self.B @ gains)
+        # The torques under way, the next one first: x⁺ = A x + B u₁, u₁⁺ = u₂, …, the last from the present x.
+        loop = np.zeros((states + periods * n, states + periods * n))
+        loop[:states, :states], loop[:states, states : states + n] = self.A, self.B
+        loop[states:-n, states + n :] = np.eye((periods - 1) * n)
+        loop[-n:, :states] = gains
+        return _radius(loop)
 
     def stable(self, p: FloatArray, d: FloatArray, late: int = 1) -> bool:
         """Whether the loop is stable, with its gains as they are and GAIN_MARGIN times as high."""

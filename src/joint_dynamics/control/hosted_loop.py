@@ -64,7 +64,8 @@ class HostedLoop:
         measured, NaN: never.
     reference, reference_time
         (4, n) position, velocity, acceleration and effort desired [rad, rad/s, rad/s², N·m]; effort that is not a
-        number is none. (1,) s, when that was.
+        number is none. (2,) s, when the motion was desired, and when the effort was. Effort is added to the law's;
+        where there is no motion any more it is passed on alone, and the law's torque fades within `handover_time`.
     command
         (n,) N·m or A, of the last step. safe: (n,) N·m or A, the safe command where the arm was last known to be.
     reason
@@ -91,6 +92,7 @@ class HostedLoop:
         _warm_up(scratch)
         # Anew: the law is to know nothing of that.
         self.loop = loop = build_loop(values, model, described)
+        loop.handover.time = values['handover_time']
         if values['check_compensation'] and described is not None:
             refuse_run_away(loop.controller)
         self.remarks = (
@@ -102,7 +104,7 @@ class HostedLoop:
         self.state: FloatArray = np.full((len(STATES), n), np.nan)
         self.state_time: FloatArray = np.full(len(STATES), np.nan)
         self.reference: FloatArray = np.full((len(REFERENCE_QUANTITIES), n), np.nan)
-        self.reference_time: FloatArray = np.full(1, np.nan)
+        self.reference_time: FloatArray = np.full(2, np.nan)
         self.command: FloatArray = np.zeros(n)
         self.safe: FloatArray = np.zeros(n)
         self.reason = ''
@@ -163,11 +165,15 @@ class HostedLoop:
     def _step(self, time: float, period: float) -> int:
         loop = self.loop
         self._take_state(loop.state)
-        when = self.reference_time.item()
+        when, effort_when = self.reference_time.tolist()
         if when == when:
             loop.reference.write_rows(self.reference[:3], when)
-            np.copyto(loop.added, self.reference[3])
-            loop.added[np.isnan(loop.added)] = 0.0
+        np.copyto(loop.added, self.reference[3])
+        given = np.isfinite(loop.added)
+        if not time - effort_when <= loop.settings.timeout:
+            given[:] = False
+        loop.added[~given] = 0.0
+        loop.alone = bool(given.all())
         out = loop.step(time, period)
         self.reason = loop.fallback_reason
         if out is None:

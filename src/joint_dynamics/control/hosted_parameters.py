@@ -73,6 +73,15 @@ PLUGIN_PARAMETERS = (
         0,
         1,
     ),
+    Parameter(
+        'handover_time',
+        2.0,
+        'how long the torque of the law takes to fade where an effort alone is commanded to this controller, by a '
+        'trajectory controller with an effort PID, and the difference between them on the way back',
+        's',
+        0,
+        60,
+    ),
     Parameter('law_priority', 50, 'of the thread of the law, SCHED_FIFO; 0: not real-time', '', 0, 99),
     Parameter('law_cpu', -1, 'processor that thread is bound to; -1: any', '', -1, 1023),
     Parameter(

@@ -77,6 +77,16 @@ class InputChecks:
             return ''
         return self._by_arrays(time)
 
+    def lacks_only_references(self, time: float) -> bool:
+        """Whether at `time` s the state is there and within its bounds, and the references are not there or old."""
+        state, n = self._state, len(self._still)
+        if state.why_invalid(self._required, time, 'state'):
+            return False
+        if not self._reference.why_invalid(self._references, time, 'reference'):
+            return False
+        speed = state['velocity'] if state.fresh('velocity', time) else self._still
+        return not beyond(state.joint_names, speed, self._low[-n:], self._high[-n:], COMPARED[-1])
+
     def _fine(self, with_speed: bool) -> bool:
         """Whether all numbers are finite and within their bounds, however old they are."""
         places = self._with_speed if with_speed else self._without_speed

@@ -9,6 +9,7 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.handover import Handover
 from joint_dynamics.control.input_checks import InputChecks
 from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
@@ -41,6 +42,11 @@ class ControlLoop:
         AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
     added
         (n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into.
+    alone
+        whether that is all that is asked for where there is no reference: it is passed on then, within the limits of
+        the gate, as long as the state is there and as it should be; settable.
+    handover
+        Handover between the law and what is asked for alone; its `time` is settable.
     checks
         InputChecks of both.
     fallback_reason
@@ -87,6 +93,7 @@ class ControlLoop:
         self._known, self._moved = np.zeros(arm.n), False
         self._gravity = np.zeros(arm.n)
         self.added: FloatArray = np.zeros(arm.n)
+        self.alone, self.handover = False, Handover(arm.n)
         room = settings.position_margin
         self.checks = InputChecks(
             self.state,
@@ -159,7 +166,8 @@ class ControlLoop:
         for interfaces in (*self._loaned, self._command):
             interfaces.clear()
         self._gravity[:] = self.added[:] = 0.0
-        self._moved = False
+        self._moved = self.alone = False
+        self.handover.clear()
         self.controller.on_activate()
         self.fallback_reason, self.warning = 'just activated', ''
         self.gate.open()
@@ -201,13 +209,20 @@ class ControlLoop:
         if not self.gate.is_open:
             return None
         self.fallback_reason = self.gate.failure or self._why_fallback(time, period)
-        command, valid = None, False
+        command, valid, source = None, False, ''
         if not self.fallback_reason:
             valid = True
             command = self.law_now(time, period)
             if command is not None:
                 command += self.added if self.output == 'effort' else self.added * self._scale
+                source = 'law'
             self.fallback_reason = self.gate.failure
+        elif self.alone and not self.gate.failure and period > 0 and self.checks.lacks_only_references(time):
+            self.fallback_reason, command, source = '', self.added * self._scale, 'effort'
+        if command is None:
+            self.handover.clear()
+        else:
+            command = self.handover.blended(source, command, self.gate.last, self.gate.limit, period)
         if (
             self.settings.safe == 'gravity'
             and self.settings.holds_gravity

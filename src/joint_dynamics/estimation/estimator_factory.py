@@ -59,7 +59,7 @@ def largest_backlash(arm: Arm) -> Array:
 def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> StiffnessEstimator:
     """Return the stiffness estimator that the settings name.
 
-    Started from the described stiffness where there is one.
+    Started from the described stiffness where there is one, which stays in force until enough is learnt.
     """
     n, known, described = arm.n, arm.stiffness, arm.stiffness_described
     if use.stiffness_preset == 'thesis':
@@ -86,6 +86,7 @@ def make_stiffness(arm: Arm, use: EstimationSettings, period: float) -> Stiffnes
         initial_coefficients=start,
         initial_covariance=covariance,
         gate=gate,
+        keep=described,
     )
 
 

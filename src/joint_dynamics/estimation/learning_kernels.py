@@ -135,12 +135,17 @@ def stiffness_check(phi, numbers, fixed, anchor, still, fresh, sums, memory, jum
 
 
 @compiled
-def stiffness_step(phi, y, excited, fresh, fixed, numbers, state, sums, active, error):  # type: ignore[no-untyped-def]
+def stiffness_step(  # type: ignore[no-untyped-def]
+    phi, y, excited, fresh, fixed, numbers, state, sums, active, error, quality, keep, reliable, in_force, square_error
+):  # fmt: skip
     """`StiffnessEstimator.update` after the check: ε into `error`, whether there was an update into `active`.
 
-    numbers: largest torque, μ, δ, smallest r. state (n, P + 1, P): covariance above, coefficients below.
+    numbers: largest torque, μ, δ, smallest r, s of excited motion that a stiffness needs to be `reliable`, and to be
+    taken. state (n, P + 1, P): covariance above, coefficients below. quality: excitation, mean squares of error and
+    torque. Where it is taken, or nothing is to `keep`, the state goes `in_force`, with its mean square of the error.
     """
-    largest, mu, delta, smallest = numbers
+    largest, mu, delta, smallest, needed, needed_to_take = numbers
+    excitation, wrong_square, usual = quality
     order = state.shape[2]
     psi, product = np.empty(order), np.empty(order + 1)
     for j in range(len(phi)):
@@ -174,19 +179,31 @@ def stiffness_step(phi, y, excited, fresh, fixed, numbers, state, sums, active, 
         sums[0, j] += 1.0 if use else 0.0
         sums[1, j] += off * share
         sums[2, j] += torque * torque
+        at_scale = 0.0
+        for p in range(order):
+            at_scale += (2.0 * p + 1.0) * state[j, order, p]
+        rising = state[j, order, 0] > 0.0 and at_scale > 0.0
+        fits = wrong_square[j] <= 0.2 * usual[j] and rising
+        reliable[j] = fits and excitation[j] >= needed
+        if not keep[j] or (fits and excitation[j] >= needed_to_take):
+            square_error[j] = wrong_square[j]
+            for p in range(order + 1):
+                for k in range(order):
+                    in_force[j, p, k] = state[j, p, k]
 
 
 @compiled
-def spring_weight(signals, slip, fixed, noise, lost, described, quality, state, per_scale):  # type: ignore[no-untyped-def]
+def spring_weight(  # type: ignore[no-untyped-def]
+    signals, slip, fixed, noise, lost, described, reliable, wrong_square, state, per_scale
+):  # fmt: skip
     """`TorqueFusion.measured` with a spring; return (4, n): weight, deviation of both, of the motor, elastic.
 
     signals (4, n): ω, rotor acceleration, φ, Coulomb level. slip: H, or None. fixed (2, n): square of the smallest
     deviation, deviation of the rotor inertia. noise: of the friction as a share, 1/speed of slip, square of that of the
-    deformation, s of excited motion that a stiffness needs. lost (n,) rad, of the deformation. quality: excitation,
-    mean squares of error and torque. state, per_scale: covariance and coefficients as in `stiffness_step`, 1/φ_ref.
+    deformation. lost (n,) rad, of the deformation. wrong_square, state: mean square of the error, covariance and
+    coefficients in force, as in `stiffness_step`; per_scale: 1/φ_ref.
     """
-    share, per_speed, angle, needed = noise
-    excitation, wrong_square, usual = quality
+    share, per_speed, angle = noise
     order, out = state.shape[2], np.empty((4, len(lost)))
     for j in range(len(lost)):
         slipping = min(abs(signals[0, j]) * per_speed, 1.0)
@@ -196,12 +213,11 @@ def spring_weight(signals, slip, fixed, noise, lost, described, quality, state, 
         motor = fixed[0, j] + wrong * wrong
         out[2, j] = np.sqrt(motor)
         x = signals[2, j] * per_scale[j]
-        square, slope, at_scale, power = x * x, 0.0, 0.0, 1.0
+        square, slope, power = x * x, 0.0, 1.0
         variance, left = 0.0, x
         for p in range(order):
             odd = (2.0 * p + 1.0) * state[j, order, p]
             slope += odd * power
-            at_scale += odd
             power *= square
             total, right = 0.0, x
             for k in range(order):
@@ -210,9 +226,7 @@ def spring_weight(signals, slip, fixed, noise, lost, described, quality, state, 
             variance += left * total
             left *= square
         slope *= per_scale[j]
-        rising = state[j, order, 0] > 0.0 and at_scale > 0.0
-        reliable = excitation[j] >= needed and wrong_square[j] <= 0.2 * usual[j] and rising
-        elastic = described[j] or reliable
+        elastic = described[j] or reliable[j]
         unknown = 0.0 if elastic else 1e12
         spring = unknown + fixed[0, j] + slope * slope * (angle + lost[j] * lost[j]) + variance * wrong_square[j]
         rotor = fixed[1, j] * signals[1, j]

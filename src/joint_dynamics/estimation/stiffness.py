@@ -8,6 +8,10 @@ Directional forgetting drives r = ψᵀPψ towards (1 − μ)/μ in the directio
 but "robust in poor excitation" [M3] does not reproduce: a standstill under a torque bias destroys the map. Hence our
 own default beside the thesis's run: directions scaled by φ_ref, a stronger forgetting, an excitation gate, and a
 detector of sudden changes that opens the covariance again.
+
+A covariance knows nothing of a torque that is wrong by more than its noise: where a joint is hardly ever excited, one
+such sample takes a described map away. Such a map therefore stays in force until more than a disturbance tells
+otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.packed_arm import compiled_kernels
 from joint_dynamics.estimation.recursive import SMALL_R, RecursiveLeastSquares, per_joint, positive
@@ -28,6 +32,9 @@ Array = FloatArray
 CHECK = 64
 # s of excited motion before a stiffness may count as reliable.
 MIN_EXCITED_TIME = 2.0
+# s of excited motion before what is learnt takes the place of what was described: one disturbance, as long as the
+# smoother of the signals, must not decide it.
+MIN_TAKEN_TIME = 0.25
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST, LARGEST_TORQUE = 1e3, 1e9
 
@@ -53,11 +60,16 @@ class StiffnessEstimator:
                          share of that of the torque and three times its own long-term level. P is then opened for a
                          curve scaled as a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
+    keep                 bool or (n,): joints of which α(0) with P(0) is in force until what is learnt has 0.25 s of
+                         excited motion and explains the torque as for `reliable`; then the last that did. The
+                         others: what is learnt, at once.
 
     `compiled`: whether kernels are used, settable.
+    The map in force is what is asked for by coefficients, covariance, torque, stiffness and variance.
     What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
-    since the reset), `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error), `reliable`
-    (bool).
+    since the reset), `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error, of the map
+    in force), `reliable` (bool, whether what is learnt may be relied on: excited for 2 s, explaining 80 % of the
+    torque, growing with the deformation).
     """
 
     def __init__(
@@ -78,6 +90,7 @@ class StiffnessEstimator:
         change_share: float = 0.3,
         change_window: float = 0.3,
         noise: ArrayLike = 0.1,
+        keep: ArrayLike = False,
     ) -> None:
         self.period = positive('period', period)
         mu = max(1.0 - self.period / positive('memory', memory), 0.1) if mu is None else float(mu)
@@ -103,8 +116,16 @@ class StiffnessEstimator:
         self._stride = max(int(round(0.005 / self.period)), 1)
         self._fixed = np.array([self._gate, self._top, self._per_scale, self._novelty, self._floor])
         self._check_numbers = self.period, float(self._window), self._hold, self._stride, float(self.change_share)
-        self._step_numbers = LARGEST_TORQUE, float(self.mu), float(self.delta), SMALL_R
+        self._step_numbers = (
+            LARGEST_TORQUE,
+            float(self.mu),
+            float(self.delta),
+            SMALL_R,
+            MIN_EXCITED_TIME,
+            MIN_TAKEN_TIME,
+        )
         self._all, self._jumped = np.ones(self.joints, dtype=bool), np.zeros(self.joints, dtype=bool)
+        self._keep = np.broadcast_to(np.asarray(keep, dtype=bool), (self.joints,)).copy()
         self.compiled = True
         self.reset()
 
@@ -153,51 +174,52 @@ class StiffnessEstimator:
         self.excited = np.zeros(self.joints, dtype=bool)
         self.excitation = np.zeros(self.joints)
         self.changes = np.zeros(self.joints, dtype=int)
+        self.reliable = np.zeros(self.joints, dtype=bool)
+        self._in_force, self._square = self._rls.state.copy(), self._long.copy()
 
     @property
     def coefficients(self) -> Array:
-        """α, (n, P), N·m/rad^{2p−1}."""
-        return self._rls.alpha / self._unit
+        """α of the map in force, (n, P), N·m/rad^{2p−1}."""
+        return self._alpha / self._unit
 
     @property
     def scaled(self) -> tuple[Array, Array]:
-        """The present coefficients of (φ/φ_ref)^{2p−1} (n, P) [N·m], and 1/φ_ref (n,) [1/rad], for kernels."""
-        return self._rls.alpha, self._per_scale
+        """The coefficients of (φ/φ_ref)^{2p−1} (n, P) [N·m], and 1/φ_ref (n,) [1/rad], for kernels."""
+        return self._alpha, self._per_scale
 
     @property
     def quality(self) -> tuple[Any, ...]:
         """What tells how far the spring can be relied on, as `spring_weight` of the kernels takes it."""
-        return (self.excitation, self._long, self._usual), self._rls.state, self._per_scale
+        return self.reliable, self._square, self._in_force, self._per_scale
+
+    @property
+    def _alpha(self) -> Array:
+        return self._in_force[:, -1]
+
+    @property
+    def _covariance(self) -> Array:
+        return self._in_force[:, :-1]
 
     @property
     def covariance(self) -> Array:
-        """P, (n, P, P), in the units of α per (N·m)².
+        """P of the map in force, (n, P, P), in the units of α per (N·m)².
 
         Times the variance of the torque's noise it is the covariance of α.
         """
-        return self._rls.P / (self._unit[:, :, None] * self._unit[:, None, :])
+        return self._covariance / (self._unit[:, :, None] * self._unit[:, None, :])
 
     @property
     def noise(self) -> Array:
         """Deviation of the prediction error, N·m, (n,)."""
-        return np.sqrt(self._long)
-
-    @property
-    def reliable(self) -> BoolArray:
-        """Whether there is a stiffness to rely on, (n,).
-
-        Excited for 2 s, explaining 80 % of the torque, growing with the deformation.
-        """
-        rising = (self._rls.alpha[:, 0] > 0) & (self.stiffness(self.scale) > 0)
-        return (self.excitation >= MIN_EXCITED_TIME) & (self._long <= 0.2 * self._usual) & rising
+        return np.sqrt(self._square)
 
     @property
     def standard_deviation(self) -> Array:
         """Deviation of α, (n, P), N·m/rad^{2p−1}, with the prediction error for noise."""
-        return np.sqrt(np.diagonal(self._rls.P, axis1=1, axis2=2) * self._long[:, None]) / self._unit
+        return np.sqrt(np.diagonal(self._covariance, axis1=1, axis2=2) * self._square[:, None]) / self._unit
 
     def torque(self, deformation: ArrayLike) -> Array:
-        """τ_E(φ), N·m, at φ (…, n) rad, with the present coefficients."""
+        """τ_E(φ), N·m, at φ (…, n) rad."""
         x = np.asarray(deformation, dtype=float) * self._per_scale
         return x * self._even(x * x, self._ones)
 
@@ -215,10 +237,10 @@ class StiffnessEstimator:
         psi[:, 0, 0] = x
         for p in range(1, self.order):
             psi[:, p, 0] = psi[:, p - 1, 0] * square
-        return np.einsum('np,np->n', psi[:, :, 0], (self._rls.P @ psi)[:, :, 0]) * self._long
+        return np.einsum('np,np->n', psi[:, :, 0], (self._covariance @ psi)[:, :, 0]) * self._square
 
     def _even(self, square: Array, weights: Any) -> Array:
-        alpha = self._rls.alpha
+        alpha = self._alpha
         # in the shape of φ from the first term on: a single one has no square to take it from
         total = np.broadcast_to(weights[-1] * alpha[:, -1], square.shape)
         for p in range(self.order - 2, -1, -1):
@@ -252,17 +274,10 @@ class StiffnessEstimator:
             active, error = np.empty(self.joints, dtype=bool), np.empty(self.joints)
             allowed = self._all if excited is None else np.array(excited, dtype=bool)
             compiled_kernels().stiffness_step(
-                phi,
-                y,
-                allowed,
-                self._fresh,
-                self._fixed,
-                self._step_numbers,
-                self._rls.state,
-                self._sums,
-                active,
-                error,
-            )
+                phi, y, allowed, self._fresh, self._fixed, self._step_numbers, self._rls.state, self._sums, active,
+                error, (self.excitation, self._long, self._usual), self._keep, self.reliable, self._in_force,
+                self._square,
+            )  # fmt: skip
             self.excited = active
             return error
         size = np.abs(phi)
@@ -283,23 +298,26 @@ class StiffnessEstimator:
         self._sums[0] += active
         self._sums[1] += weighed
         self._sums[2] += y * y
+        self._take()
         return error
+
+    def _take(self) -> None:
+        """Judge what is learnt, and take it in force where it may be."""
+        alpha = self._rls.alpha
+        rising = (alpha[:, 0] > 0) & (alpha @ np.array(self._odd) > 0)
+        fits = (self._long <= 0.2 * self._usual) & rising
+        self.reliable = fits & (self.excitation >= MIN_EXCITED_TIME)
+        taken = (fits & (self.excitation >= MIN_TAKEN_TIME)) | ~self._keep
+        self._in_force[taken], self._square[taken] = self._rls.state[taken], self._long[taken]
 
     def _check(self, phi: Array) -> None:
         """Do what need not be done with every sample: novelty, jumps, the bounds of P."""
         if self.compiled:
             memory = self._seen, self.excitation, self._short, self._level, self._usual, self._long
             if compiled_kernels().stiffness_check(
-                phi,
-                self._check_numbers,
-                self._fixed,
-                self._anchor,
-                self._still,
-                self._fresh,
-                self._sums,
-                memory,
+                phi, self._check_numbers, self._fixed, self._anchor, self._still, self._fresh, self._sums, memory,
                 self._jumped,
-            ):
+            ):  # fmt: skip
                 for joint in np.flatnonzero(self._jumped):
                     self._open(int(joint))
             if self._updates % CHECK < self._stride:

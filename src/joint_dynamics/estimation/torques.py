@@ -18,7 +18,7 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.lost_motion import LostMotion
 from joint_dynamics.estimation.packed_arm import compiled_kernels
-from joint_dynamics.estimation.stiffness import MIN_EXCITED_TIME, StiffnessEstimator
+from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.joint import FrictionModel
 
 Array = FloatArray
@@ -69,7 +69,7 @@ class TorqueFusion:
         # be off.
         self.rotor_inertia_deviation = np.where(arm.rotor_identifiable, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia)
         self._fixed = np.array([self._floor, self.rotor_inertia_deviation])
-        self._noise = float(self._friction), self._per_slip_speed, float(self._deformation), MIN_EXCITED_TIME
+        self._noise = float(self._friction), self._per_slip_speed, float(self._deformation)
         self.compiled = True
         self.motor_deviation = np.full(arm.n, 1e6)
         self.elastic = np.zeros(arm.n, dtype=bool)

@@ -54,7 +54,10 @@ class IdentifierNode(DynamicsNode):
     def configure(self) -> None:
         """Subscribe to the inputs and offer the services."""
         settings = recording_settings(
-            self.parameters, self.robot.joint_names, max_gap=self.parameters['max_gap'] or None
+            self.parameters,
+            self.robot.joint_names,
+            max_gap=self.parameters['max_gap'] or None,
+            max_left_out=self.parameters['max_left_out'],
         )
         self._identification_settings()
         self._builder = RecordingBuilder(self.robot.joint_names, settings)

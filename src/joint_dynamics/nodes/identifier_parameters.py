@@ -19,6 +19,7 @@ def _row(setting: str, **changes: Any) -> ParameterRow:
 PARAMETERS = (
     *INPUT_PARAMETERS,
     ParameterRow.of(RecordingSettings, 'max_gap', upper=10),
+    ParameterRow.of(RecordingSettings, 'max_left_out'),
     ParameterRow('max_duration', 600.0, 'a recording is stopped after so long', 's', 1, 36000),
     *(
         _row(name)

@@ -71,13 +71,16 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     model = RobotModel.load(job.robot, joints=list(job.joints) or None, mounting=list(job.mounting) or None)
     left_out: dict[str, str] = {}
 
-    def aligned(group: tuple[tuple[str, RecordingBuilder], ...], needed: int) -> list[Recording]:
-        """Return the recordings that can be used; one that an abort left behind must not hold up the others."""
+    def aligned(group: tuple[tuple[str, RecordingBuilder], ...], needed: int) -> list[list[Recording]]:
+        """Return the recordings that can be used, each in pieces between its gaps.
+
+        One that an abort left behind must not hold up the others.
+        """
         found = []
         for name, builder in group:
             say(f'aligning {name}')
             try:
-                found.append(builder.build(name).select(model.joint_names))
+                found.append([piece.select(model.joint_names) for piece in builder.build_pieces(name)])
             except JointDynamicsError as error:
                 left_out[name] = ' '.join(str(error).split())
                 if name in job.saved:
@@ -92,7 +95,10 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     recordings = aligned(job.recordings, job.validation + 1)
     loaded = aligned(job.loaded, min(1, len(job.loaded)))
     split = len(recordings) - job.validation
-    result = identify(model, recordings[:split], recordings[split:], settings, progress=say, loaded=loaded)
+    training, validation, payload_runs = (
+        [piece for pieces in group for piece in pieces] for group in (recordings[:split], recordings[split:], loaded)
+    )
+    result = identify(model, training, validation, settings, progress=say, loaded=payload_runs)
     say('writing the results')
     summary = result.summary()
     reliable = not result.reasons or settings.proceed

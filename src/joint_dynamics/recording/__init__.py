@@ -3,7 +3,7 @@
 from joint_dynamics.recording.bag_writer import BagWriter
 from joint_dynamics.recording.builder import RecordingBuilder
 from joint_dynamics.recording.encoder_step import encoder_step
-from joint_dynamics.recording.load import load_recording
+from joint_dynamics.recording.load import load_pieces, load_recording
 from joint_dynamics.recording.mcap_checksums import add_checksums, check_checksums
 from joint_dynamics.recording.periods import PeriodAverage, average_periods
 from joint_dynamics.recording.quantities import QUANTITIES
@@ -27,6 +27,7 @@ __all__ = [
     'encoder_step',
     'end_unfinished',
     'find_repetition',
+    'load_pieces',
     'load_recording',
     'new_recording',
     'refuse_recording',

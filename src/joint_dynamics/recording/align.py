@@ -161,7 +161,7 @@ class Aligner:
 
     def _refuse_gap(self, table: Table, time: Array) -> None:
         period, gap = sample_period(time), longest_gap(time)
-        limit = self._max_gap(period)
+        limit = self.max_gap(period)
         if gap.length > limit * (1 + 1e-6):
             raise JointDynamicsError(
                 f'{self.name}: expected no gap longer than {limit:.6g} s (recording.max_gap), found a gap of '
@@ -176,7 +176,8 @@ class Aligner:
         if missing and note not in self.notes:
             self.notes.append(note)
 
-    def _max_gap(self, period: float) -> float:
+    def max_gap(self, period: float) -> float:
+        """Return the longest gap that is bridged in a signal with this period, s."""
         return self.settings.max_gap or max(GAP_PERIODS * period, GAP_SECONDS)
 
     @property
@@ -184,7 +185,7 @@ class Aligner:
         """The bound in force, s."""
         if self.settings.max_alignment_error is not None:
             return self.settings.max_alignment_error
-        return max(ALIGNMENT_SECONDS, self._max_gap(self.period) / 2)
+        return max(ALIGNMENT_SECONDS, self.max_gap(self.period) / 2)
 
     def report(self) -> list[str]:
         """Return the notes: how far the grid points are from real samples, per quantity, and what was bridged."""

@@ -47,3 +47,22 @@ class RecordingBuilder(SignalBuilder):
             One line, for what cannot be used.
         """
         return self.aligned(Recording, name, window)
+
+    def build_pieces(
+        self, name: str = 'recording', window: tuple[float | None, float | None] = (None, None)
+    ) -> list[Recording]:
+        """Return the same in pieces between gaps that are too long to be bridged; one where there is none.
+
+        Parameters
+        ----------
+        name
+            of the recording; of a piece `name@t0:t1`.
+        window
+            as of `build`.
+
+        Raises
+        ------
+        JointDynamicsError
+            One line, for what cannot be used, and where more than `max_left_out` of the settings would be left out.
+        """
+        return self.pieces(Recording, name, window)

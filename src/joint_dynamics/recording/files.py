@@ -43,6 +43,41 @@ def read_file(
     JointDynamicsError
         One line naming what was expected and what was found, for whatever is wrong with the recording.
     """
+    builder, window, notes = _read(spec, settings, joint_names, limits)
+    return _noted(builder.aligned(kind, str(spec), window), notes)
+
+
+def read_pieces(
+    kind: type[S],
+    spec: str | Path,
+    settings: RecordingSettings | Mapping[str, Any] | None = None,
+    joint_names: Sequence[str] | None = None,
+    limits: JointLimits | None = None,
+) -> list[S]:
+    """Read the same in pieces between gaps that are too long to be bridged; see `SignalBuilder.pieces`.
+
+    kind, spec, settings, joint_names, limits: as of `read_file`.
+
+    Raises
+    ------
+    JointDynamicsError
+        One line naming what was expected and what was found; where too much would be left out.
+    """
+    builder, window, notes = _read(spec, settings, joint_names, limits)
+    first, *others = builder.pieces(kind, str(spec), window)
+    return [_noted(first, notes), *others]
+
+
+def _noted(recording: S, notes: tuple[str, ...]) -> S:
+    return replace(recording, notes=(*recording.notes, *notes)) if notes else recording
+
+
+def _read(
+    spec: str | Path,
+    settings: RecordingSettings | Mapping[str, Any] | None,
+    joint_names: Sequence[str] | None,
+    limits: JointLimits | None,
+) -> tuple[SignalBuilder, Window, tuple[str, ...]]:
     path, window = parse_spec(spec)
     builder = SignalBuilder(joint_names, settings, limits)
     if not path.exists():
@@ -60,8 +95,7 @@ def read_file(
         raise JointDynamicsError(
             f'{path}: expected a rosbag2 folder, a .mcap, .db3 or .csv file, found a file {ending}'
         )
-    recording = builder.aligned(kind, str(spec), window)
-    return replace(recording, notes=(*recording.notes, *notes)) if notes else recording
+    return builder, window, notes
 
 
 def parse_spec(spec: str | Path) -> tuple[Path, Window]:

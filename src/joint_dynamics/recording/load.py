@@ -1,4 +1,4 @@
-"""`Recording.load` as a function."""
+"""`Recording.load` as a function, whole and in pieces."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from joint_dynamics.recording.files import read_pieces
 from joint_dynamics.recording.recording import Recording
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.robot.limits import JointLimits
@@ -31,3 +32,23 @@ def load_recording(
         One line naming what was expected and what was found, for whatever is wrong with the recording.
     """
     return Recording.load(spec, settings, joint_names, limits)
+
+
+def load_pieces(
+    spec: str | Path,
+    settings: RecordingSettings | Mapping[str, Any] | None = None,
+    joint_names: Sequence[str] | None = None,
+    limits: JointLimits | None = None,
+) -> list[Recording]:
+    """Read a recording in pieces, between gaps that are too long to be bridged; in one where there is none.
+
+    `spec`, `settings`, `joint_names`, `limits`: as of `load_recording`. A piece is called `PATH@t0:t1`, and the first
+    has a note of what was left out.
+
+    Raises
+    ------
+    JointDynamicsError
+        One line naming what was expected and what was found, for whatever is wrong with the recording; where more than
+        `max_left_out` of it would be left out.
+    """
+    return read_pieces(Recording, spec, settings, joint_names, limits)

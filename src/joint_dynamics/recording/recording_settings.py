@@ -95,6 +95,13 @@ class RecordingSettings(Settings):
         above=0,
         none='five sample periods, at least 0.02 s',
     )
+    max_left_out: float = setting(
+        0.25,
+        'share of a recording that longer gaps, and pieces between them shorter than 2.5 s, may take where `identify` '
+        'and `validate` use it in pieces; 0: a longer gap is refused',
+        lower=0,
+        upper=1,
+    )
     max_alignment_error: float | None = setting(
         None,
         'largest distance of a grid point to the nearest sample of a signal',

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.align import POSITIONS, make_grid, merge
+from joint_dynamics.recording.align import POSITIONS, Aligner, make_grid, merge
 from joint_dynamics.recording.aligned_signals import AlignedSignals
 from joint_dynamics.recording.checks import check_signals
 from joint_dynamics.recording.inputs import MOTOR_SIDE, Input, absolute, topic_regex
+from joint_dynamics.recording.pieces import pieces_between_gaps
 from joint_dynamics.recording.quantities import QUANTITIES
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.streams import Stream, Table
@@ -23,6 +25,20 @@ S = TypeVar('S', bound=AlignedSignals)
 REFLECTED = {'motor_position': 'theta', 'motor_velocity': 'dtheta', 'motor_torque': 'tau'}
 #: Nobody asks for these by name: a JointState may have them for some joints only, and is then read without them.
 OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The joints, the tables of each quantity, in which each joint is once, and what was left out."""
+
+    joints: tuple[str, ...]
+    quantities: Mapping[str, Sequence[Table]]
+    notes: Sequence[str]
+
+    @property
+    def tables(self) -> list[Table]:
+        """All of them."""
+        return [table for members in self.quantities.values() for table in members]
 
 
 class SignalBuilder:
@@ -168,6 +184,33 @@ class SignalBuilder:
         JointDynamicsError
             One line, for what cannot be used.
         """
+        gathered = self._gather(name)
+        return self._align(kind, gathered, self._grid(gathered, name, window), name)
+
+    def pieces(self, kind: type[S], name: str, window: tuple[float | None, float | None]) -> list[S]:
+        """Return the same in pieces between the gaps that are too long to be bridged, each called `name@t0:t1`.
+
+        One piece, `aligned`, where there is no such gap. What was left out is among the notes of the first. `kind`,
+        `name` and `window`: as of `aligned`.
+
+        Raises
+        ------
+        JointDynamicsError
+            One line, for what cannot be used; where too much would be left out.
+        """
+        gathered = self._gather(name)
+        grid = self._grid(gathered, name, window)
+        found = pieces_between_gaps(grid, gathered.tables)
+        if found is None:
+            return [self._align(kind, gathered, grid, name)]
+        signals, whole = [], name if window == (None, None) else name.rpartition('@')[0] or name
+        for t0, t1 in found.windows:
+            part = f'{whole}@{t0:.6g}:{t1:.6g}'
+            signals.append(self._align(kind, gathered, self._grid(gathered, part, (t0, t1)), part))
+        return [replace(signals[0], notes=(found.note, *signals[0].notes)), *signals[1:]]
+
+    def _gather(self, name: str) -> Gathered:
+        """Return the samples so far, each quantity of each joint from one source."""
         tables = self._tables(name)
         joints = self._joints(tables, name)
         merged: dict[str, list[Table]] = {}
@@ -175,16 +218,13 @@ class SignalBuilder:
             members = self._merge([table for table in tables if table.quantity == quantity], joints, name)
             if members:
                 merged[quantity] = members
-        notes = self._leave_out(merged, joints, name)
-        aligner = make_grid(
-            [table for members in merged.values() for table in members],
-            self.settings,
-            name,
-            window,
-            self.joint_names,
-            self.limits,
-            self.unprotected,
-        )
+        return Gathered(joints, merged, self._leave_out(merged, joints, name))
+
+    def _grid(self, gathered: Gathered, name: str, window: tuple[float | None, float | None]) -> Aligner:
+        return make_grid(gathered.tables, self.settings, name, window, self.joint_names, self.limits, self.unprotected)
+
+    def _align(self, kind: type[S], gathered: Gathered, aligner: Aligner, name: str) -> S:
+        joints, merged, notes = gathered.joints, gathered.quantities, list(gathered.notes)
         arrays: dict[str, FloatArray] = {}
         for quantity, members in merged.items():
             array = np.empty((aligner.grid.size, len(joints)))
