@@ -12,7 +12,7 @@ from joint_dynamics.cli import common
 def terminal(monkeypatch, capsys):
     def of_width(width):
         monkeypatch.setattr(
-            'rich.console.Console', lambda **more: Console(force_terminal=True, width=more.get('width', width))
+            'rich.console.Console', lambda **more: Console(**{'force_terminal': True, 'width': width, **more})
         )
         return lambda: re.sub(r'\x1b\[[0-9;]*m', '', capsys.readouterr().out)
 
@@ -60,3 +60,9 @@ def test_a_pipe_has_no_width(capsys):
     common.show_table('Runs', ['run', 'value', 'reason'], [[path * 4, 1.5, 'too short'] for path in PATHS])
     text = capsys.readouterr().out
     assert all(any(path * 4 in line and '1.5' in line for line in text.splitlines()) for path in PATHS)
+
+
+def test_brackets_and_colons_of_a_name_are_no_markup(capsys):
+    common.show_table('Joints', ['joint', 'value'], [['arm[left]_joint', 1.5], ['arm:cat:joint', 2.5]])
+    text = capsys.readouterr().out
+    assert 'arm[left]_joint' in text and 'arm:cat:joint' in text

@@ -150,12 +150,18 @@ def test_plotjuggler_reads_every_element(path):
         known = ELEMENTS[item.tag].split()
         assert {name.lstrip('+') for name in known} >= set(item.keys()), item.tag
         assert {name[1:] for name in known if name.startswith('+')} <= set(item.keys()), item.tag
-    assert [item.get('parent') for item in root.findall('tabbed_widget')] == ['main_window']
+    # It looks a widget up by its name, splits into `count` areas and fills one per child, without asking whether they
+    # are there: another name, or a child or a size too few or too many, ends the program.
+    windows = [(item.get('parent'), item.get('name')) for item in root.findall('tabbed_widget')]
+    assert windows == [('main_window', 'Main Window')]
+    assert [int(item.get('index')) for item in root.findall('tabbed_widget/currentTabIndex')] == [0]
     for tab in root.iter('Tab'):
         assert [item.tag for item in tab] == ['Container'] and [item.tag for item in tab[0]] == ['DockSplitter']
     for splitter in root.iter('DockSplitter'):
         assert splitter.get('orientation') in ('-', '|')
-        assert sum(map(float, splitter.get('sizes').split(';'))) == pytest.approx(1, abs=1e-3)
+        sizes = [float(size) for size in splitter.get('sizes').split(';')]
+        assert int(splitter.get('count')) == len(splitter) == len(sizes)
+        assert sum(sizes) == pytest.approx(1, abs=1e-3)
         assert all([part.tag for part in area] == ['plot'] for area in splitter)
     assert all(plot.get('mode') == 'TimeSeries' and plot.get('style') == 'Lines' for plot in root.iter('plot'))
     assert all(re.fullmatch('#[0-9a-f]{6}', curve.get('color')) for curve in root.iter('curve'))

@@ -124,10 +124,11 @@ def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    # a cell is a value, not markup: brackets in the name of a joint are brackets
+    console = Console(markup=False, emoji=False)
     cells = [list(headers), *([_text(value) for value in row] for row in rows)]
     # Piped into a file there is no width to respect, and a folded table is hard to read back.
-    console = console if console.is_terminal else Console(width=max(160, _width(cells)))
+    console = console if console.is_terminal else Console(markup=False, emoji=False, width=max(160, _width(cells)))
     if _width(cells) > console.width and len(cells) <= len(headers):
         cells = [list(row) for row in zip(*cells, strict=True)]
     below: list[str] = []
@@ -140,7 +141,7 @@ def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]
         table.add_row(*row)
     console.print(table)
     for number, text in enumerate(below, start=1):
-        console.print(f'({number}) {text}', soft_wrap=True, markup=False, highlight=False)
+        console.print(f'({number}) {text}', soft_wrap=True, highlight=False)
 
 
 def _width(cells: Sequence[Sequence[str]]) -> int:

@@ -148,7 +148,7 @@ def progress_display() -> AbstractContextManager[Callable[[str], None]]:
 
 def show(result: Any) -> None:
     """Print residuals and parameters."""
-    from joint_dynamics.report.identification import band_text, residual_headers, residual_rows
+    from joint_dynamics.report.residual_table import band_text, residual_headers, residual_rows
 
     joint_names = result.problem.model.joint_names
     print(

@@ -6,26 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.inputs import absolute, topic_regex
 from joint_dynamics.recording.mcap_checksums import check_checksums
 from joint_dynamics.recording.message_blocks import TopicBlocks
+from joint_dynamics.recording.message_definitions import typestore
 from joint_dynamics.recording.signal_builder import SignalBuilder
 from joint_dynamics.recording.unfinished import bytes_left_out, stored_messages, unfinished_file
 
-#: control_msgs is on no Python package index; bags without message definitions (sqlite3 before Iron) are read with
-#: these.
-CONTROL_MSGS = {
-    'control_msgs/msg/InterfaceValue': 'string[] interface_names\nfloat64[] values\n',
-    'control_msgs/msg/DynamicJointState': (
-        'std_msgs/Header header\nstring[] joint_names\ncontrol_msgs/InterfaceValue[] interface_values\n'
-    ),
-    'control_msgs/msg/Keys': 'std_msgs/Header header\nstring[] keys\n',
-    'control_msgs/msg/Float64Values': 'std_msgs/Header header\nfloat64[] values\n',
-}
 ZSTD = b'\x28\xb5\x2f\xfd'
 
 
@@ -202,30 +192,3 @@ def choose_topics(path: Path, available: dict[str, str], builder: SignalBuilder)
                     raise JointDynamicsError(f'{path}: expected {kind} on {topic}, found {available[topic]}')
                 wanted.add(topic)
     return wanted
-
-
-def typestore(connections: list[Any]) -> Any:
-    """Return the rosbags type store for these connections.
-
-    Standard messages, and control_msgs as the bag defines them, or ours.
-    """
-    from rosbags.interfaces import MessageDefinitionFormat
-    from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
-
-    store = get_typestore(Stores.ROS2_JAZZY)
-    types: dict[str, Any] = {}
-    for connection in connections:
-        definition = connection.msgdef
-        if connection.msgtype in store.fielddefs or connection.msgtype in types:
-            continue
-        if definition.format == MessageDefinitionFormat.MSG:
-            types.update(get_types_from_msg(definition.data, connection.msgtype))
-        elif definition.format == MessageDefinitionFormat.IDL:
-            types.update(get_types_from_idl(definition.data))
-        else:
-            for name, text in CONTROL_MSGS.items():
-                types.update(get_types_from_msg(text, name))
-    new = {name: value for name, value in types.items() if name not in store.fielddefs}
-    if new:
-        store.register(new)
-    return store

@@ -228,7 +228,7 @@ def type_hash(kind: str) -> str:
 def _store() -> Any:
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-    from joint_dynamics.recording.bag import CONTROL_MSGS
+    from joint_dynamics.recording.message_definitions import CONTROL_MSGS
 
     store = get_typestore(Stores.ROS2_JAZZY)
     types: dict[str, Any] = {}

@@ -6,12 +6,10 @@ Measured against predicted torque, residuals, parameters, conditioning, cross-va
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from joint_dynamics.identification import IdentificationResult
-from joint_dynamics.identification.regression.full_rate import BAND
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability.excitation import relative_deviation_percent
 from joint_dynamics.identification.reliability.verdict import Reason, headline
@@ -20,6 +18,7 @@ from joint_dynamics.report.friction import add_friction
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.identification_extra import add_sections
 from joint_dynamics.report.interval import Interval
+from joint_dynamics.report.residual_table import band_text, residual_headers, residual_rows
 from joint_dynamics.report.stiffness import add_stiffness
 
 RESOLUTION = 50.0
@@ -62,50 +61,6 @@ def torque_figure(fit: Fit, filtered: bool = False) -> Figure:
         )
     ]
     return Figure(panels, 'time [s]', linked=True, height=120)
-
-
-def band_text(fits: Sequence[Fit]) -> str:
-    """Say in which band the residuals of `residual_rows` are."""
-    bands = sorted({f'{fit.band:.3g}' for fit in fits if fit.band is not None})
-    fixed = sorted({f'{fit.full.band:.3g}' for fit in fits})
-    return (
-        f'per joint, overall and moving below {" or ".join(bands) or "the full band"} Hz; in the last columns below'
-        f' {" or ".join(fixed)} Hz'
-    )
-
-
-def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
-    """Return one table row per recording: overall, moving, raw, per joint [%], and below 10 Hz [%, N·m]."""
-    rows = []
-    for fit in fits:
-        joints, overall = fit.residual_percent()
-        fixed = fit.fixed_band()
-        rms = float(np.sqrt(np.mean([value**2 for value in fixed['rmse'].values()])))
-        rows.append(
-            [
-                fit.short_name,
-                overall,
-                fit.residual_percent(moving=True)[1],
-                fit.raw[1],
-                *joints,
-                fixed['residual_percent']['overall'],
-                rms,
-            ]
-        )
-    return rows
-
-
-def residual_headers(joint_names: Sequence[str]) -> list[str]:
-    """Return the headers of `residual_rows`."""
-    return [
-        'recording',
-        'overall %',
-        'moving %',
-        'unfiltered %',
-        *(f'{name} %' for name in joint_names),
-        f'{BAND:g} Hz %',
-        f'{BAND:g} Hz N·m',
-    ]
 
 
 def identification_report(result: IdentificationResult, title: str = 'Robot identification') -> Report:

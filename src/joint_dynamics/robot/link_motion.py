@@ -31,8 +31,8 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
     return out
 
 
-def dot(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Scalar product along the first axis."""
+def dot(a: Any, b: Any) -> Any:
+    """Scalar product along the first axis, three components each, which may be arrays of samples or numbers."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.link_motion import LinkMotion, cross_components
+from joint_dynamics.robot.link_motion import LinkMotion, cross_components, dot
 
 BLOCK = 4096
 
@@ -69,9 +69,9 @@ def _wrench(motion: LinkMotion, i: int, link: FloatArray) -> tuple[list[Any], li
     swing, turn = cross_components(dw, first), cross_components(w, cross_components(w, first))
     force = [swing[k] + turn[k] + mass * a[k] for k in range(3)]
     tensor = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    spin = tuple(sum(tensor[r][c] * w[c] for c in range(3)) for r in range(3))
+    spin = tuple(dot(row, w) for row in tensor)
     gyro, lever = cross_components(w, spin), cross_components(first, a)
-    moment = [sum(tensor[r][c] * dw[c] for c in range(3)) + gyro[r] + lever[r] for r in range(3)]
+    moment = [dot(row, dw) + gyro[r] + lever[r] for r, row in enumerate(tensor)]
     return force, moment
 
 
@@ -82,14 +82,14 @@ def _torque(motion: LinkMotion, links: FloatArray) -> FloatArray:
     for i in reversed(range(chain.n)):
         force, moment = wrenches[i]
         along = force if chain.prismatic[i] else moment
-        tau[i] = sum(chain.axis[i][k] * along[k] for k in range(3))
+        tau[i] = dot(chain.axis[i], along)
         parent = chain.parent[i]
         if parent < 0:
             continue
         R, p = motion.rotation[i], motion.position[i]
-        turned = [sum(R[r][c] * force[c] for c in range(3)) for r in range(3)]
+        turned = [dot(R[r], force) for r in range(3)]
         lever = cross_components(p, turned)
         for r in range(3):
             wrenches[parent][0][r] = wrenches[parent][0][r] + turned[r]
-            wrenches[parent][1][r] = wrenches[parent][1][r] + lever[r] + sum(R[r][c] * moment[c] for c in range(3))
+            wrenches[parent][1][r] = wrenches[parent][1][r] + lever[r] + dot(R[r], moment)
     return tau

@@ -606,6 +606,9 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, late, f
     left = effective_samples(normal.residuals(target(found.seconds), best.chi), normal.weight, samples.part)
     count = np.maximum(alternatives.count, left)
     assert found.gain == pytest.approx(gain(start, best, count), rel=1e-6, abs=1e-6)
+    longest = min(0.4, 0.1 * min(run.time[-1] - run.time[0] for run in runs))
+    ends = [gain(start, normal.fit(target(end)), count) for end in (-longest, longest)]
+    assert found.fall == pytest.approx(found.gain - max(ends), rel=1e-6, abs=1e-6)
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
     cost = sum(size * (start.unexplained - best.unexplained)) / sum(size)
     assert found.cost == pytest.approx(math.sqrt(max(cost, 0.0)), rel=1e-6, abs=1e-9)

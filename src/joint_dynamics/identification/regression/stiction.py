@@ -36,7 +36,6 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.presliding import MIN_STEPS, Encoder, presliding_at_rest, steps_per_length
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import predict
-from joint_dynamics.identification.regression.torque import load_torque
 
 LEVEL = 0.975
 SLIPPED = 0.01
@@ -105,7 +104,7 @@ def level_columns(problem: Problem, observation: Observation) -> dict[str, tuple
     directed = [term for term in problem.terms if is_directed(term)]
     load = None
     if any('load' in term.needs for term in directed) and problem.state.links is not None:
-        load = load_torque(problem.model, observation, problem.state.links)[:, kept]
+        load = problem.loads.of(observation, problem.state.links)[:, kept]
         if problem.state.load_limit is not None:
             load = np.clip(load, -problem.state.load_limit[:, None], problem.state.load_limit[:, None])
     for term in directed:

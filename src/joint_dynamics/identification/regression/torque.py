@@ -99,14 +99,14 @@ class LoadTorques:
         if known is not observation or key != links.tobytes():
             if known is not observation:
                 self._motions.pop(id(observation), None)
-            torque = self._torque(observation, links, known is observation)
+            torque = self._torque(observation, links)
             self._kept[id(observation)] = observation, links.tobytes(), torque
         return torque[:, part]
 
-    def _torque(self, observation: Observation, links: FloatArray, again: bool) -> FloatArray:
-        """Return the torque of a whole observation; again: it was asked for before, under other links."""
+    def _torque(self, observation: Observation, links: FloatArray) -> FloatArray:
+        """Return the torque of a whole observation, and keep the motion of its links while there is room."""
         known = self._motions.get(id(observation))
-        if known is None and again and observation.q.nbytes <= self._room:
+        if known is None and observation.q.nbytes <= self._room:
             self._room -= observation.q.nbytes
             known = self._motions[id(observation)] = MotionTorques(self._model.chain, *_motion(observation))
         return load_torque(self._model, observation, links) if known is None else known.of(links)

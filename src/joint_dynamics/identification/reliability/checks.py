@@ -49,7 +49,8 @@ TIE_SHARE = 0.2
 """Alternatives whose log-likelihood is within this share of the best one's are named beside it: mirror images of one
 another often are."""
 LATE = 0.025
-"""A delay that is longer than this [s] by two deviations is never the drives' own filters, whatever it costs."""
+"""A delay that is longer than this [s] by two deviations is never the drives' own filters, whatever it costs, where the
+likelihood falls off again on both sides of it."""
 
 
 @dataclass(frozen=True)
@@ -161,5 +162,6 @@ def check_recordings(
 
 def _delayed(delay: Delay) -> bool:
     return delay.gain > LOG_LIKELIHOOD_THRESHOLD and (
-        delay.cost > MIN_DELAY_COST or abs(delay.seconds) - 2 * delay.deviation > LATE
+        delay.cost > MIN_DELAY_COST
+        or (abs(delay.seconds) - 2 * delay.deviation > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD)
     )

@@ -36,6 +36,9 @@ class Delay:
         share of the torque (rms) that the delay leaves unexplained.
     fitted
         without it.
+    fall
+        how much less likely the likelier end of the searched range is [nats]. A delay has a peak of likelihood; where
+        any lateness is as good, as of a slow motion one way, whose columns make up for it, there is none.
     """
 
     seconds: float
@@ -43,6 +46,7 @@ class Delay:
     gain: float
     cost: float
     fitted: ExplanationFit
+    fall: float = np.inf
 
     def summary(self) -> dict[str, float | None]:
         """Return the entry `delay` of summary.json."""
@@ -97,7 +101,9 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         / width**2
     )
     deviation = 1 / np.sqrt(curvature) if curvature > 0 else np.inf
-    return Delay(seconds, float(deviation), gain(start, found, count), float(np.sqrt(max(cost, 0.0))), found)
+    gained = gain(start, found, count)
+    fall = gained - max(gain(start, normal.fit(target(end)), count) for end in (-longest, longest))
+    return Delay(seconds, float(deviation), gained, float(np.sqrt(max(cost, 0.0))), found, fall)
 
 
 def _highest(function: Callable[[float], float], low: float, high: float) -> float:
