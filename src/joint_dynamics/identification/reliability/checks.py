@@ -13,11 +13,7 @@ from joint_dynamics.identification.regression.friction_state import FrictionStat
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
-from joint_dynamics.identification.reliability.alternatives import (
-    FREE_SCALE_THRESHOLD,
-    LOG_LIKELIHOOD_THRESHOLD,
-    Alternatives,
-)
+from joint_dynamics.identification.reliability.alternatives import FREE_SCALE_THRESHOLD, Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
@@ -32,6 +28,7 @@ from joint_dynamics.identification.reliability.reasons import (
     delay_reason,
     difference_note,
     difference_reason,
+    explanation_note,
     explanation_reason,
     scales_reason,
     unconfirmed_scales,
@@ -74,8 +71,9 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     delay = estimate_delay(alternatives, problem.observations)
     names = [observation.name for observation in problem.observations]
     changes = differences(alternatives, names)
+    ahead = alternatives.ahead()
     candidates: list[tuple[float, ExplanationFit, Reason]] = [
-        (found.gain, found.fitted, explanation_reason(alternatives, found)) for found in alternatives.clear()
+        (found.gain, found.fitted, explanation_reason(alternatives, found)) for found in ahead if found.clear
     ]
     if _delayed(delay):
         candidates.append((delay.gain, delay.fitted, delay_reason(delay)))
@@ -106,7 +104,8 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         reasons += [
             chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_DELAY_COST
         ]
-    notes = [difference_note(found) for found in changes if found.clear and found.effect <= MIN_DELAY_COST]
+    notes = [explanation_note(found) for found in ahead[:1] if not found.clear and not reasons]
+    notes += [difference_note(found) for found in changes if found.clear and found.effect <= MIN_DELAY_COST]
     notes += unconfirmed_scales(scales)
     return CheckResult(
         without_duplicates(reasons),
@@ -160,6 +159,4 @@ def check_recordings(
 
 
 def _delayed(delay: Delay) -> bool:
-    return delay.gain > LOG_LIKELIHOOD_THRESHOLD and (
-        delay.cost > MIN_DELAY_COST or abs(delay.seconds) - 2 * delay.deviation > LATE
-    )
+    return delay.clear and (delay.cost > MIN_DELAY_COST or abs(delay.seconds) - 2 * delay.deviation > LATE)

@@ -9,8 +9,9 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE, Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain
+from joint_dynamics.identification.reliability.overdispersion import overdispersion
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""
@@ -36,6 +37,8 @@ class Delay:
         share of the torque (rms) that the delay leaves unexplained.
     fitted
         without it.
+    dispersion
+        of that fit (see `overdispersion`).
     """
 
     seconds: float
@@ -43,6 +46,12 @@ class Delay:
     gain: float
     cost: float
     fitted: ExplanationFit
+    dispersion: float = 1.0
+
+    @property
+    def clear(self) -> bool:
+        """Whether moving the torques gains more than a model that is somewhat wrong gains by any freedom."""
+        return self.gain > LOG_LIKELIHOOD_THRESHOLD and self.gain / self.dispersion > MIN_EVIDENCE
 
     def summary(self) -> dict[str, float | None]:
         """Return the entry `delay` of summary.json."""
@@ -97,7 +106,14 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         / width**2
     )
     deviation = 1 / np.sqrt(curvature) if curvature > 0 else np.inf
-    return Delay(seconds, float(deviation), gain(start, found, count), float(np.sqrt(max(cost, 0.0))), found)
+    return Delay(
+        seconds,
+        float(deviation),
+        gain(start, found, count),
+        float(np.sqrt(max(cost, 0.0))),
+        found,
+        overdispersion(normal, target(seconds), found, count),
+    )
 
 
 def _highest(function: Callable[[float], float], low: float, high: float) -> float:

@@ -18,6 +18,7 @@ untouched.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -101,6 +102,13 @@ class NormalEquations:
         self.friction = friction
         self.power = np.zeros((len(rows), rows.shape[1])) if power is None else power
         self.positive = np.zeros(0, dtype=int) if positive is None else positive
+
+    def of_joint(self, j: int) -> NormalEquations:
+        """Return the normal equations of the torque of one joint by itself."""
+        found, row = copy.copy(self), slice(j, j + 1)
+        found.weight, found.rows, found.matrix = self.weight[row], self.rows[row], self.matrix[row]
+        found.friction, found.power = self.friction[row], self.power[row]
+        return found
 
     def fit(self, target: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None) -> ExplanationFit:
         """Return the maximum-likelihood fit of a torque (joints, samples).

@@ -6,7 +6,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
+from joint_dynamics.identification.reliability.evidence import RANK, RESOLVED, ExplanationFit, gain
 from joint_dynamics.identification.reliability.prediction import UNRELATED_SHARE
 from joint_dynamics.identification.reliability.verdict import Reason
 
@@ -75,11 +75,30 @@ of the model's details."""
 
 
 def _friction(alternatives: Alternatives) -> FloatArray:
-    """Return the size of each joint's friction torque over the weighted samples, (n,)."""
-    normal, chi = alternatives.normal, alternatives.given.chi
-    return np.array(
-        [
-            np.linalg.norm(normal.rows[j][columns].T @ chi[columns]) if len(columns) else 0.0
-            for j, columns in enumerate(normal.friction)
-        ]
+    """Return the size that each joint's friction torque may have over the weighted samples, (n,).
+
+    That is the estimate and two of its deviations: where a joint moves one way only, nothing but its stays tells
+    Coulomb friction from an offset, and an offset that takes it up leaves the rest no less a matter of friction.
+    """
+    normal, given, samples = alternatives.normal, alternatives.given, alternatives.samples
+    floor = given.unexplained + RESOLVED**2
+    energy = floor * ((samples.tau * samples.weight) ** 2).sum(axis=1)
+    covariance = _covariance(
+        np.tensordot(alternatives.count / np.where(energy > 0, energy, 1.0), normal.matrix, axes=1)
     )
+    found = np.zeros(len(normal.friction))
+    for j, columns in enumerate(normal.friction):
+        if len(columns):
+            rows = normal.rows[j][columns]
+            spread = np.linalg.eigvals(rows @ rows.T @ covariance[np.ix_(columns, columns)]).real.max()
+            found[j] = np.linalg.norm(rows.T @ given.chi[columns]) + 2 * np.sqrt(max(spread, 0.0))
+    return found
+
+
+def _covariance(information: FloatArray) -> FloatArray:
+    """Return the inverse of an information matrix; what no sample shows has a large variance, and not none."""
+    scale = np.sqrt(np.maximum(np.diag(information), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    inverse = 1.0 / np.maximum(values, RANK * max(float(values[-1]), np.finfo(float).tiny))
+    return (vectors * inverse) @ vectors.T / np.outer(scale, scale)
