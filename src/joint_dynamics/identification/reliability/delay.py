@@ -11,6 +11,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE, Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain
+from joint_dynamics.identification.reliability.moved_torques import best_delay
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
 
 PRECISION = 1e-4
@@ -19,6 +20,9 @@ MAX_DELAY = 0.4
 """Delays up to this are looked for [s]."""
 STEP = 0.1
 """First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
+MAX_BANDWIDTH = 125.0
+"""Bandwidth [Hz] by which the first steps are chosen at most: torques that belong to the motion of an arm have less,
+and what gaps and spikes raise it to is no reason to look more closely."""
 MIN_DELAY_COST = 0.05
 """Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
 
@@ -65,7 +69,8 @@ class Delay:
 def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Delay:
     """Return the delay, one for all joints and recordings, to which the likelihood points.
 
-    The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held.
+    The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held. The grid
+    has a thousand delays at most, whatever the recordings hold.
     """
     smooth = [_smooth(observation) for observation in observations]
     normal = alternatives.normal
@@ -83,9 +88,9 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     def better(seconds: float) -> float:
         return gain(start, normal.fit(target(seconds)), alternatives.count)
 
-    half = max(2, int(np.ceil(longest * bandwidth / STEP)))
+    half = max(2, int(np.ceil(longest * min(bandwidth, MAX_BANDWIDTH) / STEP)))
     grid = np.linspace(-longest, longest, 2 * half + 1)
-    best = int(np.argmax([better(seconds) for seconds in grid]))
+    best = best_delay(grid, alternatives, observations, smooth, start)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, 2 * half)]
     seconds = _highest(better, low, high)
     found = normal.fit(target(seconds))

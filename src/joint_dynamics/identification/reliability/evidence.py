@@ -117,8 +117,15 @@ class NormalEquations:
         a constrained one is worse.
         """
         y = target * self.weight
-        vector = np.matmul(self.rows, y[:, :, None])[:, :, 0]
-        size = (y**2).sum(axis=1)
+        return self.fit_products(np.matmul(self.rows, y[:, :, None])[:, :, 0], (y**2).sum(axis=1), worthwhile)
+
+    def fit_products(
+        self, vector: FloatArray, size: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None
+    ) -> ExplanationFit:
+        """Return `fit` of a torque known by its products with the weighted rows (joints, columns), and its own size².
+
+        size (joints,): sum of its squares over the weighted samples.
+        """
         # a torque that is zero throughout has no size of its own
         size = np.where(size > 0, size, size.max() or 1.0)
         use = np.ones(self.matrix.shape[1], dtype=bool)
