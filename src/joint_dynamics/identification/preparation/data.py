@@ -77,7 +77,7 @@ class PreparedRecordings:
 
     @property
     def notes(self) -> list[str]:
-        """What was done to the recordings on their way in, once each, with the names of the recordings it is true of."""
+        """What was done to the recordings on their way in, each once, with the names of those it is true of."""
         found: dict[str, list[str]] = {}
         for recording in (*self.training, *self.validation, *self.payload_runs):
             for note in recording.notes:
