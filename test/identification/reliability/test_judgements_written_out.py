@@ -192,6 +192,18 @@ def test_torque_that_has_nothing_to_do_with_the_motion_is_said_in_percent_of_its
     assert told(residual_reasons(found, found.given)) == [('torque_unrelated', text)]
 
 
+def test_a_joint_that_never_moves_may_hold_anything():
+    def torque(rng, rows):
+        tau = plain(rng, rows)
+        tau[1] = 4.0 * rng.normal(size=tau.shape[1]) + 20.0
+        return tau
+
+    found, _, _ = hand_made(1, torque)
+    assert 'variation: b ' in dict(told(residual_reasons(found, None)))['torque_unrelated']
+    found.samples.weight[1] = 0.3
+    assert told(residual_reasons(found, None)) == []
+
+
 def test_more_left_over_than_friction_makes_is_said():
     """Half of the variation left over: more than a third of the friction, less than what counts as unrelated."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.drive_gains.payload_difference import payload_residual
+from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -148,7 +148,7 @@ def check_recordings(
     explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
     predicted: list[Reason] = []
     if unseen is not None:
-        predicted = judge_prediction(validation, percent, [payload_residual(unseen, validation)], explained)
+        predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), explained)
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
         *found.reasons,

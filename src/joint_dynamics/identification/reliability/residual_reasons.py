@@ -19,7 +19,11 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
     mean = (samples.tau * square).sum(axis=1) / np.maximum(square.sum(axis=1), 1e-12)
     variation = np.sqrt((((samples.tau - mean[:, None]) * samples.weight) ** 2).sum(axis=1))
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
-    unrelated = [j for j in range(len(names)) if min(residual[j], rest[j]) > UNRELATED_SHARE * variation[j] > 0]
+    # what a joint that never moves holds is friction, which may be anything
+    moves = (samples.weight == 1.0).any(axis=1)
+    unrelated = [
+        j for j in range(len(names)) if moves[j] and min(residual[j], rest[j]) > UNRELATED_SHARE * variation[j] > 0
+    ]
     reasons = []
     if unrelated:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / variation[j]:.0f} %' for j in unrelated)
@@ -38,7 +42,9 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
     beyond = [
         j
         for j in range(len(names))
-        if j not in unrelated and residual[j] > max(DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
+        if moves[j]
+        and j not in unrelated
+        and residual[j] > max(DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
     ]
     if beyond:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
