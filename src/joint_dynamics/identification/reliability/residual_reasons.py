@@ -81,10 +81,11 @@ of the model's details."""
 
 
 def _friction(alternatives: Alternatives) -> FloatArray:
-    """Return the size that each joint's friction torque may have over the weighted samples, (n,).
+    """Return the size to expect of each joint's friction torque over the weighted samples, (n,).
 
-    That is the estimate and two of its deviations: where a joint moves one way only, nothing but its stays tells
-    Coulomb friction from an offset, and an offset that takes it up leaves the rest no less a matter of friction.
+    Its square is that of the estimate and the estimate's variance: where a joint moves one way only, nothing but its
+    stays tells Coulomb friction from an offset, and an offset that takes it up leaves the rest no less a matter of
+    friction.
     """
     normal, given, samples = alternatives.normal, alternatives.given, alternatives.samples
     floor = given.unexplained + RESOLVED**2
@@ -96,8 +97,8 @@ def _friction(alternatives: Alternatives) -> FloatArray:
     for j, columns in enumerate(normal.friction):
         if len(columns):
             rows = normal.rows[j][columns]
-            spread = np.linalg.eigvals(rows @ rows.T @ covariance[np.ix_(columns, columns)]).real.max()
-            found[j] = np.linalg.norm(rows.T @ given.chi[columns]) + 2 * np.sqrt(max(spread, 0.0))
+            spread = float(np.trace(rows @ rows.T @ covariance[np.ix_(columns, columns)]))
+            found[j] = np.sqrt(np.sum((rows.T @ given.chi[columns]) ** 2) + max(spread, 0.0))
     return found
 
 
