@@ -38,6 +38,14 @@ def test_of_a_good_recording_nothing_is_wrong(true_robot, good):
     assert all(abs(np.log(joint.scale)) < 4 * joint.scale_std / joint.scale for joint in told)
 
 
+@pytest.mark.parametrize('name', ['run', 'folder/run'])
+def test_what_is_odd_of_a_recording_is_told_once(true_robot, good, name):
+    odd = 'resampled at 200 Hz'
+    assert [note for note in examine(true_robot.model, replace(good, name=name, notes=(odd,))).odd if odd in note] == [
+        odd
+    ]
+
+
 @pytest.mark.parametrize(
     ('wrong', 'code'),
     [

@@ -270,3 +270,43 @@ def test_a_folder_without_metadata_or_a_file_without_end_is_read_as_far_as_it_go
     alone = tmp_path / 'alone.mcap'
     alone.write_bytes(content[:-5])
     np.testing.assert_array_equal(load_recording(alone).q, complete.q)
+
+
+def warm(messages, motion, *topics):
+    kind = 'sensor_msgs/msg/Temperature'
+    return [(topic, kind, motion.start, messages.temperature(motion.start, '', 31.5)) for topic in topics]
+
+
+@pytest.mark.parametrize(
+    ('topics', 'joint_names', 'found', 'remedy'),
+    [
+        (['shoulder', 'elbow', 'wrist'], NAMES, '/elbow/t, /shoulder/t, /wrist/t', '/{joint}/t'),
+        (['wrist'], NAMES, '/wrist/t', '/{joint}/t'),
+        (['shoulder', 'wrist'], None, '/shoulder/t, /wrist/t', '/{joint}/t'),
+        (['camera'], NAMES, '/camera/t', '[/camera/t]'),
+        (['a/b', 'c'], None, '/a/b/t, /c/t', '[/a/b/t, /c/t]'),
+        (['a', 'b', 'c', 'd'], None, '/a/t, /b/t, /c/t and 1 more', '/{joint}/t'),
+    ],
+    ids=['all joints', 'one joint', 'joints unknown', 'none of a joint', 'no common form', 'many'],
+)
+@pytest.mark.parametrize('ended', [True, False])
+def test_temperatures_that_no_setting_reads_are_noted_with_the_setting(
+    tmp_path, write_bag, joint_state_rows, messages, motion, topics, joint_names, found, remedy, ended
+):
+    rows = warm(messages, motion, *(f'/{topic}/t' for topic in topics))
+    path = write_bag(tmp_path / 'run', [*joint_state_rows(), *rows])
+    if not ended:
+        (path / 'metadata.yaml').unlink()
+    recording = load_recording(path, joint_names=joint_names)
+    text = f'temperatures on {found} are not used: `temperatures: {remedy}` under `recording:` reads them'
+    assert text in recording.notes and recording.temperature is None
+
+
+def test_temperatures_that_are_read_and_those_of_other_joints_are_not_noted(
+    tmp_path, write_bag, joint_state_rows, messages, motion
+):
+    rows = warm(messages, motion, *(f'/{name}/t' for name in (*NAMES, 'gripper')))
+    path = write_bag(tmp_path / 'run', [*joint_state_rows(), *rows])
+    recording = load_recording(path, {'temperatures': '/{joint}/t'}, joint_names=NAMES)
+    assert recording.temperature is not None and not any('not used' in note for note in recording.notes)
+    assert load_recording(write_bag(tmp_path / 'cold', joint_state_rows())).notes == ()

@@ -16,7 +16,7 @@ from joint_dynamics.identification.reliability.motor_side import TRAVEL
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
-from joint_dynamics.recording import Recording
+from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel
 
 #: Correlation from which torque and current of a joint are one signal at some scale.
@@ -100,7 +100,8 @@ def examine(model: RobotModel, recording: Recording, settings: IdentificationSet
     if result is not None:
         _dynamics(result, able, unable)
     _joint_models(recording, able, unable)
-    notes = () if result is None else result.notes
+    own = {with_short_names(f'{recording.name}: {note}', [recording.name]) for note in recording.notes}
+    notes = [] if result is None else [note for note in result.notes if note not in own]
     return Examination(
         recording,
         tuple(_figures(recording, settings.rest_speed, result)),

@@ -65,9 +65,10 @@ class Findings:
     def verdict(self) -> str:
         """The verdict in one line: reliable within so many percent, or not, because ….
 
-        Percent of moving samples, of validation where there is one.
+        Percent of moving samples, of the validation where any joint moves in one.
         """
-        return headline(self.reasons, overall_residual(self.validation or self.training, moving=True)[1])
+        parts = [overall_residual(part, moving=True)[1] for part in (self.validation, self.training) if part]
+        return headline(self.reasons, next((percent for percent in parts if np.isfinite(percent)), None))
 
     @property
     def samples(self) -> int:

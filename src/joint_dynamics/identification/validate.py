@@ -13,7 +13,7 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.estimate import with_torque
-from joint_dynamics.identification.drive_gains.payload_difference import payload_residual
+from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import FilterPlan, Observation, filter_plan, observe
 from joint_dynamics.identification.regression.full_rate import FullRate
@@ -141,7 +141,7 @@ def judge_description(
             training.covariance,
         )
     explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
-    reasons = [*judge_prediction(fits, percent, [payload_residual(problem, fits)], explained), *covered.reasons]
+    reasons = [*judge_prediction(fits, percent, payload_changes(problem, fits), explained), *covered.reasons]
     summary = dict(covered.summary)
     if known.get('resting') and problem.rest_speed > 0:
         summary['resting'] = resting_of_description(arm, known['resting'], problem, covariance)

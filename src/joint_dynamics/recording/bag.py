@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.inputs import absolute, topic_regex
+from joint_dynamics.recording.inputs import TEMPERATURE, absolute, topic_regex
 from joint_dynamics.recording.mcap_checksums import check_checksums
 from joint_dynamics.recording.message_blocks import TopicBlocks
 from joint_dynamics.recording.message_definitions import typestore
@@ -38,7 +38,7 @@ def read_bag(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
     with _reading(path):
         unfinished = unfinished_file(path)
     if unfinished is not None:
-        return (_read_unfinished(path, unfinished, builder),)
+        return _read_unfinished(path, unfinished, builder)
     if path.is_dir() and not (path / 'metadata.yaml').is_file():
         found = ', '.join(sorted(item.name for item in path.iterdir())[:5]) or 'nothing'
         raise JointDynamicsError(
@@ -56,9 +56,8 @@ def read_bag(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
                     f'{path}: expected name and type of every topic as text in metadata.yaml, found '
                     f'{str(connection.topic)[:60]!r} of {str(connection.msgtype)[:60]!r}'
                 )
-        wanted = choose_topics(
-            path, {connection.topic: connection.msgtype for connection in reader.connections}, builder
-        )
+        available = {connection.topic: connection.msgtype for connection in reader.connections}
+        wanted = choose_topics(path, available, builder)
         connections = [connection for connection in reader.connections if connection.topic in wanted]
         for connection in connections:
             if (
@@ -97,14 +96,14 @@ def read_bag(path: Path, builder: SignalBuilder) -> tuple[str, ...]:
                     f'{path}: expected {stated} messages on {topic}, as is stated, found {block.messages}: truncated '
                     'or damaged'
                 )
-        return ()
+        return unread_temperatures(available, builder)
     finally:
         with _reading(path):
             reader.close()
 
 
-def _read_unfinished(path: Path, file: Path, builder: SignalBuilder) -> str:
-    """Add the messages of an MCAP file without index, with what else a reader of bags looks at; return the note."""
+def _read_unfinished(path: Path, file: Path, builder: SignalBuilder) -> tuple[str, ...]:
+    """Add the messages of an MCAP file without index, with what else a reader of bags looks at; return the notes."""
     from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
     formats = {
@@ -121,7 +120,8 @@ def _read_unfinished(path: Path, file: Path, builder: SignalBuilder) -> str:
                 encoding, text = stored.definition
                 definition = MessageDefinition(formats.get(encoding, MessageDefinitionFormat.NONE), text)
                 connections[stored.topic] = SimpleNamespace(msgtype=stored.kind, msgdef=definition)
-        wanted = choose_topics(path, {topic: item.msgtype for topic, item in connections.items()}, builder)
+        available = {topic: item.msgtype for topic, item in connections.items()}
+        wanted = choose_topics(path, available, builder)
         store = typestore([connections[topic] for topic in wanted])
         blocks = {topic: TopicBlocks(builder, topic, connections[topic].msgtype, store) for topic in wanted}
         for stored in stored_messages(file):
@@ -132,7 +132,8 @@ def _read_unfinished(path: Path, file: Path, builder: SignalBuilder) -> str:
         left = bytes_left_out(file)
     return (
         f'never ended: read {(last - (first or 0)) * 1e-9:.2f} s, up to its last whole chunk ({left} bytes after it'
-        ' left out)'
+        ' left out)',
+        *unread_temperatures(available, builder),
     )
 
 
@@ -192,3 +193,35 @@ def choose_topics(path: Path, available: dict[str, str], builder: SignalBuilder)
                     raise JointDynamicsError(f'{path}: expected {kind} on {topic}, found {available[topic]}')
                 wanted.add(topic)
     return wanted
+
+
+def unread_temperatures(available: Mapping[str, str], builder: SignalBuilder) -> tuple[str, ...]:
+    """Return a note of the temperatures among the topics `available` (topic: type) that no setting reads, if any.
+
+    Friction follows them; the note names the setting that reads them.
+    """
+    patterns = [topic_regex(pattern) for item in builder.inputs for pattern in item.topics]
+    unread = sorted(
+        absolute(topic)
+        for topic, kind in available.items()
+        if kind == TEMPERATURE and not any(pattern.fullmatch(absolute(topic)) for pattern in patterns)
+    )
+    if not unread:
+        return ()
+    listed = ', '.join(unread[:3]) + (f' and {len(unread) - 3} more' if len(unread) > 3 else '')
+    pattern = _common_pattern([topic.split('/') for topic in unread], builder)
+    setting = pattern or f'[{", ".join(unread)}]'
+    return (f'temperatures on {listed} are not used: `temperatures: {setting}` under `recording:` reads them',)
+
+
+def _common_pattern(paths: list[list[str]], builder: SignalBuilder) -> str | None:
+    """Return the one topic with {joint} that all of these are, split at their slashes, None where there is none."""
+    if len({len(path) for path in paths}) != 1:
+        return None
+    names = set(builder.joint_names or ())
+    for place, elements in enumerate(zip(*paths, strict=True)):
+        others = {(*path[:place], *path[place + 1 :]) for path in paths}
+        known = names & {builder.settings.names.get(element, element) for element in elements}
+        if len(others) == 1 and (known or (not names and len(paths) > 1)):
+            return '/'.join([*paths[0][:place], '{joint}', *paths[0][place + 1 :]])
+    return None

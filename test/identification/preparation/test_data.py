@@ -46,3 +46,9 @@ def test_a_current_in_its_place_and_a_joint_that_stays_are_taken(true_robot, rec
     almost = silent.copy()
     almost[0, 1] = 1e-6
     assert prepared(true_robot, replace(recording, tau=almost)).training
+
+
+def test_a_note_that_is_true_of_several_recordings_is_told_once(true_robot, recording):
+    one, two, three = (replace(recording, name=name, notes=('warm', name)) for name in ('a', 'b', 'c'))
+    data = PreparedRecordings.of(true_robot.model, [one, two], [three], [])
+    assert data.notes == ['a, b, c: warm', 'a: a', 'b: b', 'c: c']

@@ -42,7 +42,7 @@ def samples(two_links, observed):
 
 def clear(model, samples):
     """What is said, the best first."""
-    found = Alternatives(model, samples).clear()
+    found = [one for one in Alternatives(model, samples).ahead() if one.clear]
     gains = [one.gain for one in found]
     assert gains == sorted(gains, reverse=True)
     return [(one.code, one.text) for one in found]

@@ -9,7 +9,7 @@ import pytest
 import scipy.optimize
 import scipy.stats
 
-from joint_dynamics.identification.drive_gains.payload_difference import payload_differences, payload_residual
+from joint_dynamics.identification.drive_gains.payload_difference import payload_changes, payload_differences
 from joint_dynamics.identification.drive_gains.payload_runs import payload_problem, split
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
@@ -229,7 +229,7 @@ def test_what_a_payload_would_leave_over(two_links, runs):
     predicted = np.concatenate([np.einsum('jbs,b->js', block.rows, chi) for block in problem.blocks()], axis=1)
     measured = np.concatenate([block.tau for block in problem.blocks()], axis=1)
     fit = SimpleNamespace(residual=(measured - predicted).T)
-    left, code, text = payload_residual(problem, [fit])
+    ((left, code, text),) = payload_changes(problem, [fit])
     rows = np.concatenate([W_L for _, _, W_L in split(payload_problem(problem, [run]))], axis=2)
     normal = NormalEquations(rows, np.ones_like(measured))
     best = normal.fit(measured - predicted)
@@ -237,6 +237,22 @@ def test_what_a_payload_would_leave_over(two_links, runs):
     assert left == pytest.approx(float(np.sum(normal.residuals(measured - predicted, best.chi) ** 2)))
     assert left < 0.05 * np.sum((measured - predicted) ** 2)
     assert text == f'the robot carries a payload of about {best.chi[9]:.3g} kg more than in training'
+
+
+def test_a_payload_in_one_of_two_recordings_is_looked_for_in_each(two_links, runs):
+    of, chi = runs
+    parts = [of(1), of(3, carried=1.5)]
+    problem = Problem(two_links, parts)
+    fits = [
+        SimpleNamespace(name=name, residual=np.zeros((len(part.time), 2)))
+        for name, part in zip(('light', 'heavy'), parts, strict=True)
+    ]
+    for block in problem.blocks():
+        fits[block.observation].residual[block.kept] = (block.tau - np.einsum('jbs,b->js', block.rows, chi)).T
+    both, light, heavy = payload_changes(problem, fits)
+    whole = sum(float(np.sum(fit.residual**2)) for fit in fits)
+    assert heavy[0] < 0.05 * whole < 0.9 * whole < light[0] <= whole and heavy[0] < both[0]
+    assert heavy[2].startswith('the robot of heavy carries a payload of about ')
 
 
 def test_differences_by_the_fit_with_columns_of_their_own(two_links, runs):

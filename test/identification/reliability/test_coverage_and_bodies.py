@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.description.result_files import summary_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
@@ -94,6 +95,19 @@ def test_identify_states_the_coverage_of_its_validation(model_and_robot):
     entry = result.summary()['coverage']
     assert 0 < entry['training_deviation_percent'] < 5 and 0 < entry['validation_deviation_percent'] < 5
     assert not result.reasons
+
+
+def test_a_validation_at_rest_says_nothing_of_the_torque_in_motion(model_and_robot):
+    """It ended in a summary that is no JSON; the verdict is within what the training leaves over."""
+    model, robot = model_and_robot
+    run = robot.record(1, rate=100.0)
+    still = replace(run, q=np.tile(run.q[:1], (len(run.time), 1)), dq=None, name='held')
+    found = identify(model, [run], [still], settings=PLAIN)
+    alone = identify(model, [run], settings=PLAIN)
+    assert found.verdict == alone.verdict and found.verdict.startswith('reliable within ')
+    assert found.summary()['coverage']['validation_deviation_percent'] is None
+    assert 'no joint moves in the validation: it says nothing of the torque in motion' in found.notes
+    summary_text(found.summary())
 
 
 def test_validate_knows_from_the_description_what_the_training_covers(model_and_robot):

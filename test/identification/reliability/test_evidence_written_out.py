@@ -11,7 +11,7 @@ from joint_dynamics.identification.regression.least_squares import PRIOR_RATIO
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
 from joint_dynamics.identification.reliability import evidence
-from joint_dynamics.identification.reliability.alternatives import Alternatives, mirrored, reversed_time
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import (
     PASSES,
     RESOLVED,
@@ -353,12 +353,12 @@ def test_motion_of_another_joint_comes_with_its_weight_and_its_sign(problem):
 
 def test_time_that_runs_backwards_turns_speeds_and_not_accelerations(problem):
     samples = samples_of(problem)
-    back = reversed_time(samples)
+    back = samples.backwards()
     for name in ('dq', 'dtheta', 'sign'):
         np.testing.assert_array_equal(getattr(back, name), -getattr(samples, name))
     for name in ('q', 'ddq', 'ddtheta', 'tau', 'weight'):
         np.testing.assert_array_equal(getattr(back, name), getattr(samples, name))
-    tau = mirrored(samples)
+    tau = samples.mirrored()
     for index in (0, 1):
         where = samples.part == index
         np.testing.assert_array_equal(tau[:, where], samples.tau[:, where][:, ::-1])

@@ -192,6 +192,18 @@ def test_torque_that_has_nothing_to_do_with_the_motion_is_said_in_percent_of_its
     assert told(residual_reasons(found, found.given)) == [('torque_unrelated', text)]
 
 
+def test_a_joint_that_never_moves_may_hold_anything():
+    def torque(rng, rows):
+        tau = plain(rng, rows)
+        tau[1] = 4.0 * rng.normal(size=tau.shape[1]) + 20.0
+        return tau
+
+    found, _, _ = hand_made(1, torque)
+    assert 'variation: b ' in dict(told(residual_reasons(found, None)))['torque_unrelated']
+    found.samples.weight[1] = 0.3
+    assert told(residual_reasons(found, None)) == []
+
+
 def test_more_left_over_than_friction_makes_is_said():
     """Half of the variation left over: more than a third of the friction, less than what counts as unrelated."""
 
@@ -224,6 +236,39 @@ def test_more_left_over_than_friction_makes_is_said():
     found, residual, variation = hand_made(2, rubbing)
     assert 0.3 < residual[0] / variation[0] < 1 / math.sqrt(1 + 3**2)
     assert residual_reasons(found, None) == []
+
+
+@pytest.mark.parametrize(('both_ways', 'expected'), [(False, []), (True, ['residual'])])
+def test_friction_that_nothing_but_rest_tells_from_an_offset_may_be_larger_than_it_was_found(both_ways, expected):
+    """One joint, 1 N·m left over. Where it moves one way only, an offset takes 3 of its 4 N·m of friction.
+
+    Some rows at rest say so, where friction may be anything. That is less than a third of what friction may be, and
+    more than a third of the 1 N·m that is found of it; moving both ways, 1 N·m is known to be all there is.
+    """
+    rng = np.random.default_rng(6)
+    samples = 400
+    resting = np.arange(samples) % 100 == 0
+    speed = np.where(resting, 0.0, 1.0 + 0.1 * rng.random(samples))
+    if both_ways:
+        speed *= np.where(np.arange(samples) % 2, 1.0, -1.0)
+    rows = np.stack([rng.normal(size=samples), speed, np.sign(speed), np.ones(samples)])[None]
+    weight = np.where(resting, 0.05, 1.0)[None]
+    power = np.zeros((1, 4))
+    power[0, 1:3] = (rows[0, 1:3] * speed * weight[0] ** 2).sum(axis=1)
+    tau = (3.0 + np.sign(speed) + 1.3 * rows[0, 0] + rng.normal(size=samples))[None]
+    normal = NormalEquations(rows, weight, [np.array([1, 2])], power, np.zeros(0, dtype=int))
+    given = normal.fit(tau)
+    left = normal.residuals(tau, given.chi)
+    found = SimpleNamespace(
+        given=given,
+        normal=normal,
+        samples=SimpleNamespace(tau=tau, weight=weight),
+        names=('a',),
+        count=effective_samples(left, weight, np.zeros(samples, dtype=int)),
+    )
+    size = np.linalg.norm((given.chi[1:3] @ rows[0, 1:3]) * weight[0])
+    assert size / 3 < np.linalg.norm(left) < np.linalg.norm(4.0 * weight) / 3
+    assert [code for code, _ in told(residual_reasons(found, None))] == expected
 
 
 @pytest.mark.parametrize(('column', 'code', 'what'), [

@@ -118,3 +118,17 @@ def test_of_ridges_alike_the_largest_is_taken():
 
     ridge, loss = best_ridge(Made(), {9: 0.5}, Candidate('x', (4,)), (0.03, 0.3, 0.1))
     assert ridge == 0.1 and loss.mean > 9.0 * BLOCKS
+
+
+def test_columns_that_one_recording_alone_shows_are_held_out_with_it():
+    """Joints that move in one recording only: without it nothing is left of their columns but rounding."""
+    rng = np.random.default_rng(4)
+    recordings = np.repeat([0, 1, 2], 200)
+    base = rng.normal(size=(3, 30, 600))
+    base[:, 3:] *= np.where(recordings == 0, 1e6, 1e-3)
+    candidates = rng.normal(size=(3, 2, 600))
+    tau = base[:, :3].sum(axis=1) + candidates[:, 0] + 0.1 * rng.normal(size=(3, 600))
+    rows = Rows(base, candidates, tau, np.arange(600) // 10, np.abs(rng.normal(size=(3, 600))) + 0.1, recordings)
+    held_out = HeldOut(rows)
+    assert np.isfinite(held_out.loss({}).mean)
+    assert held_out.loss({0: 0.03}).mean < 0.1 * held_out.loss({}).mean

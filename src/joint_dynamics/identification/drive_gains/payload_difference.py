@@ -18,22 +18,31 @@ from joint_dynamics.identification.reliability.filtered_samples import row_weigh
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
-def payload_residual(problem: Problem, fits: Sequence[Fit]) -> tuple[float, str, str]:
-    """Return what a payload at the last link leaves over of torques in motion, Σ (N·m)², its code and text.
+def payload_changes(problem: Problem, fits: Sequence[Fit]) -> list[tuple[float, str, str]]:
+    """Return what a payload at the last link leaves over of torques in motion, Σ (N·m)², with its code and text.
 
-    fits: of the problem's observations, without the payload.
+    In all recordings, then in each one alone where there are several. fits: of the problem's observations, without the
+    payload.
     """
     system = payload_problem(problem, problem.observations)
     blocks = []
     for block, _, W_L in split(system):
         moving = np.ones_like(block.tau) if block.resting is None else np.where(block.resting, 0.0, 1.0)
-        blocks.append((W_L, fits[block.observation].residual[block.kept].T, moving))
-    rows = np.concatenate([entry[0] for entry in blocks], axis=2)
-    rest, weight = (np.concatenate([entry[k] for entry in blocks], axis=1) for k in (1, 2))
-    normal = NormalEquations(rows, weight)
-    fitted = normal.fit(rest)
-    left = float(np.sum(normal.residuals(rest, fitted.chi) ** 2))
-    return left, 'payload_mixed', f'the robot carries a payload of about {fitted.chi[9]:.3g} kg more than in training'
+        rest = fits[block.observation].residual[block.kept].T
+        blocks.append((W_L, rest, moving, np.full(rest.shape[1], block.observation)))
+    rows, rest, weight, index = (np.concatenate([entry[k] for entry in blocks], axis=-1) for k in range(4))
+    whole = float(np.sum((rest * weight) ** 2))
+    cases = [('the robot', np.ones(len(index), dtype=bool))]
+    cases += [(f'the robot of {fit.name}', index == k) for k, fit in enumerate(fits) if len(fits) > 1]
+    found = []
+    for who, where in cases:
+        normal = NormalEquations(rows[:, :, where], weight[:, where])
+        fitted = normal.fit(rest[:, where])
+        before = float(np.sum((rest[:, where] * weight[:, where]) ** 2))
+        left = whole - before + float(np.sum(normal.residuals(rest[:, where], fitted.chi) ** 2))
+        text = f'{who} carries a payload of about {fitted.chi[9]:.3g} kg more than in training'
+        found.append((left, 'payload_mixed', text))
+    return found
 
 
 def payload_differences(problem: Problem, chi: FloatArray, loaded: Sequence[Observation]) -> list[Reason]:

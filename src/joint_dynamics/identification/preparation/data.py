@@ -77,9 +77,12 @@ class PreparedRecordings:
 
     @property
     def notes(self) -> list[str]:
-        """What was done to the recordings on their way in, each with the recording's name."""
-        recordings = (*self.training, *self.validation, *self.payload_runs)
-        return [f'{recording.name}: {note}' for recording in recordings for note in recording.notes]
+        """What was done to the recordings on their way in, each once, with the names of those it is true of."""
+        found: dict[str, list[str]] = {}
+        for recording in (*self.training, *self.validation, *self.payload_runs):
+            for note in recording.notes:
+                found.setdefault(note, []).append(recording.name)
+        return [f'{", ".join(dict.fromkeys(names))}: {note}' for note, names in found.items()]
 
 
 def _with_torques(recording: Recording) -> Recording:

@@ -26,6 +26,7 @@ from joint_dynamics.identification.reliability.evidence import (
     time_blocks,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
+from joint_dynamics.identification.reliability.overdispersion import overdispersion
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY
 
@@ -33,6 +34,9 @@ LOG_LIKELIHOOD_THRESHOLD = 20.0
 """Log-likelihood [nats] that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what remains of them
 after a few hundred
 alternatives, a prior that trusts the user a thousandfold, and residuals that are no noise but a model's own."""
+MIN_EVIDENCE = float(np.log(300 * 1000))
+"""The same without that last allowance, where a gain is divided by how much worse the model fits than its noise lets
+expect (`overdispersion`): three hundred alternatives, and a prior that trusts the user a thousandfold."""
 MIN_STEADINESS = 2.0
 """Standard errors over blocks of time from which a gain is no matter of a few blocks, where a model is wrong."""
 TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
@@ -61,7 +65,8 @@ TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
 class Alternative:
     """One other explanation: code, what it says, its fit, and the log-likelihood it gains over the given one [nats].
 
-    steadiness: see `evidence.steadiness`; infinite where the gain is too small to ask.
+    steadiness: see `evidence.steadiness`; infinite where the gain is too small to ask; dispersion: see
+    `overdispersion`, one where the gain is too small to ask.
     """
 
     code: str
@@ -69,13 +74,24 @@ class Alternative:
     fitted: ExplanationFit
     gain: float
     steadiness: float = np.inf
+    dispersion: float = 1.0
 
     @property
-    def clear(self) -> bool:
-        """Whether it gains enough to be named: twice as much where the gain is that of a few blocks of time."""
+    def evidence(self) -> float:
+        """What the gain is worth where the model is somewhat wrong [nats]."""
+        return self.gain / self.dispersion
+
+    @property
+    def ahead(self) -> bool:
+        """Whether it gains enough: twice as much where the gain is that of a few blocks of time."""
         return self.gain > (
             LOG_LIKELIHOOD_THRESHOLD if self.steadiness > MIN_STEADINESS else 2 * LOG_LIKELIHOOD_THRESHOLD
         )
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is named: it gains enough, and more than a model that is somewhat wrong gains by any freedom."""
+        return self.ahead and self.evidence > MIN_EVIDENCE
 
 
 class Explanation(NamedTuple):
@@ -132,16 +148,23 @@ class Alternatives:
             left[order], own[order] = left.copy(), own.copy()
         count = np.maximum(self.count, own)
         gained = gain(self.given, back(found), count)
-        steady = np.inf
-        if gained > LOG_LIKELIHOOD_THRESHOLD:
-            steady = steadiness(
-                (self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks
-            )
-        return Alternative(code, text, back(found), gained, steady)
+        if gained <= LOG_LIKELIHOOD_THRESHOLD:
+            return Alternative(code, text, back(found), gained)
+        return Alternative(
+            code,
+            text,
+            back(found),
+            gained,
+            steadiness((self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks),
+            overdispersion(normal, target, found, count if order is None else count[order]),
+        )
 
-    def clear(self) -> list[Alternative]:
-        """Return the alternatives that explain the torques clearly better than the given data, the best first."""
-        return sorted((found for found in self.all() if found.clear), key=lambda found: -found.gain)
+    def ahead(self) -> list[Alternative]:
+        """Return the alternatives that explain the torques better than the given data, the best first.
+
+        Some of them clearly so (`Alternative.clear`).
+        """
+        return sorted((found for found in self.all() if found.ahead), key=lambda found: -found.gain)
 
     def all(self) -> Iterator[Alternative]:
         """Yield every alternative, fitted."""
@@ -215,9 +238,9 @@ class Alternatives:
             cases.append(Case(self.samples.moved(same, ones * factor), (Explanation('degrees', text, tau),)))
         backwards = Explanation('time_reversed', 'the recordings run backwards in time', tau)
         opposite = Explanation(
-            'time_reversed', 'torques and positions run in opposite directions of time', mirrored(self.samples)
+            'time_reversed', 'torques and positions run in opposite directions of time', self.samples.mirrored()
         )
-        cases += [Case(reversed_time(self.samples), (backwards,)), Case(None, (opposite,))]
+        cases += [Case(self.samples.backwards(), (backwards,)), Case(None, (opposite,))]
         yield from self._each(cases)
 
     def orders(self) -> Iterator[Alternative]:
@@ -279,17 +302,3 @@ class Alternatives:
                 normal_of(self.samples, self.model, replace(chain, gravity=gravity), every),
                 self.samples.tau,
             )
-
-
-def reversed_time(samples: FilteredSamples) -> FilteredSamples:
-    """Return the samples with time running the other way: speeds change sign, accelerations do not."""
-    return replace(samples, dq=-samples.dq, dtheta=-samples.dtheta, sign=-samples.sign)
-
-
-def mirrored(samples: FilteredSamples) -> FloatArray:
-    """Return the torques of each recording in the opposite order of time."""
-    tau = samples.tau.copy()
-    for index in np.unique(samples.part):
-        where = samples.part == index
-        tau[:, where] = tau[:, where][:, ::-1]
-    return tau

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.drive_gains.payload_difference import payload_residual
+from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
@@ -32,6 +32,7 @@ from joint_dynamics.identification.reliability.reasons import (
     delay_reason,
     difference_note,
     difference_reason,
+    explanation_note,
     explanation_reason,
     scales_reason,
     unconfirmed_scales,
@@ -75,8 +76,9 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     delay = estimate_delay(alternatives, problem.observations)
     names = [observation.name for observation in problem.observations]
     changes = differences(alternatives, names)
+    ahead = alternatives.ahead()
     candidates: list[tuple[float, ExplanationFit, Reason]] = [
-        (found.gain, found.fitted, explanation_reason(alternatives, found)) for found in alternatives.clear()
+        (found.gain, found.fitted, explanation_reason(alternatives, found)) for found in ahead if found.clear
     ]
     if _delayed(delay):
         candidates.append((delay.gain, delay.fitted, delay_reason(delay)))
@@ -107,7 +109,8 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         reasons += [
             chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_DELAY_COST
         ]
-    notes = [difference_note(found) for found in changes if found.clear and found.effect <= MIN_DELAY_COST]
+    notes = [explanation_note(found) for found in ahead[:1] if not found.clear and not reasons]
+    notes += [difference_note(found) for found in changes if found.clear and found.effect <= MIN_DELAY_COST]
     notes += unconfirmed_scales(scales)
     return CheckResult(
         without_duplicates(reasons),
@@ -150,7 +153,7 @@ def check_recordings(
     explained = covered.summary.get('coverage', {}).get('validation_deviation_percent')
     predicted: list[Reason] = []
     if unseen is not None:
-        predicted = judge_prediction(validation, percent, [payload_residual(unseen, validation)], explained)
+        predicted = judge_prediction(validation, percent, payload_changes(unseen, validation), explained)
     reasons = [
         *excitation_reasons(problem.names, solution, settings.condition_limit, problem.still_joints),
         *found.reasons,
@@ -161,7 +164,7 @@ def check_recordings(
 
 
 def _delayed(delay: Delay) -> bool:
-    return delay.gain > LOG_LIKELIHOOD_THRESHOLD and (
+    return delay.clear and (
         delay.cost > MIN_DELAY_COST
         or (abs(delay.seconds) - 2 * delay.deviation > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD)
     )

@@ -107,8 +107,14 @@ def judge_coverage(training: Training, unseen: Problem, percent: float) -> Cover
     own, other = training.deviation, predicted_deviation(unseen, training.covariance)
     left = leaves(training, unseen)
     summary = {
-        'coverage': {'training_deviation_percent': own, 'validation_deviation_percent': other, 'beyond_training': left}
+        'coverage': {
+            'training_deviation_percent': own if np.isfinite(own) else None,
+            'validation_deviation_percent': other if np.isfinite(other) else None,
+            'beyond_training': left,
+        }
     }
+    if not np.isfinite(other):
+        return Coverage((), ['no joint moves in the validation: it says nothing of the torque in motion'], summary)
     where = f' ({"; ".join(left)})' if left else ''
     failed = percent > max(POOR_PERCENT, MAX_RATIO_TO_TRAINING * training.percent)
     if failed and other > max(DEVIATION_RATIO * own, EXPLAINED_SHARE * percent):

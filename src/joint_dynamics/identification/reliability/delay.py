@@ -9,8 +9,10 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE, Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain
+from joint_dynamics.identification.reliability.moved_torques import best_delay
+from joint_dynamics.identification.reliability.overdispersion import overdispersion
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""
@@ -18,6 +20,9 @@ MAX_DELAY = 0.4
 """Delays up to this are looked for [s]."""
 STEP = 0.1
 """First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
+MAX_BANDWIDTH = 125.0
+"""Bandwidth [Hz] by which the first steps are chosen at most: torques that belong to the motion of an arm have less,
+and what gaps and spikes raise it to is no reason to look more closely."""
 MIN_DELAY_COST = 0.05
 """Share of the torque (rms) that a delay has to cost before it is held against the recordings."""
 
@@ -36,6 +41,8 @@ class Delay:
         share of the torque (rms) that the delay leaves unexplained.
     fitted
         without it.
+    dispersion
+        of that fit (see `overdispersion`).
     fall
         how much less likely the likelier end of the searched range is [nats]. A delay has a peak of likelihood; where
         any lateness is as good, as of a slow motion one way, whose columns make up for it, there is none.
@@ -46,7 +53,13 @@ class Delay:
     gain: float
     cost: float
     fitted: ExplanationFit
+    dispersion: float = 1.0
     fall: float = np.inf
+
+    @property
+    def clear(self) -> bool:
+        """Whether moving the torques gains more than a model that is somewhat wrong gains by any freedom."""
+        return self.gain > LOG_LIKELIHOOD_THRESHOLD and self.gain / self.dispersion > MIN_EVIDENCE
 
     def summary(self) -> dict[str, float | None]:
         """Return the entry `delay` of summary.json."""
@@ -60,7 +73,8 @@ class Delay:
 def estimate_delay(alternatives: Alternatives, observations: Sequence[Observation]) -> Delay:
     """Return the delay, one for all joints and recordings, to which the likelihood points.
 
-    The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held.
+    The torques are filtered once at the full rate and read at the kept samples plus the delay; ends are held. The grid
+    has a thousand delays at most, whatever the recordings hold.
     """
     smooth = [_smooth(observation) for observation in observations]
     normal = alternatives.normal
@@ -78,9 +92,9 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     def better(seconds: float) -> float:
         return gain(start, normal.fit(target(seconds)), alternatives.count)
 
-    half = max(2, int(np.ceil(longest * bandwidth / STEP)))
+    half = max(2, int(np.ceil(longest * min(bandwidth, MAX_BANDWIDTH) / STEP)))
     grid = np.linspace(-longest, longest, 2 * half + 1)
-    best = int(np.argmax([better(seconds) for seconds in grid]))
+    best = best_delay(grid, alternatives, observations, smooth, start)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, 2 * half)]
     seconds = _highest(better, low, high)
     found = normal.fit(target(seconds))
@@ -103,7 +117,15 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     deviation = 1 / np.sqrt(curvature) if curvature > 0 else np.inf
     gained = gain(start, found, count)
     fall = gained - max(gain(start, normal.fit(target(end)), count) for end in (-longest, longest))
-    return Delay(seconds, float(deviation), gained, float(np.sqrt(max(cost, 0.0))), found, fall)
+    return Delay(
+        seconds,
+        float(deviation),
+        gained,
+        float(np.sqrt(max(cost, 0.0))),
+        found,
+        overdispersion(normal, target(seconds), found, count),
+        fall,
+    )
 
 
 def _highest(function: Callable[[float], float], low: float, high: float) -> float:

@@ -18,6 +18,7 @@ untouched.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -102,6 +103,13 @@ class NormalEquations:
         self.power = np.zeros((len(rows), rows.shape[1])) if power is None else power
         self.positive = np.zeros(0, dtype=int) if positive is None else positive
 
+    def of_joint(self, j: int) -> NormalEquations:
+        """Return the normal equations of the torque of one joint by itself."""
+        found, row = copy.copy(self), slice(j, j + 1)
+        found.weight, found.rows, found.matrix = self.weight[row], self.rows[row], self.matrix[row]
+        found.friction, found.power = self.friction[row], self.power[row]
+        return found
+
     def fit(self, target: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None) -> ExplanationFit:
         """Return the maximum-likelihood fit of a torque (joints, samples).
 
@@ -109,8 +117,15 @@ class NormalEquations:
         a constrained one is worse.
         """
         y = target * self.weight
-        vector = np.matmul(self.rows, y[:, :, None])[:, :, 0]
-        size = (y**2).sum(axis=1)
+        return self.fit_products(np.matmul(self.rows, y[:, :, None])[:, :, 0], (y**2).sum(axis=1), worthwhile)
+
+    def fit_products(
+        self, vector: FloatArray, size: FloatArray, worthwhile: Callable[[ExplanationFit], bool] | None = None
+    ) -> ExplanationFit:
+        """Return `fit` of a torque known by its products with the weighted rows (joints, columns), and its own size².
+
+        size (joints,): sum of its squares over the weighted samples.
+        """
         # a torque that is zero throughout has no size of its own
         size = np.where(size > 0, size, size.max() or 1.0)
         use = np.ones(self.matrix.shape[1], dtype=bool)

@@ -40,6 +40,18 @@ class FilteredSamples:
         }
         return replace(self, **scaled, sign=self.sign[source] * np.sign(factor)[:, None], weight=self.weight[source])
 
+    def backwards(self) -> FilteredSamples:
+        """Return the samples with time running the other way: speeds change sign, accelerations do not."""
+        return replace(self, dq=-self.dq, dtheta=-self.dtheta, sign=-self.sign)
+
+    def mirrored(self) -> FloatArray:
+        """Return the torques of each recording in the opposite order of time, (joints, samples)."""
+        tau = self.tau.copy()
+        for index in np.unique(self.part):
+            where = self.part == index
+            tau[:, where] = tau[:, where][:, ::-1]
+        return tau
+
 
 def samples_of(problem: Problem) -> FilteredSamples:
     """Return the kept samples of a problem's observations."""

@@ -39,6 +39,15 @@ def explanation_reason(alternatives: Alternatives, found: Alternative) -> Reason
     )
 
 
+def explanation_note(found: Alternative) -> str:
+    """Say that another explanation is better by no more than what a model that is somewhat wrong gains by chance."""
+    return (
+        f'{found.text}: that would explain the torques better (log-likelihood +{found.gain:.0f}), but joints that '
+        f'share parameters disagree by {np.sqrt(found.dispersion):.2g} times what their noise lets expect, so that it '
+        'may be the model; look whether it is so'
+    )
+
+
 _REMEDY = {
     'mounting': 'robot.mounting',
     'degrees': 'the unit of the positions',

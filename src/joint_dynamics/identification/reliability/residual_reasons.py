@@ -6,7 +6,7 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
-from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
+from joint_dynamics.identification.reliability.evidence import RANK, RESOLVED, ExplanationFit, gain
 from joint_dynamics.identification.reliability.prediction import UNRELATED_SHARE
 from joint_dynamics.identification.reliability.verdict import Reason
 
@@ -19,7 +19,11 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
     mean = (samples.tau * square).sum(axis=1) / np.maximum(square.sum(axis=1), 1e-12)
     variation = np.sqrt((((samples.tau - mean[:, None]) * samples.weight) ** 2).sum(axis=1))
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
-    unrelated = [j for j in range(len(names)) if min(residual[j], rest[j]) > UNRELATED_SHARE * variation[j] > 0]
+    # what a joint that never moves holds is friction, which may be anything
+    moves = (samples.weight == 1.0).any(axis=1)
+    unrelated = [
+        j for j in range(len(names)) if moves[j] and min(residual[j], rest[j]) > UNRELATED_SHARE * variation[j] > 0
+    ]
     reasons = []
     if unrelated:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / variation[j]:.0f} %' for j in unrelated)
@@ -38,7 +42,9 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
     beyond = [
         j
         for j in range(len(names))
-        if j not in unrelated and residual[j] > max(DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
+        if moves[j]
+        and j not in unrelated
+        and residual[j] > max(DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
     ]
     if beyond:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
@@ -75,11 +81,31 @@ of the model's details."""
 
 
 def _friction(alternatives: Alternatives) -> FloatArray:
-    """Return the size of each joint's friction torque over the weighted samples, (n,)."""
-    normal, chi = alternatives.normal, alternatives.given.chi
-    return np.array(
-        [
-            np.linalg.norm(normal.rows[j][columns].T @ chi[columns]) if len(columns) else 0.0
-            for j, columns in enumerate(normal.friction)
-        ]
+    """Return the size to expect of each joint's friction torque over the weighted samples, (n,).
+
+    Its square is that of the estimate and the estimate's variance: where a joint moves one way only, nothing but its
+    stays tells Coulomb friction from an offset, and an offset that takes it up leaves the rest no less a matter of
+    friction.
+    """
+    normal, given, samples = alternatives.normal, alternatives.given, alternatives.samples
+    floor = given.unexplained + RESOLVED**2
+    energy = floor * ((samples.tau * samples.weight) ** 2).sum(axis=1)
+    covariance = _covariance(
+        np.tensordot(alternatives.count / np.where(energy > 0, energy, 1.0), normal.matrix, axes=1)
     )
+    found = np.zeros(len(normal.friction))
+    for j, columns in enumerate(normal.friction):
+        if len(columns):
+            rows = normal.rows[j][columns]
+            spread = float(np.trace(rows @ rows.T @ covariance[np.ix_(columns, columns)]))
+            found[j] = np.sqrt(np.sum((rows.T @ given.chi[columns]) ** 2) + max(spread, 0.0))
+    return found
+
+
+def _covariance(information: FloatArray) -> FloatArray:
+    """Return the inverse of an information matrix; what no sample shows has a large variance, and not none."""
+    scale = np.sqrt(np.maximum(np.diag(information), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    inverse = 1.0 / np.maximum(values, RANK * max(float(values[-1]), np.finfo(float).tiny))
+    return (vectors * inverse) @ vectors.T / np.outer(scale, scale)

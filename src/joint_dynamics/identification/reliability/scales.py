@@ -22,10 +22,12 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import (
     LOG_LIKELIHOOD_THRESHOLD,
+    MIN_EVIDENCE,
     MIN_STEADINESS,
     Alternatives,
 )
 from joint_dynamics.identification.reliability.evidence import RESOLVED, ExplanationFit, gain, steadiness
+from joint_dynamics.identification.reliability.overdispersion import overdispersion
 
 MAX_SCALE_DEVIATION = 0.5
 """Deviation of β from which the data do not tell a joint's scale: a factor of two is then within 1.4 of them."""
@@ -47,7 +49,7 @@ class Scales:
 
     names (n,); factor (n,); deviation (n,) of its logarithm; known (n,) bool: which the data tell; gain: log-likelihood
     over the known ones being alike, less ½ ln N for each of their ratios [nats]; steadiness: of that of all scales (see
-    `evidence`); fitted: with the scales.
+    `evidence`); fitted: with the scales; dispersion: of that fit (see `overdispersion`).
     """
 
     names: Sequence[str]
@@ -57,6 +59,7 @@ class Scales:
     gain: float
     steadiness: float
     fitted: ExplanationFit
+    dispersion: float = 1.0
 
     @property
     def off(self) -> list[int]:
@@ -76,6 +79,7 @@ class Scales:
         """Whether other scales explain the torques clearly better."""
         return (
             self.gain > FREE_SCALES_PENALTY * LOG_LIKELIHOOD_THRESHOLD
+            and self.gain / self.dispersion > MIN_EVIDENCE
             and self.steadiness > FREE_SCALES_PENALTY * MIN_STEADINESS
             and bool(self.off)
         )
@@ -101,6 +105,7 @@ def estimate_scales(alternatives: Alternatives) -> Scales:
         return Scales(alternatives.names, np.ones(n), deviation, np.zeros(n, dtype=bool), 0.0, 0.0, fitted)
     ratios = 0.5 * (known.sum() - 1) * np.log(max(alternatives.count.sum(), 2.0))
     alike = _search(alternatives, np.logical_not(known), np.where(known, 0.0, beta - np.median(beta[known])))[3]
+    target = alternatives.samples.tau * np.exp(-beta)[:, None]
     return Scales(
         alternatives.names,
         np.exp(beta - np.median(beta[known])),
@@ -109,12 +114,13 @@ def estimate_scales(alternatives: Alternatives) -> Scales:
         gained - alike - float(ratios),
         steadiness(
             (alternatives.given, alternatives.residuals),
-            (fitted, alternatives.normal.residuals(alternatives.samples.tau * np.exp(-beta)[:, None], fitted.chi)),
+            (fitted, alternatives.normal.residuals(target, fitted.chi)),
             alternatives.count,
             alternatives.samples.weight,
             alternatives.blocks,
         ),
         fitted,
+        overdispersion(alternatives.normal, target, fitted, alternatives.count),
     )
 
 

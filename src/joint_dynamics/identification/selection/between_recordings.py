@@ -11,11 +11,21 @@ twice: from all rows (χ), and with every joint having Coulomb and viscous frict
 is a χ² of as many degrees of freedom as the joint has columns in the law; V is the covariance from the scatter of
 the blocks of time g, which needs no residuals of one variance [Arellano 1993]. Own friction concerns the rows of one
 joint in one recording only, and is taken out of these rows before (Frisch and Waugh 1933).
+
+Laws are approximations, and with good data two estimates of an approximation differ by a tenth with certainty. So where
+they do not agree, the law is asked what it is worth: with the coefficients that all rows give it, it leaves
+(d − d_w)ᵀN(d − d_w) of the d_wᵀN d_w that it stands for within the recordings, N = [M_w⁻¹]_dd⁻¹. What it gains there,
+
+    h = dᵀN(2 d_w − d),    with the standard error 2 √(dᵀN V_w N d),
+
+has to be as sure as any gain of the selection: two standard errors. A law that stands for something else has d_w near
+zero, or on the other side of it, and gains nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -23,11 +33,27 @@ from scipy.special import chdtri, erfc
 
 from joint_dynamics.arrays import FloatArray, IntArray
 
-CHANCE = float(erfc(2.0 / np.sqrt(2.0)))
-"""Probability below which both estimates do not agree: that of two deviations, which a law has to gain as well."""
+MIN_ERRORS = 2.0
+"""Standard errors that a gain has to reach."""
+CHANCE = float(erfc(MIN_ERRORS / np.sqrt(2.0)))
+"""Probability below which both estimates do not agree: that of as many deviations."""
 JITTER = 1e-10
 MIN_SHARE = 1e-6
 """Share of a column's norm² that is none of the others', below which rounding decides its estimate."""
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """How a law was estimated.
+
+    law (d,): its coefficients; scores (d, blocks) of each; share (d,) of each column's norm² that the others cannot
+    explain; inverse (d, d): block of the inverse normal matrix.
+    """
+
+    law: FloatArray
+    scores: FloatArray
+    share: FloatArray
+    inverse: FloatArray
 
 
 class WithinRecordings:
@@ -71,6 +97,8 @@ class WithinRecordings:
     def disagree(self, chosen: dict[int, float], columns: Sequence[int], joints: Sequence[int]) -> set[int]:
         """Return the joints in which a law does not hold within the recordings as it does over all of them.
 
+        Nor is worth anything there as it is.
+
         Parameters
         ----------
         chosen
@@ -80,30 +108,30 @@ class WithinRecordings:
         """
         further = sorted({*chosen, *columns})
         where = [self._base + further.index(c) for c in columns]
-        (pooled, scores, _), (within, other, share) = (
+        everywhere, inside = (
             self._estimate(rows, gram, [self._base + c for c in further], where)
             for rows, gram in zip(self._rows, self._grams, strict=True)
         )
-        difference, scatter = pooled - within, scores - other
+        scatter = everywhere.scores - inside.scores
         found: set[int] = set()
         for j in sorted(set(joints)):
-            own = [k for k, joint in enumerate(joints) if joint == j and share[k] > MIN_SHARE]
+            own = [k for k, joint in enumerate(joints) if joint == j and inside.share[k] > MIN_SHARE]
             if not own:
                 # one speed in each recording: nothing within them tells a law
                 continue
-            covariance = scatter[own] @ scatter[own].T
-            z = float(difference[own] @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ difference[own])
-            if z > chdtri(len(own), CHANCE):
+            law, difference = everywhere.law[own], everywhere.law[own] - inside.law[own]
+            z = float(difference @ _pseudo_inverse(scatter[own] @ scatter[own].T) @ difference)
+            if z <= chdtri(len(own), CHANCE):
+                continue
+            weighted = _pseudo_inverse(inside.inverse[np.ix_(own, own)]) @ law
+            gained = float(weighted @ (2 * inside.law[own] - law))
+            error = 2 * float(np.linalg.norm(weighted @ inside.scores[own]))
+            if gained < MIN_ERRORS * error:
                 found.add(j)
         return found
 
-    def _estimate(
-        self, rows: FloatArray, gram: FloatArray, further: Sequence[int], where: Sequence[int]
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return of the columns at `where` of base and `further` ones what they are estimated at, and how.
-
-        Estimate (d,), its scores (d, blocks), and the share of each one's norm² that the others cannot explain (d,).
-        """
+    def _estimate(self, rows: FloatArray, gram: FloatArray, further: Sequence[int], where: Sequence[int]) -> _Estimate:
+        """Return what the columns at `where` of base and `further` ones are estimated at, and how."""
         b = self._base
         use = np.array([*range(b), *further])
         scale = self._scale[use]
@@ -118,4 +146,13 @@ class WithinRecordings:
         first, rest = rows[:, :b], rows[:, further]
         residual = rows[:, -1] - chi[:b] @ first - chi[b:] @ rest
         each = ((solve[:, :b] @ first + solve[:, b:] @ rest) * residual[:, None]).sum(axis=0)
-        return chi[where], np.stack([np.bincount(self._blocks, row) for row in each]), share
+        return _Estimate(
+            chi[where],
+            np.stack([np.bincount(self._blocks, row) for row in each]),
+            share,
+            inverse[where] / np.outer(scale[where], scale[where]),
+        )
+
+
+def _pseudo_inverse(matrix: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.pinv(matrix, rcond=1e-9, hermitian=True))

@@ -26,6 +26,8 @@ FOLDS = 10
 DEALS = 4
 HUBER = 2.0
 JITTER = 1e-10
+ROUNDING = 100 * float(np.finfo(float).eps)
+"""Rounding of a product of two columns over their norms: some √K roundings, with the ten thousand rows there are."""
 SHARE = 1.0 / 3.0
 """Share of a joint's moving rows that counts as slow, and as fast."""
 HOPELESS_RATIO = 10.0
@@ -204,14 +206,17 @@ def _deal(rows: Rows, fold: FloatArray, folds: int) -> list[_Fold]:
     n, b, _ = rows.base.shape
     blocks = int(rows.blocks.max()) + 1
     stacked = [np.concatenate([rows.base[j], rows.candidates[j], rows.tau[j][None]]) for j in range(n)]
-    total = sum(part @ part.T for part in stacked)
+    total = np.asarray(sum(part @ part.T for part in stacked))
     found = []
     for f in range(folds):
         inside = [fold[j] == f for j in range(n)]
         gram = total - sum(part[:, here] @ part[:, here].T for part, here in zip(stacked, inside, strict=True))
         scale = np.sqrt(np.maximum(np.diag(gram)[:b], 0.0))
         scale = np.where(scale > 0, scale, 1.0)
-        factor = scipy.linalg.cho_factor(gram[:b, :b] / np.outer(scale, scale) + JITTER * b * np.eye(b))
+        # a column that the rest hardly shows is what rounding left of a difference of large numbers: no more than that
+        # can make the matrix indefinite, and so much is added
+        rounding = ROUNDING * b * np.diag(total)[:b] / scale**2
+        factor = scipy.linalg.cho_factor(gram[:b, :b] / np.outer(scale, scale) + np.diag(JITTER * b + rounding))
         projected = scipy.linalg.cho_solve(factor, gram[:b, b:] / scale[:, None]) / scale[:, None]
         reduced = gram[b:, b:] - gram[b:, :b] @ projected
         left = [part[b:, here] - projected.T @ part[:b, here] for part, here in zip(stacked, inside, strict=True)]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.identification.selection.between_recordings import MIN_ERRORS
 from joint_dynamics.identification.selection.held_out import HeldOutLoss
 
-MIN_ERRORS = 2.0
 MIN_GAIN = 0.03
 REFUTED = 1.0 / 3.0
 """Share of the joints in which ranges left out refute a law, above which it is none of this arm."""

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from joint_dynamics.identification.selection.between_recordings import MIN_ERRORS
 from joint_dynamics.identification.selection.held_out import HeldOut, HeldOutLoss
 from joint_dynamics.identification.selection.resampling import (
-    MIN_ERRORS,
     MIN_GAIN,
     REFUTED,
     AlternativeChoice,

@@ -1,0 +1,67 @@
+"""How much worse a model fits than its noise lets expect, against fits of every joint by itself, written out."""
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification import IdentificationSettings
+from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.alternatives import MIN_EVIDENCE, Alternative, Alternatives
+from joint_dynamics.identification.reliability.evidence import RESOLVED, NormalEquations
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.identification.reliability.overdispersion import overdispersion
+from joint_dynamics.robot import RobotModel
+
+SETTINGS = IdentificationSettings(selection=False)
+
+
+def shared(misfit, seed=0, samples=600):
+    """Three joints that share four parameters, which each of them feels `misfit` otherwise; noise of 0.1 N·m."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(3, 4, samples))
+    chi = 1.0 + misfit * rng.normal(size=(3, 4))
+    tau = np.einsum('jbs,jb->js', rows, chi) + 0.1 * rng.normal(size=(3, samples))
+    empty = [np.zeros(0, dtype=int)] * 3
+    return NormalEquations(rows, np.ones((3, samples)), empty), tau
+
+
+@pytest.mark.parametrize('misfit', [0.05, 0.5])
+def test_it_is_what_every_joint_gains_by_parameters_of_its_own(misfit):
+    normal, tau = shared(misfit)
+    found = normal.fit(tau)
+    count = np.array([600.0, 300.0, 450.0])
+    rise = 0.0
+    for j in range(3):
+        alone = np.linalg.lstsq(normal.rows[j].T, tau[j], rcond=None)[1][0] / (tau[j] @ tau[j])
+        rise += 0.5 * count[j] * np.log((found.unexplained[j] + RESOLVED**2) / (alone + RESOLVED**2))
+    # twelve parameters in the place of four
+    assert overdispersion(normal, tau, found, count) == pytest.approx(2 * rise / 8, rel=1e-9)
+
+
+def test_it_is_one_where_every_joint_feels_the_same():
+    """2 ΔL is then a χ² of as many degrees of freedom as there are further parameters: 8, so ± 0.5 about one."""
+    found = []
+    for seed in range(40):
+        normal, tau = shared(0.0, seed)
+        found.append(overdispersion(normal, tau, normal.fit(tau), np.full(3, 600.0)))
+    assert min(found) == 1.0 and max(found) < 1 + 4 * 0.5
+    assert np.mean(found) < 1.4
+
+
+def test_a_right_model_of_an_arm_fits_as_its_noise_lets_expect(ur_table, true_robot_of):
+    model = RobotModel.from_mdh(ur_table)
+    runs = [true_robot_of(model).record(3, duration=8.0, rate=100.0)]
+    plan = filter_plan(runs, SETTINGS)
+    problem = Problem(model, [observe(run, plan) for run in runs], rest_speed=SETTINGS.rest_speed)
+    right = Alternatives(model, samples_of(problem))
+    assert overdispersion(right.normal, right.samples.tau, right.given, right.count) < 1.5
+
+
+@pytest.mark.parametrize(('gain', 'steadiness', 'dispersion', 'ahead', 'clear'), [
+    (60.0, 1.5, 1.0, True, True), (60.0, 1.5, 8.0, True, False), (39.0, 1.5, 1.0, False, False),
+    (21.0, 2.1, 1.0, True, True), (21.0, 2.1, 7.3, True, False),
+    (21.0, 5.0, 21.0 / MIN_EVIDENCE * 1.001, True, False), (21.0, 5.0, 21.0 / MIN_EVIDENCE * 0.999, True, True),
+])  # fmt: skip
+def test_a_gain_that_any_freedom_would_bring_is_not_named(gain, steadiness, dispersion, ahead, clear):
+    found = Alternative('code', 'text', None, gain, steadiness, dispersion)
+    assert (found.ahead, found.clear) == (ahead, clear)
