@@ -37,6 +37,7 @@ def test_columns_and_matrices_are_the_motors_torque_less_the_own_part(coupling):
     rows = coupling.regressor_rows(dq, ddq)
     assert rows.shape == (4, 6, 30)
     np.testing.assert_allclose(np.einsum('jps,p->js', rows, parameters), expected, atol=1e-13)
+    assert not coupling.regressor_rows(np.zeros((4, 2)), np.zeros((4, 2))).any()
     linear = coupling.rotor_matrix(parameters) @ ddq + coupling.viscous_matrix(parameters) @ dq
     without = np.where(np.arange(6) % 3 == 2, 0.0, parameters)
     np.testing.assert_allclose(linear, np.einsum('jps,p->js', rows, without), atol=1e-13)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot import RobotModel, packed_rows
 from joint_dynamics.robot.packed_rows import RowPacker
 from joint_dynamics.robot.regressor import regressor_rows
 from joint_dynamics.robot.regressor_kernel import fill_rows
@@ -101,9 +101,12 @@ def test_rows_that_nothing_is_written_into_are_zero(model):
 
 
 def test_the_kernel_takes_over_after_many_links_and_nothing_changes(model, monkeypatch):
-    monkeypatch.setattr('joint_dynamics.robot.packed_rows.LINKS_UNTIL_COMPILED', -1)
+    monkeypatch.setattr(packed_rows, 'LINKS_UNTIL_COMPILED', 70 * model.n)
+    monkeypatch.setattr(packed_rows.TIER, 'kernel', None)
+    monkeypatch.setattr(packed_rows.TIER, 'seen', 1)
     packer = RowPacker(model.chain, model.base_parameters().independent)
-    found = packer.rows(*states(model)).values
-    expected = np.zeros_like(found)
+    expected = np.zeros((sum(len(columns) + 1 for columns in packer.columns), 70))
     packer.by_numpy(states(model), expected)
-    np.testing.assert_array_equal(found, expected)
+    for kernel in (None, fill_rows):
+        np.testing.assert_array_equal(packer.rows(*states(model)).values, expected)
+        assert packed_rows.TIER.kernel is kernel

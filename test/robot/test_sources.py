@@ -345,6 +345,12 @@ def test_the_parameter_of_the_mounting_takes_angles_or_a_quaternion(count):
             MOUNTING.value(given)
 
 
+def test_every_joint_of_another_kind_is_named():
+    text = ARM.replace('"revolute"', '"planar"').replace('"continuous"', '"floating"')
+    with pytest.raises(JointDynamicsError, match=r'and fixed joints, found j1 \(planar\), j2 \(floating\)$'):
+        RobotModel.from_urdf(text)
+
+
 def test_the_same_arm_stands_otherwise(ur_table):
     """What is not named stays as it is: mounting, coupling, whether masses are known."""
     coupling = np.eye(6)

@@ -137,7 +137,7 @@ class RowPacker:
         """
         out = np.empty((self._rows, len(q)))
         out[self._unwritten] = 0.0
-        _TIER.fill(self, (q, dq, ddq, dtheta, ddtheta), out)
+        TIER.fill(self, (q, dq, ddq, dtheta, ddtheta), out)
         for row, first in self._again:
             out[row] = out[first]
         return PackedRows(out, self.columns, len(self._wanted))
@@ -157,14 +157,21 @@ class RowPacker:
         kernel(*self._compiled, q, np.sin(q), 1 - np.cos(q), dq, ddq, dtheta, ddtheta, self._drives, out)
 
 
-class _Tier:
-    """Which of the two ways is taken; see the module."""
+class Tier:
+    """Which of the two ways is taken; see the module.
+
+    Attributes
+    ----------
+    seen
+        links of samples so far. kernel: the compiled loop, None until there were many.
+    """
 
     def __init__(self) -> None:
         self.seen = 0
         self.kernel: Callable[..., None] | None = None
 
     def fill(self, packer: RowPacker, motion: Motion, out: FloatArray) -> None:
+        """Write the rows of a motion (see `RowPacker.rows`) into out."""
         if self.kernel is None and self.seen > LINKS_UNTIL_COMPILED:
             from joint_dynamics.robot.regressor_kernel import fill_rows
 
@@ -176,7 +183,7 @@ class _Tier:
             packer.by_kernel(self.kernel, motion, out)
 
 
-_TIER = _Tier()
+TIER = Tier()
 
 
 def _arguments(chain: Chain, seen: IntArray) -> tuple[Any, ...]:
