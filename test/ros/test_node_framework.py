@@ -289,12 +289,13 @@ def test_a_signal_ends_a_process_in_good_order(
     )
     out = ros.listen(Float64, '/p/example/out')
     ros.until_state('/p/example', 'active')
-    ros.until(lambda: ros.probe.count_publishers('/p/example/out'))
+    # What it says last is heard by those that its side has found, which only something heard can tell.
+    numbers = ros.probe.create_publisher(Float64, '/p/in', 1)
+    ros.until(lambda: numbers.publish(Float64(data=2.0)) or out, what='an answer')
     status, output = ros.stop(process, number)
     assert status == 0, output
     assert 'Traceback' not in output
-    ros.until(lambda: out)
-    assert out[-1].data == -1.0
+    ros.until(lambda: out[-1].data == -1.0, what='the last word')
 
 
 def test_a_wrong_parameter_ends_a_process_with_one_line(ros, monkeypatch, tmp_path, example_process):
