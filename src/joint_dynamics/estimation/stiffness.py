@@ -32,9 +32,9 @@ Array = FloatArray
 CHECK = 64
 # s of excited motion before a stiffness may count as reliable.
 MIN_EXCITED_TIME = 2.0
-# s of excited motion before what is learnt takes the place of what was described: one disturbance, as long as the
-# smoother of the signals, must not decide it.
-MIN_TAKEN_TIME = 0.25
+# s of excited motion before what is learnt takes the place of what was described. That it explains the torque is what
+# decides; of fewer samples no mean square says whether it does.
+MIN_TAKEN_TIME = 0.02
 # No transmission deforms by a thousand times its scale; what is beyond is a broken sample and would only overflow.
 LARGEST, LARGEST_TORQUE = 1e3, 1e9
 
@@ -60,7 +60,7 @@ class StiffnessEstimator:
                          share of that of the torque and three times its own long-term level. P is then opened for a
                          curve scaled as a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
-    keep                 bool or (n,): joints of which α(0) with P(0) is in force until what is learnt has 0.25 s of
+    keep                 bool or (n,): joints of which α(0) with P(0) is in force until what is learnt has 0.02 s of
                          excited motion and explains the torque as for `reliable`; then the last that did. The
                          others: what is learnt, at once.
 
@@ -275,8 +275,8 @@ class StiffnessEstimator:
             allowed = self._all if excited is None else np.array(excited, dtype=bool)
             compiled_kernels().stiffness_step(
                 phi, y, allowed, self._fresh, self._fixed, self._step_numbers, self._rls.state, self._sums, active,
-                error, (self.excitation, self._long, self._usual), self._keep, self.reliable, self._in_force,
-                self._square,
+                error, (self.excitation, self._short, self._long, self._usual), self._keep, self.reliable,
+                self._in_force, self._square,
             )  # fmt: skip
             self.excited = active
             return error
@@ -307,6 +307,7 @@ class StiffnessEstimator:
         rising = (alpha[:, 0] > 0) & (alpha @ np.array(self._odd) > 0)
         fits = (self._long <= 0.2 * self._usual) & rising
         self.reliable = fits & (self.excitation >= MIN_EXCITED_TIME)
+        fits &= self._short <= 0.2 * self._usual
         taken = (fits & (self.excitation >= MIN_TAKEN_TIME)) | ~self._keep
         self._in_force[taken], self._square[taken] = self._rls.state[taken], self._long[taken]
 
