@@ -111,3 +111,8 @@ def test_files_are_read_in_pieces_and_a_piece_by_its_name(motion, tmp_path):
         again = load_recording(piece.name)
         np.testing.assert_array_equal(again.q, piece.q)
         np.testing.assert_array_equal(again.tau, piece.tau)
+
+
+def test_where_no_piece_is_long_enough_nothing_is_left_to_use(built):
+    with pytest.raises(JointDynamicsError, match=r'pieces of at least 2\.5 s .*, found 0 %'):
+        built(*((first, first + 20) for first in range(300, 4000, 320)), config={'max_left_out': 1.0})

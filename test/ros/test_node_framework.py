@@ -298,6 +298,16 @@ def test_a_signal_ends_a_process_in_good_order(
     ros.until(lambda: out[-1].data == -1.0, what='the last word')
 
 
+def test_signals_that_go_on_coming_do_not_end_what_is_ending(ros, monkeypatch, tmp_path, example_process, robot_file):
+    """A terminal sends one to the whole group, launch another: none may come between the last word and the end."""
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path))
+    process = example_process(namespace='/p', parameters={'autostart': 'true', 'robot_file': robot_file})
+    ros.until_state('/p/example', 'active')
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    assert ros.stop(process)[0] == 0, process.output
+
+
 def test_a_wrong_parameter_ends_a_process_with_one_line(ros, monkeypatch, tmp_path, example_process):
     monkeypatch.setenv('PYTHONPATH', str(tmp_path))
     process = example_process(parameters={'unit': 'volt'})

@@ -141,12 +141,12 @@ def stiffness_step(  # type: ignore[no-untyped-def]
     """`StiffnessEstimator.update` after the check: ε into `error`, whether there was an update into `active`.
 
     numbers: largest torque, μ, δ, smallest r, s of excited motion that a stiffness needs to be `reliable`, and to be
-    taken. state (n, P + 1, P): covariance above, coefficients below. quality: excitation, mean squares of the error of
-    late and of always, and of the torque. Where it is taken, or nothing is to `keep`, the state goes `in_force`, with
-    its mean square of the error.
+    taken. state (n, P + 1, P): covariance above, coefficients below. quality: excitation, recent and long-term mean
+    square of the error, and that of the torque. Where it is taken, or nothing is to `keep`, the state goes `in_force`,
+    with its mean square of the error.
     """
     largest, mu, delta, smallest, needed, needed_to_take = numbers
-    excitation, late, wrong_square, usual = quality
+    excitation, recent, wrong_square, usual = quality
     order = state.shape[2]
     psi, product = np.empty(order), np.empty(order + 1)
     for j in range(len(phi)):
@@ -186,7 +186,7 @@ def stiffness_step(  # type: ignore[no-untyped-def]
         rising = state[j, order, 0] > 0.0 and at_scale > 0.0
         fits = wrong_square[j] <= 0.2 * usual[j] and rising
         reliable[j] = fits and excitation[j] >= needed
-        takes = fits and late[j] <= 0.2 * usual[j] and excitation[j] >= needed_to_take
+        takes = fits and recent[j] <= 0.2 * usual[j] and excitation[j] >= needed_to_take
         if not keep[j] or takes:
             square_error[j] = wrong_square[j]
             for p in range(order + 1):

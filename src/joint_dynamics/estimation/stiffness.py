@@ -61,8 +61,8 @@ class StiffnessEstimator:
                          curve scaled as a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
     keep                 bool or (n,): joints of which α(0) with P(0) is in force until what is learnt has 0.02 s of
-                         excited motion and explains the torque as for `reliable`; then the last that did. The
-                         others: what is learnt, at once.
+                         excited motion and explains the torque as for `reliable`, in the last `change_window` as
+                         well; then the last that did. The others: what is learnt, at once.
 
     `compiled`: whether kernels are used, settable.
     The map in force is what is asked for by coefficients, covariance, torque, stiffness and variance.

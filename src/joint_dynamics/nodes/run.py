@@ -17,6 +17,7 @@ from joint_dynamics.nodes.executor import StreamExecutor
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.transport import leave_out_shared_memory
 
+SIGNALS = signal.SIGINT, signal.SIGTERM
 # rclpy's MultiThreadedExecutor is not offered: at 500 Hz it loses nearly every message.
 _WAKE = 0.1
 _SWITCH = 0.0005
@@ -31,7 +32,7 @@ class _Stop:
 
     def __init__(self) -> None:
         self.requested = False
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in SIGNALS:
             signal.signal(number, self._handle)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -83,4 +84,7 @@ def run(node_class: type[DynamicsNode], arguments: list[str] | None = None) -> i
         if node is not None:
             node.close()
         rclpy.try_shutdown()
+        # A terminal and launch both send theirs: while the interpreter ends, a second one would end it by the signal.
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
     return status
