@@ -3,6 +3,7 @@
 From any state, alone or in a storm, ends a node or leaves it in a state nobody asked for.
 """
 
+import gc
 import random
 
 import pytest
@@ -111,3 +112,37 @@ def test_a_process_lives_on(ros, monkeypatch, executor):
     assert not ros.transition('/simulator', 'activate')
     assert not ros.transition('/simulator', 'configure')
     assert ros.state('/simulator') == 'active'
+
+
+def in_the_graph(probe, name):
+    """Topics of DDS a node writes or reads; rclpy's own service of types outlives every node of rclpy."""
+    kinds = (probe.get_publishers_info_by_topic, probe.get_subscriptions_info_by_topic)
+    return {
+        topic
+        for topic, _ in probe.get_topic_names_and_types(no_demangle=True)
+        for kind in kinds
+        if any(entry.node_name == name for entry in kind(topic, no_mangle=True))
+        or (f'/{name}/' in topic and kind(topic, no_mangle=True))
+    } - {f'rq/{name}/get_type_descriptionRequest', f'rr/{name}/get_type_descriptionReply'}
+
+
+@pytest.mark.parametrize('state', OFFERED)
+def test_a_destroyed_node_leaves_nothing_in_the_graph(ros, state):
+    gc.collect()
+    gc.disable()  # what only the collector would take away does not count
+    try:
+        node = ros.node(Plain)
+        for step in WAY[state]:
+            assert request(ros, node, label=step)
+        assert ros.state('/plain') == state
+        ros.clients.clear()
+        while list(ros.probe.clients):
+            ros.probe.destroy_client(next(ros.probe.clients))
+        assert in_the_graph(ros.probe, 'plain')
+        ros.remove(node)
+        ros.until(lambda: not in_the_graph(ros.probe, 'plain'), what='nothing of /plain in the graph')
+    finally:
+        gc.enable()
+    node.close()  # once more changes nothing
+    with pytest.raises(RuntimeError, match='not initialized'):
+        node.trigger_configure()

@@ -19,7 +19,7 @@ from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from joint_dynamics.nodes.entities import EntityNode
 from joint_dynamics.nodes.parameters import NodeParameters, ParameterRow, ParameterValues
 from joint_dynamics.nodes.sources import create_sources, load_description, load_robot
-from joint_dynamics.nodes.transitions import refuse_unfit_transitions
+from joint_dynamics.nodes.transitions import end_state_machine, refuse_unfit_transitions
 from joint_dynamics.robot import RobotModel
 
 if TYPE_CHECKING:
@@ -132,6 +132,11 @@ class DynamicsNode(EntityNode):
                 self.trigger_shutdown()
         finally:
             self.destroy_node()
+
+    def destroy_node(self) -> None:
+        """Destroy the node and all it has in the ROS graph; nothing happens the second time."""
+        super().destroy_node()
+        end_state_machine(self)
 
     # Transitions, called by rclpy.
 

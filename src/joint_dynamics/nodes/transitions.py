@@ -1,10 +1,14 @@
-"""Lifecycle requests that do not fit the present state are refused.
+"""What rclpy of Jazzy leaves open about the lifecycle.
 
-Where rclpy of Jazzy raises and so ends the process.
+A request that does not fit the present state, where it raises and so ends the process, is refused; the services of a
+node that is destroyed, which it leaves to the garbage collector, end with the node.
 """
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import Node
 
@@ -35,3 +39,25 @@ def refuse_unfit_transitions(node: Node) -> None:
         return change_state(request, response)
 
     service.callback = respond
+
+
+class Ended:
+    """Stands where the state machine of a destroyed node was: reading that one would end the process."""
+
+    initialized = False
+    current_state = (State.PRIMARY_STATE_FINALIZED, 'finalized')
+    available_states: ClassVar[tuple[()]] = ()
+    available_transitions: ClassVar[tuple[()]] = ()
+    transition_graph: ClassVar[tuple[()]] = ()
+
+
+def end_state_machine(node: Node) -> None:
+    """Destroy the lifecycle services and the publisher of transitions of a node that is destroyed.
+
+    They belong to the state machine, which holds the node too, and with it the DDS participant. Left to the garbage
+    collector all of them stay in the ROS graph, where others find services that nobody answers; and when they vanish
+    together, later, Fast DDS can lose count of those that remain, whose clients then wait for good.
+    """
+    state_machine, node._state_machine = node._state_machine, Ended()
+    if not isinstance(state_machine, Ended):
+        state_machine.destroy_when_not_in_use()
