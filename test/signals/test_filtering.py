@@ -5,7 +5,7 @@ import pytest
 import scipy.signal
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.signals.bandwidth import HARMONICS, dynamics_bandwidth
+from joint_dynamics.signals.bandwidth import HARMONICS, dynamics_bandwidth, lowest_frequencies
 from joint_dynamics.signals.filtering import (
     ParallelDecimator,
     central_difference,
@@ -233,6 +233,20 @@ def test_a_short_recording_has_the_frequency_of_its_motion():
         t = np.arange(0, 2, 0.005)
         found.append(dynamics_bandwidth([np.sin(2 * np.pi * frequency * t)[:, None]], [200.0]))
     np.testing.assert_allclose(np.diff(found), HARMONICS * 0.1, atol=HARMONICS * 0.06)
+
+
+@pytest.mark.parametrize(
+    ('samples', 'length', 'count'),
+    [(400, 50_000, 602), (401, 50_001, 3), (1, 50_000, 7), (2, 10_000, 1), (400, 500, 251), (500, 500, 62)],
+)
+def test_the_lowest_frequencies_are_those_of_the_transform_padded_with_zeros(samples, length, count):
+    """Both where the padding is most of it and where there is none; to the rounding of a transform, eps log₂ N."""
+    x = np.random.default_rng(3).normal(size=(2, samples))
+    expected = np.fft.rfft(x, length)[:, :count]
+    found = lowest_frequencies(x, length, count)
+    assert found.shape == expected.shape
+    rounding = 4 * np.finfo(float).eps * np.log2(length) * np.linalg.norm(x, axis=1, keepdims=True) * np.sqrt(samples)
+    assert (np.abs(found - expected) <= rounding).all()
 
 
 def test_parts_with_the_same_weights_share_them():

@@ -26,7 +26,7 @@ def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
     rows = []
     for fit in fits:
         joints, overall = fit.residual_percent()
-        fixed = fit.fixed_band()
+        fixed = fit.fixed_band
         rms = float(np.sqrt(np.mean([value**2 for value in fixed['rmse'].values()])))
         rows.append(
             [

@@ -101,7 +101,7 @@ def test_the_fixed_band_keeps_what_is_below_and_drops_what_is_above(torques):
     tau, _ = torques
     time = 0.01 * np.arange(len(tau))
     slow, fast = (np.sin(2 * np.pi * f * time)[:, None] * np.ones(3) for f in (3.0, 35.0))
-    entry = fit_of(tau, tau - slow - fast).fixed_band()
+    entry = fit_of(tau, tau - slow - fast).fixed_band
     assert entry['band_hz'] == 10.0
     assert list(entry['rmse'].values()) == pytest.approx([1 / np.sqrt(2)] * 3, rel=0.02)
     summary = fit_of(tau, tau - slow).summary()

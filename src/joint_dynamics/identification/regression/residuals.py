@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import BLOCK, Problem
 from joint_dynamics.recording.short_names import short_name
 from joint_dynamics.robot import StandardParameters
-from joint_dynamics.robot.newton_euler import rigid_torque
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,9 @@ class Fit:
         """Root mean square of the residual per joint, (joints,) [N·m]."""
         return np.sqrt(np.mean(self.residual**2, axis=0))
 
+    @cached_property
     def fixed_band(self) -> dict[str, Any]:
-        """Return the residual in the band that is the same for every robot.
+        """The residual in the band that is the same for every robot.
 
         {band_hz, residual_percent, moving_residual_percent, rmse [N·m]}.
         """
@@ -90,7 +91,7 @@ class Fit:
         """Return the entry of summary.json for this recording (design.md's keys; NaN as None)."""
         return {
             'band_hz': self.band,
-            'fixed_band': self.fixed_band(),
+            'fixed_band': self.fixed_band,
             'recording': self.name,
             'residual_percent': self._by_joint(*self.residual_percent()),
             'moving_residual_percent': self._by_joint(*self.residual_percent(moving=True)),
@@ -130,25 +131,23 @@ def full_rate_torque(problem: Problem, observation: Observation, chi: FloatArray
     )
     slips, where, extra = problem.slips(observation), problem.joints_of_extra, chi[base.count :]
     out = np.empty_like(observation.tau)
-    for start in range(0, len(out), BLOCK):
-        part = slice(start, min(start + BLOCK, len(out)))
-        q, dq, ddq, dtheta, ddtheta = (
-            np.ascontiguousarray(array[part].T)
-            for array in (observation.q, observation.dq, observation.ddq, observation.dtheta, observation.ddtheta)
-        )
-        tau = (
-            rigid_torque(model.chain, q, dq, ddq, standard.links)
-            + Ia * ddtheta
-            + Fv * dtheta
-            + Fc * np.sign(dtheta)
-            + offset
-        )
+    for part in _parts(len(out)):
+        dtheta, ddtheta = (np.ascontiguousarray(array[part].T) for array in (observation.dtheta, observation.ddtheta))
+        tau = problem.loads.of(observation, standard.links, part) + Ia * ddtheta + Fv * dtheta + Fc * np.sign(dtheta)
+        tau += offset
         if model.coupling is not None:
             tau += np.einsum('jps,p->js', model.coupling.regressor_rows(dtheta, ddtheta), standard.coupled)
-        if where:
-            np.add.at(tau, where, extra[:, None] * problem.extra_columns(observation, part, slips))
         out[part] = tau.T
+    # in a second pass, as their columns ask for other load torques: `loads` keeps those asked for last
+    for part in _parts(len(out)) if where else ():
+        columns = problem.extra_columns(observation, part, slips)
+        np.add.at(out[part].T, where, extra[:, None] * columns)
     return out
+
+
+def _parts(samples: int) -> Iterator[slice]:
+    for start in range(0, samples, BLOCK):
+        yield slice(start, min(start + BLOCK, samples))
 
 
 def fits(problem: Problem, chi: FloatArray, moving_speed: float) -> list[Fit]:

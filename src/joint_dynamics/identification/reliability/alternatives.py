@@ -20,6 +20,7 @@ from joint_dynamics.identification.reliability.evidence import (
     columns_of,
     effective_samples,
     gain,
+    normal_equations,
     normal_of,
     normals_of,
     steadiness,
@@ -123,8 +124,8 @@ class Alternatives:
     def __init__(self, model: RobotModel, samples: FilteredSamples):
         self.model, self.samples = model, samples
         self.names = model.joint_names
-        self.normal = normal_of(samples, model)
         self.rows = columns_of(samples, model)
+        self.normal = normal_equations(self.rows, samples, model)
         self.given = self.normal.fit(samples.tau)
         self.residuals = self.normal.residuals(samples.tau, self.given.chi)
         self.count = effective_samples(self.residuals, samples.weight, samples.part)

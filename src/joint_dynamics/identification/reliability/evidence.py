@@ -171,7 +171,7 @@ def normal_of(
     samples: FilteredSamples, model: RobotModel, chain: Chain | None = None, independent: IntArray | None = None
 ) -> NormalEquations:
     """Return the normal equations of samples; chain, independent: other than the model's own."""
-    return _normal(columns_of(samples, model, chain, independent), samples, model, independent)
+    return normal_equations(columns_of(samples, model, chain, independent), samples, model, independent)
 
 
 def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterator[NormalEquations]:
@@ -189,16 +189,17 @@ def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterato
         for k, samples in enumerate(group):
             if k in first:
                 links = np.ascontiguousarray(next(blocks))
-            yield _normal(_with_drives(links, samples, model), samples, model, None)
+            yield normal_equations(_with_drives(links, samples, model), samples, model)
 
 
 def _same_motion(samples: FilteredSamples, other: FilteredSamples) -> bool:
     return samples.q is other.q and samples.dq is other.dq and samples.ddq is other.ddq
 
 
-def _normal(
-    rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None
+def normal_equations(
+    rows: FloatArray, samples: FilteredSamples, model: RobotModel, independent: IntArray | None = None
 ) -> NormalEquations:
+    """Return the normal equations of rows as `columns_of` returns them of these samples."""
     kinds = [
         model.parameter_names[k] for k in (model.base_parameters().independent if independent is None else independent)
     ]
