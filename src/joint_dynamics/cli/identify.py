@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -18,6 +19,7 @@ from joint_dynamics.cli.common import (
     show_verdict,
     show_written,
 )
+from joint_dynamics.cli.plain_table import on_terminal
 from joint_dynamics.errors import JointDynamicsError
 
 RECORDING_HELP = 'rosbag2 folder or CSV file, optionally with a window PATH@t0:t1 in seconds from its start'
@@ -130,17 +132,15 @@ def progress_display() -> AbstractContextManager[Callable[[str], None]]:
 
     A spinner on a terminal, silence elsewhere.
     """
-    import contextlib
-
-    from rich.console import Console
 
     @contextlib.contextmanager
     def display() -> Iterator[Callable[[str], None]]:
-        console = Console(stderr=True)
-        if not console.is_terminal:
+        if not on_terminal(sys.stderr):
             yield lambda line: None
             return
-        with console.status('reading') as status:
+        from rich.console import Console
+
+        with Console(stderr=True).status('reading') as status:
             yield lambda line: status.update(line)
 
     return display()
@@ -148,7 +148,7 @@ def progress_display() -> AbstractContextManager[Callable[[str], None]]:
 
 def show(result: Any) -> None:
     """Print residuals and parameters."""
-    from joint_dynamics.report.residual_table import band_text, residual_headers, residual_rows
+    from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 
     joint_names = result.problem.model.joint_names
     print(

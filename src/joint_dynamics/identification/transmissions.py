@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import NotReliableError
-from joint_dynamics.identification.joint_tests.data import joint_data
-from joint_dynamics.identification.joint_tests.result import TestResult
-from joint_dynamics.identification.joint_tests.transmission import identify_transmission
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
+
+if TYPE_CHECKING:
+    from joint_dynamics.identification.joint_tests.result import TestResult
 
 
 def identify_transmissions(
@@ -41,6 +41,10 @@ def transmissions_of(
     model = arm.robot
     if model.coupling is not None or any(recording.theta is None for recording in recordings):
         return {}, []
+    # here, as `identify` imports this module, and most recordings have one encoder per joint
+    from joint_dynamics.identification.joint_tests.data import joint_data
+    from joint_dynamics.identification.joint_tests.transmission import identify_transmission
+
     found: dict[str, dict[str, Any]] = {}
     notes = []
     for index, name in enumerate(model.joint_names):

@@ -18,7 +18,7 @@ from joint_dynamics.report.friction import add_friction
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.identification_extra import add_sections
 from joint_dynamics.report.interval import Interval
-from joint_dynamics.report.residual_table import band_text, residual_headers, residual_rows
+from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 from joint_dynamics.report.stiffness import add_stiffness
 
 RESOLUTION = 50.0

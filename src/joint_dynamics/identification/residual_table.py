@@ -1,4 +1,4 @@
-"""The table of residuals that reports and the terminal show; apart, for the terminal needs nothing else of a report."""
+"""The table of residuals that reports and the terminal show."""
 
 from __future__ import annotations
 
