@@ -59,6 +59,10 @@ class PackedRows:
         self.values[part.stop] = y
         return self.values[part.start : part.stop + 1]
 
+    def between(self, first: int, end: int) -> PackedRows:
+        """Return the rows of the samples first … end − 1, which stay where they are."""
+        return PackedRows(self.values[:, first:end], self.columns, self.shape[1])
+
     def __matmul__(self, weights: FloatArray) -> PackedRows:
         """Return the rows of weighted sums of samples; weights (samples, sums)."""
         return PackedRows(self.values @ weights, self.columns, self.shape[1])
@@ -145,7 +149,7 @@ class RowPacker:
     def by_numpy(self, motion: Motion, out: FloatArray) -> None:
         """Write the rows of links and drives into out, the readable way; motion as for `rows`."""
         q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array.T) for array in motion)
-        full = regressor_rows(self._chain, q, dq, ddq)
+        full = regressor_rows(self._chain, q, dq, ddq, (self._seen >= 0).any(axis=0))
         for j, seen in enumerate(self._seen):
             full[j, drive_columns(j)][:3] = ddtheta[j], dtheta[j], np.sign(dtheta[j])
             columns = np.flatnonzero(seen >= 0)

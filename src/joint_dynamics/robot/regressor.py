@@ -22,17 +22,21 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.link_motion import LinkMotion, cross_components
 from joint_dynamics.robot.standard_parameters import drive_columns, link_columns, parameter_names
+
+EVERY = np.ones(10, dtype=bool)
 
 
 def _add(a: Any, b: Any) -> tuple[Any, ...]:
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def regressor_rows(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
+def regressor_rows(
+    chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, wanted: BoolArray | None = None
+) -> FloatArray:
     """Return the regressor of one block of samples, component-major.
 
     Parameters
@@ -40,6 +44,8 @@ def regressor_rows(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray)
     q, dq, ddq
         (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), columns as
         `StandardParameters`.
+    wanted
+        (parameters,): of which inertial parameters the columns are needed, the others may be left zero.
     """
     n, samples = q.shape
     rows = np.zeros((n, len(parameter_names(n)), samples))
@@ -58,15 +64,19 @@ def regressor_rows(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray)
             }
         )
         levers.append({**before, i: own})
-        _link_rows(rows[:, link_columns(i)], levers[i], motion.w[i], motion.dw[i], motion.a[i])
+        asked = EVERY if wanted is None else wanted[link_columns(i)]
+        _link_rows(rows[:, link_columns(i)], levers[i], motion.w[i], motion.dw[i], motion.a[i], asked)
         rows[i, drive_columns(i)] = ddq[i], dq[i], np.sign(dq[i]), np.ones(samples)
     return rows
 
 
 def _link_rows(
-    rows: FloatArray, levers: dict[int, tuple[Any, ...]], w: FloatArray, dw: FloatArray, a: FloatArray
+    rows: FloatArray, levers: dict[int, tuple[Any, ...]], w: FloatArray, dw: FloatArray, a: FloatArray, asked: BoolArray
 ) -> None:
-    """Fill the ten inertial columns (joints, 10, samples) of one link in the rows of the joints in `levers`."""
+    """Fill the ten inertial columns (joints, 10, samples) of one link in the rows of the joints in `levers`.
+
+    asked (10,): those that are needed.
+    """
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     K = ((-yy - zz, xy - dw[2], xz + dw[1]), (xy + dw[2], -xx - zz, yz - dw[0]), (xz - dw[1], yz + dw[0], -xx - yy))
@@ -74,14 +84,23 @@ def _link_rows(
         row = rows[j]
         if not all(isinstance(component, float) and component == 0.0 for component in z):
             v = cross_components(z, w)
-            row[0] = dw[0] * z[0] + w[0] * v[0]
-            row[1] = dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0]
-            row[2] = dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0]
-            row[3] = dw[1] * z[1] + w[1] * v[1]
-            row[4] = dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1]
-            row[5] = dw[2] * z[2] + w[2] * v[2]
-            row[6:9] = cross_components(a, z)
+            if asked[0]:
+                row[0] = dw[0] * z[0] + w[0] * v[0]
+            if asked[1]:
+                row[1] = dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0]
+            if asked[2]:
+                row[2] = dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0]
+            if asked[3]:
+                row[3] = dw[1] * z[1] + w[1] * v[1]
+            if asked[4]:
+                row[4] = dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1]
+            if asked[5]:
+                row[5] = dw[2] * z[2] + w[2] * v[2]
+            if asked[6:9].any():
+                row[6:9] = cross_components(a, z)
         if not all(isinstance(component, float) and component == 0.0 for component in u):
             for k in range(3):
-                row[6 + k] += K[0][k] * u[0] + K[1][k] * u[1] + K[2][k] * u[2]
-            row[9] = u[0] * a[0] + u[1] * a[1] + u[2] * a[2]
+                if asked[6 + k]:
+                    row[6 + k] += K[0][k] * u[0] + K[1][k] * u[1] + K[2][k] * u[2]
+            if asked[9]:
+                row[9] = u[0] * a[0] + u[1] * a[1] + u[2] * a[2]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from joint_dynamics.robot.packed_rows import PackedRows, RowPacker
 from joint_dynamics.robot.standard_parameters import coupled_columns
 
 BLOCK = 2048
+MOST_SHARED = 16
+"""So many of these are kept at most for the next block, which of long kernels is not all that it shares."""
 FULL_RATE_BLOCK = 500
 """Samples at a time that are taken as they are: their rows stay in the processor's cache."""
 CACHE = 64 * 2**20
@@ -77,18 +79,32 @@ class BaseRows:
                     rows = self.packed_rows(observation, part)
                     yield Block(rows, observation.tau[part].T, observation.dq[part].T, index, part)
                 continue
+            piece = self._pieces(observation, decimator.half)
             for part, first, end, weights in spans(observation):
-                pieces = [slice(begin, min(begin + BLOCK, end)) for begin in range(first, end, BLOCK)]
                 rows = reduce(
                     operator.add,
                     (
-                        self.packed_rows(observation, piece) @ weights[piece.start - first : piece.stop - first]
-                        for piece in pieces
+                        piece(number).between(low - number * BLOCK, high - number * BLOCK)
+                        @ weights[low - first : high - first]
+                        for number in range(first // BLOCK, -(-end // BLOCK))
+                        for low, high in [(max(first, number * BLOCK), min(end, (number + 1) * BLOCK))]
                     ),
                 )
                 yield Block(
                     rows, observation.tau[first:end].T @ weights, observation.dq[decimator.kept[part]].T, index, part
                 )
+
+    def _pieces(self, observation: Observation, half: int) -> Callable[[int], PackedRows]:
+        """Return what computes the rows of the k-th `BLOCK` samples, once for all blocks that draw on them.
+
+        half: reach of the parallel filter to either side, by twice which the inputs of neighbouring blocks overlap.
+        """
+
+        @lru_cache(min(2 * half // BLOCK + 2, MOST_SHARED))
+        def rows(k: int) -> PackedRows:
+            return self.packed_rows(observation, slice(k * BLOCK, (k + 1) * BLOCK))
+
+        return rows
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in order, from memory on later passes where they fit."""
