@@ -28,7 +28,7 @@ def is_plain(text: str) -> bool:
 
 
 def plain_table(title: str, cells: Sequence[Sequence[str]]) -> str:
-    """Return a table as text, the first row of cells its headers; the first column to the left, the others to the right.
+    """Return a table as text, the first row of cells its headers; the first column to the left, the rest to the right.
 
     title, cells: all of them plain, see `is_plain`.
     """

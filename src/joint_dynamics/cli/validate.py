@@ -41,9 +41,9 @@ def run(args: argparse.Namespace) -> int:
     from joint_dynamics.identification import IdentificationSettings
     from joint_dynamics.identification.regression.residuals import overall_residual
     from joint_dynamics.identification.reliability.verdict import headline, summary_of
+    from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
     from joint_dynamics.identification.validate import judge_description
     from joint_dynamics.report.identification import validation_report
-    from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 
     config = load_config(args.config)
     settings = IdentificationSettings.from_config(config.get('identification', {}))

@@ -13,12 +13,12 @@ from joint_dynamics.identification import IdentificationResult
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
 from joint_dynamics.identification.reliability.excitation import relative_deviation_percent
 from joint_dynamics.identification.reliability.verdict import Reason, headline
+from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 from joint_dynamics.report.figure import Figure, Panel, Series
 from joint_dynamics.report.friction import add_friction
 from joint_dynamics.report.html import Report
 from joint_dynamics.report.identification_extra import add_sections
 from joint_dynamics.report.interval import Interval
-from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
 from joint_dynamics.report.stiffness import add_stiffness
 
 RESOLUTION = 50.0
