@@ -1,6 +1,6 @@
 """The wanted columns of the regressor without the zeros: of each joint only the links that it moves.
 
-Two ways to the same bits: numpy's (`regressor_rows`, the reference) and the compiled one. The compiled one is many
+Two ways to the same bits: numpy's (`inertial_columns`, the reference) and the compiled one. The compiled one is many
 times faster, but numba and the kernel take a third of a second to load (several to compile, once per installation). So
 a process begins with numpy's and changes over when it has seen so many samples that loading would have paid: it never
 takes more than about twice what the better choice, known beforehand, would have taken.
@@ -15,7 +15,7 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.regressor import regressor_rows
+from joint_dynamics.robot.regressor import inertial_columns
 from joint_dynamics.robot.standard_parameters import column, drive_columns, link_columns, parameter_names
 
 Motion = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
@@ -149,11 +149,13 @@ class RowPacker:
     def by_numpy(self, motion: Motion, out: FloatArray) -> None:
         """Write the rows of links and drives into out, the readable way; motion as for `rows`."""
         q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array.T) for array in motion)
-        full = regressor_rows(self._chain, q, dq, ddq, (self._seen >= 0).any(axis=0))
-        for j, seen in enumerate(self._seen):
-            full[j, drive_columns(j)][:3] = ddtheta[j], dtheta[j], np.sign(dtheta[j])
-            columns = np.flatnonzero(seen >= 0)
-            out[seen[columns]] = full[j, columns]
+        for j, parameter, values in inertial_columns(self._chain, q, dq, ddq, (self._seen >= 0).any(axis=0)):
+            if self._seen[j, parameter] >= 0:
+                out[self._seen[j, parameter]] = values
+        for j, rows in enumerate(self._drives):
+            for row, values in zip(rows, (ddtheta[j], dtheta[j], np.sign(dtheta[j]), 1.0), strict=True):
+                if row >= 0:
+                    out[row] = values
 
     def by_kernel(self, kernel: Callable[..., None], motion: Motion, out: FloatArray) -> None:
         """Write the same by the compiled loop."""

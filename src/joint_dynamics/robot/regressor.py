@@ -18,6 +18,7 @@ computes the same one sample at a time; the tests hold the two together.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,12 @@ from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.link_motion import LinkMotion, cross_components
 from joint_dynamics.robot.standard_parameters import drive_columns, link_columns, parameter_names
 
-EVERY = np.ones(10, dtype=bool)
-
 
 def _add(a: Any, b: Any) -> tuple[Any, ...]:
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def regressor_rows(
-    chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, wanted: BoolArray | None = None
-) -> FloatArray:
+def regressor_rows(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
     """Return the regressor of one block of samples, component-major.
 
     Parameters
@@ -44,14 +41,31 @@ def regressor_rows(
     q, dq, ddq
         (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), columns as
         `StandardParameters`.
-    wanted
-        (parameters,): of which inertial parameters the columns are needed, the others may be left zero.
     """
     n, samples = q.shape
     rows = np.zeros((n, len(parameter_names(n)), samples))
+    for j, parameter, values in inertial_columns(chain, q, dq, ddq):
+        rows[j, parameter] = values
+    for j in range(n):
+        rows[j, drive_columns(j)] = ddq[j], dq[j], np.sign(dq[j]), np.ones(samples)
+    return rows
+
+
+def inertial_columns(
+    chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, wanted: BoolArray | None = None
+) -> Iterator[tuple[int, int, FloatArray]]:
+    """Yield joint, index of the standard parameter and column (samples,) of all inertial columns that are not zero.
+
+    Parameters
+    ----------
+    q, dq, ddq
+        as for `regressor_rows`.
+    wanted
+        (parameters,): those whose columns are needed; None: all.
+    """
     motion = LinkMotion(chain, q, dq, ddq)
     levers: list[dict[int, tuple[Any, ...]]] = []
-    for i in range(n):
+    for i in range(chain.n):
         parent = chain.parent[i]
         axis = tuple(chain.axis[i])
         own = ((0.0, 0.0, 0.0), axis) if chain.prismatic[i] else (axis, (0.0, 0.0, 0.0))
@@ -64,43 +78,44 @@ def regressor_rows(
             }
         )
         levers.append({**before, i: own})
-        asked = EVERY if wanted is None else wanted[link_columns(i)]
-        _link_rows(rows[:, link_columns(i)], levers[i], motion.w[i], motion.dw[i], motion.a[i], asked)
-        rows[i, drive_columns(i)] = ddq[i], dq[i], np.sign(dq[i]), np.ones(samples)
-    return rows
+        columns = link_columns(i)
+        asked = [True] * 10 if wanted is None else wanted[columns].tolist()
+        for j, k, values in _link_columns(levers[i], motion.w[i], motion.dw[i], motion.a[i], asked):
+            yield j, columns.start + k, values
 
 
-def _link_rows(
-    rows: FloatArray, levers: dict[int, tuple[Any, ...]], w: FloatArray, dw: FloatArray, a: FloatArray, asked: BoolArray
-) -> None:
-    """Fill the ten inertial columns (joints, 10, samples) of one link in the rows of the joints in `levers`.
+def _link_columns(
+    levers: dict[int, tuple[Any, ...]], w: FloatArray, dw: FloatArray, a: FloatArray, asked: Sequence[bool]
+) -> Iterator[tuple[int, int, FloatArray]]:
+    """Yield joint, which of the ten and column of those inertial parameters of one link that are `asked` for.
 
-    asked (10,): those that are needed.
+    For the joints in `levers`, without those columns that are zero.
     """
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     K = ((-yy - zz, xy - dw[2], xz + dw[1]), (xy + dw[2], -xx - zz, yz - dw[0]), (xz - dw[1], yz + dw[0], -xx - yy))
     for j, (z, u) in levers.items():
-        row = rows[j]
-        if not all(isinstance(component, float) and component == 0.0 for component in z):
+        turns, shifts = (
+            not all(isinstance(component, float) and component == 0.0 for component in lever) for lever in (z, u)
+        )
+        if turns:
             v = cross_components(z, w)
             if asked[0]:
-                row[0] = dw[0] * z[0] + w[0] * v[0]
+                yield j, 0, dw[0] * z[0] + w[0] * v[0]
             if asked[1]:
-                row[1] = dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0]
+                yield j, 1, dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0]
             if asked[2]:
-                row[2] = dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0]
+                yield j, 2, dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0]
             if asked[3]:
-                row[3] = dw[1] * z[1] + w[1] * v[1]
+                yield j, 3, dw[1] * z[1] + w[1] * v[1]
             if asked[4]:
-                row[4] = dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1]
+                yield j, 4, dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1]
             if asked[5]:
-                row[5] = dw[2] * z[2] + w[2] * v[2]
-            if asked[6:9].any():
-                row[6:9] = cross_components(a, z)
-        if not all(isinstance(component, float) and component == 0.0 for component in u):
-            for k in range(3):
-                if asked[6 + k]:
-                    row[6 + k] += K[0][k] * u[0] + K[1][k] * u[1] + K[2][k] * u[2]
-            if asked[9]:
-                row[9] = u[0] * a[0] + u[1] * a[1] + u[2] * a[2]
+                yield j, 5, dw[2] * z[2] + w[2] * v[2]
+            turned = cross_components(a, z)
+        for k in range(3):
+            if asked[6 + k]:
+                shifted = K[0][k] * u[0] + K[1][k] * u[1] + K[2][k] * u[2] if shifts else 0.0
+                yield j, 6 + k, turned[k] + shifted if turns else shifted
+        if shifts and asked[9]:
+            yield j, 9, u[0] * a[0] + u[1] * a[1] + u[2] * a[2]

@@ -123,10 +123,12 @@ class ParallelDecimator:
 
     def _new_weights(self, part: slice) -> FloatArray:
         first, end = self.span(part)
-        offset = np.arange(first, end)[:, None] - self.kept[part][None, :] + self.half
-        inside = (offset >= 0) & (offset < len(self.kernel))
-        weights = np.where(inside, self.kernel[np.clip(offset, 0, len(self.kernel) - 1)], 0.0)
-        weights /= weights.sum(axis=0)
+        kept = self.kept[part]
+        weights = np.zeros((end - first, len(kept)))
+        for column, centre in zip(weights.T, kept, strict=True):
+            low, high = max(first, centre - self.half), min(end, centre + self.half + 1)
+            inside = self.kernel[low - centre + self.half : high - centre + self.half]
+            column[low - first : high - first] = inside / np.cumsum(inside)[-1]
         weights.flags.writeable = False
         return weights
 
