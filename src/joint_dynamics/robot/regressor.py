@@ -33,7 +33,9 @@ def _add(a: Any, b: Any) -> tuple[Any, ...]:
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def regressor_rows(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
+def regressor_rows(
+    chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, wanted: BoolArray | None = None
+) -> FloatArray:
     """Return the regressor of one block of samples, component-major.
 
     Parameters
@@ -41,10 +43,12 @@ def regressor_rows(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray)
     q, dq, ddq
         (joints, samples), rad (m), rad/s, rad/s². Returns (joints, parameters, samples), columns as
         `StandardParameters`.
+    wanted
+        (parameters,): the inertial parameters whose columns are needed, those of others stay zero; None: all.
     """
     n, samples = q.shape
     rows = np.zeros((n, len(parameter_names(n)), samples))
-    for j, parameter, values in inertial_columns(chain, q, dq, ddq):
+    for j, parameter, values in inertial_columns(chain, q, dq, ddq, wanted):
         rows[j, parameter] = values
     for j in range(n):
         rows[j, drive_columns(j)] = ddq[j], dq[j], np.sign(dq[j]), np.ones(samples)
@@ -58,10 +62,8 @@ def inertial_columns(
 
     Parameters
     ----------
-    q, dq, ddq
+    q, dq, ddq, wanted
         as for `regressor_rows`.
-    wanted
-        (parameters,): those whose columns are needed; None: all.
     """
     motion = LinkMotion(chain, q, dq, ddq)
     levers: list[dict[int, tuple[Any, ...]]] = []

@@ -263,7 +263,8 @@ class Problem:
         """Additional columns of consecutive samples at the full rate, (columns, samples); slips: see `slips`."""
         q, dtheta = observation.q[part].T, observation.dtheta[part].T
         load = self._load(observation, part)
-        state, values = self.state, []
+        state, found = self.state, np.empty((self.columns - self.base.count, q.shape[1]))
+        first = 0
         for term in self.terms:
             j = self.model.joint_names.index(term.joint)
             sign = None
@@ -279,8 +280,9 @@ class Problem:
                 None if observation.temperature is None else observation.temperature[part, j],
                 {} if term.width is None else {term.width: slips[term.width][part, j]},
             )
-            values.append(term.of(motion))
-        return np.concatenate(values) if values else np.zeros((0, q.shape[1]))
+            found[first : first + len(term.names)] = term.of(motion)
+            first += len(term.names)
+        return found
 
     def _load(self, observation: Observation, part: slice) -> FloatArray | None:
         if self.state.links is None or not any('load' in term.needs for term in self.terms):

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.identification.regression.covariance import blocks_of_time
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.robot import RobotModel
@@ -53,8 +53,16 @@ def columns_of(
 
     chain, independent: other than the model's own.
     """
-    rows = regressor_rows(chain or model.chain, samples.q, samples.dq, samples.ddq)
+    chain = chain or model.chain
+    rows = regressor_rows(chain, samples.q, samples.dq, samples.ddq, _wanted(model, independent))
     return _with_drives(rows, samples, model, independent)
+
+
+def _wanted(model: RobotModel, independent: IntArray | None = None) -> BoolArray:
+    """Return which of the standard parameters are independent, (p,)."""
+    wanted = np.zeros(len(model.parameter_names), dtype=bool)
+    wanted[model.base_parameters().independent if independent is None else independent] = True
+    return wanted
 
 
 def _with_drives(
@@ -185,7 +193,7 @@ def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterato
         group = motions[start : start + several]
         first = [k for k, samples in enumerate(group) if k == 0 or not _same_motion(samples, group[k - 1])]
         joined = (np.concatenate([getattr(group[k], name) for k in first], axis=1) for name in ('q', 'dq', 'ddq'))
-        blocks = iter(np.split(regressor_rows(model.chain, *joined), len(first), axis=2))
+        blocks = iter(np.split(regressor_rows(model.chain, *joined, _wanted(model)), len(first), axis=2))
         for k, samples in enumerate(group):
             if k in first:
                 links = np.ascontiguousarray(next(blocks))
