@@ -140,8 +140,9 @@ class Alternatives:
             return found if order is None else _back(found, order)
 
         found = normal.fit(target, lambda free: gain(self.given, back(free), self.count) > 0)
-        if not gain(self.given, back(found), self.count) > 0:
-            return Alternative(code, text, back(found), gain(self.given, back(found), self.count))
+        gained = gain(self.given, back(found), self.count)
+        if not gained > 0:
+            return Alternative(code, text, back(found), gained)
         # residuals of a wrong explanation hold signal, which makes samples look worth less than they are
         left = normal.residuals(target, found.chi)
         own = effective_samples(left, normal.weight, self.samples.part)

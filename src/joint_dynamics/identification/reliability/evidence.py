@@ -222,11 +222,11 @@ def normal_equations(
 
 def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[FloatArray, int]:
     """Solve scaled normal equations; return the solution and its rank. Directions that no sample shows stay at zero."""
-    scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    scale = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     scaled = matrix / scale[:, None] / scale
     factor, failed = scipy.linalg.lapack.dpotrf(scaled, lower=0)
-    if failed == 0 and np.diag(factor).min() ** 2 > RANK * len(scaled):
+    if failed == 0 and factor.diagonal().min() ** 2 > RANK * len(scaled):
         return scipy.linalg.lapack.dpotrs(factor, vector / scale, lower=0)[0] / scale, len(scaled)
     values, vectors = np.linalg.eigh(scaled)
     good = values > RANK * max(values[-1], np.finfo(float).tiny)

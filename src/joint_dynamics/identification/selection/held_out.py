@@ -123,7 +123,8 @@ class _Folds:
             share = np.array([ridges[column] for column in chosen])
             own = self.own[:, chosen]
             gram = self.gram[:, chosen[:, None], chosen] / (own[:, :, None] * own[:, None, :])
-            gram += np.diag(share**2 + JITTER)
+            each = np.arange(len(chosen))
+            gram[:, each, each] += share**2 + JITTER
             chi = np.linalg.solve(gram, (self.right[:, chosen] / own)[:, :, None])[:, :, 0] / own
             explained = np.repeat(chi.T, self.counts, axis=1)
             explained *= self.columns[chosen]
