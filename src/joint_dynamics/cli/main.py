@@ -34,8 +34,8 @@ COMMANDS = {
     'demo': ('demo', 'run the whole story on a simulated UR5e'),
     'doctor': ('doctor', 'tell what is installed, what is missing, and what works'),
 }
-YOUNG_OBJECTS = 50_000
-"""New objects after which Python looks for garbage in cycles."""
+YOUNG_OBJECTS = 200_000
+"""New objects after which Python looks for garbage in cycles: more than a short command ever has at once (65,000)."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
