@@ -4,6 +4,8 @@ Files, exit statuses, one line for bad input.
 """
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -27,6 +29,29 @@ def test_without_a_report_there_is_none_of_an_earlier_run_either(run, arm_file, 
         yaml.safe_load((out / 'dynamics.yaml').read_text())['provenance']['run'],
     }
     assert len(runs) == 1
+
+
+NOT_NEEDED = {
+    'cvxpy', 'matplotlib', 'numba', 'rich', 'rosbags', 'scipy.fft', 'scipy.integrate', 'scipy.interpolate',
+    'scipy.ndimage', 'scipy.optimize', 'scipy.signal', 'scipy.sparse', 'scipy.spatial', 'scipy.stats',
+    'joint_dynamics.control', 'joint_dynamics.estimation', 'joint_dynamics.excitation', 'joint_dynamics.report',
+    'joint_dynamics.identification.joint_tests', 'joint_dynamics.simulation', 'joint_dynamics.trend',
+}  # fmt: skip
+
+
+def test_without_a_report_and_into_a_pipe_nothing_is_loaded_that_is_not_needed(arm_file, run_file, tmp_path):
+    """A third of the command are its imports as it is, half where they are not watched; from a CSV file."""
+    arguments = ['identify', f'{run_file()}@0:6', '--robot', arm_file, '--out', tmp_path / 'out', '--no-report']
+    code = (
+        'import sys\nfrom joint_dynamics.cli.main import main\n'
+        'assert main(sys.argv[1:]) == 0\nprint(*sys.modules, file=sys.stderr)'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stderr.split())
+    assert 'Parameters' in done.stdout and 'joint_dynamics.identification.identify' in loaded
+    assert sorted(loaded & NOT_NEEDED) == []
 
 
 def test_from_recording_to_description_and_back(run, arm_file, run_file, tmp_path):

@@ -113,6 +113,7 @@ class RowPacker:
                     self._seen[j, k] = row
                 else:
                     self._again.append((row, int(self._seen[j, k])))
+        self._asked = np.asarray((self._seen >= 0).any(axis=0))
         self._compiled = _arguments(chain, self._seen)
         self._unwritten = self._left_out(chain, parts)
         self._drives = np.array([self._seen[j, drive_columns(j)] for j in range(n)])
@@ -149,7 +150,7 @@ class RowPacker:
     def by_numpy(self, motion: Motion, out: FloatArray) -> None:
         """Write the rows of links and drives into out, the readable way; motion as for `rows`."""
         q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array.T) for array in motion)
-        for j, parameter, values in inertial_columns(self._chain, q, dq, ddq, (self._seen >= 0).any(axis=0)):
+        for j, parameter, values in inertial_columns(self._chain, q, dq, ddq, self._asked):
             if self._seen[j, parameter] >= 0:
                 out[self._seen[j, parameter]] = values
         for j, rows in enumerate(self._drives):

@@ -117,7 +117,7 @@ def _link_columns(
             turned = cross_components(a, z)
         for k in range(3):
             if asked[6 + k]:
-                shifted = K[0][k] * u[0] + K[1][k] * u[1] + K[2][k] * u[2] if shifts else 0.0
+                shifted: Any = K[0][k] * u[0] + K[1][k] * u[1] + K[2][k] * u[2] if shifts else 0.0
                 yield j, 6 + k, turned[k] + shifted if turns else shifted
         if shifts and asked[9]:
             yield j, 9, u[0] * a[0] + u[1] * a[1] + u[2] * a[2]

@@ -188,12 +188,12 @@ def normals_of(motions: Sequence[FilteredSamples], model: RobotModel) -> Iterato
     Most of what a regressor of few samples costs are the calls. What follows each other with the very same motion
     shares it.
     """
-    several = max(1, PASS // motions[0].q.shape[1]) if motions else 1
+    several, wanted = max(1, PASS // motions[0].q.shape[1]) if motions else 1, _wanted(model)
     for start in range(0, len(motions), several):
         group = motions[start : start + several]
         first = [k for k, samples in enumerate(group) if k == 0 or not _same_motion(samples, group[k - 1])]
-        joined = (np.concatenate([getattr(group[k], name) for k in first], axis=1) for name in ('q', 'dq', 'ddq'))
-        blocks = iter(np.split(regressor_rows(model.chain, *joined, _wanted(model)), len(first), axis=2))
+        q, dq, ddq = (np.concatenate([getattr(group[k], name) for k in first], axis=1) for name in ('q', 'dq', 'ddq'))
+        blocks = iter(np.split(regressor_rows(model.chain, q, dq, ddq, wanted), len(first), axis=2))
         for k, samples in enumerate(group):
             if k in first:
                 links = np.ascontiguousarray(next(blocks))
