@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.jumps import JumpDetector
 from joint_dynamics.estimation.packed_arm import compiled_kernels
 from joint_dynamics.estimation.recursive import SMALL_R, RecursiveLeastSquares, per_joint, positive
 
@@ -163,19 +164,20 @@ class StiffnessEstimator:
     def reset(self, coefficients: ArrayLike | None = None) -> None:
         """Begin again with P(0) and α(0), or with the given coefficients (P,) or (n, P), N·m/rad^{2p−1}."""
         self._rls.reset(self._alpha0 if coefficients is None else np.asarray(coefficients, dtype=float) * self._unit)
-        self._short, self._level, self._seen = np.zeros((3, self.joints))
-        self._long = self._floor.copy()
-        self._usual = np.zeros(self.joints)
+        self._jumps = JumpDetector(self.joints, self.period, self._window, self.change_share, self._floor)
         self._anchor = np.full(self.joints, np.inf)
         self._still = np.full(self.joints, self._hold)
         self._fresh = np.ones(self.joints, dtype=bool)
-        self._sums = np.zeros((3, self.joints))
         self._updates = 0
         self.excited = np.zeros(self.joints, dtype=bool)
-        self.excitation = np.zeros(self.joints)
         self.changes = np.zeros(self.joints, dtype=int)
         self.reliable = np.zeros(self.joints, dtype=bool)
-        self._in_force, self._square = self._rls.state.copy(), self._long.copy()
+        self._in_force, self._square = self._rls.state.copy(), self._jumps.long.copy()
+
+    @property
+    def excitation(self) -> Array:
+        """Excited motion since the reset, s, (n,)."""
+        return self._jumps.excitation
 
     @property
     def coefficients(self) -> Array:
@@ -273,9 +275,10 @@ class StiffnessEstimator:
         if self.compiled:
             active, error = np.empty(self.joints, dtype=bool), np.empty(self.joints)
             allowed = self._all if excited is None else np.array(excited, dtype=bool)
+            jumps = self._jumps
             compiled_kernels().stiffness_step(
-                phi, y, allowed, self._fresh, self._fixed, self._step_numbers, self._rls.state, self._sums, active,
-                error, (self.excitation, self._short, self._long, self._usual), self._keep, self.reliable,
+                phi, y, allowed, self._fresh, self._fixed, self._step_numbers, self._rls.state, jumps.sums, active,
+                error, (jumps.excitation, jumps.short, jumps.long, jumps.usual), self._keep, self.reliable,
                 self._in_force, self._square,
             )  # fmt: skip
             self.excited = active
@@ -295,28 +298,27 @@ class StiffnessEstimator:
         for p in range(1, self.order):
             np.multiply(psi[:, p - 1], square, out=psi[:, p])
         error, weighed = self._rls.step(psi, y, active)
-        self._sums[0] += active
-        self._sums[1] += weighed
-        self._sums[2] += y * y
+        self._jumps.add(active, weighed, y)
         self._take()
         return error
 
     def _take(self) -> None:
         """Judge what is learnt, and take it in force where it may be."""
-        alpha = self._rls.alpha
+        alpha, jumps = self._rls.alpha, self._jumps
         rising = (alpha[:, 0] > 0) & (alpha @ np.array(self._odd) > 0)
-        fits = (self._long <= 0.2 * self._usual) & rising
+        fits = (jumps.long <= 0.2 * jumps.usual) & rising
         self.reliable = fits & (self.excitation >= MIN_EXCITED_TIME)
-        fits &= self._short <= 0.2 * self._usual
+        fits &= jumps.short <= 0.2 * jumps.usual
         taken = (fits & (self.excitation >= MIN_TAKEN_TIME)) | ~self._keep
-        self._in_force[taken], self._square[taken] = self._rls.state[taken], self._long[taken]
+        self._in_force[taken], self._square[taken] = self._rls.state[taken], jumps.long[taken]
 
     def _check(self, phi: Array) -> None:
         """Do what need not be done with every sample: novelty, jumps, the bounds of P."""
         if self.compiled:
-            memory = self._seen, self.excitation, self._short, self._level, self._usual, self._long
+            jumps = self._jumps
+            memory = jumps.seen, jumps.excitation, jumps.short, jumps.level, jumps.usual, jumps.long
             if compiled_kernels().stiffness_check(
-                phi, self._check_numbers, self._fixed, self._anchor, self._still, self._fresh, self._sums, memory,
+                phi, self._check_numbers, self._fixed, self._anchor, self._still, self._fresh, jumps.sums, memory,
                 self._jumped,
             ):  # fmt: skip
                 for joint in np.flatnonzero(self._jumped):
@@ -331,42 +333,15 @@ class StiffnessEstimator:
         self._anchor = np.where(moved, phi, self._anchor)
         self._still = np.where(moved, 0, self._still + self._stride)
         self._fresh = self._still <= self._hold
-        self._detect(*self._sums)
-        self._sums[:] = 0.0
+        for joint in np.flatnonzero(self._jumps.jumped()):
+            self._open(int(joint))
         if self._updates % CHECK < self._stride:
             self._rls.bound()
-
-    def _detect(self, samples: Array, squares: Array, level: Array) -> None:
-        """Compare the present prediction error with the torque and with the usual error.
-
-        Open the covariance where it has jumped.
-
-        Sums over the active samples since the last call: their number, ε²/(1 + r), torque². A model error, such as
-        friction 5 % wrong, is always there and grows with the torque: it raises the usual level, but is no jump.
-        """
-        self._seen += samples
-        self.excitation += self.period * samples
-        seen = np.maximum(self._seen, 1.0)
-        share = 1.0 / np.minimum(seen, self._window)
-        self._short += share * (squares - samples * self._short)
-        self._level += share * (level - samples * self._level)
-        # The usual level never learns from a jump: what one sample can add to it is bounded.
-        slow = np.minimum(samples / np.minimum(seen, 20.0 * self._window), 1.0)
-        self._usual += slow * (self._level - self._usual)
-        self._long += slow * (np.clip(self._short, self._floor, 2.0 * self._long) - self._long)
-        if np.isinf(self.change_share):
-            return
-        # Where little torque is transmitted, that of a friction not yet learnt is a large share of it, and no jump.
-        torque = np.maximum(self._level, self._usual)
-        jumped = (samples > 0) & (self._seen >= self._window)
-        jumped &= self._short > np.maximum(self.change_share**2 * torque, 9.0 * self._long)
-        for joint in np.flatnonzero(jumped):
-            self._open(int(joint))
 
     def _open(self, joint: int) -> None:
         """Let the whole curve scale freely and its shape change somewhat; begin to watch for jumps anew."""
         alpha = self._rls.alpha[joint]
         self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
         self._rls.bound()
-        self._short[joint] = self._level[joint] = self._seen[joint] = 0.0
+        self._jumps.forget(joint)
         self.changes[joint] += 1
