@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.packed_arm import compiled_kernels
 from joint_dynamics.estimation.recursive import SMALL_R, RecursiveLeastSquares, per_joint, positive
@@ -319,8 +319,7 @@ class StiffnessEstimator:
                 phi, self._check_numbers, self._fixed, self._anchor, self._still, self._fresh, self._sums, memory,
                 self._jumped,
             ):  # fmt: skip
-                for joint in np.flatnonzero(self._jumped):
-                    self._open(int(joint))
+                self._open(np.flatnonzero(self._jumped))
             if self._updates % CHECK < self._stride:
                 self._rls.bound()
             return
@@ -360,13 +359,13 @@ class StiffnessEstimator:
         torque = np.maximum(self._level, self._usual)
         jumped = (samples > 0) & (self._seen >= self._window)
         jumped &= self._short > np.maximum(self.change_share**2 * torque, 9.0 * self._long)
-        for joint in np.flatnonzero(jumped):
-            self._open(int(joint))
+        self._open(np.flatnonzero(jumped))
 
-    def _open(self, joint: int) -> None:
-        """Let the whole curve scale freely and its shape change somewhat; begin to watch for jumps anew."""
-        alpha = self._rls.alpha[joint]
-        self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
-        self._rls.bound()
-        self._short[joint] = self._level[joint] = self._seen[joint] = 0.0
-        self.changes[joint] += 1
+    def _open(self, joints: IntArray) -> None:
+        """Let the whole curve of these scale freely and its shape change somewhat; begin to watch for jumps anew."""
+        for joint in joints:
+            alpha = self._rls.alpha[joint]
+            self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
+        self._rls.bound(joints)
+        self._short[joints] = self._level[joints] = self._seen[joints] = 0.0
+        self.changes[joints] += 1
