@@ -233,7 +233,11 @@ def tracking(bench, robot, options):
         own = dict(zip(('kp', 'kd'), options.gains, strict=True))
     pid = {'feedback': True, **{name: dict.fromkeys(names, value) for name, value in own.items()}}
     given = {'law': options.law, 'description_file': description}
+    if options.rigid:
+        given = {'law': 'computed_torque', 'use_description': False}
     # A busy machine is late; what is compared is the torque.
+    if options.what == 'handover' and options.effort_interface:
+        given['effort_interface'] = options.effort_interface
     patient = {'step_timeout': 0.5 * period / options.factor, 'late_timeout': 1.0, 'tracking_tolerance': 1.0}
     parameters = controller_parameters(gains, plugin={**pid, **given, **patient, 'timeout': 0.5, 'friction_topic': ''})
     for entry in parameters['/**'].values():
@@ -366,6 +370,8 @@ def main():
     parser.add_argument('--seconds', type=float, default=60.0)
     parser.add_argument('--factor', type=float, default=0.3)
     parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--effort-interface', default='effort', help="of the plugin, handover; '' for none")
+    parser.add_argument('--rigid', action='store_true', help='the plugin knows the URDF alone, tracking and handover')
     parser.add_argument('--gains', type=float, nargs=2, metavar=('KP', 'KD'), help="of the law's PID, 1/s² and 1/s")
     parser.add_argument('--way', choices=('pid', 'trajectory', 'streaming', 'plugin'), action='append')
     options = parser.parse_args()

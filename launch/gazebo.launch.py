@@ -46,6 +46,8 @@ from joint_dynamics.simulation import initial_posture, ur5e_description
 CONTROLLERS = ('joint_trajectory_controller', 'effort_trajectory_controller', 'forward_effort_controller')
 # With `plugin`: the first has to be active before the second, which writes its references.
 CHAINED = ('feedforward_controller', 'feedforward_trajectory_controller')
+# The effort PID that takes the place of the latter where there is to be no feedforward.
+THROUGH = 'plain_trajectory_controller'
 # Gazebo waits for each step: one that is late by the clock of the wall is in time in the simulation.
 LAW = {'law': 'computed_torque', 'use_description': False, 'step_timeout': 0.1, 'late_timeout': 1.0}
 
@@ -84,8 +86,8 @@ ARGUMENTS = (
     (
         'plugin',
         'false',
-        'also load feedforward_controller of joint_dynamics_controllers, from the URDF alone, and'
-        ' feedforward_trajectory_controller, which precedes it',
+        'also load feedforward_controller of joint_dynamics_controllers, from the URDF alone, and what may precede it:'
+        ' feedforward_trajectory_controller, and plain_trajectory_controller, an effort PID',
         ['true', 'false'],
     ),
     (
@@ -218,7 +220,7 @@ def robot_parts(context):
     first = given('initial_joint_controller')
     active = list(CHAINED) if plugin and first == CHAINED[1] else [first]
     taking = {given(name) for name in ('effort_trajectory_controller', 'effort_controller')}
-    waiting = {*CONTROLLERS, *(CHAINED if plugin else ()), *taking}
+    waiting = {*CONTROLLERS, *((*CHAINED, THROUGH) if plugin else ()), *taking}
     spawners = [
         Node(
             package='controller_manager',

@@ -352,6 +352,13 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
   reference_time_ = effort_time_ = NONE;
   // What the estimator said last is as good as its age: it is taken as of now.
   friction_seen_ = temperature_seen_ = 0;
+  if (host_->ready()) {
+    // How the joints stand: whoever had them before was deactivated a moment ago, in this cycle.
+    write_states(0.0);
+    for (std::size_t k = 0; k < params_.joints.size(); ++k) {
+      host_->arrays().left[k] = command_interfaces_[k].get_optional().value_or(NONE);
+    }
+  }
   if (!host_->activate(SWITCH_TIMEOUT)) {
     RCLCPP_ERROR(get_node()->get_logger(), "cannot activate: %s", host_->reason().c_str());
     return CallbackReturn::FAILURE;
@@ -359,6 +366,8 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
   law_.reset(*host_, times_);
   fresh_ = true;
   late_ = unwritten_ = 0;
+  // In the same cycle: a trajectory controller that ends leaves zeros to be written.
+  write_commands(law_.command());
   return CallbackReturn::SUCCESS;
 }
 
@@ -431,9 +440,18 @@ return_type FeedforwardController::update_and_write_commands(
 void FeedforwardController::write_inputs(double time, double period)
 {
   const Arrays & arrays = host_->arrays();
-  const std::size_t n = arrays.joints;
   arrays.clock[0] = time;
   arrays.clock[1] = period;
+  write_states(time);
+  take_references(time);
+  write_slow(friction_, friction_seen_, FRICTION_SCALE, 2, time);
+  write_slow(temperature_, temperature_seen_, TEMPERATURE, 1, time);
+}
+
+void FeedforwardController::write_states(double time)
+{
+  const Arrays & arrays = host_->arrays();
+  const std::size_t n = arrays.joints;
   for (std::size_t s = 0; s < states_.size(); ++s) {
     const std::size_t row = states_[s].first;
     for (std::size_t k = 0; k < n; ++k) {
@@ -442,9 +460,6 @@ void FeedforwardController::write_inputs(double time, double period)
     }
     arrays.state_time[row] = time;
   }
-  take_references(time);
-  write_slow(friction_, friction_seen_, FRICTION_SCALE, 2, time);
-  write_slow(temperature_, temperature_seen_, TEMPERATURE, 1, time);
 }
 
 /// Take what has been written since the last step, and only that: nobody says that a controller that wrote is gone.

@@ -35,9 +35,9 @@ namespace
 constexpr std::chrono::seconds PATIENCE{2};
 /// Steps after which the reason is looked at, though the outcome is the same.
 constexpr unsigned REASON_STEPS = 256;
-constexpr std::size_t ARRAYS = 7;
+constexpr std::size_t ARRAYS = 8;
 const char * const ARRAY_NAMES[ARRAYS] = {
-  "clock", "state", "state_time", "reference", "reference_time", "command", "safe"};
+  "clock", "state", "state_time", "reference", "reference_time", "command", "safe", "left"};
 
 bool schedule(int priority, int cpu)
 {
@@ -138,11 +138,11 @@ struct LawHost::Shared
     };
     const std::size_t n = size(5);
     if (size(1) != STATE_ROWS * n || size(3) != REFERENCE_ROWS * n || size(2) != STATE_ROWS ||
-      size(4) != 2) {
+      size(4) != 2 || size(7) != n) {
       throw std::runtime_error(
         "joint_dynamics: expected the version of this package, found one with other arrays");
     }
-    arrays = {data[0], data[1], data[2], data[3], data[4], data[5], data[6], n};
+    arrays = {data[0], data[1], data[2], data[3], data[4], data[5], data[6], data[7], n};
   }
 
   /// Call a method of the loop; say what it raised.

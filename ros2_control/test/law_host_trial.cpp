@@ -19,8 +19,9 @@
 //
 // FOLDER holds robot.urdf, description.yaml, parameters.txt (a line each: name, type, value) and
 // motion.bin (a row per step: period, position, velocity, three references, effort, α1, α2,
-// temperature; slow ones NaN where there is nothing new). commands.bin gets a row per step: phase,
-// outcome, command. The answer on stdout is JSON.
+// temperature; slow ones NaN where there is nothing new). begin.bin, where it is there, holds what
+// the host is activated with: position, effort, command left by another. commands.bin gets a row per
+// step: phase, outcome, command. The answer on stdout is JSON.
 
 #include <pthread.h>
 #include <time.h>
@@ -164,6 +165,16 @@ int play(int count, char ** words)
   wall.reserve(steps * repeat);
   cpu.reserve(steps * repeat);
 
+  const std::string first = read(folder + "/begin.bin");
+  if (first.size() == 3 * n * sizeof(double)) {
+    const auto take = [&](double * to, std::size_t row) {
+      const std::size_t size = n * sizeof(double);
+      std::copy_n(first.data() + row * size, size, reinterpret_cast<char *>(to));
+    };
+    take(arrays.state + rows::POSITION * n, 0);
+    take(arrays.state + rows::EFFORT * n, 1);
+    take(arrays.left, 2);
+  }
   if (!host.activate(std::chrono::seconds(1))) {
     throw std::runtime_error("activate: " + host.reason());
   }

@@ -147,6 +147,24 @@ def test_topics_between_controller_and_drives_have_to_be_stated(arm):
     assert max(loop.spectral_radius(counted.p, counted.d, 1 + added) for loop in loops) > 1.02
 
 
+@pytest.mark.parametrize(('period', 'delay'), [(0.002, 0.008), (0.004, 0.008)])
+def test_friction_that_damps_more_than_a_late_torque_bears_is_no_reason_to_refuse(arm, period, delay):
+    """Of the demonstration's size: with it alone, at the damping asked for, p would ring at the wrists."""
+    viscous = np.array([8.5, 11.9, 9.4, 3.1, 2.5, 2.6])
+    joints = [replace(each, viscous=viscous) for each in elastic_joints(arm)]
+    gains = effort_gains(arm, period, joints=joints, delay=delay)
+    assert (gains.d > 0.0).all()
+    # Damped more where p is less, never less than asked for.
+    assert (gains.damping >= 0.2 * (1 - 1e-9)).all()
+    assert (gains.damping[3:] > 0.21).any()
+    rng = np.random.default_rng(7)
+    postures = rng.uniform(-np.pi, np.pi, (6, 6))
+    late = 1 + round(delay / period)
+    for each in joints:
+        for q in postures:
+            assert each.sampled(arm.rigid.mass_matrix(q), period).stable(gains.p, gains.d, late)
+
+
 def test_a_delay_out_of_range_is_refused(arm):
     with pytest.raises(JointDynamicsError, match='expected a delay of 0 to 10 periods'):
         effort_gains(arm, PERIOD, delay=0.1)

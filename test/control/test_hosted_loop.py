@@ -190,6 +190,110 @@ def test_an_effort_alone_takes_over_without_a_step_and_gives_back_without_one(ro
     assert back[-1] == pytest.approx(law)
 
 
+def take_over(made, q, measured=np.nan, left=np.nan):
+    """Activate as a host does that says how the joints stand."""
+    made.state[ROW['position']], made.state[ROW['effort']], made.left[:] = q, measured, left
+    made.activate()
+    return made.command.copy()
+
+
+def follow(made, motion, steps, first=0):
+    """Step with the first instant of a motion as the reference; return the commands."""
+    found = []
+    for k in range(first, first + steps):
+        feed(made, k * PERIOD, motion[0])
+        assert made.step() == Outcome.LAW, made.reason
+        found.append(made.command.copy())
+    return np.array(found)
+
+
+@pytest.mark.parametrize('output', ['effort', 'current'])
+@pytest.mark.parametrize('source', ['measured', 'left'])
+def test_it_takes_over_from_the_effort_that_is_on_the_joints(robot, host, source, output):
+    """The arm was held by a controller that this one knows nothing of; friction bears a part of its weight."""
+    motion = motion_of(robot)
+    made = host(False, law='computed_torque', handover_time=1.0, output=output)
+    arm = made.loop.arm
+    speed = np.full(6, 1e-6)
+    gravity = arm.rigid.gravity(motion[0][0])
+    held = gravity + [0.3, -0.5, 0.4, -0.2, 0.1, 0.6] * arm.friction_torque(np.ones(6), speed, gravity)
+    assert np.abs(held - gravity).max() > 1.0
+    commanded = held / (arm.drive_gain if output == 'current' else 1.0)
+    begin = take_over(made, motion[0][0], **{source: commanded if source == 'left' else held})
+    assert begin == pytest.approx(commanded)
+    found = follow(made, motion, 800)
+    rest = np.abs(commanded - found[-1])
+    steps = np.abs(np.diff(np.vstack([begin, found]), axis=0))
+    assert (steps <= rest * PERIOD / 1.0 + 1e-9).all()
+    assert found[250] == pytest.approx(0.5 * (commanded + found[-1]), abs=2 * rest.max() * PERIOD)
+    # The law as it is without what was before.
+    assert found[-1] == pytest.approx(follow(host(law='computed_torque', output=output), motion, 800)[-1])
+    # Once: what stood there is not there the next time.
+    made.deactivate()
+    made.activate()
+    assert not made.command.any()
+
+
+@pytest.mark.parametrize('what', ['zeros', 'of another posture', 'not known', 'one joint not known'])
+def test_it_begins_at_gravity_where_nothing_tells_what_is_on_the_joints(robot, host, what):
+    motion = motion_of(robot)
+    made = host(False, law='computed_torque')
+    q = motion[0][0]
+    gravity = made.loop.arm.rigid.gravity(q)
+    left = {
+        'zeros': np.zeros(6),
+        'of another posture': made.loop.arm.rigid.gravity(q + 1.0),
+        'not known': np.full(6, np.nan),
+        'one joint not known': np.where(np.arange(6) == 2, np.nan, gravity),
+    }[what]
+    measured = left if what != 'of another posture' else np.zeros(6)
+    begin = take_over(made, q, measured, left)
+    assert begin == pytest.approx(gravity)
+    assert made.safe == pytest.approx(gravity)
+    # The law comes within the ramp time, not the hand-over's.
+    ramp = made.loop.settings.ramp_time
+    found = follow(made, motion, round(ramp / PERIOD) + 1)
+    rest = np.abs(found[-1] - gravity)
+    assert (np.abs(np.diff(np.vstack([begin, found]), axis=0)) <= rest * PERIOD / ramp + 1e-9).all()
+    assert found[-1] == pytest.approx(follow(host(law='computed_torque'), motion, 800)[-1])
+
+
+def test_it_begins_at_zero_where_that_is_safe_or_nothing_is_known(robot, host):
+    q = motion_of(robot)[0][0]
+    held = np.array([1.0, -30.0, -12.0, -3.0, 0.5, 0.1])
+    assert not take_over(host(False, law='computed_torque'), np.full(6, np.nan), held, held).any()
+    assert not take_over(host(False, law='computed_torque', safe_command='zero'), q).any()
+    # The robot adds gravity itself: what it measures has it, what it is commanded has not.
+    made = host(False, law='computed_torque', gravity=False)
+    assert not take_over(made, q).any()
+    assert take_over(made, q, held) == pytest.approx(held - made.loop.arm.rigid.gravity(q))
+
+
+def test_a_fault_while_it_takes_over_makes_no_step(robot, host):
+    """The first references are late, and some in between: to gravity for as long, and back."""
+    motion = motion_of(robot)
+    made = host(False, law='computed_torque', handover_time=1.0)
+    gravity = made.loop.arm.rigid.gravity(motion[0][0])
+    held = gravity + 5.0
+    commands = [take_over(made, motion[0][0], held)]
+    lost = {5: 5, 120: 20}  # the step at which it is over: how many it took
+    faults = {end - 1 - k for end, count in lost.items() for k in range(count)}
+    for k in range(900):
+        feed(made, k * PERIOD, motion[0])
+        if k in faults:
+            made.state[ROW['velocity']] = 100.0
+        assert made.step() == (Outcome.SAFE if k in faults else Outcome.LAW)
+        commands.append(made.command.copy())
+    law = commands[-1]
+    steps = np.abs(np.diff(commands, axis=0))
+    # Fading is 1 s long, the way to gravity and back half a second; both at once at most. What has faded during a
+    # fault, and what the gate had left of it, is missing when it is over: a tenth of the difference here.
+    allowed = PERIOD * (np.abs(held - law) / 1.0 + (np.abs(held - gravity) + np.abs(law - gravity)) / 0.5)
+    count = np.array([1 + lost.get(k, 0) for k in range(len(steps))])
+    assert (steps <= count[:, None] * allowed + 1e-9).all()
+    assert law == pytest.approx(follow(host(law='computed_torque'), motion, 800)[-1])
+
+
 def test_an_effort_alone_is_passed_on_within_the_limits_only(robot, host):
     motion = motion_of(robot)
     made = host(law='computed_torque', handover_time=0.0)

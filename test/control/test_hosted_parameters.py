@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from joint_dynamics.control import hosted_parameters
 from joint_dynamics.control.hosted_parameters import (
     PARAMETERS_FILE,
     TABLE_FILE,
@@ -12,7 +13,9 @@ from joint_dynamics.control.hosted_parameters import (
     main,
     parameters_of,
     table_rst,
+    to_declare,
 )
+from joint_dynamics.control.interface import ControllerParameter
 from joint_dynamics.errors import JointDynamicsError
 
 PACKAGE = Path(__file__).parents[2] / 'ros2_control'
@@ -70,3 +73,13 @@ def test_a_preset_names_what_exists(path):
 
 def test_there_are_presets():
     assert [path.stem for path in PRESETS] == ['gazebo', 'generic', 'ur']
+
+
+def test_parameters_of_a_foreign_law_are_declared_beside_the_library(monkeypatch):
+    class Foreign:
+        PARAMETERS = (ControllerParameter('pull', 2.0, 'how hard'),)
+
+    monkeypatch.setattr(hosted_parameters, 'load', lambda law: {'strange': Foreign}[law])
+    own = to_declare('')
+    assert all(per_joint for *_, per_joint in own)
+    assert to_declare('strange') == [*own, ('strange_pull', 2.0, 'how hard', False)]

@@ -128,3 +128,9 @@ def test_rows_at_once_are_what_one_after_the_other_would_be(values):
     np.testing.assert_array_equal(values['position'], [0.0, 1.0, 2.0])
     values.clear()
     assert values.stale('position', 10.0).all()
+
+
+def test_values_in_another_order_are_numbers_in_double_precision(values):
+    found = values.whole([3, 1, 2], ('c', 'a', 'b'))
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, [1.0, 2.0, 3.0])

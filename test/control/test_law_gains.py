@@ -52,7 +52,8 @@ def test_a_rigid_arm_has_what_it_had(arm):
 @pytest.mark.parametrize(('delay', 'late'), [(0.0, (0, 1, 2)), (2 * PERIOD, (2, 3, 4)), (1.5 * PERIOD, (1, 2, 3, 4))])
 def test_nothing_rings_from_the_stated_delay_to_twice_as_long(arm, joints, delay, late):
     gains = law_gains(arm, PERIOD, joints, delay)
-    assert gains['kp'] == pytest.approx(0.25 * gains['kd'] ** 2, rel=5e-3)
+    # A damping ratio of 0.5, and no more than a rigid arm has.
+    assert gains['kp'] == pytest.approx(min(400.0, gains['kd'] ** 2), rel=5e-3)
     postures = np.random.default_rng(3).uniform(-np.pi, np.pi, (3, 6))
     assert not any(grows(arm, joint, gains, count, q) for joint in joints for count in late for q in postures)
 
@@ -68,6 +69,17 @@ def test_as_much_as_they_bear_and_no_less(arm, joints):
         postures = np.random.default_rng(4).uniform(-np.pi, np.pi, (12, 6))
         for loud in (more, rest):
             assert any(grows(arm, joint, loud, count, q) for joint in joints for count in late for q in postures)
+
+
+@pytest.mark.parametrize('delay', [0.0, 2 * PERIOD])
+def test_it_is_the_damping_that_rings_and_a_lower_stiffness_buys_none(arm, joints, delay):
+    """A third more k_d rings with the k_p that it damps critically, too, which is less than half of the one given."""
+    gains = law_gains(arm, PERIOD, joints, delay)
+    late = range(round(delay / PERIOD), max(2, 2 * round(delay / PERIOD)) + 1)
+    softer = {'kp': 0.25 * (1.33 * gains['kd']) ** 2, 'kd': 1.33 * gains['kd']}
+    assert softer['kp'] < 0.5 * gains['kp']
+    postures = np.random.default_rng(4).uniform(-np.pi, np.pi, (12, 6))
+    assert any(grows(arm, joint, softer, count, q) for joint in joints for count in late for q in postures)
 
 
 def test_what_cannot_be_is_refused(arm):

@@ -8,7 +8,7 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.arm.reversal import REVERSAL
 from joint_dynamics.control import ControllerSetup, available, create
-from joint_dynamics.control.friction import DRIVEN
+from joint_dynamics.control.friction import DRIVEN, FrictionCompensation
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 
@@ -401,3 +401,15 @@ def test_what_of_the_transmission_a_law_leaves_out_is_named(make_arm, make_loop)
     assert left_out('flexible_joint', arm) == set()
     loose = make_arm(backlash=PeriodicMap(np.full(90, 1e-4)), kinematic_error=None, damping=None)
     assert left_out('flexible_joint', loose) == {f'joints.({every}).backlash: not used by FlexibleJoint'}
+
+
+def test_unless_it_is_said_all_friction_is_compensated(make_arm):
+    q, speed, load = np.linspace(-1.0, 1.0, 6), np.array([0.5, 0.1, 0.0, -0.2, 0.01, 0.0]), np.linspace(-20.0, 20.0, 6)
+    for kind in ('static', 'hysteresis'):
+        own = FrictionCompensation(make_arm(), kind)
+        said = FrictionCompensation(make_arm(), kind, gain=1.0, rest_gain=1.0, smoothing=0.0, viscous_share=0.0)
+        for step in range(5):
+            angle = q + 0.002 * step * speed
+            np.testing.assert_array_equal(
+                own.torque(angle, angle, speed, load), said.torque(angle, angle, speed, load), err_msg=kind
+            )

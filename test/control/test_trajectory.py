@@ -252,3 +252,22 @@ def test_the_law_steps_evenly_from_point_to_point(make_loop, path, ends, period,
     here = np.tile(path.at(0.0)[0], (len(ends) + 1, 1))
     still = Path([0.0, *ends], here, np.zeros_like(here), np.zeros_like(here))
     assert fill_effort(make_loop(), still, period=period).steps == steps + 1
+
+
+def test_a_point_at_every_step_where_none_may_be_left_out(make_loop, path):
+    filled = fill_effort(make_loop('computed_torque'), path, max_spacing=1e-6, tolerance=1.0)
+    assert len(filled.time) == filled.steps
+    np.testing.assert_allclose(np.diff(filled.time), 0.002, rtol=1e-6)
+
+
+def test_temperature_and_alpha_are_taken_at_the_first_step(make_loop, path, monkeypatch):
+    loop, loads = make_loop('computed_torque'), []
+    law_along = loop.law_along
+
+    def watched(*arguments, load=True):
+        loads.append(load)
+        return law_along(*arguments, load=load)
+
+    monkeypatch.setattr(loop, 'law_along', watched)
+    filled = fill_effort(loop, path)
+    assert loads == [True] + [False] * (filled.steps - 1)

@@ -20,8 +20,7 @@ def watched(found, samples, error, torque, active=EVERY):
         found.add(active, np.square(error) * active, torque * active)
         if k % LOOK == LOOK - 1 and (jumped := found.jumped()).any():
             at.append((k, jumped.tolist()))
-            for joint in np.flatnonzero(jumped):
-                found.forget(joint)
+            found.forget(np.flatnonzero(jumped))
     return at
 
 

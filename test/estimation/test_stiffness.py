@@ -345,3 +345,25 @@ def test_bad_settings_are_refused(bad):
 def test_wrong_shapes_are_refused():
     with pytest.raises(JointDynamicsError, match='shape'):
         StiffnessEstimator(2).update([1e-3], [1.0, 1.0])
+
+
+@pytest.mark.parametrize('compiled', [True, False])
+def test_a_joint_in_company_is_learnt_as_alone(compiled):
+    """To the last bit, also where the stiffness of others jumps while what is known of it is at its bounds."""
+    rng = np.random.default_rng(5)
+    joints, samples = 6, 4000
+    phi = 1e-3 * np.sin(0.01 * np.arange(samples))
+    torque = 2e4 * phi[:, None] * rng.choice([-1.0, 1.0, 2.0], (samples // 250, joints)).repeat(250, axis=0)
+    torque += rng.normal(0.0, 0.02, torque.shape)
+    together = StiffnessEstimator(joints, initial_covariance=[200.0, 200.0])
+    alone = [StiffnessEstimator(1, initial_covariance=[200.0, 200.0]) for _ in range(joints)]
+    for estimator in (together, *alone):
+        estimator.compiled = compiled
+    for angle, sample in zip(phi, torque, strict=True):
+        together.update(np.full(joints, angle), sample)
+        for estimator, value in zip(alone, sample, strict=True):
+            estimator.update([angle], [value])
+    assert (together.changes > 0).all()
+    for joint, estimator in enumerate(alone):
+        np.testing.assert_array_equal(together.coefficients[joint], estimator.coefficients[0])
+        np.testing.assert_array_equal(together.covariance[joint], estimator.covariance[0])

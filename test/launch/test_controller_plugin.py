@@ -13,6 +13,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from builtin_interfaces.msg import Duration
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -55,7 +56,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=f'not i
 HOME = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
 RATE = 200
 LAW, TRAJECTORY, FALLBACK = 'feedforward_controller', 'feedforward_trajectory_controller', 'joint_trajectory_controller'
-PLAIN = 'plain_trajectory_controller'
+PLAIN, EFFORT = 'plain_trajectory_controller', 'effort_trajectory_controller'
 PRESETS = Path(__file__).parents[2] / 'ros2_control' / 'config'
 LAWS = """
 import time
@@ -175,10 +176,10 @@ class Manager:
         found = self.ros.call(services.ListControllers, '/controller_manager/list_controllers').controller
         return {item.name for item in found if item.state == 'active'}
 
-    def move(self, offset):
-        """Send a motion to HOME + offset and back, 1 s each."""
+    def move(self, offset, publisher=None, shares=(1.0, 0.0)):
+        """Send a motion to HOME + offset and back, 1 s each, or to these shares of the offset."""
         message = JointTrajectory(joint_names=list(self.robot.joint_names))
-        for seconds, share in ((1, 1.0), (2, 0.0)):
+        for seconds, share in enumerate(shares, start=1):
             message.points.append(
                 JointTrajectoryPoint(
                     positions=(HOME + share * offset).tolist(),
@@ -187,7 +188,7 @@ class Manager:
                     time_from_start=Duration(sec=seconds),
                 )
             )
-        self.trajectory.publish(message)
+        (publisher or self.trajectory).publish(message)
 
 
 @pytest.fixture
@@ -416,3 +417,52 @@ def test_feedforward_is_switched_off_and_on_without_a_step_of_torque(ros, manage
         assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
         # The robot here stands still whatever its effort is: a PID without an error asks for nothing.
         assert found[-1] == pytest.approx(end, abs=1e-6)
+
+
+@pytest.mark.parametrize('told', [True, False])
+def test_it_takes_over_from_an_effort_controller_without_letting_the_arm_go(ros, robot, tmp_path, monkeypatch, told):
+    """A trajectory controller with effort straight to the hardware, which leaves zeros in the cycle in which it ends.
+
+    What was written in each cycle is what the hardware shows as its effort in the next.
+    """
+    monkeypatch.setenv('VIRTUAL_ENV', sys.prefix)
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'log'))
+    patient = {'step_timeout': 0.1, 'late_timeout': 1.0}
+    interface = {'effort_interface': 'effort'} if told else {}
+    given = {'law': 'computed_torque', 'use_description': False, 'handover_time': 1.0}
+    made = Manager.with_law(ros, robot, tmp_path, **patient, **given, **interface)
+    assert made.load('joint_state_broadcaster', LAW, TRAJECTORY, FALLBACK, EFFORT) == []
+    shown = ros.listen(JointState, 'joint_states', 10000)
+    assert made.switch(on=['joint_state_broadcaster', EFFORT])
+    holds = Arm(robot).rigid.gravity(HOME)
+    motion = ros.probe.create_publisher(JointTrajectory, f'/{EFFORT}/joint_trajectory', 10)
+    ros.until(motion.get_subscription_count, what='the effort controller')
+    # The robot here does not move: the error stays, and so does the effort, in the direction of gravity.
+    made.move(0.02 * np.sign(holds), motion, [1.0])
+
+    def efforts(begin=0):
+        order = [shown[-1].name.index(name) for name in robot.joint_names]
+        return np.array([np.asarray(state.effort)[order] for state in shown[begin:]])
+
+    def steady():
+        if len(shown) < RATE:
+            return False
+        last = efforts(-RATE // 2)
+        return np.isfinite(last).all() and np.ptp(last, axis=0).max() == 0.0 and np.abs(last).max() > 0.0
+
+    ros.until(steady, what='an effort that stays')
+    held, begin = efforts()[-1], len(shown) - 1
+    assert made.switch(on=[LAW, TRAJECTORY], off=[EFFORT]), made.process.output[-3000:]
+    ros.until(lambda: len(shown) > begin + 2 * RATE, what='the hand-over')
+    found = efforts(begin)
+    stamps = np.array([state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec for state in shown[begin:]])
+    steps = np.abs(np.diff(found, axis=0))
+    if told:
+        # What fades within 1 s; the period that counts is the manager's own measure, and a message may be lost.
+        assert (steps <= np.outer(np.diff(stamps) + 2.0 / RATE, np.abs(held - holds)) + 1e-6).all()
+    else:
+        # To gravity at once, which is what is known; no joint is let go in between.
+        allowed = np.abs(held - holds)
+        assert (steps.max(axis=0) <= allowed + 1e-6).all()
+        assert (np.abs(found) >= np.minimum(np.abs(held), np.abs(holds)) - 1e-6).all()
+    assert found[-1] == pytest.approx(holds, abs=1e-6)

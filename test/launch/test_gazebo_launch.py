@@ -198,7 +198,9 @@ def test_the_plugin_comes_up_before_the_controller_that_writes_its_references(ro
     expected = {**shipped['/**']['feedforward_controller']['ros__parameters'], 'ki': law['ki']}
     assert {**law, 'type': expected['type'], 'use_sim_time': True} == expected
     assert (law['use_description'], law['step_timeout'], law['late_timeout']) == (False, 0.1, 1.0)
-    assert '--inactive' in runs['effort_trajectory_controller']
+    waiting = runs['effort_trajectory_controller']
+    assert '--inactive' in waiting
+    assert 'plain_trajectory_controller' in waiting
     yield
 
 

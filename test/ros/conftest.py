@@ -84,6 +84,11 @@ def source_of(condition):
         return repr(condition)
 
 
+def said(what):
+    """What is waited for, in words."""
+    return what() if callable(what) else what
+
+
 class Ros:
     """One rclpy context with an executor; `probe` is a plain node to publish, listen and call with."""
 
@@ -151,7 +156,8 @@ class Ros:
     def until(self, condition, what='', timeout=PATIENCE):
         """Spin until `condition()` is true; return its value.
 
-        Fails after `timeout` s, when a process has died, or a watcher says why.
+        Fails after `timeout` s, when a process has died, or a watcher says why; `what` it waited for is a text, or a
+        function that returns one then.
         """
         end = time.monotonic() + timeout
         while True:
@@ -160,16 +166,16 @@ class Ros:
                 return value
             for process in self.processes:
                 if process.poll() not in (None, 0):
-                    pytest.fail(f'while waiting for {what or source_of(condition)}: {process.last_words}')
+                    pytest.fail(f'while waiting for {said(what) or source_of(condition)}: {process.last_words}')
             for watcher in self.watchers:
                 reason = watcher()
                 if reason:
-                    pytest.fail(f'while waiting for {what or source_of(condition)}: {reason}')
+                    pytest.fail(f'while waiting for {said(what) or source_of(condition)}: {reason}')
             if time.monotonic() > end:
                 # A condition that came true while the machine was busy elsewhere is true.
                 if value := condition():
                     return value
-                self.give_up(f'waited {timeout:g} s in vain for {what or source_of(condition)}')
+                self.give_up(f'waited {timeout:g} s in vain for {said(what) or source_of(condition)}')
             self.executor.spin_once(timeout_sec=0.05)
 
     def give_up(self, reason):
@@ -195,7 +201,7 @@ class Ros:
         """
         # one client for each service: many that come and go keep discovery busy, which a loaded machine is late with
         client = self.clients.get(name) or self.clients.setdefault(name, self.probe.create_client(kind, name))
-        self.until(client.service_is_ready, what=f'service {name}')
+        self.until(client.service_is_ready, what=lambda: f'service {name}: {self.ends_of(client)}')
         asked = [(time.monotonic(), client.call_async(request or kind.Request()))]
 
         def answered():
@@ -205,6 +211,18 @@ class Ros:
 
         future = self.until(answered, what=f'response of {name}')
         return future.result()
+
+    def ends_of(self, client):
+        """The ends of a service in the graph: it is ready once as many read its requests as write its replies."""
+        request, reply = f'rq{client.service_name}Request', f'rr{client.service_name}Reply'
+        kinds = {
+            'readers of requests': self.probe.get_subscriptions_info_by_topic(request, no_mangle=True),
+            'writers of replies': self.probe.get_publishers_info_by_topic(reply, no_mangle=True),
+        }
+        return ', '.join(
+            f'{len(entries)} {kind} ({", ".join(sorted(entry.node_name for entry in entries)) or "none"})'
+            for kind, entries in kinds.items()
+        )
 
     def trigger(self, name):
         """Call a std_srvs/Trigger."""

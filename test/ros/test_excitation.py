@@ -59,6 +59,7 @@ class Robot:
             0.0,
         )  # whether the states carry stamps, and by how much their clock is ahead of the node's, s
         self.speeds = True
+        self.told, self.heard = 0, ros.listen(JointState, 'joint_states', 10)
         self.follow = None  # called with the time [s], it sets q and dq
 
     def now(self):
@@ -78,12 +79,19 @@ class Robot:
                     self.ros.probe.get_clock().now() + rclpy.duration.Duration(seconds=self.ahead)
                 ).to_msg()
             self.states.publish(message)
+            self.told = time.monotonic()
 
     def until(self, condition, what, **options):
-        """Tell the state while waiting."""
+        """Tell the state while waiting.
+
+        Anew once the last one was heard here, and so about now by the node: told faster than a busy machine hears them,
+        states wait their turn and are old when it comes. One that nobody heard within half a second was lost.
+        """
 
         def step():
-            self.tell()
+            if self.silent or self.heard or time.monotonic() - self.told > 0.5:
+                self.heard.clear()
+                self.tell()
             return condition()
 
         return self.ros.until(step, what, **options)
@@ -163,18 +171,21 @@ def test_the_simulated_robot_plays_it(ros, series, summary, assert_documented):
     stamps = np.array([message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in states[before:]])
     np.testing.assert_allclose(q[0], start, atol=0.01)
     np.testing.assert_allclose(q[-1], HOME, atol=0.01)
-    # the extremes of the series are reached, and both periods are there: the path repeats after 3 s
-    period = series.position(np.linspace(0.8, 3.8, 300))
-    np.testing.assert_allclose(q[:, 0].max(), max(period[:, 0].max(), start[0]), atol=0.01)
-    np.testing.assert_allclose(q[:, 2].min(), min(period[:, 2].min(), start[2]), atol=0.01)
-    grid = np.linspace(0.8 + 3.0, 0.8 + 6.0, 100)
-    begin_at = min(
-        np.arange(stamps[0], stamps[-1] - 7.0, 0.005),
-        key=lambda at: np.abs(np.interp(at + grid, stamps, q[:, 0]) - series.position(grid - 3.0)[:, 0]).max(),
-    )
-    for shift in (0.0, 3.0):
-        period = np.array([np.interp(begin_at + grid - shift, stamps, q[:, j]) for j in range(6)]).T
-        np.testing.assert_allclose(period, series.position(grid - 3.0), atol=0.01)
+    # Both periods are there, the path repeats after 3 s. Compared at the samples that the test has heard: on a busy
+    # machine it misses some of those that come 500 times a second.
+    fine = np.linspace(0.8, 3.8, 3001)
+    path = series.position(fine)
+
+    def off(begin_at):
+        after = stamps - begin_at - 0.8
+        within = (after >= 0.0) & (after < 6.0)
+        wanted = np.array([np.interp(0.8 + after[within] % 3.0, fine, joint) for joint in path.T]).T
+        return np.abs(q[within] - wanted), after[within]
+
+    begin_at = min(np.arange(stamps[0], stamps[-1] - 7.0, 0.005), key=lambda at: off(at)[0].max())
+    wrong, after = off(begin_at)
+    assert np.histogram(after, bins=12, range=(0.0, 6.0))[0].min() >= 5, 'samples in every half second'
+    np.testing.assert_allclose(wrong, 0.0, atol=0.01)
     ros.stop(process)
 
 

@@ -61,8 +61,10 @@ class Trial:
         self.phase, self.outcome, self.command = rows[:, 0], rows[:, 1], rows[:, 2:]
 
 
-def run_trial(program, folder, urdf, description, parameters, motion, *options, path=()):
+def run_trial(program, folder, urdf, description, parameters, motion, *options, path=(), begin=None):
     """Run the program on a motion, rows as `law_host_trial.cpp` has them; return the completed process."""
+    if begin is not None:
+        np.ascontiguousarray(begin, dtype=float).tofile(folder / 'begin.bin')
     (folder / 'robot.urdf').write_text(urdf, encoding='utf-8')
     (folder / 'description.yaml').write_text(description, encoding='utf-8')
     (folder / 'parameters.txt').write_text(''.join(map(_line, parameters.items())), encoding='utf-8')
@@ -77,8 +79,8 @@ def run_trial(program, folder, urdf, description, parameters, motion, *options, 
 def play(trial_program, tmp_path):
     """Play a motion in the host."""
 
-    def run(*given, path=(), refused=False):
-        done = run_trial(trial_program, tmp_path, *given, path=path)
+    def run(*given, path=(), refused=False, begin=None):
+        done = run_trial(trial_program, tmp_path, *given, path=path, begin=begin)
         assert done.returncode == refused, done.stderr
         if refused:
             return done.stderr

@@ -98,6 +98,38 @@ def test_the_host_commands_what_the_node_commands(play, robot, description, law)
     assert run.answer['errors'] == 0
 
 
+@pytest.mark.parametrize('source', ['measured', 'left'])
+def test_it_takes_over_from_the_effort_that_is_on_the_joints(play, robot, description, source):
+    rows = rows_of(robot, standing=700)
+    holds = gravity(robot, description, HOME)
+    # Within what friction bears at rest.
+    held = holds + np.array([0.5, -2.0, 1.0, -0.2, 0.1, 0.1])
+    unknown = np.full(robot.n, np.nan)
+    begin = [HOME, *((held, unknown) if source == 'measured' else (unknown, held))]
+    given = parameters(robot, 'computed_torque', handover_time=1.0, feedback=False)
+    run = play(ur5e_urdf().read_text(), description.to_yaml(), given, rows, begin=begin)
+    assert (run.outcome == LAW).all()
+    assert run.command[0] == pytest.approx(held, abs=1e-9)
+    # At rest the law is gravity.
+    share = np.maximum(1.0 - np.arange(len(rows)) * PERIOD / 1.0, 0.0)[:, None]
+    assert run.command == pytest.approx(holds + share * (held - holds), abs=1e-9)
+    assert run.answer['allocations'] == 0
+
+
+def test_a_law_that_is_late_from_the_beginning_holds_what_it_took_over(play, robot, description, foreign):
+    held = gravity(robot, description, HOME) + 1.0
+    begin = [HOME, held, np.full(robot.n, np.nan)]
+    options = ('--step-timeout', 0.5, '--late-timeout', 0.02)
+    given = parameters(robot, 'sleeps')
+    rows = rows_of(robot, standing=300)
+    run = play(ur5e_urdf().read_text(), description.to_yaml(), given, rows, *options, path=[foreign], begin=begin)
+    end = int(np.argmax(run.phase == RAMPING))
+    assert (run.outcome[:end] == LATE).all()
+    assert run.command[:end] == pytest.approx(np.tile(held, (end, 1)), abs=1e-9)
+    assert run.phase[-1] == ENDED
+    assert run.command[-1] == pytest.approx(gravity(robot, description, HOME), abs=1e-9)
+
+
 SECONDS = float(os.environ.get('JOINT_DYNAMICS_STORM', 60.0))
 BAD = np.array([np.nan, np.inf, -np.inf, 1e300, -1e9, 1e3, -0.7])
 
@@ -177,6 +209,14 @@ class Hangs(Bad):
         time.sleep(600)
 
 
+class Sleeps(Bad):
+    # Not while it is warmed up, at a posture of zeros.
+    def update(self, moment, period):
+        super().update(moment, period)
+        if self._steps == 1 and self.state['position'][1] != 0.0:
+            time.sleep(600)
+
+
 class Stumbles(Bad):
     def go_wrong(self):
         if self._steps == 401:
@@ -192,7 +232,7 @@ def foreign(tmp_path):
     info.mkdir(parents=True)
     (folder / 'bad_laws.py').write_text(LAWS, encoding='utf-8')
     (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: bad-laws\nVersion: 1.0\n', encoding='utf-8')
-    names = ('Raises', 'NotFinite', 'Exits', 'Hangs', 'Stumbles')
+    names = ('Raises', 'NotFinite', 'Exits', 'Hangs', 'Sleeps', 'Stumbles')
     lines = '\n'.join(f'{name.lower()} = bad_laws:{name}' for name in names)
     (info / 'entry_points.txt').write_text(f'[joint_dynamics.controllers]\n{lines}\n', encoding='utf-8')
     return folder

@@ -77,6 +77,7 @@ private:
   void subscribe();
   void take_temperature(std::size_t joint, double value);
   void write_inputs(double time, double period);
+  void write_states(double time);
   void take_references(double time);
   void write_slow(
     realtime_tools::RealtimeBuffer<Told> & source, std::size_t & seen, std::size_t first_row,

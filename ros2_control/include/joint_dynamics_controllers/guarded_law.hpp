@@ -48,13 +48,20 @@ public:
 
   enum class Phase { RUNNING, RAMPING, ENDED };
 
-  /// Begin anew, from no command.
+  /// Begin anew, from the command with which the host was activated.
   void reset(LawHost & host, const Times & times)
   {
     host_ = &host;
     times_ = times;
-    command_.assign(host.arrays().joints, 0.0);
+    const Arrays & arrays = host.arrays();
+    command_.assign(arrays.joints, 0.0);
     safe_ = from_ = command_;
+    if (finite(arrays.command)) {
+      std::copy_n(arrays.command, arrays.joints, command_.begin());
+    }
+    if (finite(arrays.safe)) {
+      std::copy_n(arrays.safe, arrays.joints, safe_.begin());
+    }
     phase_ = Phase::RUNNING;
     late_ = 0.0;
     late_steps_ = 0;

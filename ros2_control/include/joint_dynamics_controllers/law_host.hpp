@@ -71,6 +71,7 @@ struct Arrays
   double * reference_time = nullptr;
   const double * command = nullptr;
   const double * safe = nullptr;
+  double * left = nullptr;
   std::size_t joints = 0;
 };
 
@@ -108,6 +109,10 @@ public:
     const std::string & robot, const std::string & description, const Values & values);
 
   /// Open the gate; false when the law refuses or that takes longer than `timeout`, see `reason`.
+  /**
+   * With `state` and `left` as they are in the arrays, where those may be written (`ready`); `command`
+   * and `safe` are what to begin with.
+   */
   bool activate(std::chrono::nanoseconds timeout);
 
   /// Close the gate; false when that takes longer than `timeout`.

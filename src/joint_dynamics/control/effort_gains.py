@@ -140,44 +140,49 @@ def effort_gains(
     viscous: FloatArray | float = 0.0
     for flexible in joints:
         viscous = flexible.viscous
-        d = _without_ringing(flexible, links, (period, late), d, scale)
+        d, scale = _without_ringing(flexible, links, (period, late), d, scale)
     gravity = np.abs([arm.rigid.gravity(q) for q in postures]).max(axis=0)
     return EffortGains(robot.joint_names, period, (d + viscous) ** 2 * scale, d, smallest, largest, viscous, gravity)
 
 
 def _without_ringing(
     joints: ElasticJoints, links: FloatArray, timing: tuple[float, int], d: FloatArray, scale: FloatArray
-) -> FloatArray:
-    """Return d (n,), lowered until the flexible arm is stable with it and p = scale (d + F)², with a margin.
+) -> tuple[FloatArray, FloatArray]:
+    """Return d and scale (n,), lowered until the flexible arm is stable with d and p = scale (d + F)², with a margin.
 
     Joint by joint first, from the link that gives way to the one that is held, so that one soft joint does not cost
     the others their gains; then all together.
     """
     lightest = 1.0 / np.linalg.inv(links).diagonal(axis1=1, axis2=2).max(axis=0)
     heaviest = links.diagonal(axis1=1, axis2=2).max(axis=0)
-    lowered = np.empty_like(d)
+    lowered, less = np.empty_like(d), np.empty_like(scale)
     for k in range(len(d)):
         alone, one = joints.alone(k), slice(k, k + 1)
         inertias = np.geomspace(lightest[k], heaviest[k], 5).reshape(-1, 1, 1)
-        lowered[one] = _lowered(alone, inertias, timing, d[one], scale[one])
-    return _lowered(joints, links[:ELASTIC_POSTURES], timing, lowered, scale)
+        lowered[one], less[one] = _lowered(alone, inertias, timing, d[one], scale[one])
+    return _lowered(joints, links[:ELASTIC_POSTURES], timing, lowered, less)
 
 
 def _lowered(
     joints: ElasticJoints, links: FloatArray, timing: tuple[float, int], d: FloatArray, scale: FloatArray
-) -> FloatArray:
-    """Return the first of d, LESS d, LESS² d … that is stable with each of the `links` (k, n, n)."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return the first of d, LESS d, LESS² d … that is stable with each of the `links` (k, n, n), and its scale.
+
+    Friction damps beside d and does not get less with it: what it lets p be may be more than a late torque bears. Then
+    scale is lowered too, which damps more than was asked for.
+    """
     period, late = timing
     loops = [joints.sampled(mass, period) for mass in links]
-    share = 1.0
-    while not all(loop.stable(scale * (share * d + joints.viscous) ** 2, share * d, late) for loop in loops):
-        share *= LESS
-        if share < LEAST:
-            raise JointDynamicsError(
-                'gains: expected flexible joints that bear some gain, found that all make them ring; close the loop'
-                ' on the motor side, or state more damping (docs/reference/commands/gains.md)'
-            )
-    return share * d
+    shares = LESS ** np.arange(0.0, np.log(LEAST) / np.log(LESS))
+    for weaker in shares:
+        for share in shares:
+            p = weaker * scale * (share * d + joints.viscous) ** 2
+            if all(loop.stable(p, share * d, late) for loop in loops):
+                return share * d, weaker * scale
+    raise JointDynamicsError(
+        'gains: expected flexible joints that bear some gain, found that all make them ring; close the loop'
+        ' on the motor side, or state more damping (docs/reference/commands/gains.md)'
+    )
 
 
 PLUGIN_GAINS = {'kp': 400.0, 'ki': 0.0, 'kd': 40.0}

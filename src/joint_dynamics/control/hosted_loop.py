@@ -66,6 +66,9 @@ class HostedLoop:
         (4, n) position, velocity, acceleration and effort desired [rad, rad/s, rad/s², N·m]; effort that is not a
         number is none. (2,) s, when the motion was desired, and when the effort was. Effort is added to the law's;
         where there is no motion any more it is passed on alone, and the law's torque fades within `handover_time`.
+    left
+        (n,) N·m or A, the command that stands there before `activate`; NaN: not known. With it the host writes the
+        states of that moment; both are forgotten afterwards.
     command
         (n,) N·m or A, of the last step. safe: (n,) N·m or A, the safe command where the arm was last known to be.
     reason
@@ -105,6 +108,7 @@ class HostedLoop:
         self.state_time: FloatArray = np.full(len(STATES), np.nan)
         self.reference: FloatArray = np.full((len(REFERENCE_QUANTITIES), n), np.nan)
         self.reference_time: FloatArray = np.full(2, np.nan)
+        self.left: FloatArray = np.full(n, np.nan)
         self.command: FloatArray = np.zeros(n)
         self.safe: FloatArray = np.zeros(n)
         self.reason = ''
@@ -137,13 +141,22 @@ class HostedLoop:
         return self.loop.warning
 
     def activate(self) -> None:
-        """Open the gate; forget what was measured and desired before. Raises JointDynamicsError: the law refuses."""
-        for values in (self.state, self.state_time, self.reference, self.reference_time, self._written):
+        """Open the gate, with `state` and `left` as they are; forget what was measured and desired before.
+
+        `command` is what to begin with. Raises JointDynamicsError: the law refuses.
+        """
+        loop, rows = self.loop, {quantity: k for k, quantity in enumerate(STATES)}
+        try:
+            loop.activate(self.state[rows['position']], self.state[rows['effort']], self.left)
+        finally:
+            self._forget()
+        self.command[:] = loop.gate.last
+        self.safe[:] = loop.safe_command
+        self.reason = loop.fallback_reason
+
+    def _forget(self) -> None:
+        for values in (self.state, self.state_time, self.reference, self.reference_time, self._written, self.left):
             values.fill(np.nan)
-        self.loop.activate()
-        self.command.fill(0.0)
-        self.safe.fill(0.0)
-        self.reason = self.loop.fallback_reason
 
     def deactivate(self) -> None:
         """Close the gate; whoever holds the arm now gets no more commands from here."""
@@ -152,6 +165,7 @@ class HostedLoop:
                 self.loop.controller.on_deactivate()
             finally:
                 self.loop.gate.release()
+        self._forget()
         self.reason = 'not active'
 
     def step(self) -> int:
@@ -206,7 +220,7 @@ class HostedLoop:
 def _warm_up(loop: ControlLoop) -> None:
     limits = loop.arm.robot.limits
     q = np.clip(np.zeros(loop.arm.n), limits.lower, limits.upper)
-    loop.activate()
+    loop.activate(q)
     for k in range(WARM_UP):
         for interfaces in (loop.state, loop.reference):
             for quantity in interfaces.quantities:

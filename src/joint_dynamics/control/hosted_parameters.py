@@ -36,7 +36,7 @@ PLUGIN_PARAMETERS = (
     *(
         Parameter(f'{quantity}_interface', '', _INTERFACE.format(unit, '; empty: none'))
         for quantity, unit in (
-            ('effort', 'the motor torque, N·m'),
+            ('effort', 'the motor torque, N·m, from which it takes over when it is activated'),
             ('temperature', 'the joint temperature, °C'),
             ('motor_position', 'the motor encoder, rad'),
             ('motor_velocity', 'the motor speed, rad/s'),
@@ -77,7 +77,9 @@ PLUGIN_PARAMETERS = (
         'handover_time',
         2.0,
         'how long the torque of the law takes to fade where an effort alone is commanded to this controller, by a '
-        'trajectory controller with an effort PID, and the difference between them on the way back',
+        'trajectory controller with an effort PID, and the difference between them on the way back; and, when it is '
+        'activated, the difference to the effort that is on the joints then (`effort_interface`, or what another '
+        'controller has left on the command interface); 0: at the rate limit',
         's',
         0,
         60,

@@ -4,6 +4,9 @@ On a rigid arm in the manager's own process 400 1/s² and 40 1/s, critically dam
 joints ring at them: with the loop closed on the link side the spring lies between torque and measurement, and how much
 it bears goes up and down with the time from one to the other. So that time is stated, and the gains bear any from
 there to twice as long (a delay margin of 2).
+
+What makes them ring is k_d, far above the frequency of the loop; k_p hardly counts down to a damping ratio of 0.3. So
+it is not lowered as k_d²/4, which would let the arm give way by as much more.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from joint_dynamics.control.elastic_loop import ElasticJoints
 from joint_dynamics.errors import JointDynamicsError
 
 RIGID_RATE = 40.0
-"""k_d for a rigid arm at 250 Hz or more, 1/s."""
+"""k_d for a rigid arm at 250 Hz or more, 1/s, with a k_p that damps it critically."""
+DAMPING = 0.5
+"""Damping ratio that a lowered k_d leaves, as that of an effort PID of a rigid arm."""
 LESS, LEAST = 0.95, 2.0
 """k_d is lowered by this factor until no joint rings; 1/s, below which none is given."""
 POSTURES = 24
@@ -27,7 +32,7 @@ DELAY_MARGIN = 2
 
 
 def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), delay: float = 0.0) -> dict[str, float]:
-    """Return `kp` [1/s²], `ki` [1/s³] and `kd` [1/s] of the laws' PID, critically damped.
+    """Return `kp` [1/s²], `ki` [1/s³] and `kd` [1/s] of the laws' PID, with a damping ratio of at least DAMPING.
 
     Parameters
     ----------
@@ -57,7 +62,7 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
     late = range(math.floor(periods + 1e-9), DELAY_MARGIN * max(1, math.ceil(periods - 1e-9)) + 1)
     rate = RIGID_RATE
     while not all(
-        loop.radius(0.25 * rate**2 * mass, rate * mass, count) < 1.0 for loop, mass in loops for count in late
+        loop.radius(_proportional(rate) * mass, rate * mass, count) < 1.0 for loop, mass in loops for count in late
     ):
         rate *= LESS
         if rate < LEAST:
@@ -66,4 +71,8 @@ def law_gains(arm: Arm, period: float, joints: Sequence[ElasticJoints] = (), del
                 'the loop on the motor side, or state more damping (docs/reference/commands/gains.md)'
             )
     rate = float(f'{rate:.3g}')
-    return {'kp': float(f'{0.25 * rate**2:.3g}'), 'ki': 0.0, 'kd': rate}
+    return {'kp': float(f'{_proportional(rate):.3g}'), 'ki': 0.0, 'kd': rate}
+
+
+def _proportional(rate: float) -> float:
+    return min(0.25 * RIGID_RATE**2, (rate / (2.0 * DAMPING)) ** 2)

@@ -9,7 +9,7 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.handover import Handover
+from joint_dynamics.control.handover import Handover, taken_over
 from joint_dynamics.control.input_checks import InputChecks
 from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
@@ -156,10 +156,27 @@ class ControlLoop:
             limit * np.abs(self._scale), rate * np.abs(self._scale), settings.ramp_time, max_period=settings.max_period
         )
 
-    def activate(self) -> None:
+    def activate(
+        self, position: FloatArray | None = None, measured: FloatArray | None = None, left: FloatArray | None = None
+    ) -> None:
         """Open the gate; what was measured and desired before is forgotten.
 
-        Raises JointDynamicsError when the controller refuses.
+        Where one says how the joints stand, the command goes on from what they bear (`handover.taken_over`): the law
+        takes over from that within the hand-over's time, or, where only gravity is known, from gravity within the
+        ramp time. Where none does, it begins at zero.
+
+        Parameters
+        ----------
+        position
+            (n,) rad, of the links at this moment; None, or not finite: not known.
+        measured, left
+            (n,) torque of the motors, N·m, gravity in it, and the command of whoever had them before, N·m or A as
+            `output`; None, or not finite: not known.
+
+        Raises
+        ------
+        JointDynamicsError
+            When the controller refuses.
         """
         self.state.clear()
         self.reference.clear()
@@ -170,7 +187,24 @@ class ControlLoop:
         self.handover.clear()
         self.controller.on_activate()
         self.fallback_reason, self.warning = 'just activated', ''
-        self.gate.open()
+        if position is None or not np.isfinite(position).all():
+            self.gate.open()
+            return
+        if self.settings.safe == 'gravity' and self.settings.holds_gravity:
+            self._known[:], self._moved = position, True
+        unknown = np.full(self.arm.n, np.nan)
+        torque = taken_over(
+            self.arm,
+            position,
+            unknown if measured is None else measured,
+            unknown if left is None else left / self._scale,
+            holds_gravity=self.settings.holds_gravity,
+        )
+        if torque is None:
+            self.gate.open(self._holding())
+        else:
+            self.gate.open(torque * self._scale, taken_over=True)
+            self.handover.clear('before')
 
     def deactivate(self, period: float = 0.002) -> Iterator[FloatArray]:
         """Yield the last commands (n,), one per `period` s, down to exactly zero; the gate is closed afterwards."""
@@ -220,7 +254,7 @@ class ControlLoop:
         elif self.alone and not self.gate.failure and period > 0 and self.checks.lacks_only_references(time):
             self.fallback_reason, command, source = '', self.added * self._scale, 'effort'
         if command is None:
-            self.handover.clear()
+            self.handover.wait(period)
         else:
             command = self.handover.blended(source, command, self.gate.last, self.gate.limit, period)
         if (

@@ -87,10 +87,20 @@ class SafetyGate:
         """The last command (n,) that went out; zeros before the first."""
         return self._last.copy()
 
-    def open(self) -> None:
-        """Begin: from zero torque, without a failure, with the weight of the law rising."""
-        self._last[:] = 0.0
-        self._has_law, self.weight, self.failure, self._open = False, 0.0, '', True
+    def open(self, begin: FloatArray | None = None, *, taken_over: bool = False) -> None:
+        """Begin, without a failure, with the weight of the law rising.
+
+        Parameters
+        ----------
+        begin
+            (n,) what the joints bear at this moment, finite, from which on the rate counts; None: nothing.
+        taken_over
+            whether that is to be gone on with until a law commands: it counts as the last command of a law, in full.
+        """
+        self._last[:] = 0.0 if begin is None else self.bounded(begin)
+        self._law[:] = self._last
+        self._has_law, self.failure, self._open = taken_over, '', True
+        self.weight = 1.0 if taken_over else 0.0
         self.limited[:] = False
 
     @property
@@ -140,7 +150,7 @@ class SafetyGate:
         good = command is not None and not fallback and not self.failure
         self.weight = min(1.0, self.weight + T / self.ramp_time) if good else max(0.0, self.weight - T / self.ramp_time)
         rest = np.zeros_like(self.limit) if self.failure else self.bounded(safe)
-        # Opened a moment ago: the first way, from zero to the safe command, is the rate limit's.
+        # Opened a moment ago: the first way to the safe command is the rate limit's.
         target = self.weight * self._law + (1 - self.weight) * rest if self._has_law else rest
         return self._send(target, T, command if good else None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 
 
 class JumpDetector:
@@ -60,6 +60,6 @@ class JumpDetector:
         found &= self.short > np.maximum(self.share**2 * torque, 9.0 * self.long)
         return found
 
-    def forget(self, joint: int) -> None:
-        """Begin to watch a joint anew, as after a jump; the usual levels stay."""
-        self.short[joint] = self.level[joint] = self.seen[joint] = 0.0
+    def forget(self, joints: IntArray) -> None:
+        """Begin to watch these joints anew, as after a jump; the usual levels stay."""
+        self.short[joints] = self.level[joints] = self.seen[joints] = 0.0

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 
 Array = FloatArray
@@ -127,21 +127,24 @@ class RecursiveLeastSquares:
             self.P += active[:, None, None] * self._eye
         return error, error * share
 
-    def bound(self) -> None:
-        """Bring the eigenvalues of P, relative to P(0), back between the bounds.
+    def bound(self, joints: IntArray | slice = slice(None)) -> None:
+        """Bring the eigenvalues of P, relative to P(0), back between the bounds; of all joints, or of these alone.
 
-        Positive definite and bounded after any input.
+        Positive definite and bounded after any input. What stands at a bound may be moved by rounding when it is
+        bounded again.
         """
-        root = np.sqrt(self.initial_covariance)
+        root = np.sqrt(self.initial_covariance[joints])
         unit = root[:, :, None] * root[:, None, :]
-        values, vectors = np.linalg.eigh(0.5 * (self.P + self.P.transpose(0, 2, 1)) / unit)
+        P = self.P[joints]
+        values, vectors = np.linalg.eigh(0.5 * (P + P.transpose(0, 2, 1)) / unit)
         top = np.clip(values[:, -1], LOWEST, HIGHEST)
         bottom = np.maximum(top / CONDITION, LOWEST)
         wrong = (values[:, 0] < bottom) | (values[:, -1] > top)
         if wrong.any():
             values = np.clip(values[wrong], bottom[wrong, None], top[wrong, None])
             bounded = (vectors[wrong] * values[:, None, :]) @ vectors[wrong].transpose(0, 2, 1)
-            self.P[wrong] = 0.5 * (bounded + bounded.transpose(0, 2, 1)) * unit[wrong]
+            P[wrong] = 0.5 * (bounded + bounded.transpose(0, 2, 1)) * unit[wrong]
+            self.P[joints] = P
 
 
 def positive(name: str, value: float) -> float:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.jumps import JumpDetector
 from joint_dynamics.estimation.packed_arm import compiled_kernels
@@ -321,8 +321,7 @@ class StiffnessEstimator:
                 phi, self._check_numbers, self._fixed, self._anchor, self._still, self._fresh, jumps.sums, memory,
                 self._jumped,
             ):  # fmt: skip
-                for joint in np.flatnonzero(self._jumped):
-                    self._open(int(joint))
+                self._open(np.flatnonzero(self._jumped))
             if self._updates % CHECK < self._stride:
                 self._rls.bound()
             return
@@ -333,15 +332,15 @@ class StiffnessEstimator:
         self._anchor = np.where(moved, phi, self._anchor)
         self._still = np.where(moved, 0, self._still + self._stride)
         self._fresh = self._still <= self._hold
-        for joint in np.flatnonzero(self._jumps.jumped()):
-            self._open(int(joint))
+        self._open(np.flatnonzero(self._jumps.jumped()))
         if self._updates % CHECK < self._stride:
             self._rls.bound()
 
-    def _open(self, joint: int) -> None:
-        """Let the whole curve scale freely and its shape change somewhat; begin to watch for jumps anew."""
-        alpha = self._rls.alpha[joint]
-        self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
-        self._rls.bound()
-        self._jumps.forget(joint)
-        self.changes[joint] += 1
+    def _open(self, joints: IntArray) -> None:
+        """Let the whole curve of these scale freely and its shape change somewhat; begin to watch for jumps anew."""
+        for joint in joints:
+            alpha = self._rls.alpha[joint]
+            self._rls.P[joint] += (np.outer(alpha, alpha) + np.diag((0.3 * alpha) ** 2)) / self._floor[joint]
+        self._rls.bound(joints)
+        self._jumps.forget(joints)
+        self.changes[joints] += 1
