@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.identification.regression.full_rate import BAND
-from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all
 
 
 def band_text(fits: Sequence[Fit]) -> str:
     """Say in which band the residuals of `residual_rows` are."""
-    bands = sorted({f'{fit.band:.3g}' for fit in fits if fit.band is not None})
     fixed = sorted({f'{fit.full.band:.3g}' for fit in fits})
     return (
-        f'per joint, overall and moving below {" or ".join(bands) or "the full band"} Hz; in the last columns below'
+        f'per joint, overall and moving {band_of_all(fits) or "of the full band"}; in the last columns below'
         f' {" or ".join(fixed)} Hz'
     )
 
