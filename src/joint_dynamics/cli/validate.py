@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     fits, reasons, notes = found.fits, found.reasons, found.notes
     line = headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits))
     show_verdict(line, reasons)
-    show_table(f'Predicted ({band_text(fits)})', residual_headers(description.joint_names), residual_rows(fits))
+    show_table(f'Predicted ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
     at_rest = found.summary.get('resting', {})
     if at_rest.get('samples'):
         share, count = at_rest['within_percent']['overall'], at_rest['samples']

@@ -86,13 +86,11 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     for note in result.notes:
         report.add_text(note)
     report.add_section('Residuals')
-    headers = residual_headers(model.joint_names)
-    report.add_table(
-        headers, residual_rows(result.training), f'Trained on: 100 ‖τ − τ̂‖/‖τ‖, {band_text(result.training)}'
-    )
+    caption = f'Trained on: 100 ‖τ − τ̂‖/‖τ‖, {band_text(result.training)}'
+    report.add_table(residual_headers(result.training), residual_rows(result.training), caption)
     if result.validation:
         caption = f'Validated on, not used in training, {band_text(result.validation)}'
-        report.add_table(headers, residual_rows(result.validation), caption)
+        report.add_table(residual_headers(result.validation), residual_rows(result.validation), caption)
     report.add_section('Measured and predicted torque')
     for fit in fits:
         role = 'validation' if any(fit is other for other in result.validation) else 'training'
@@ -179,7 +177,7 @@ def validation_report(fits: Sequence[Fit], source: str, reasons: Sequence[Reason
     report.add_section('Verdict')
     add_verdict(report, headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits)), reasons)
     report.add_section('Residuals')
-    report.add_table(residual_headers(fits[0].joint_names), residual_rows(fits), f'100 ‖τ − τ̂‖/‖τ‖, {band_text(fits)}')
+    report.add_table(residual_headers(fits), residual_rows(fits), f'100 ‖τ − τ̂‖/‖τ‖, {band_text(fits)}')
     report.add_section('Measured and predicted torque')
     for fit in fits:
         add_torques(report, fit, fit.short_name)
