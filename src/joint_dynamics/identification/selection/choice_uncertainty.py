@@ -120,22 +120,26 @@ class _Products:
 
         As `least_squares.wls`: rows of joint j divided by the deviation that a first solution leaves them with.
         """
-        left = np.append(self._solve(self.moving.sum(axis=0) + self.resting, ridges), -1.0)
-        square = (self.moving @ left @ left) / self.counts
+        columns = np.array([*range(self.base), *(self.base + column for column in sorted(ridges))])
+        share = np.concatenate([np.zeros(self.base), [ridges[column] for column in sorted(ridges)]])
+        use = np.append(columns, len(self.resting) - 1)
+        resting = self.resting[np.ix_(use, use)]
+        moving = self.moving[np.ix_(np.arange(len(self.moving)), use, use)]
+        left = np.append(_solved(moving.sum(axis=0) + resting, share), -1.0)
+        square = (moving @ left @ left) / self.counts
         # what the difference of large numbers cannot show is no reason for an infinite weight
-        floor = LEAST * max(float((self.moving[:, -1, -1] / self.counts).max()), np.finfo(float).tiny)
-        return self._solve(np.tensordot(1.0 / np.maximum(square, floor), self.moving, 1) + self.resting, ridges)
-
-    def _solve(self, gram: FloatArray, ridges: Mapping[int, float]) -> FloatArray:
-        base = self.base
-        columns = np.array([*range(base), *(base + column for column in sorted(ridges))])
-        share = np.concatenate([np.zeros(base), [ridges[column] for column in sorted(ridges)]])
-        scale = np.sqrt(np.maximum(np.diag(gram)[columns], 0.0))
-        scale = np.where(scale > 0, scale, 1.0)
-        normal = gram[np.ix_(columns, columns)] / np.outer(scale, scale) + np.diag(share**2 + JITTER)
-        found = np.zeros(len(gram) - 1)
-        found[columns] = scipy.linalg.solve(normal, gram[columns, -1] / scale, assume_a='pos') / scale
+        floor = LEAST * max(float((moving[:, -1, -1] / self.counts).max()), np.finfo(float).tiny)
+        found = np.zeros(len(self.resting) - 1)
+        found[columns] = _solved(np.tensordot(1.0 / np.maximum(square, floor), moving, 1) + resting, share)
         return found
+
+
+def _solved(gram: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the solution (u,) of the products (u + 1, u + 1) of columns and torque; share (u,): their ridges."""
+    scale = np.sqrt(np.maximum(np.diag(gram)[:-1], 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    normal = gram[:-1, :-1] / np.outer(scale, scale) + np.diag(share**2 + JITTER)
+    return np.asarray(scipy.linalg.solve(normal, gram[:-1, -1] / scale, assume_a='pos') / scale)
 
 
 @dataclass(frozen=True)
