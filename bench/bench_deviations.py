@@ -2,16 +2,21 @@
 
 Agreement of disjoint parts of real recordings, and of simulated ones with each other and the truth.
 
-Share (%) of base parameters within 1 / 2 / 3 deviations; 68 / 95 / 99.7 is right. Parameters a part does not show (√VIF
-above 1000) are left out.
+Share (%) of base parameters within 1 / 2 / 3 deviations. Against the truth 68 / 95 / 99.7 is right. Two estimates whose
+deviations are right agree more often: each is stretched for the few degrees of freedom of its own scatter (`agreeing`).
+Parameters a part does not show (√VIF above 1000) are left out, and where the robot has a law of speed besides, its
+Coulomb and viscous friction against the truth, which another law does not have. Environment: SEEDS, how many (20);
+ONLY, beginnings of the cases' names, separated by commas.
 """
 
 import os
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from bench_identification_methods import simulated_case
+from bench_identification_methods import simulated_case, simulated_robot
+from scipy.special import ndtri, stdtrit
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.recording import Recording
@@ -21,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / 'test' / 'identification'))
 from conftest import TrueRobot
 
 DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
-SEEDS = range(20)
+SEEDS = range(int(os.environ.get('SEEDS', '20')))
+ONLY = tuple(os.environ.get('ONLY', '').split(','))
 SHOWN = 1e3
 HALF = np.pi / 2
 UR5E = [(0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF, 0, 0.0997), (-HALF, 0, 0.0996)]
@@ -68,11 +74,21 @@ def real_splits():
     )
 
 
-def scores(first, second=None, truth=None):
-    """Return |difference| in deviations of two results, or of one and the truth."""
+def agreeing(freedom=6.0, draws=1_000_000):
+    """Return the shares (%) of two right estimates within 1, 2, 3 deviations, which have so many degrees of freedom."""
+    rng = np.random.default_rng(0)
+    own = (rng.chisquare(freedom, draws) / freedom for _ in range(2))
+    stretch = stdtrit(freedom, 0.975) / ndtri(0.975)
+    z = np.abs(rng.normal(size=draws)) * np.sqrt(2) / (stretch * np.sqrt(sum(own)))
+    return [100 * np.mean(z <= k) for k in (1, 2, 3)]
+
+
+def scores(first, second=None, truth=None, without=()):
+    """Return |difference| in deviations of two results, or of one and the truth; without: beginnings of names."""
     count = first.problem.base.count
     shown = first.solution.inflation[:count] < SHOWN
     other, deviation = truth, first.deviation[:count]
+    shown &= np.array([not name.startswith(tuple(without)) for name in first.names[:count]])
     if second is not None:
         shown &= second.solution.inflation[:count] < SHOWN
         other, deviation = second.solution.chi[:count], np.hypot(deviation, second.deviation[:count])
@@ -96,8 +112,11 @@ def both(model, parts):
 
 def main():
     print(''.ljust(44), 'plain'.rjust(24), 'chosen terms'.rjust(24))
+    print('two right estimates of 6 degrees of freedom'.ljust(44), ' / '.join(f'{share:5.1f}' for share in agreeing()))
     found = {}
     for robot, model, *parts in real_splits() if DATA.is_dir() else ():
+        if not robot.startswith(ONLY):
+            continue
         for kind, results in zip(found.setdefault(robot, ([], [])), both(model, parts), strict=True):
             kind.append(scores(*results))
     for robot, kinds in found.items():
@@ -110,18 +129,26 @@ def main():
         ('noise correlated by 0.9, 20 s', {'frequency': 0.07, 'correlated': True, 'noise': 0.05}),
     ):
         kinds = [], []
-        for seed in SEEDS:
+        for seed in SEEDS if 'UR5e'.startswith(ONLY) else ():
             robot = TrueRobot(ur, seed=seed)
             for kind, (result,) in zip(kinds, both(ur, [[robot.record(seed, **options)]]), strict=True):
                 kind.append(scores(result, truth=robot.base))
-        line(f'UR5e, {name}: the truth', *kinds)
+        if kinds[0]:
+            line(f'UR5e, {name}: the truth', *kinds)
     for name, friction in FRICTION.items():
-        kinds = [], []
+        if not f'7R {name}'.startswith(ONLY):
+            continue
+        halves, true = ([], []), ([], [])
+        without = ('Fv', 'Fc') if name in ('root', 'Stribeck') else ()
         for seed in SEEDS:
             _, model, training, unseen = simulated_case(name, friction, seed)
-            for kind, results in zip(kinds, both(model, [training[:1], unseen[:1]]), strict=True):
-                kind.append(scores(*results))
-        line(f'7R, further friction: {name}: two recordings', *kinds)
+            base = model.base_parameters().regroup(simulated_robot(np.random.default_rng(seed))[2].ravel())
+            both_kinds = both(model, [[run] for run in (*training, *unseen)])
+            for half, truth, results in zip(halves, true, both_kinds, strict=True):
+                half += [scores(*pair) for pair in combinations(results, 2)]
+                truth += [scores(result, truth=base, without=without) for result in results]
+        line(f'7R, further friction: {name}: two recordings', *halves)
+        line(f'7R, further friction: {name}: the truth', *true)
 
 
 if __name__ == '__main__':

@@ -59,17 +59,14 @@ def real_cases():
         )
 
 
-def simulated_case(name, friction, seed):
-    """Return a 7R arm of 0.33 m links whose torques come from pinocchio.
-
-    With `friction(dq, load)` on top of Coulomb and viscous.
-    """
-    rng = np.random.default_rng(seed)
+def simulated_robot(rng):
+    """Return a 7R arm of 0.33 m links: model, bodies as pinocchio has them, true standard parameters (7, PER_JOINT)."""
     half = np.pi / 2
     turns, lengths = (0, -half, half, -half, half, -half, half), (0.33, 0, 0.33, 0, 0.33, 0, 0.1)
     table = [{'alpha': alpha, 'a': 0.0, 'd': d, 'theta': 0.0} for alpha, d in zip(turns, lengths, strict=True)]
     model = RobotModel.from_mdh({'joints': table})
-    rigid = model.pinocchio.copy()
+    rigid, standard = model.pinocchio.copy(), np.zeros((7, PER_JOINT))
+    standard[:, 10:13] = 0.2, 3.0, 2.0
     for k, mass in enumerate((4.0, 3.5, 3.0, 2.5, 2.0, 1.5, 0.7)):
         centre = rng.normal(scale=0.06, size=3)
         tensor = mass * (
@@ -79,6 +76,18 @@ def simulated_case(name, friction, seed):
         rigid.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(
             np.array([mass, *(mass * centre), xx, xy, yy, xz, yz, zz])
         )
+        standard[k, :10] = xx, xy, xz, yy, yz, zz, *(mass * centre), mass
+    return model, rigid, standard
+
+
+def simulated_case(name, friction, seed):
+    """Return that arm's name, model, two recordings and one to predict; torques are pinocchio's.
+
+    With `friction(dq, load)` on top of Coulomb and viscous.
+    """
+    rng = np.random.default_rng(seed)
+    model, rigid, standard = simulated_robot(rng)
+    rotor, viscous, coulomb = standard[0, 10:13]
     runs = []
     for index in range(3):
         t = np.arange(0, 20, 1 / RATE)
@@ -90,7 +99,7 @@ def simulated_case(name, friction, seed):
         ddq = -np.sin(phase) @ (a * k[:, None]) - np.cos(phase) @ (b * k[:, None])
         data = rigid.createData()
         load = np.array([pinocchio.rnea(rigid, data, *state) for state in zip(q, dq, ddq, strict=True)])
-        tau = load + 0.2 * ddq + np.sign(dq) * 2.0 + 3.0 * dq + friction(dq, load)
+        tau = load + rotor * ddq + np.sign(dq) * coulomb + viscous * dq + friction(dq, load)
         tau += rng.normal(size=tau.shape) * 0.01 * np.sqrt((tau**2).mean(axis=0))
         runs.append(Recording(model.joint_names, t, q, tau=tau, name=f'{name} {index}'))
     return f'sim {name}', model, runs[:2], runs[2:]

@@ -6,8 +6,9 @@ Of each corruption: by how much the prediction of another motion changes, as a s
 torque. That motion is a random series within the positions and speeds recorded; both predictions are those of
 parameters identified alike, from the recordings as they are and corrupted. Environment: ROBOTS (names, separated by
 commas) for some of them only; PARTS: corruptions, alarms, splits; draw (by itself): as many of all robots, seeds,
-corruptions and good recordings as MINUTES (10) hold, drawn by SEED (1), one line of JSON each in KEEP
-(reliability.jsonl), where those that are there already are not run again.
+corruptions and good recordings as MINUTES (10) hold, drawn by SEED (1), or every corruption with the seeds of SEEDS
+(as 1,2,3) one after the other, one line of JSON each in KEEP (reliability.jsonl), where those that are there already
+are not run again.
 """
 
 import importlib.util
@@ -188,6 +189,11 @@ def everything(robots, corruptions, rng):
     return [tuple(case) for case, _ in sorted(found, key=lambda item: (item[1], rng.random()))]
 
 
+def in_order(robots, corruptions, seeds):
+    """Return [(robot, what, seed)]: every corruption of every robot with the first seed, then with the next."""
+    return [(robot, corruption.name, seed) for seed in seeds for robot in robots for corruption in corruptions]
+
+
 def narrow(recordings, seed):
     """Return windows of 60 to 70 % at other places."""
     rng = np.random.default_rng(1000 + seed)
@@ -200,13 +206,20 @@ def narrow(recordings, seed):
 
 def drawn(data, true_robot, corruptions):
     """Run what MINUTES hold of `everything`, keep it in KEEP, and print the shares of all that is kept there."""
-    known = {name: rest for name, *rest in cases(data, true_robot)}
+    wanted = os.environ.get('ROBOTS', '').split(',')
+    known = {name: rest for name, *rest in cases(data, true_robot) if wanted == [''] or name in wanted}
     by_name = {corruption.name: corruption for corruption in corruptions}
     path = Path(os.environ.get('KEEP', 'reliability.jsonl'))
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     done = {(row['robot'], row['what'], row['seed']) for row in rows}
     until = time.monotonic() + 60 * float(os.environ.get('MINUTES', '10'))
-    for robot, what, number in everything(known, corruptions, np.random.default_rng(int(os.environ.get('SEED', '1')))):
+    seeds = [int(seed) for seed in os.environ.get('SEEDS', '').split(',') if seed]
+    wanted_cases = (
+        in_order(known, corruptions, seeds)
+        if seeds
+        else everything(known, corruptions, np.random.default_rng(int(os.environ.get('SEED', '1'))))
+    )
+    for robot, what, number in wanted_cases:
         seed = int(number)
         if time.monotonic() > until:
             break

@@ -242,9 +242,9 @@ def test_where_no_torque_was_recorded_the_rest_is_told_all_the_same(two_links):
 
 
 def result(**changes):
-    fits = [SimpleNamespace(name='run <1>', residual_percent=lambda moving=False: (None, 12.345),
-                            dq=np.ones((3, 1)), moving_speed=0.0, residual=np.full((3, 1), 0.5),
-                            tau=np.full((3, 1), 4.0))]  # fmt: skip
+    full = SimpleNamespace(in_band=lambda: (np.full((9, 1), 0.5), np.full((9, 1), 4.0)), dq=np.ones((9, 1)), band=10.0)
+    fits = [SimpleNamespace(name='run <1>', dq=np.ones((3, 1)), moving_speed=0.0, residual=np.full((3, 1), 0.5),
+                            tau=np.full((3, 1), 4.0), band=3.0, full=full)]  # fmt: skip
     values = {
         'problem': SimpleNamespace(base=SimpleNamespace(count=2)), 'names': ['p<', 'q'], 'validation': [],
         'training': fits, 'settings': SimpleNamespace(method='wls'), 'samples': 321, 'reasons': [],
@@ -254,12 +254,18 @@ def result(**changes):
     return SimpleNamespace(**values)
 
 
+WITH_BANDS = '12.5 % below 3 Hz (12.5 %, 0.5 N·m RMS below 10 Hz)'
+
+
 def test_a_result_in_one_line():
-    assert summary_line(result()) == ('wls: 2 base parameters from 321 samples, training residual 12.5 %, reliable')
+    assert summary_line(result()) == (
+        f'wls: 2 base parameters from 321 samples, training residual {WITH_BANDS}, reliable'
+    )
     one = Reason('delay', 'late')
     whole = result(names=['p', 'q', 'r'], reasons=[one], validation=result().training)
     assert summary_line(whole) == (
-        'wls: 2 base parameters and 1 further from 321 samples, validation residual 12.5 %, not reliable for 1 reason'
+        f'wls: 2 base parameters and 1 further from 321 samples, validation residual {WITH_BANDS}, not reliable for 1'
+        ' reason'
     )
     none = SimpleNamespace(**{**vars(result().training[0]), 'tau': np.zeros((3, 1))})
     assert summary_line(result(training=[none], reasons=[one, one])) == (
@@ -269,12 +275,12 @@ def test_a_result_in_one_line():
 
 def test_a_result_as_a_notebook_shows_it():
     found = result(reasons=[Reason('delay', 'x < y')], validation=result().training)
-    head = 'wls: 2 base parameters from 321 samples, validation residual 12.5 %, not reliable for 1 reason'
+    head = f'wls: 2 base parameters from 321 samples, validation residual {WITH_BANDS}, not reliable for 1 reason'
     assert as_html(found) == (
         f'<div><p><b>{head}</b></p><ul><li>x &lt; y</li></ul>'
-        '<table><tr><th>recording</th><th>residual [%]</th></tr>'
-        '<tr><td>run &lt;1&gt; (training)</td><td>12.3</td></tr>'
-        '<tr><td>run &lt;1&gt; (validation)</td><td>12.3</td></tr></table>'
+        '<table><tr><th>recording</th><th>residual [%] and band</th></tr>'
+        f'<tr><td>run &lt;1&gt; (training)</td><td>{WITH_BANDS}</td></tr>'
+        f'<tr><td>run &lt;1&gt; (validation)</td><td>{WITH_BANDS}</td></tr></table>'
         '<details><summary>2 parameters</summary>'
         '<table><tr><th>parameter</th><th>value</th><th>σ</th><th>σ [%]</th><th>made of</th></tr>'
         '<tr><td>p&lt;</td><td>1.2346</td><td>0.012</td><td>1</td><td>a &amp; b</td></tr>'
@@ -308,6 +314,7 @@ def test_the_summary_has_every_figure_under_its_name():
         reasons=[Reason('delay', 'late')], poorly_determined=['q'], seconds=1.5, notes=('n',), extras={'more': 1},
         deviation=np.array([0.05, np.inf]),
     )  # fmt: skip
+    fixed = {'band_hz': 10.0, 'residual_percent': 12.5, 'moving_residual_percent': 12.5, 'rms': 0.5}
     assert Findings.summary(found) == {
         'method': 'wls', 'samples': 321, 'base_parameters': 2, 'columns': 2, 'condition_number': None,
         'verdict': 'not reliable', 'verdict_line': 'line', 'believable': False,
@@ -315,7 +322,8 @@ def test_the_summary_has_every_figure_under_its_name():
         'filters': {'f_dyn': 1.5, 'position_cutoff': 7.5, 'parallel_cutoff': 3.0, 'decimation': None, 'trim': 0.2},
         'training': [{'recording': 'run'}], 'training_overall_percent': 12.5, 'training_moving_overall_percent': 12.5,
         'validation': [{'recording': 'run'}], 'validation_overall_percent': 12.5,
-        'validation_moving_overall_percent': 12.5, 'residual_deviation': {'a': 0.1, 'b': 0.2},
+        'validation_moving_overall_percent': 12.5, 'training_fixed_band': fixed, 'validation_fixed_band': fixed,
+        'residual_deviation': {'a': 0.1, 'b': 0.2},
         'parameters': [
             {'name': 'p<', 'expression': 'a & b', 'value': 1.25, 'std': 0.05, 'relative_std_percent': 4.0},
             {'name': 'q', 'expression': 'c', 'value': 0.0, 'std': None, 'relative_std_percent': None},
@@ -324,3 +332,4 @@ def test_the_summary_has_every_figure_under_its_name():
     }  # fmt: skip
     alone = Findings.summary(SimpleNamespace(**{**vars(found), 'validation': []}))
     assert alone['validation_overall_percent'] is None and alone['validation_moving_overall_percent'] is None
+    assert alone['validation_fixed_band'] is None

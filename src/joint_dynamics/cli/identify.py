@@ -148,23 +148,22 @@ def progress_display() -> AbstractContextManager[Callable[[str], None]]:
 
 def show(result: Any) -> None:
     """Print residuals and parameters."""
-    from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
+    from joint_dynamics.identification.residual_table import band_text, fixed_band_text, residual_headers, residual_rows
 
-    joint_names = result.problem.model.joint_names
     print(
         f'{len(result.names)} parameters from {result.samples} samples, condition number'
         f' {result.solution.condition_number:.4g}, residuals below {result.plan.parallel_cutoff:.3g} Hz and, to compare'
-        f' robots, below 10 Hz, {result.seconds:.2f} s'
+        f' robots, below {fixed_band_text(result.training)}, {result.seconds:.2f} s'
     )
     for note in result.notes:
         print(f'note: {note}')
     show_table(
-        f'Trained on ({band_text(result.training)})', residual_headers(joint_names), residual_rows(result.training)
+        f'Trained on ({band_text(result.training)})', residual_headers(result.training), residual_rows(result.training)
     )
     if result.validation:
         show_table(
             f'Validated on ({band_text(result.validation)})',
-            residual_headers(joint_names),
+            residual_headers(result.validation),
             residual_rows(result.validation),
         )
     if 'drive_gains' in result.extras:

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Predict, print and, with --out, write; return 0, or 3 where the prediction cannot be relied on."""
     from joint_dynamics.description import DynamicsDescription
     from joint_dynamics.identification import IdentificationSettings
-    from joint_dynamics.identification.regression.residuals import overall_residual
+    from joint_dynamics.identification.regression.residuals import band_of_all, overall_in_fixed_band, overall_residual
     from joint_dynamics.identification.reliability.verdict import headline, summary_of
     from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
     from joint_dynamics.identification.validate import judge_description
@@ -52,9 +52,9 @@ def run(args: argparse.Namespace) -> int:
     recordings = load_recordings(args.recordings, config, description.joint_names, pieces=True)
     found = judge_description(description, recordings, settings)
     fits, reasons, notes = found.fits, found.reasons, found.notes
-    line = headline(reasons, overall_residual(fits, moving=True)[1])
+    line = headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits))
     show_verdict(line, reasons)
-    show_table(f'Predicted ({band_text(fits)})', residual_headers(description.joint_names), residual_rows(fits))
+    show_table(f'Predicted ({band_text(fits)})', residual_headers(fits), residual_rows(fits))
     at_rest = found.summary.get('resting', {})
     if at_rest.get('samples'):
         share, count = at_rest['within_percent']['overall'], at_rest['samples']
@@ -67,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
             'description': str(args.description),
             'overall_percent': overall_residual(fits)[1],
             'moving_overall_percent': overall_residual(fits, moving=True)[1],
+            'fixed_band': overall_in_fixed_band(fits),
             'notes': list(notes),
             **found.summary,
             'validation': [fit.summary() for fit in fits],

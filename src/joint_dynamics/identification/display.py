@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
 from joint_dynamics.identification.findings import Findings
-from joint_dynamics.identification.regression.residuals import overall_residual
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_in_fixed_band, overall_residual
 from joint_dynamics.identification.reliability.excitation import relative_deviation_percent
 
 
@@ -18,8 +19,17 @@ def summary_line(result: Findings) -> str:
     size = f'{base} base parameters' + (f' and {further} further' if further else '')
     kind, fits = ('validation', result.validation) if result.validation else ('training', result.training)
     residual = overall_residual(fits)[1]
-    shown = f'{kind} residual {residual:.3g} %' if np.isfinite(residual) else f'{kind} without torque'
+    shown = f'{kind} residual {residual_text(fits)}' if np.isfinite(residual) else f'{kind} without torque'
     return f'{result.settings.method}: {size} from {result.samples} samples, {shown}, {_verdict(result)}'
+
+
+def residual_text(fits: Sequence[Fit]) -> str:
+    """Return the overall residual of recordings with its band, and that of the fixed band, in percent and N·m."""
+    fixed = overall_in_fixed_band(fits)
+    shown = f'{overall_residual(fits)[1]:.3g} % {band_of_all(fits)}'.rstrip()
+    if fixed['residual_percent'] is None:
+        return shown
+    return f'{shown} ({fixed["residual_percent"]:.3g} %, {fixed["rms"]:.3g} N·m RMS below {fixed["band_hz"]:.3g} Hz)'
 
 
 def as_html(result: Findings) -> str:
@@ -29,9 +39,9 @@ def as_html(result: Findings) -> str:
     """
     reasons = ''.join(f'<li>{escape(str(reason))}</li>' for reason in result.reasons)
     residuals = _table(
-        ('recording', 'residual [%]'),
+        ('recording', 'residual [%] and band'),
         [
-            (f'{fit.name} ({kind})', f'{fit.residual_percent()[1]:.3g}')
+            (f'{fit.name} ({kind})', residual_text([fit]))
             for kind, fits in (('training', result.training), ('validation', result.validation))
             for fit in fits
         ],

@@ -13,7 +13,7 @@ from joint_dynamics.identification.identification_settings import Identification
 from joint_dynamics.identification.preparation.observations import FilterPlan
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_in_fixed_band, overall_residual
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.regression.torque import standard_set
 from joint_dynamics.identification.reliability.excitation import (
@@ -65,10 +65,11 @@ class Findings:
     def verdict(self) -> str:
         """The verdict in one line: reliable within so many percent, or not, because ….
 
-        Percent of moving samples, of the validation where any joint moves in one.
+        Percent of moving samples below the band of the fit, of the validation where any joint moves in one.
         """
-        parts = [overall_residual(part, moving=True)[1] for part in (self.validation, self.training) if part]
-        return headline(self.reasons, next((percent for percent in parts if np.isfinite(percent)), None))
+        parts = [(overall_residual(part, moving=True)[1], part) for part in (self.validation, self.training) if part]
+        percent, fits = next(((percent, part) for percent, part in parts if np.isfinite(percent)), (None, ()))
+        return headline(self.reasons, percent, band_of_all(fits))
 
     @property
     def samples(self) -> int:
@@ -113,6 +114,8 @@ class Findings:
             'validation_moving_overall_percent': (
                 _finite(overall_residual(self.validation, moving=True)[1]) if self.validation else None
             ),
+            'training_fixed_band': overall_in_fixed_band(self.training),
+            'validation_fixed_band': overall_in_fixed_band(self.validation) if self.validation else None,
             'residual_deviation': dict(
                 zip(self.problem.model.joint_names, map(float, self.solution.sigma), strict=True)
             ),

@@ -7,22 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.identification.regression.full_rate import BAND
-from joint_dynamics.identification.regression.residuals import Fit
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all
 
 
 def band_text(fits: Sequence[Fit]) -> str:
     """Say in which band the residuals of `residual_rows` are."""
-    bands = sorted({f'{fit.band:.3g}' for fit in fits if fit.band is not None})
-    fixed = sorted({f'{fit.full.band:.3g}' for fit in fits})
     return (
-        f'per joint, overall and moving below {" or ".join(bands) or "the full band"} Hz; in the last columns below'
-        f' {" or ".join(fixed)} Hz'
+        f'per joint, overall and moving {band_of_all(fits) or "of the full band"}; in the last columns below'
+        f' {fixed_band_text(fits)}'
     )
 
 
+def fixed_band_text(fits: Sequence[Fit]) -> str:
+    """Return the band that is the same for every robot, as `10 Hz`; less where the sampling forbids."""
+    return f'{" or ".join(dict.fromkeys(f"{band:.3g}" for band in sorted({fit.full.band for fit in fits})))} Hz'
+
+
 def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
-    """Return one table row per recording: overall, moving, raw, per joint [%], and below 10 Hz [%, N·m]."""
+    """Return one table row per recording: overall, moving, raw, per joint [%], and in the fixed band [%, N·m]."""
     rows = []
     for fit in fits:
         joints, overall = fit.residual_percent()
@@ -42,14 +44,15 @@ def residual_rows(fits: Sequence[Fit]) -> list[list[Any]]:
     return rows
 
 
-def residual_headers(joint_names: Sequence[str]) -> list[str]:
-    """Return the headers of `residual_rows`."""
+def residual_headers(fits: Sequence[Fit]) -> list[str]:
+    """Return the headers of `residual_rows`; fits: at least one."""
+    fixed = fixed_band_text(fits)
     return [
         'recording',
         'overall %',
         'moving %',
         'unfiltered %',
-        *(f'{name} %' for name in joint_names),
-        f'{BAND:g} Hz %',
-        f'{BAND:g} Hz N·m',
+        *(f'{name} %' for name in fits[0].joint_names),
+        f'{fixed} %',
+        f'{fixed} N·m',
     ]

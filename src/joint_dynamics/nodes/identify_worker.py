@@ -63,6 +63,7 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     from joint_dynamics.description import write_result
     from joint_dynamics.description.files import prepare_folder
     from joint_dynamics.identification import IdentificationSettings, identify
+    from joint_dynamics.identification.display import residual_text
     from joint_dynamics.report.identification import identification_report
     from joint_dynamics.robot import RobotModel
 
@@ -105,13 +106,14 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
     description = result.description
     write_result(folder, description, summary, identification_report(result), reliable)
     words = [f'{summary["base_parameters"]} base parameters']
-    for words_for, key in (
-        ('condition number', 'condition_number'),
-        ('residual', 'training_overall_percent'),
-        ('on validation', 'validation_overall_percent'),
+    if summary['condition_number'] is not None:
+        words.append(f'condition number {summary["condition_number"]:.3g}')
+    for words_for, key, fits in (
+        ('residual', 'training_overall_percent', result.training),
+        ('on validation', 'validation_overall_percent', result.validation),
     ):
         if summary[key] is not None:
-            words.append(f'{words_for} {summary[key]:.3g}' + ' %' * key.endswith('percent'))
+            words.append(f'{words_for} {residual_text(fits)}')
     further = [str(reason) for reason in result.reasons[1:]]
     line = '; '.join([result.verdict, *further, ', '.join(words), f'results in {folder}'])
     if left_out:

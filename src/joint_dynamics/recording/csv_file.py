@@ -106,6 +106,8 @@ def _columns(path: Path, header: list[str], builder: SignalBuilder) -> tuple[dic
             raise JointDynamicsError(
                 f'{path}: expected columns {expected}{joints}, found '
                 f'{", ".join(f"{COLUMNS[quantity]}{k}" for k in sorted(places))}'
+                + " (no part of the arm, as a gripper? list the arm's in robot.joints)"
+                * bool(builder.joint_names and len(places) < n)
             )
     return {quantity: [places[k + 1] for k in range(n)] for quantity, places in found.items()}, tuple(unused)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from joint_dynamics.identification import IdentificationResult
-from joint_dynamics.identification.regression.residuals import Fit, overall_residual
+from joint_dynamics.identification.regression.residuals import Fit, band_of_all, overall_residual
 from joint_dynamics.identification.reliability.excitation import relative_deviation_percent
 from joint_dynamics.identification.reliability.verdict import Reason, headline
 from joint_dynamics.identification.residual_table import band_text, residual_headers, residual_rows
@@ -86,13 +86,11 @@ def identification_report(result: IdentificationResult, title: str = 'Robot iden
     for note in result.notes:
         report.add_text(note)
     report.add_section('Residuals')
-    headers = residual_headers(model.joint_names)
-    report.add_table(
-        headers, residual_rows(result.training), f'Trained on: 100 ‖τ − τ̂‖/‖τ‖, {band_text(result.training)}'
-    )
+    caption = f'Trained on: 100 ‖τ − τ̂‖/‖τ‖, {band_text(result.training)}'
+    report.add_table(residual_headers(result.training), residual_rows(result.training), caption)
     if result.validation:
         caption = f'Validated on, not used in training, {band_text(result.validation)}'
-        report.add_table(headers, residual_rows(result.validation), caption)
+        report.add_table(residual_headers(result.validation), residual_rows(result.validation), caption)
     report.add_section('Measured and predicted torque')
     for fit in fits:
         role = 'validation' if any(fit is other for other in result.validation) else 'training'
@@ -166,10 +164,9 @@ def add_torques(report: Report, fit: Fit, what: str) -> None:
         f'{what}: measured and predicted torque at the full rate ({len(fit.full.time)} samples at'
         f' {fit.full.rate:.4g} Hz), residual in % of the unfiltered torque',
     )
-    band = '' if fit.band is None else f' below {fit.band:.3g} Hz'
     report.add_figure(
         torque_figure(fit, filtered=True),
-        f'{what}: the same as the regression saw them,{band}',
+        f'{what}: the same as the regression saw them {band_of_all([fit])}'.rstrip(),
         folded='filtered torque',
     )
 
@@ -178,9 +175,9 @@ def validation_report(fits: Sequence[Fit], source: str, reasons: Sequence[Reason
     """Return the report of recordings predicted from a description."""
     report = Report('Prediction from a dynamics description', source)
     report.add_section('Verdict')
-    add_verdict(report, headline(reasons, overall_residual(fits, moving=True)[1]), reasons)
+    add_verdict(report, headline(reasons, overall_residual(fits, moving=True)[1], band_of_all(fits)), reasons)
     report.add_section('Residuals')
-    report.add_table(residual_headers(fits[0].joint_names), residual_rows(fits), f'100 ‖τ − τ̂‖/‖τ‖, {band_text(fits)}')
+    report.add_table(residual_headers(fits), residual_rows(fits), f'100 ‖τ − τ̂‖/‖τ‖, {band_text(fits)}')
     report.add_section('Measured and predicted torque')
     for fit in fits:
         add_torques(report, fit, fit.short_name)

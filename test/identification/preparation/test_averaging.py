@@ -7,6 +7,7 @@ import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
+from joint_dynamics.identification.preparation.averaging import wholes, with_mean_periods
 from joint_dynamics.recording import Recording
 
 WLS = IdentificationSettings(selection=False)
@@ -82,6 +83,15 @@ def test_ramps_before_and_after_stay(true_robot):
     )
     result = identify(true_robot.model, [whole], settings=WLS)
     assert [fit.name for fit in result.training][:2] == ['run 1 (before)', 'run 1 (mean of 4 periods)']
+
+
+def test_pieces_are_told_from_recordings_of_their_own(true_robot):
+    """By name and order, also where recordings have the same name."""
+    (mean,) = with_mean_periods([repeated(true_robot, 3)], None, 5.0, 0.5)
+    pieces = ['run 3 (before)', mean.name, 'run 3 (after)']
+    assert wholes([*pieces, *pieces, mean.name, mean.name]) == [0, 0, 0, 1, 1, 1, 2, 3]
+    assert wholes(['run', 'run', 'run (after)', 'run (mean of 3 periods)', 'other (after)']) == [0, 1, 2, 3, 4]
+    assert wholes([]) == []
 
 
 def test_a_torque_that_differs_between_periods_is_not_averaged(true_robot):

@@ -1,11 +1,20 @@
 """What a fit says of itself: residuals in percent, of moving samples, in the band that is the same for every robot."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.full_rate import FullRate
-from joint_dynamics.identification.regression.residuals import Fit, predict, relative, relative_of_squares
+from joint_dynamics.identification.regression.residuals import (
+    Fit,
+    band_of_all,
+    overall_in_fixed_band,
+    predict,
+    relative,
+    relative_of_squares,
+)
 
 
 def test_residuals_in_percent():
@@ -63,6 +72,20 @@ def test_residuals_in_percent():
             None if not moving[:, j].any() else pytest.approx(100 * np.linalg.norm(part[0]) / np.linalg.norm(part[1]))
         )
         assert fixed['rmse'][name] == pytest.approx(np.sqrt(np.mean(residual[:, j] ** 2)))
+    # of several recordings as one: the same twice changes no share, and the lowest band is said
+    overall = overall_in_fixed_band([fit, fit])
+    assert overall == {
+        'band_hz': 10.0,
+        'residual_percent': pytest.approx(fixed['residual_percent']['overall']),
+        'moving_residual_percent': pytest.approx(fixed['moving_residual_percent']['overall']),
+        'rms': pytest.approx(np.sqrt(np.mean(residual**2))),
+    }
+    assert overall_in_fixed_band([fit, replace(fit, full=slow)])['band_hz'] == pytest.approx(4.0)
+    still = overall_in_fixed_band([replace(fit, full=FullRate(time, 0.0 * tau, 0.0 * tau, dq))])
+    assert (still['residual_percent'], still['moving_residual_percent'], still['rms']) == (None, None, 0.0)
+    assert band_of_all(parts) == 'below 4 Hz'
+    assert band_of_all([fit, replace(fit, band=10.25)]) == 'below 4 or 10.2 Hz'
+    assert band_of_all([replace(fit, band=None)]) == ''
     # in the band a slow part is whole and a fast one is gone
     wave = np.sin(2 * np.pi * 1.0 * time)[:, None] + np.sin(2 * np.pi * 40.0 * time)[:, None]
     kept, _ = FullRate(time, wave, 0.0 * wave, wave).in_band()

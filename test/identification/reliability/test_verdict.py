@@ -38,6 +38,7 @@ def test_a_reason_has_a_known_code_and_reads_as_its_text():
 
 def test_the_line_says_reliable_within_or_why_not():
     assert headline([], 5.7) == 'reliable within 5.7 % of the torque'
+    assert headline([], 5.7, 'below 10.3 Hz') == 'reliable within 5.7 % of the torque below 10.3 Hz'
     assert headline([]) == 'reliable'
     reasons = [Reason('delay', 'late'), Reason('stuck', 'still')]
     assert headline(reasons, 5.7) == 'not reliable, because late (and 1 more)'

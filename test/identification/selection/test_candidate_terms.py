@@ -129,6 +129,19 @@ def test_rows_are_weighted_and_thinned_by_whole_blocks_of_time(problem, two_link
     np.testing.assert_array_equal(found.blocks, np.searchsorted(sorted(set(whole['number'])), whole['number']))
 
 
+def test_what_comes_before_and_after_repeated_motion_is_no_recording_of_its_own(problem):
+    """Its few samples, left out by themselves, would refute laws by chance, each with the voice of a recording."""
+    pieces = [
+        replace(problem.observations[k], name=name)
+        for k, name in ((1, 'a (before)'), (0, 'a (mean of 2 periods)'), (1, 'a (after)'), (0, 'b'), (1, 'b'))
+    ]
+    whole = Problem(problem.model, pieces, rest_speed=0.4)
+    weights = SimpleNamespace(row_factors=lambda block: np.ones_like(block.tau))
+    rows = gather(whole, weights, whole.with_terms(terms_from_config({})), 0.9)
+    counts = [len(run.kept) for run in pieces]
+    assert np.bincount(rows.recordings).tolist() == [sum(counts[:3]), counts[3], counts[4]]
+
+
 def test_the_choice_is_told_step_by_step():
     steps = [SelectionStep('law', 0.1, 12.5, 4.0, True, (1,)), SelectionStep('other', 0.0, 0.5, 0.4, False)]
     assert summary_of(Choice({}, steps, 3.0, 2.0, []), JOINTS) == {

@@ -7,7 +7,8 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import add_hysteresis
-from joint_dynamics.identification.selection.candidate_terms import WIDTHS
+from joint_dynamics.identification.regression import methods
+from joint_dynamics.identification.selection.candidate_terms import WIDTHS, choose
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
 from joint_dynamics.identification.selection.stepwise import Candidate, select
 from joint_dynamics.identification.validate import validate_description
@@ -100,6 +101,27 @@ def test_load_friction_halves_the_error_of_quiet_recordings(record, true_robot):
     assert [values[f'F_Cl_{name}'] for name in true_robot.model.joint_names[1:3]] == pytest.approx(
         [0.15, 0.15], rel=0.15
     )
+
+
+def test_what_is_decided_last_is_of_the_model_found(record, true_robot, monkeypatch):
+    """The columns of load friction are made of a load torque, and the rows weighed by what is left over.
+
+    Those of a model without load friction are off by what that makes up for, and another law makes up for them in turn.
+    """
+    asked = []
+    monkeypatch.setattr(methods, 'choose', lambda *given: asked.append(given) or choose(*given))
+    result = identify(true_robot.model, [record(60, 'load, linear', noise=0.01, frequency=0.07)])
+    assert chosen(result) == ['load, linear (F_Cl)']
+    (problem, first, without, _), (again, last, weights, _) = asked
+    run = problem.observations[0]
+    load = rigid_part(true_robot, run.q, run.dq, run.ddq).T
+    off = [np.linalg.norm(problem.loads.of(run, state.links) - load, axis=1) for state in (first, last)]
+    assert again is problem
+    # the first two joints have their rotors' inertia in that of the links
+    assert np.all(off[1][2:] < 0.8 * off[0][2:]) and np.linalg.norm(off[1][2:]) < 0.3 * np.linalg.norm(off[0][2:])
+    # the same law, which may be held back by another ridge
+    np.testing.assert_allclose(weights.sigma, result.solution.sigma, rtol=0.2)
+    assert np.all(weights.sigma[1:3] < 0.5 * without.sigma[1:3])
 
 
 def test_hysteresis_is_found_and_written_as_maxwell_slip(record, true_robot):

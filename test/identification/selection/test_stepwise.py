@@ -1,5 +1,7 @@
 """A term has to hold where the data do not reach, and the uncertainty of the choice is in the deviations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,36 @@ def test_choice_uncertainty_states_the_interval_of_what_other_choices_change():
     rng = np.random.default_rng(5)
     errors = change[2] * (0.5 * rng.normal(size=200_000) + (rng.random(200_000) < 0.3))
     assert np.mean(np.abs(errors) < 1.96 * np.sqrt(found[0, 0])) == pytest.approx(0.95, abs=0.003)
+
+
+def test_another_choice_has_the_weights_it_would_be_stated_with():
+    """Without its law joint 2 leaves more over, so its rows tell less of the parameter that all joints share."""
+    rng = np.random.default_rng(8)
+    rows = friction_rows(rng, [squared] * JOINTS)
+    shared = rng.normal(size=(JOINTS, 1, SAMPLES)) + 0.05 * rows.candidates.sum(axis=1, keepdims=True)
+    rows = replace(rows, base=np.concatenate([rows.base, shared], axis=1), tau=rows.tau + 3.0 * shared[:, 0])
+    rows.speeds[:, ::7] = 0.0  # at rest, whose weights stay
+    choice = Choice(dict.fromkeys(range(3), 0.0), [], 1.0, 1.0, [AlternativeChoice({0: 0.0, 2: 0.0}, 0.3)])
+    names = [*(f'Fc_{j}' for j in range(JOINTS)), 'shared', *(f'F_V2_{j}' for j in range(JOINTS))]
+    columns = np.concatenate([rows.base, rows.candidates], axis=1)
+
+    def stated(use):
+        weight = np.ones_like(rows.tau)
+        for _ in range(2):
+            A = np.concatenate([(columns[j][use] * weight[j]).T for j in range(JOINTS)])
+            chi = np.linalg.lstsq(A, (rows.tau * weight).ravel(), rcond=None)[0]
+            left = rows.tau - np.einsum('jcs,c->js', columns[:, use], chi)
+            moving = rows.speeds > 0
+            for j in range(JOINTS):
+                weight[j, moving[j]] = 1.0 / np.sqrt(np.mean(left[j, moving[j]] ** 2))
+        found = np.zeros(len(names))
+        found[use] = chi
+        return found
+
+    expected = stated([0, 1, 2, 3, 4, 6]) - stated([0, 1, 2, 3, 4, 5, 6])
+    found = choice_uncertainty(rows, choice, names).difference[0]
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    assert abs(expected[3]) > 0.1
 
 
 def test_an_unlikely_choice_far_away_does_not_move_the_interval():

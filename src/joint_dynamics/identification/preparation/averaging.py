@@ -7,6 +7,7 @@ less in variance.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,6 +22,10 @@ TORQUE, WARMTH = 0.1, 2.0
 
 Of temperature, °C.
 """
+
+PIECE = re.compile(r' \((before|after|mean of \d+ periods)\)$')
+PIECES = ('before', 'mean', 'after')
+"""How the names of the pieces of a recording end, and in which order they come."""
 
 
 def with_mean_periods(
@@ -55,6 +60,19 @@ def with_mean_periods(
         for recording, repetition in zip(recordings, found, strict=True)
         for piece in ([recording] if repetition is None else _pieces(recording, repetition, cutoff, shortest))
     ]
+
+
+def wholes(names: Sequence[str]) -> list[int]:
+    """Return for each of these recordings, in order, the number of the one it was cut from by `with_mean_periods`."""
+    found: list[int] = []
+    last: tuple[str, int] | None = None
+    for name in names:
+        piece = PIECE.search(name)
+        here = None if piece is None else (name[: piece.start()], PIECES.index(piece[1].split()[0]))
+        same = here is not None and last is not None and here[0] == last[0] and here[1] > last[1]
+        found.append(found[-1] if same else (found[-1] + 1 if found else 0))
+        last = here
+    return found
 
 
 def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortest: float) -> list[Recording]:

@@ -17,7 +17,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.physical.options import PhysicalOptions
 from joint_dynamics.identification.regression.covariance import covariance as scatter_covariance
-from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, without_state
+from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, state_from, without_state
 from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, triangulate_long, wls
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.candidate_terms import choose, summary_of
@@ -71,13 +71,20 @@ def linear(
     if not settings.selection or settings.rotor is not None or settings.method in ('ols', 'i-irls'):
         return problem, solution, SelectionOutcome()
     say('trying further terms on held-out data')
-    terms, choice, uncertainty = choose(problem, solution, f_dyn, prior)
-    if terms:
-        problem, solution = iterate_to_fixed_point(problem, terms, solver, solution, prior)
+    given, state = problem, state_from(problem, solution, prior)
+    found = choose(given, state, solution, f_dyn)
+    if found.terms:
+        # A model without further friction weighs the rows by what it leaves over, and has another load torque. With
+        # those of the model found, terms that only made up for both are not chosen, and what they had hidden is.
+        problem, solution = iterate_to_fixed_point(given, found.terms, solver, solution, prior)
+        refined = state_from(problem, solution, prior)
+        state = replace(state, links=refined.links, load_limit=refined.load_limit)
+        found = choose(given, state, solution, f_dyn)
+        problem, solution = iterate_to_fixed_point(given, found.terms, solver, solution, prior, problem)
     kept = {name for term in problem.terms for name in term.names}
-    impossible = [name for term in terms for name in term.names if name not in kept]
-    entry = {**summary_of(choice, problem.model.joint_names), 'impossible': impossible}
-    return problem, solution, SelectionOutcome({'selection': entry}, uncertainty)
+    impossible = [name for term in found.terms for name in term.names if name not in kept]
+    entry = {**summary_of(found.choice, problem.model.joint_names), 'impossible': impossible}
+    return problem, solution, SelectionOutcome({'selection': entry}, found.uncertainty())
 
 
 def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> SolvedProblem:

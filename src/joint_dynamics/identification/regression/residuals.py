@@ -189,6 +189,34 @@ def overall_residual(recordings: Sequence[Fit], moving: bool = False) -> tuple[F
     return relative(residual, tau)
 
 
+def band_of_all(recordings: Sequence[Fit]) -> str:
+    """Return in words the band of the filtered samples of recordings, as `below 10 Hz`, '' where none is filtered."""
+    bands = sorted({fit.band for fit in recordings if fit.band is not None})
+    return f'below {" or ".join(dict.fromkeys(f"{band:.3g}" for band in bands))} Hz' if bands else ''
+
+
+def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
+    """Return `Fit.fixed_band` of several recordings as one, of all joints together.
+
+    {band_hz (the lowest), residual_percent, moving_residual_percent, rms [N·m]}; a percentage that does not exist is
+    None.
+    """
+    error = size = moving_error = moving_size = 0.0
+    count = 0
+    for fit in recordings:
+        residual, tau = fit.full.in_band()
+        moving = np.abs(fit.full.dq) > fit.moving_speed
+        error, size, count = error + float((residual**2).sum()), size + float((tau**2).sum()), count + residual.size
+        moving_error += float((residual[moving] ** 2).sum())
+        moving_size += float((tau[moving] ** 2).sum())
+    return {
+        'band_hz': min((fit.full.band for fit in recordings), default=None),
+        'residual_percent': 100 * (error / size) ** 0.5 if size > 0 else None,
+        'moving_residual_percent': 100 * (moving_error / moving_size) ** 0.5 if moving_size > 0 else None,
+        'rms': (error / count) ** 0.5 if count else None,
+    }
+
+
 def weighted_residuals(blocks: Iterable[Block], solution: Solution) -> FloatArray:
     """Return all residuals end to end as the solution weighs them, (joints, samples)."""
     return np.concatenate(

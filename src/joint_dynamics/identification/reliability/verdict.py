@@ -60,18 +60,22 @@ class Reason:
         return {'code': self.code, 'text': self.text}
 
 
-def headline(reasons: Sequence[Reason], percent: float | None = None) -> str:
+def headline(reasons: Sequence[Reason], percent: float | None = None, band: str = '') -> str:
     """Return the verdict in one line.
 
     Parameters
     ----------
     percent
         residual of validation (else of training), what it is reliable within.
+    band
+        in which that residual is (`residuals.band_of_all`), '' where it is not filtered.
     """
     if reasons:
         more = f' (and {len(reasons) - 1} more)' if len(reasons) > 1 else ''
         return f'not reliable, because {reasons[0].text}{more}'
-    return 'reliable' if percent is None or percent != percent else f'reliable within {percent:.2g} % of the torque'
+    if percent is None or percent != percent:
+        return 'reliable'
+    return f'reliable within {percent:.2g} % of the torque' + f' {band}' * bool(band)
 
 
 def summary_of(reasons: Sequence[Reason], line: str) -> dict[str, Any]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.preparation.averaging import wholes
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.regression.fixed_point import state_from
+from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
@@ -125,6 +126,8 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
     b = problem.columns
     total = sum(len(observation.kept) for observation in problem.observations)
     every = -(-total // MAX_ROWS)
+    # what comes before and after repeated motion was recorded with it: no other day, temperature or motion
+    whole = wholes([observation.name for observation in problem.observations])
     thinned: list[tuple[FloatArray, ...]] = []
     started: dict[int, tuple[int, int]] = {}
     count = 0
@@ -149,7 +152,7 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
                 block.tau[:, use] * factor,
                 number[use],
                 speed,
-                np.full(int(use.sum()), block.observation),
+                np.full(int(use.sum()), whole[block.observation]),
             )
         )
     W, tau, labels, speeds, recordings = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(5))
@@ -160,15 +163,34 @@ def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: flo
     return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings, own)
 
 
-def choose(
-    problem: Problem, solution: Solution, f_dyn: float, prior: FloatArray | None
-) -> tuple[list[Term], Choice, ChoiceUncertainty]:
-    """Return the terms that lower the held-out residual, with their ridges, the decisions, and their uncertainty."""
+@dataclass(frozen=True)
+class Selection:
+    """What `choose` found: the terms with their ridges, and the decisions; of these rows and columns `names`."""
+
+    terms: list[Term]
+    choice: Choice
+    rows: Rows
+    names: list[str]
+
+    def uncertainty(self) -> ChoiceUncertainty:
+        """Return what other choices that the data may have led to would change."""
+        return choice_uncertainty(self.rows, self.choice, self.names)
+
+
+def choose(problem: Problem, state: FrictionState, solution: Solution, f_dyn: float) -> Selection:
+    """Return the terms that lower the held-out residual.
+
+    Parameters
+    ----------
+    state
+        load torque and hysteresis that the columns of friction are made with.
+    solution
+        whose weights the rows have.
+    """
     tried = menu(problem.model.joint_names, temperature_range(problem.observations))
     terms = [term for group in tried for term in group.terms]
-    candidates = problem.with_terms([*problem.terms, *terms], state_from(problem, solution, prior))
+    candidates = problem.with_terms([*problem.terms, *terms], state)
     rows = gather(problem, solution, candidates, f_dyn)
-    held_out = HeldOut(rows)
     groups, column = [], 0
     for group in tried:
         joints = tuple(problem.model.joint_names.index(term.joint) for term in group.terms for _ in term.names)
@@ -187,13 +209,13 @@ def choose(
             )
         )
         column += len(joints)
-    choice = select(held_out, groups)
+    choice = select(HeldOut(rows), groups)
     found, column = [], 0
     for term in terms:
         if column in choice.ridges:
             found.append(replace(term, ridge=choice.ridges[column], selected=True))
         column += len(term.names)
-    return found, choice, choice_uncertainty(rows, choice, candidates.names)
+    return Selection(found, choice, rows, candidates.names)
 
 
 def summary_of(choice: Choice, joint_names: Sequence[str]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ estimate χ stated is a mixture [Buckland, Burnham and Augustin 1997],
 of mean square C + Σ_a p_a (χ_a − χ)(χ_a − χ)ᵀ. Its tails are not those of a normal law: an alternative far away that is
 chosen once in fifty doubles that mean square and hardly moves the ends of a 95 % interval. So each deviation is stated
 as the half width of that interval over 1.96, as in `regression.covariance`; correlations are those of the mean square.
-The differences come from the rows the choice was made by.
+The differences come from the rows the choice was made by, each choice with the weights that it would be stated with:
+the rows of a joint whose law is left out have a larger σ̂_j, and tell the parameters they share with other joints less.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from joint_dynamics.identification.selection.stepwise import Choice
 
 MIN_PROBABILITY = 1e-3
 """Probability below which an alternative is none."""
+LEAST = 1e-12
+"""Share of the torque's mean square below which what a joint's rows leave over is rounding of the products."""
 STEPS = 40
 """Halvings of the bracket of an interval's end: to 1e-12 of the largest difference."""
 
@@ -77,12 +80,10 @@ def _deviation(deviation: FloatArray, difference: FloatArray, probability: Float
 
 def choice_uncertainty(rows: Rows, choice: Choice, names: Sequence[str]) -> ChoiceUncertainty:
     """Return the uncertainty of a choice; names: of the base columns of `rows`, then of all candidates."""
-    stacked = [np.concatenate([rows.base[j], rows.candidates[j], rows.tau[j][None]]) for j in range(len(rows.tau))]
-    gram = sum((part @ part.T for part in stacked), np.zeros((len(names) + 1,) * 2))
-    base = rows.base.shape[1]
-    stated = _estimate(gram, base, choice.ridges)
+    products = _Products.of(rows)
+    stated = products.estimate(choice.ridges)
     others = [other for other in choice.alternatives if other.probability > MIN_PROBABILITY]
-    differences = [_estimate(gram, base, other.ridges) - stated for other in others]
+    differences = [products.estimate(other.ridges) - stated for other in others]
     return ChoiceUncertainty(
         tuple(names),
         np.array([other.probability for other in others]),
@@ -90,16 +91,55 @@ def choice_uncertainty(rows: Rows, choice: Choice, names: Sequence[str]) -> Choi
     )
 
 
-def _estimate(gram: FloatArray, base: int, ridges: Mapping[int, float]) -> FloatArray:
-    """Return the estimate (c,) with these candidate columns {column: ridge}, zero for the others."""
-    columns = np.array([*range(base), *(base + column for column in sorted(ridges))])
-    share = np.concatenate([np.zeros(base), [ridges[column] for column in sorted(ridges)]])
-    scale = np.sqrt(np.maximum(np.diag(gram)[columns], 0.0))
+@dataclass(frozen=True)
+class _Products:
+    """Products of all columns and the torque, of each joint's rows in motion (n, c + 1, c + 1) and of all at rest.
+
+    counts (n,): rows in motion; base: columns that are no candidates.
+    """
+
+    moving: FloatArray
+    resting: FloatArray
+    counts: FloatArray
+    base: int
+
+    @classmethod
+    def of(cls, rows: Rows) -> _Products:
+        moving, counts = [], []
+        resting = np.zeros((rows.base.shape[1] + rows.candidates.shape[1] + 1,) * 2)
+        for j, tau in enumerate(rows.tau):
+            part = np.concatenate([rows.base[j], rows.candidates[j], tau[None]])
+            still = np.zeros(len(tau), dtype=bool) if rows.speeds is None else rows.speeds[j] == 0
+            moving.append(part[:, ~still] @ part[:, ~still].T)
+            resting += part[:, still] @ part[:, still].T
+            counts.append(max(int((~still).sum()), 1))
+        return cls(np.array(moving), resting, np.array(counts, dtype=float), rows.base.shape[1])
+
+    def estimate(self, ridges: Mapping[int, float]) -> FloatArray:
+        """Return the estimate (c,) with these candidate columns {column: ridge}, zero for the others.
+
+        As `least_squares.wls`: rows of joint j divided by the deviation that a first solution leaves them with.
+        """
+        columns = np.array([*range(self.base), *(self.base + column for column in sorted(ridges))])
+        share = np.concatenate([np.zeros(self.base), [ridges[column] for column in sorted(ridges)]])
+        use = np.append(columns, len(self.resting) - 1)
+        resting = self.resting[np.ix_(use, use)]
+        moving = self.moving[np.ix_(np.arange(len(self.moving)), use, use)]
+        left = np.append(_solved(moving.sum(axis=0) + resting, share), -1.0)
+        square = (moving @ left @ left) / self.counts
+        # what the difference of large numbers cannot show is no reason for an infinite weight
+        floor = LEAST * max(float((moving[:, -1, -1] / self.counts).max()), np.finfo(float).tiny)
+        found = np.zeros(len(self.resting) - 1)
+        found[columns] = _solved(np.tensordot(1.0 / np.maximum(square, floor), moving, 1) + resting, share)
+        return found
+
+
+def _solved(gram: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the solution (u,) of the products (u + 1, u + 1) of columns and torque; share (u,): their ridges."""
+    scale = np.sqrt(np.maximum(np.diag(gram)[:-1], 0.0))
     scale = np.where(scale > 0, scale, 1.0)
-    normal = gram[np.ix_(columns, columns)] / np.outer(scale, scale) + np.diag(share**2 + JITTER)
-    found = np.zeros(len(gram) - 1)
-    found[columns] = scipy.linalg.solve(normal, gram[columns, -1] / scale, assume_a='pos') / scale
-    return found
+    normal = gram[:-1, :-1] / np.outer(scale, scale) + np.diag(share**2 + JITTER)
+    return np.asarray(scipy.linalg.solve(normal, gram[:-1, -1] / scale, assume_a='pos') / scale)
 
 
 @dataclass(frozen=True)
