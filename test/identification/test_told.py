@@ -288,8 +288,9 @@ def test_transmissions_are_those_that_the_data_tell_and_the_rest_is_said(monkeyp
         reasons = ['one', 'two'] if joint == names[3] else []
         return SimpleNamespace(document=document, reasons=reasons)
 
-    monkeypatch.setattr(transmissions, 'joint_data', lambda recording, name, arm: (recording, name, arm.parameters[0]))
-    monkeypatch.setattr(transmissions, 'identify_transmission', identified)
+    tests = 'joint_dynamics.identification.joint_tests'
+    monkeypatch.setattr(f'{tests}.data.joint_data', lambda recording, name, arm: (recording, name, arm.parameters[0]))
+    monkeypatch.setattr(f'{tests}.transmission.identify_transmission', identified)
     shares = {names[1]: share['b']} if isinstance(share, dict) else share
     parameters = np.arange(84.0) * 1e-3 + 1.0
     found, notes = transmissions.identify_transmissions(ur, recordings, parameters, shares)
