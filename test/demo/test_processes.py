@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
+from joint_dynamics.demo.processes import Processes
 from joint_dynamics.errors import JointDynamicsError
 
 CHILD = """
@@ -32,7 +32,8 @@ time.sleep(600)
 PARENT = """
 import sys, time
 from pathlib import Path
-from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
+from joint_dynamics.demo.processes import Processes
+from joint_dynamics.interrupts import terminated_like_interrupted
 folder = Path(sys.argv[1])
 with terminated_like_interrupted(), Processes(folder) as processes:
     for mode in ('quiet', 'family'):
@@ -150,20 +151,3 @@ def test_whatever_ends_the_command_ends_what_it_started(tmp_path, number):
     else:
         # Nobody was left to end what a child had started and did not care for itself.
         os.kill(grandchild, signal.SIGKILL)
-
-
-def test_sigterm_reaches_finally():
-    reached = []
-
-    def wait():
-        with terminated_like_interrupted():
-            try:
-                os.kill(os.getpid(), signal.SIGTERM)
-                time.sleep(600)
-            finally:
-                reached.append(True)
-
-    with pytest.raises(KeyboardInterrupt):
-        wait()
-    assert reached
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -413,6 +413,41 @@ def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
     assert 'stiffness, N·m/rad' in process.output
 
 
+# Ctrl-C in the worst moment: while rclpy makes the message that the publisher's bytes become.
+INTERRUPTED = """
+import signal
+import sys
+
+from diagnostic_msgs.msg import DiagnosticArray
+
+from joint_dynamics.cli.main import main
+
+make = DiagnosticArray.__init__
+
+
+def interrupted(self, **values):
+    signal.raise_signal(signal.SIGINT)
+    make(self, **values)
+
+
+DiagnosticArray.__init__ = interrupted
+sys.exit(main(['watch']))
+"""
+
+
+def test_watch_ends_well_wherever_it_is_interrupted(ros):
+    publisher = ros.probe.create_publisher(DiagnosticArray, '/diagnostics', 10)
+    process = ros.start([sys.executable, '-c', INTERRUPTED], 'watch')
+    ros.processes.remove(process)
+
+    def ended():
+        publisher.publish(DiagnosticArray())
+        return process.poll() is not None
+
+    ros.until(ended, what='the end of watch')
+    assert process.returncode == 0, process.output
+
+
 def test_watch_says_that_nobody_speaks(ros):
     command = [sys.executable, '-m', 'joint_dynamics', 'watch', '/nobody', '--once', '--timeout', '0.5']
     process = ros.start(command, 'watch')

@@ -83,9 +83,10 @@ def run_demo(settings: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any
     from joint_dynamics.demo.conductor import conductor
     from joint_dynamics.demo.display import Display
     from joint_dynamics.demo.online import SECOND_HALF
-    from joint_dynamics.demo.processes import Processes, terminated_like_interrupted
+    from joint_dynamics.demo.processes import Processes
     from joint_dynamics.demo.ros_domain import own_domain
     from joint_dynamics.demo.story import FIRST_HALF, Story
+    from joint_dynamics.interrupts import terminated_like_interrupted
 
     began = time.monotonic()
     # The summary of an earlier run must not be taken for that of one that failed.

@@ -25,6 +25,7 @@ from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.interrupts import held_back
 from joint_dynamics.nodes.topics import LATCHED
 
 TRANSITIONS = {
@@ -62,7 +63,8 @@ class Conductor:
             self._watch()
             if time.monotonic() > end:
                 raise JointDynamicsError(f'expected {what} within {timeout:g} s, found that it did not come')
-            self._executor.spin_once(timeout_sec=_TICK)
+            with held_back():
+                self._executor.spin_once(timeout_sec=_TICK)
         return value
 
     def listen(

@@ -10,7 +10,6 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from joint_dynamics import python_process
@@ -124,25 +123,6 @@ def _uninterrupted() -> Iterator[None]:
         before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     except ValueError:  # not the main thread: no handler of ours to put aside
         before = {}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end what runs inside as Ctrl-C does, by KeyboardInterrupt.
-
-    So that every `finally` is reached.
-    """
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    numbers = [signal.SIGTERM] + [signal.SIGHUP] * hasattr(signal, 'SIGHUP')
-    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:

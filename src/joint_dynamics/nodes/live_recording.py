@@ -12,8 +12,10 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.interrupts import held_back
 from joint_dynamics.nodes.inputs import message_class
 from joint_dynamics.nodes.topics import LATCHED, RELIABLE_SENSOR, SENSOR
 from joint_dynamics.nodes.transport import leave_out_shared_memory
@@ -69,7 +71,7 @@ def listen(
     classes = {topic: (message_class(kind, topic), kind) for topic, kind in builder.topics().items()}
     leave_out_shared_memory()
     context = Context()
-    rclpy.init(context=context)
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
     executor, node = SingleThreadedExecutor(context=context), None
     try:
         node = rclpy.create_node('joint_dynamics_doctor', namespace=namespace or None, context=context)
@@ -122,7 +124,8 @@ def _publishers(node: Node, topic: str) -> list[Any]:
 
 def _until(executor: SingleThreadedExecutor, done: Callable[[], bool], end: float) -> None:
     while not done() and (left := end - time.monotonic()) > 0:
-        executor.spin_once(timeout_sec=min(left, _WAKE))
+        with held_back():
+            executor.spin_once(timeout_sec=min(left, _WAKE))
 
 
 def _silence(node: Node, silent: list[str], kinds: dict[str, str], patience: float) -> str:

@@ -8,11 +8,13 @@ from functools import partial
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from joint_dynamics.estimation import QUANTITIES
+from joint_dynamics.interrupts import held_back, terminated_like_interrupted
 from joint_dynamics.nodes.topics import SENSOR, STATE
 from joint_dynamics.nodes.transport import leave_out_shared_memory
 from joint_dynamics.report.live_table import Watched
@@ -64,7 +66,9 @@ def watch(
     seconds: float | None = None,
     once: bool = False,
 ) -> bool:
-    """Show what the estimator `name` says, `every` s, until interrupted; return whether it was ever heard.
+    """Show what the estimator `name` says, `every` s; return whether it was ever heard.
+
+    SIGINT and SIGTERM end it by KeyboardInterrupt, between two messages.
 
     Parameters
     ----------
@@ -76,24 +80,24 @@ def watch(
         end as soon as every joint has an estimate, and show that.
     """
     leave_out_shared_memory()
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = rclpy.create_node('joint_dynamics_watch')
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         listener = Listener(node, name)
         begun = shown = time.monotonic()
-        while seconds is None or time.monotonic() - begun < seconds:
-            executor.spin_once(timeout_sec=0.05)
-            # Health is what an estimator publishes last of each round.
-            if once and 'health' in listener.watched.values and listener.watched.statuses:
-                break
-            if not once and time.monotonic() - shown >= every:
-                shown = time.monotonic()
-                show(listener.watched, listener.age)
+        with terminated_like_interrupted():
+            while seconds is None or time.monotonic() - begun < seconds:
+                with held_back():
+                    executor.spin_once(timeout_sec=0.05)
+                # Health is what an estimator publishes last of each round.
+                if once and 'health' in listener.watched.values and listener.watched.statuses:
+                    break
+                if not once and time.monotonic() - shown >= every:
+                    shown = time.monotonic()
+                    show(listener.watched, listener.age)
         show(listener.watched, listener.age)
-        return listener.age is not None
-    except ExternalShutdownException:
         return listener.age is not None
     finally:
         rclpy.try_shutdown()
