@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.plausibility import beyond, bounds, jump
+from joint_dynamics.recording.quantities import POSITIONS, SLOW
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.streams import Table
 from joint_dynamics.robot.limits import JointLimits
@@ -23,9 +24,6 @@ from joint_dynamics.signals.alignment import (
 )
 
 Array = FloatArray
-#: Interpolated over long stretches and held at the ends; everything else must be there all the time.
-SLOW = ('temperature',)
-POSITIONS = ('q', 'motor_position', 'theta')
 #: rad: a step from one sample to the next that is this close to a turn is a turn.
 JUMP = 1.0
 GAP_PERIODS, GAP_SECONDS, ALIGNMENT_SECONDS = 5, 0.02, 0.025
@@ -286,44 +284,3 @@ def make_grid(
             f'cut to the time common to all signals: {cut[0]:.4g} s left out at the start, {cut[1]:.4g} s at the end'
         )
     return aligner
-
-
-def merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
-    """Return the tables of one quantity and source such that each joint is in one.
-
-    Rows of several publishers put in order of time.
-
-    Joints that are not among `joint_names` are left out.
-    """
-    groups: dict[tuple[int, ...], list[str]] = {}
-    for joint in joint_names:
-        members = tuple(index for index, table in enumerate(tables) if joint in table.names)
-        if members:
-            groups.setdefault(members, []).append(joint)
-    merged = []
-    for members, joints in groups.items():
-        sources = [tables[index] for index in members]
-        if len(sources) == 1:
-            same = sources[0].names == tuple(joints)
-            columns = [sources[0].names.index(joint) for joint in joints]
-            merged.append(
-                sources[0] if same else replace(sources[0], names=tuple(joints), values=sources[0].values[:, columns])
-            )
-            continue
-        stamps = np.concatenate([source.stamps for source in sources])
-        values = np.concatenate(
-            [source.values[:, [source.names.index(joint) for joint in joints]] for source in sources]
-        )
-        order = np.argsort(stamps, kind='stable')
-        stamps, values = stamps[order], values[order]
-        last = np.append(np.diff(stamps) > 0, True)
-        merged.append(
-            replace(
-                sources[0],
-                names=tuple(joints),
-                stamps=stamps[last],
-                values=values[last],
-                duplicates=sum(source.duplicates for source in sources) + int(stamps.size - last.sum()),
-            )
-        )
-    return merged
