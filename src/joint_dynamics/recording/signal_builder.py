@@ -10,9 +10,10 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.align import Aligner, make_grid
+from joint_dynamics.recording.align import Aligner
 from joint_dynamics.recording.aligned_signals import AlignedSignals
 from joint_dynamics.recording.checks import check_signals
+from joint_dynamics.recording.common_grid import make_grid
 from joint_dynamics.recording.gathering import Gathered, gather
 from joint_dynamics.recording.inputs import MOTOR_SIDE, Input, absolute, topic_regex
 from joint_dynamics.recording.pieces import pieces_between_gaps
