@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.motor_side import MotorSide
 
@@ -27,7 +27,7 @@ class MotorReflection:
 
     def __init__(self, side: MotorSide, joint_names: Sequence[str]) -> None:
         self._side, self._joint_names = side, list(joint_names)
-        self._maps: dict[tuple[str, ...], tuple[FloatArray, FloatArray]] = {}
+        self._maps: dict[tuple[str, ...], tuple[FloatArray, FloatArray, BoolArray]] = {}
 
     def reflected(self, quantity: str, names: Sequence[str], values: ArrayLike) -> FloatArray:
         """Return values of a message (len(names),) on the joint side, rad or N·m; of joints of others 0.
@@ -47,11 +47,13 @@ class MotorReflection:
         key = (quantity, *names)
         if key not in self._maps:
             self._maps[key] = self._map(quantity, names)
-        matrix, offset = self._maps[key]
-        result: FloatArray = matrix @ np.asarray(values, dtype=float) + offset
+        matrix, offset, ours = self._maps[key]
+        # Nothing times a number that is none is none: a gripper's NaN must not reach the joints.
+        result: FloatArray = matrix @ np.where(ours, np.asarray(values, dtype=float), 0.0) + offset
         return result
 
-    def _map(self, quantity: str, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+    def _map(self, quantity: str, names: Sequence[str]) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return matrix, offset and which of the names are the robot's."""
         whole = self._joint_names
         known = [k for k, name in enumerate(names) if name in whole]
         joints = [whole.index(names[k]) for k in known]
@@ -65,4 +67,4 @@ class MotorReflection:
         matrix, offset = np.zeros((len(names), len(names))), np.zeros(len(names))
         matrix[np.ix_(known, known)] = response[np.ix_(joints, joints)]
         offset[known] = zero[joints]
-        return matrix, offset
+        return matrix, offset, np.isin(np.arange(len(names)), known)
