@@ -205,13 +205,11 @@ class ControlLoop:
             yield from self.gate.close(period)
 
     def end_holding(self, hold_time: float, period: float = 0.002) -> Iterator[FloatArray]:
-        """Yield the last commands (n,), one per `period` s.
+        """Yield the last commands (n,), one per `period` s, to the safe one within the ramp time.
 
-        To the safe command within the ramp time, and that for `hold_time` s.
-
-        The last is the safe command for where the arm was last: whoever takes the commands may go on with it. A law
-        that has failed, a robot that adds gravity itself, the safe command `zero`, and an arm whose position was never
-        known end at zero. The gate is closed afterwards.
+        That one comes for `hold_time` s. The last is the safe command for where the arm was last: whoever takes the
+        commands may go on with it. A law that has failed, a robot that adds gravity itself, the safe command `zero`,
+        and an arm whose position was never known end at zero. The gate is closed afterwards.
         """
         if not self.gate.is_open:
             return
@@ -226,9 +224,9 @@ class ControlLoop:
             self.gate.release()
 
     def step(self, time: float, period: float) -> FloatArray | None:
-        """Return the command (n,) of this moment in the unit `output`, None when not active. time: s, steady.
+        """Return the command (n,) of this moment in the unit `output`, None when not active.
 
-        period: s since the last.
+        time: s, steady; period: s since the last.
         """
         if not self.gate.is_open:
             return None

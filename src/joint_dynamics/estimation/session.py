@@ -179,10 +179,7 @@ class EstimationSession:
 
     @property
     def beyond(self) -> list[str]:
-        """What has left the range of validity of the described friction since the estimates began.
-
-        Joint and quantity.
-        """
+        """What has left the range of validity of the described friction since the estimates began, by name."""
         return [] if self.estimator is None else self.estimator.watch.notes()
 
     def check(self, settings: EstimationSettings) -> None:
@@ -269,10 +266,7 @@ class EstimationSession:
         return [] if self.estimator is None else self.monitor.of(self.estimator)
 
     def conditions(self) -> dict[str, Condition]:
-        """Return what there is to say about samples, friction, stiffness, temperature, contact, payload and health.
-
-        By name.
-        """
+        """Return by name what there is to say: samples, friction, stiffness, temperature, contact, payload, health."""
         return conditions(self)
 
     def adapted(self, date: str) -> DynamicsDescription:
