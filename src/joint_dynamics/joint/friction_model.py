@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, maps_of, quadrants_of
-from joint_dynamics.joint.load import CoulombLevel
+from joint_dynamics.joint.load import QUADRANT_PARAMETERS, CoulombLevel
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
 from joint_dynamics.joint.quadrants import Quadrants
@@ -44,12 +44,13 @@ class FrictionModel:
     joints
         n, where all parameters are numbers; None: their size.
     quadrants
-        Hamon's friction of all joints, NaN for joints that have none of it; None: no joint has.
+        Hamon's friction of all joints, by the names of `QuadrantFriction`, numbers or (n,), NaN for joints that have
+        none of it; None: no joint has.
 
     Raises
     ------
     JointDynamicsError
-        For a parameter that is not known, without F_C0, and for sizes that do not agree.
+        For a parameter that is not known, without F_C0, quadrants without dq_s, and for sizes that do not agree.
     """
 
     def __init__(
@@ -61,7 +62,11 @@ class FrictionModel:
         quadrants: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
-        sizes = {np.size(value) for value in parameters.values()} | ({joints} if joints else set())
+        if quadrants is not None:
+            check_fields(quadrants, {*QUADRANT_PARAMETERS, 'dq_s'}, needed='dq_s', what='quadrant parameter')
+        sizes = {np.size(value) for values in (parameters, quadrants or {}) for value in values.values()}
+        if joints:
+            sizes.add(joints)
         if maxwell_slip is not None:
             sizes.add(maxwell_slip.joints)
         self.joints = max(sizes)
