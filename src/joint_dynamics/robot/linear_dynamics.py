@@ -44,7 +44,7 @@ class LinearDynamics:
         of the joints, in chain order.
     parameter_names
         names of the standard parameters, p in all.
-    parameters
+    parameters : array or None
         (p,) [SI] from the model's inertials (rotor and friction 0), or None where it has none.
     pinocchio, chain
         the model, and what the regressor takes of it.
