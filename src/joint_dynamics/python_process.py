@@ -49,10 +49,7 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def leave_working_folder() -> None:
-    """Take the working folder off this process's path of modules.
-
-    Where `python -m` or an empty part of PYTHONPATH put it.
-    """
+    """Take the working folder off this process's path of modules: `python -m` or an empty PYTHONPATH put it there."""
     here = {'', os.getcwd()}
     given = {part for part in os.environ.get('PYTHONPATH', '').split(os.pathsep) if part}
     sys.path[:] = [folder for folder in sys.path if folder not in here or folder in given]

@@ -196,6 +196,23 @@ def test_motor_signals_are_reflected_joint_by_joint_and_coupled(make, worn_arm):
         coupled.take('motor_position', 1, names[:2], [0.0, 0.0])
 
 
+@pytest.mark.parametrize('side', [MotorSide(gear_ratio=50.0), MotorSide(position_coupling=np.diag(np.full(6, 80.0)))])
+def test_a_motor_of_others_that_tells_no_number_spoils_no_joint(make, side):
+    """A driver that knows nothing of its gripper says NaN for it."""
+    session = make(('q', 'motor_torque', 'motor_position'), motor_side=side)
+    names = session.robot.joint_names
+    for k in range(3):
+        session.take('q', k * 2 * MS, ['gripper', *names], [np.nan, *np.zeros(6)])
+        session.take('motor_position', k * 2 * MS, ['gripper', *names], [np.nan, *np.full(6, 100.0)])
+        session.take('motor_torque', k * 2 * MS, [*names, 'gripper'], [*np.zeros(6), np.inf])
+    samples = list(session.timeline.samples())
+    assert session.timeline.broken == 0 and len(samples) == 3
+    ratio = 80.0 if side.coupled else 50.0
+    for _, arrays in samples:
+        np.testing.assert_allclose(arrays['theta'], 100.0 / ratio, rtol=1e-12)
+        np.testing.assert_array_equal(arrays['tau'], 0.0)
+
+
 def test_temperatures_of_some_joints_and_of_others(make, worn_arm):
     session, names = make(), worn_arm.joint_names
     session.take('temperature', 0, [names[1], 'gripper'], [40.0, 99.0])

@@ -106,6 +106,22 @@ def test_quadrants_that_are_none_are_refused(quadrants, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ('quadrants', 'message'),
+    [
+        ({'c_m': [4.0, 3.0]}, 'friction: expected the quadrant parameter dq_s, found c_m'),
+        ({'dq_s': [0.1, 0.1], 'e_m': 4.0}, "friction: expected a known quadrant parameter, found 'e_m'"),
+        ({'dq_s': [0.1, 0.1, 0.1]}, 'friction: expected parameters for one or 3 joints, found sizes [1, 2, 3]'),
+    ],
+)
+def test_quadrants_of_all_joints_that_do_not_fit_are_refused(quadrants, message):
+    with pytest.raises(JointDynamicsError) as caught:
+        FrictionModel({'F_C0': [5.0, 4.0], 'F_V1': 2.0}, quadrants=quadrants)
+    assert str(caught.value) == message
+    # of one joint, beside quadrants of two: there are two
+    assert FrictionModel({'F_C0': 5.0}, quadrants={'dq_s': [0.1, np.nan], 'c_m': 4.0}).joints == 2
+
+
 def test_what_the_friction_depends_on():
     friction = FrictionModel(
         {

@@ -184,10 +184,9 @@ class Arm(ArmFields):
         return found if self.coupled is None else found + self.coupled.friction(turning)
 
     def slip_direction(self, theta: FloatArray, speed: FloatArray) -> FloatArray:
-        """Return H (N, n) of a recording, without unit.
+        """Return the hysteresis H (N, n) of a recording, without unit; sgn θ̇ where there is none.
 
-        Of the hysteresis, undeformed at the first sample, or sgn θ̇ where there is none. theta, speed: θ and
-        θ̇ (N, n) [rad, rad/s].
+        It is undeformed at the first sample. theta, speed: θ and θ̇ (N, n) [rad, rad/s].
         """
         if self.friction is None or self.friction.maxwell_slip is None:
             return np.sign(speed)

@@ -106,9 +106,9 @@ def run(args: argparse.Namespace) -> int:
 def _arm(
     args: argparse.Namespace, config: dict[str, Any], description: DynamicsDescription | None
 ) -> tuple[Arm | None, list[str]]:
-    """Return the arm whose link torque is subtracted, None where neither robot nor inertial parameters are known.
+    """Return the arm whose link torque is subtracted, and what is worth a note.
 
-    As described before as the URDF has it. And what is worth a note.
+    As it was described before, else as the URDF has it; None where neither robot nor inertial parameters are known.
     """
     from joint_dynamics.arm import Arm
 

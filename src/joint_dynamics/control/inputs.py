@@ -136,9 +136,9 @@ class AgedInterfaces(Interfaces):
 
 
 def other_clock(difference: float) -> str:
-    """Return the remedy for stamps that are so far, s.
+    """Return the remedy for stamps that come from another kind of clock, else ''.
 
-    From the clock here that they come from another kind of clock, else ''.
+    difference: s, between them and the clock here.
     """
     return ': set use_sim_time alike here and for who publishes it' if difference >= OTHER_CLOCK else ''
 

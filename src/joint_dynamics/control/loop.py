@@ -12,7 +12,8 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.handover import Handover, taken_over
 from joint_dynamics.control.input_checks import InputChecks
 from joint_dynamics.control.inputs import AgedInterfaces
-from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
+from joint_dynamics.control.interface import REFERENCES, Controller
+from joint_dynamics.control.loaned_law import LoanedLaw
 from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
@@ -50,7 +51,7 @@ class ControlLoop:
     checks
         InputChecks of both.
     fallback_reason
-        why the last step did not follow the law, '' when it did. warning: what slow input is not there or old, ''.
+        why the last step did not follow the law, '' when it did.
 
     Raises
     ------
@@ -67,27 +68,13 @@ class ControlLoop:
     ):
         self.controller, self.arm = controller, arm
         self.settings = settings = settings or LoopSettings()
-        controller.on_configure(ControllerSetup.of(controller, arm, **(parameters or {})))
-        names = arm.joint_names
-        commands, _ = controller.command_interface_configuration().quantities(names, COMMANDS)
-        if len(commands) != 1:
-            raise JointDynamicsError(
-                f'controller: expected it to claim one command, effort or current, found {commands}'
-            )
-        self.output = commands[0]
-        self._required, self._optional = controller.state_interface_configuration().quantities(names, STATES)
-        self.references, _ = controller.reference_interface_configuration().quantities(names, REFERENCES)
-        self._command = Interfaces(names, commands)
-        # Where the arm is and how fast is looked at whatever the law does.
-        wanted = dict.fromkeys(('position', 'velocity', *self._required, *self._optional))
-        limits = arm.robot.limits
+        self._law = LoanedLaw(controller, arm, parameters)
+        self.output, self.references = self._law.output, self._law.references
+        names, limits = arm.joint_names, arm.robot.limits
         speed = np.where(limits.velocity > 0, limits.velocity, np.inf) * settings.velocity_margin
-        ages = {name: settings.slow_timeout if name in SLOW else settings.timeout for name in wanted}
+        ages = {name: settings.slow_timeout if name in SLOW else settings.timeout for name in self._law.states}
         self.state: AgedInterfaces = MeasuredStates(names, ages, speed, settings.jump_margin)
         self.reference = AgedInterfaces(names, dict.fromkeys(REFERENCES, settings.timeout))
-        # A controller reads copies: whatever it does to them, the measured position stays what it is.
-        self._loaned = Interfaces(names, wanted), Interfaces(names, REFERENCES)
-        controller.assign_interfaces(self._command, *self._loaned)
         self.gate = self._make_gate()
         # Where the arm was last known to be, and gravity there, computed when it is asked for.
         self._known, self._moved = np.zeros(arm.n), False
@@ -98,14 +85,18 @@ class ControlLoop:
         self.checks = InputChecks(
             self.state,
             self.reference,
-            self._required,
+            self._law.required,
             self.references,
             (limits.lower - room, limits.upper + room),
             speed,
             settings.tracking,
         )
         self.fallback_reason = 'not active'
-        self.warning = ''
+
+    @property
+    def warning(self) -> str:
+        """What slow input is not there or old, ''."""
+        return self._law.warning
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -180,13 +171,12 @@ class ControlLoop:
         """
         self.state.clear()
         self.reference.clear()
-        for interfaces in (*self._loaned, self._command):
-            interfaces.clear()
+        self._law.clear()
         self._gravity[:] = self.added[:] = 0.0
         self._moved = self.alone = False
         self.handover.clear()
         self.controller.on_activate()
-        self.fallback_reason, self.warning = 'just activated', ''
+        self.fallback_reason = 'just activated'
         if position is None or not np.isfinite(position).all():
             self.gate.open()
             return
@@ -215,13 +205,11 @@ class ControlLoop:
             yield from self.gate.close(period)
 
     def end_holding(self, hold_time: float, period: float = 0.002) -> Iterator[FloatArray]:
-        """Yield the last commands (n,), one per `period` s.
+        """Yield the last commands (n,), one per `period` s, to the safe one within the ramp time.
 
-        To the safe command within the ramp time, and that for `hold_time` s.
-
-        The last is the safe command for where the arm was last: whoever takes the commands may go on with it. A law
-        that has failed, a robot that adds gravity itself, the safe command `zero`, and an arm whose position was never
-        known end at zero. The gate is closed afterwards.
+        That one comes for `hold_time` s. The last is the safe command for where the arm was last: whoever takes the
+        commands may go on with it. A law that has failed, a robot that adds gravity itself, the safe command `zero`,
+        and an arm whose position was never known end at zero. The gate is closed afterwards.
         """
         if not self.gate.is_open:
             return
@@ -236,9 +224,9 @@ class ControlLoop:
             self.gate.release()
 
     def step(self, time: float, period: float) -> FloatArray | None:
-        """Return the command (n,) of this moment in the unit `output`, None when not active. time: s, steady.
+        """Return the command (n,) of this moment in the unit `output`, None when not active.
 
-        period: s since the last.
+        time: s, steady; period: s since the last.
         """
         if not self.gate.is_open:
             return None
@@ -287,64 +275,25 @@ class ControlLoop:
         JointDynamicsError
             When the law fails, or needs to measure.
         """
-        if not self.controller.OPEN_LOOP:
-            raise JointDynamicsError(
-                f'{type(self.controller).__name__}: expected a law that needs no measurement for a trajectory, found'
-                ' one that does (use it in streaming mode)'
-            )
-        state, reference = self._loaned
-        if load:
-            self._load_state(time)
-        for quantity, row in zip(REFERENCES, motion, strict=True):
-            reference[quantity] = row
-        for quantity, row in zip(('position', 'velocity'), motion, strict=False):
-            state[quantity] = row
-        try:
-            command = self._update(time, period)
-        except Exception as error:
-            raise JointDynamicsError(f'law: expected a command, found {type(error).__name__}: {error}') from error
-        if not np.isfinite(command).all():
-            raise JointDynamicsError(f'law: expected a finite command, found {command.tolist()}')
-        return command
+        return self._law.along(motion, time, period, self.state if load else None)
 
     def look(self, time: float) -> str:
         """Return what slow input is missing or old at `time` s, '' when all are there.
 
         `warning`, before the law is asked for anything.
         """
-        self._load_state(time)
+        self._law.read_state(self.state, time)
         return self.warning
-
-    def _load_state(self, time: float) -> None:
-        state, _ = self._loaned
-        state.rows[:] = self.state.rows
-        self.warning = ''
-        for quantity in self._optional:
-            if not self.state.fresh(quantity, time):
-                old = self.state.stale(quantity, time)
-                # Too old to be used: the law goes on with the last good one, or with its nominal value.
-                state[quantity][old] = np.nan
-                self.warning = (
-                    f'{quantity} of {self.arm.joint_names[int(np.argmax(old))]} is missing or old: going on without'
-                )
-
-    def _update(self, time: float, period: float) -> FloatArray:
-        command = self._command[self.output]
-        command.fill(np.nan)
-        with np.errstate(all='ignore'):
-            self.controller.update(time, period)
-        return command.copy()
 
     def law_now(self, time: float, period: float) -> FloatArray | None:
         """Return the law's command (n,) [N·m, A] for what was last written, unchecked and past the gate.
 
         None, and the gate closed, where the law fails; time, period [s]: as in `step`, which checks.
         """
-        _, reference = self._loaned
-        self._load_state(time)
-        reference.rows[:] = self.reference.rows
+        self._law.read_state(self.state, time)
+        self._law.read_reference(self.reference)
         try:
-            return self._update(time, period)
+            return self._law.command(time, period)
         except Exception as error:  # a plugin may raise anything, and the arm must not notice
             self.gate.fail(f'the law raised {type(error).__name__}: {error}')
             return None

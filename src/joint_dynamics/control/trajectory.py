@@ -1,6 +1,4 @@
-"""Trajectory mode: a whole desired motion with the torque that goes with it.
-
-At as many points as linear interpolation of the torque needs.
+"""Trajectory mode: a whole desired motion with its torque, at as many points as linear interpolation of it needs.
 
 The law is stepped along the motion as it would be in streaming, from the hysteresis it was left with. Then points are
 chosen one by one, each as far from the last as the straight line stays within the tolerance of every torque in between;

@@ -53,10 +53,7 @@ class Comparison:
 
     @property
     def median_error_percent(self) -> float:
-        """Median of |error| in percent of the true value.
-
-        Of the parameters above a hundredth of the largest of their kind.
-        """
+        """Median of |error| in percent of the true value, of those above a hundredth of the largest of their kind."""
         true = np.array([row[4] for row in self.rows])
         kinds = np.array([row[0].rstrip('0123456789').rstrip('_').rstrip('R') for row in self.rows])
         largest = np.array([np.abs(true[kinds == kind]).max() for kind in kinds])

@@ -101,10 +101,7 @@ def wear(story: Story) -> None:
 
 
 def compensate(story: Story) -> None:
-    """Run the same motion with the feedforward of the new robot, without and with hysteresis.
-
-    With the adapted one.
-    """
+    """Run the same motion with the feedforward of the new robot, without and with hysteresis, and adapted."""
     for name, words, parameters in (
         ('plain', 'Plain feedforward', PLAIN),
         ('nominal', 'The same with hysteresis', NOMINAL),

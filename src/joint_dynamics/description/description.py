@@ -107,9 +107,7 @@ class DynamicsDescription:
         raise JointDynamicsError('dynamics description: robot.urdf or robot.mdh: expected one of them, found neither')
 
     def check_robot(self, model: RobotModel, mass: bool = True) -> None:
-        """Raise JointDynamicsError, saying which joint and which quantity.
-
-        Where `model` is not the robot this description belongs to.
+        """Raise JointDynamicsError, naming joint and quantity, where `model` is not the robot described here.
 
         The identity is the one it carries, or that of the kinematics it carries; one that has neither cannot be
         checked, which is logged once.

@@ -120,10 +120,7 @@ def remove_files(folder: str | Path, names: Iterable[str]) -> None:
 
 
 def current(path: str | Path) -> Path:
-    """Return where the content of `path` is.
-
-    In a complete set whose writer was killed before it was in place, or there.
-    """
+    """Return where the content of `path` is: there, or in a complete set that a killed writer left behind."""
     path = Path(path).expanduser()
     with contextlib.suppress(OSError):
         for folder in sorted(path.parent.glob(f'{SET}*')):

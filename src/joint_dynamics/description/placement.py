@@ -47,9 +47,9 @@ class Kinematics(Protocol):
 
 
 def placements_in(theirs: Kinematics, model: RobotModel) -> tuple[list[pinocchio.SE3], float]:
-    """Return the placement of each joint's frame in the body that the file's joint of that name moves.
+    """Return the placement of each joint's frame in the body that the file's joint of that name moves, and its spread.
 
-    And by how much [m, rad] it differs between postures: how far the two disagree about the arm's shape.
+    The spread is by how much [m, rad] it differs between postures: how far the two disagree about the arm's shape.
 
     Both robots take the same random postures; how the joint's frame lies in the body must not depend on the posture.
 

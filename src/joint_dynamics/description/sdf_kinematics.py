@@ -83,7 +83,7 @@ class SdfKinematics:
     def hanging(self, name: str) -> dict[str, bool]:
         """Return the links that hang on the link of joint `name` by joints other than the named ones.
 
-        With whether there is a joint that moves on the way.
+        Of each, whether there is a joint that moves on the way.
         """
         found: dict[str, bool] = {}
         ahead = [(self.children[name], False)]

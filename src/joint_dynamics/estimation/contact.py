@@ -8,8 +8,7 @@ and presliding, and its change at rest.
 
 Every error counts in units of the deviation that is stated for it, so that a level learnt under one load holds under
 another. The threshold is a multiple of the usual error and half as much again as the largest of the last ten minutes.
-What was only just over it, and briefly, raises
-it for some minutes: a task has the same worst moments again and again.
+What was only just over it, and briefly, raises it for some minutes: a task has the same worst moments again and again.
 """
 
 from __future__ import annotations

@@ -4,10 +4,9 @@
     α ← clip(α + T_s Γ Y (f − f̂)/(1 + T_s YᵀΓY)),   γ_i = rate_i/mean(Y_i²)
 
 α₁ follows wear (Coulomb friction), α₂ what the temperature model missed (viscous friction, N·m·s/rad). The law is
-discretised with a normalised
-step: the correction never overshoots f = f̂, whatever the gain (the plain step is unstable beyond T_s YᵀΓY = 2). The
-paper's excitation condition asks for speed only, and lets constant speed through, which cannot tell α₁ from α₂; here
-the information matrix of Y decides.
+discretised with a normalised step: the correction never overshoots f = f̂, whatever the gain (the plain step is
+unstable beyond T_s YᵀΓY = 2). The paper's excitation condition asks for speed only, and lets constant speed through,
+which cannot tell α₁ from α₂; here the information matrix of Y decides.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.conditions import Condition, conditions
@@ -30,15 +29,15 @@ from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.friction_method import choose_friction_method
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
+from joint_dynamics.estimation.motor_reflection import MotorReflection
 from joint_dynamics.estimation.remarks import remarks_of
 from joint_dynamics.estimation.timeline import NS, Timeline
 from joint_dynamics.recording.motor_side import MotorSide
 from joint_dynamics.robot import RobotModel
 
-Array = FloatArray
-# Motor torque: the first of these that the inputs offer.
 PERIOD = 0.002
 """Of samples, where none has come yet [s]: with it settings are tried."""
+# Motor torque: the first of these that the inputs offer.
 EFFORTS = ('current', 'tau', 'motor_torque')
 MOTOR = {'motor_position': 'theta', 'motor_torque': 'tau'}
 
@@ -132,8 +131,7 @@ class EstimationSession:
         if 'temperature' not in offered:
             self.remarks.append('no temperature: its part of the friction stays as it is')
         self.reads_temperature = 'temperature' in offered
-        self._side = motor_side or MotorSide()
-        self._reflection: dict[tuple[str, ...], tuple[Array, Array]] = {}
+        self._motors = MotorReflection(motor_side or MotorSide(), robot.joint_names)
         quantities = ('q', self.effort, 'theta') if self.two_sides else ('q', self.effort)
         self.timeline = Timeline(robot.joint_names, quantities, period, max_gap=max_gap)
         self.monitor = HealthMonitor(
@@ -181,10 +179,7 @@ class EstimationSession:
 
     @property
     def beyond(self) -> list[str]:
-        """What has left the range of validity of the described friction since the estimates began.
-
-        Joint and quantity.
-        """
+        """What has left the range of validity of the described friction since the estimates began, by name."""
         return [] if self.estimator is None else self.estimator.watch.notes()
 
     def check(self, settings: EstimationSettings) -> None:
@@ -216,7 +211,7 @@ class EstimationSession:
         if quantity == 'temperature':
             self._warm(names, values)
         elif quantity in MOTOR and quantity in ('motor_position', self._effort_source):
-            self.timeline.add(MOTOR[quantity], stamp, names, self._reflected(quantity, names, values))
+            self.timeline.add(MOTOR[quantity], stamp, names, self._motors.reflected(quantity, names, values))
         elif quantity == self._effort_source or quantity in ('q', 'theta'):
             self.timeline.add(quantity, stamp, names, values)
 
@@ -226,31 +221,6 @@ class EstimationSession:
                 self._temperatures[self.robot.joint_names.index(name)] = value
         if self.estimator is not None:
             self.estimator.set_temperature(self._temperatures)
-
-    def _reflected(self, quantity: str, names: Sequence[str], values: ArrayLike) -> Array:
-        """Motor-side values (of `names`) on the joint side.
-
-        Affine, with a matrix that is diagonal unless drives are coupled.
-        """
-        key = (quantity, *names)
-        if key not in self._reflection:
-            whole = list(self.robot.joint_names)
-            known = [k for k, name in enumerate(names) if name in whole]
-            joints = [whole.index(names[k]) for k in known]
-            if self._side.coupled and len(joints) != len(whole):
-                raise JointDynamicsError(
-                    f'{quantity}: expected all motors of coupled drives in one message, found {", ".join(names)}'
-                )
-            reflect = self._side.position if quantity == 'motor_position' else self._side.torque
-            zero = reflect(np.zeros((1, len(whole))), whole)[0]
-            response = (reflect(np.eye(len(whole)), whole) - zero).T
-            matrix, offset = np.zeros((len(names), len(names))), np.zeros(len(names))
-            matrix[np.ix_(known, known)] = response[np.ix_(joints, joints)]
-            offset[known] = zero[joints]
-            self._reflection[key] = matrix, offset
-        matrix, offset = self._reflection[key]
-        result: Array = matrix @ np.asarray(values, dtype=float) + offset
-        return result
 
     def run(self) -> Iterator[int]:
         """Do the steps that are complete.
@@ -296,10 +266,7 @@ class EstimationSession:
         return [] if self.estimator is None else self.monitor.of(self.estimator)
 
     def conditions(self) -> dict[str, Condition]:
-        """Return what there is to say about samples, friction, stiffness, temperature, contact, payload and health.
-
-        By name.
-        """
+        """Return by name what there is to say: samples, friction, stiffness, temperature, contact, payload, health."""
         return conditions(self)
 
     def adapted(self, date: str) -> DynamicsDescription:

@@ -26,6 +26,7 @@ from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.jumps import JumpDetector
 from joint_dynamics.estimation.packed_arm import compiled_kernels
 from joint_dynamics.estimation.recursive import SMALL_R, RecursiveLeastSquares, per_joint, positive
+from joint_dynamics.estimation.stiffness_map import StiffnessMap
 
 Array = FloatArray
 # Every so many updates the covariance is brought back between its bounds; between two checks it cannot grow by more
@@ -40,7 +41,7 @@ MIN_TAKEN_TIME = 0.02
 LARGEST, LARGEST_TORQUE = 1e3, 1e9
 
 
-class StiffnessEstimator:
+class StiffnessEstimator(StiffnessMap):
     """Coefficients α_p of the elastic torque of n joints, updated with one (φ, τ_E) per joint and sample.
 
     joints               n.
@@ -57,9 +58,9 @@ class StiffnessEstimator:
     gate                 rad: no update while |φ| is below; None: 0.2 φ_ref; 0: none.
     novelty              rad: no update when φ has moved by less than this for `hold` s; None: 0.02 φ_ref; 0: none.
     change_share         a jump is detected when, over `change_window` s of excited motion, the root mean square of
-                         ε/√(1 + r) exceeds this
-                         share of that of the torque and three times its own long-term level. P is then opened for a
-                         curve scaled as a whole (100 %) and, less, for one of another shape (30 %). inf: no detection.
+                         ε/√(1 + r) exceeds this share of that of the torque and three times its own long-term level.
+                         P is then opened for a curve scaled as a whole (100 %) and, less, for one of another shape
+                         (30 %). inf: no detection.
     noise                N·m, number or (n,): smallest deviation that a torque is taken to have.
     keep                 bool or (n,): joints of which α(0) with P(0) is in force until what is learnt has 0.02 s of
                          excited motion and explains the torque as for `reliable`, in the last `change_window` as
@@ -98,10 +99,8 @@ class StiffnessEstimator:
         self._rls = RecursiveLeastSquares(
             joints, order, initial_covariance=initial_covariance, forgetting=mu, delta=delta
         )
-        self.joints, self.order, self.mu, self.delta = self._rls.joints, self._rls.order, mu, self._rls.delta
-        self.scale = per_joint('scale', scale, self.joints)
-        # α scaled: α_p φ_ref^{2p−1}, the torque of each term at φ_ref, N·m.
-        self._unit = self.scale[:, None] ** (2 * np.arange(self.order) + 1)
+        super().__init__(self._rls.joints, self._rls.order, scale)
+        self.mu, self.delta = mu, self._rls.delta
         self._alpha0 = (
             np.broadcast_to(np.asarray(initial_coefficients, dtype=float), (self.joints, self.order)) * self._unit
         )
@@ -112,8 +111,7 @@ class StiffnessEstimator:
         self._window = max(int(round(positive('change_window', change_window) / self.period)), 1)
         self._floor = per_joint('noise', noise, self.joints) ** 2
         self._psi = np.empty((self.joints, self.order))
-        self._ones, self._odd = [1.0] * self.order, [2.0 * p + 1.0 for p in range(self.order)]
-        self._per_scale, self._top = 1.0 / self.scale, LARGEST * self.scale
+        self._top = LARGEST * self.scale
         self._stride = max(int(round(0.005 / self.period)), 1)
         self._fixed = np.array([self._gate, self._top, self._per_scale, self._novelty, self._floor])
         self._check_numbers = self.period, float(self._window), self._hold, self._stride, float(self.change_share)
@@ -180,74 +178,9 @@ class StiffnessEstimator:
         return self._jumps.excitation
 
     @property
-    def coefficients(self) -> Array:
-        """α of the map in force, (n, P), N·m/rad^{2p−1}."""
-        return self._alpha / self._unit
-
-    @property
-    def scaled(self) -> tuple[Array, Array]:
-        """The coefficients of (φ/φ_ref)^{2p−1} (n, P) [N·m], and 1/φ_ref (n,) [1/rad], for kernels."""
-        return self._alpha, self._per_scale
-
-    @property
     def quality(self) -> tuple[Any, ...]:
         """What tells how far the spring can be relied on, as `spring_weight` of the kernels takes it."""
         return self.reliable, self._square, self._in_force, self._per_scale
-
-    @property
-    def _alpha(self) -> Array:
-        return self._in_force[:, -1]
-
-    @property
-    def _covariance(self) -> Array:
-        return self._in_force[:, :-1]
-
-    @property
-    def covariance(self) -> Array:
-        """P of the map in force, (n, P, P), in the units of α per (N·m)².
-
-        Times the variance of the torque's noise it is the covariance of α.
-        """
-        return self._covariance / (self._unit[:, :, None] * self._unit[:, None, :])
-
-    @property
-    def noise(self) -> Array:
-        """Deviation of the prediction error, N·m, (n,)."""
-        return np.sqrt(self._square)
-
-    @property
-    def standard_deviation(self) -> Array:
-        """Deviation of α, (n, P), N·m/rad^{2p−1}, with the prediction error for noise."""
-        return np.sqrt(np.diagonal(self._covariance, axis1=1, axis2=2) * self._square[:, None]) / self._unit
-
-    def torque(self, deformation: ArrayLike) -> Array:
-        """τ_E(φ), N·m, at φ (…, n) rad."""
-        x = np.asarray(deformation, dtype=float) * self._per_scale
-        return x * self._even(x * x, self._ones)
-
-    def stiffness(self, deformation: ArrayLike) -> Array:
-        """Return k(φ) = dτ_E/dφ, N·m/rad, at φ (…, n) rad."""
-        x = np.asarray(deformation, dtype=float) * self._per_scale
-        slope: Array = self._per_scale * self._even(x * x, self._odd)
-        return slope
-
-    def variance(self, deformation: Array) -> Array:
-        """Return the variance of τ_E(φ) that the covariance tells, (N·m)², at φ (n,) rad."""
-        x = deformation * self._per_scale
-        square = x * x
-        psi = np.empty((self.joints, self.order, 1))
-        psi[:, 0, 0] = x
-        for p in range(1, self.order):
-            psi[:, p, 0] = psi[:, p - 1, 0] * square
-        return np.einsum('np,np->n', psi[:, :, 0], (self._covariance @ psi)[:, :, 0]) * self._square
-
-    def _even(self, square: Array, weights: Any) -> Array:
-        alpha = self._alpha
-        # in the shape of φ from the first term on: a single one has no square to take it from
-        total = np.broadcast_to(weights[-1] * alpha[:, -1], square.shape)
-        for p in range(self.order - 2, -1, -1):
-            total = total * square + weights[p] * alpha[:, p]
-        return total
 
     def update(self, deformation: ArrayLike, torque: ArrayLike, excited: ArrayLike | None = None) -> Array:
         """Take one sample and return the prediction error ε (n,) [N·m], 0 where there was no update.

@@ -1,13 +1,10 @@
-"""Samples of several topics, in any order of joints and arrival, as whole samples on one uniform grid.
-
-One after the other.
+"""Samples of several topics, in any order of joints and arrival, as whole samples on one grid, one after the other.
 
 A filter needs equally spaced samples of all signals of one instant; topics give stamped values of some joints, late,
 twice, out of order or not at all. Each source (one quantity of one set of joints, in whatever order a message names
 them) keeps a short history; a grid point is given out as soon as every needed source has reached it, interpolated
 linearly between neighbours where no sample lies within a twentieth of a period. A hole longer than `max_gap` is not
-bridged, and time that goes back is a new
-beginning: the caller is told, and forgets what depends on time.
+bridged, and time that goes back is a new beginning: the caller is told, and forgets what depends on time.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ class TorqueFusion:
     """Inverse-variance weights of the three estimates, for n joints.
 
     arm Arm; settings EstimationSettings (deformation_noise, friction_noise, link_noise, torque_noise). The stated
-    deviations need not
-    be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the motor.
+    deviations need not be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the
+    motor.
 
     `compiled`: whether a kernel is used, settable.
     `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's

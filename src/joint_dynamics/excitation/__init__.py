@@ -1,7 +1,4 @@
-"""Motions worth recording: optimised Fourier series and the test motions of the literature.
-
-Within every limit of the robot.
-"""
+"""Motions worth recording, within every limit of the robot: optimised Fourier series, motions of the literature."""
 
 from joint_dynamics.excitation.assessment import Assessment
 from joint_dynamics.excitation.excitation_settings import ExcitationSettings, LimitSettings, PayloadSettings

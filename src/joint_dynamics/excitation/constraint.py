@@ -1,6 +1,6 @@
 """What a limit is: a slack, at least zero where a motion keeps it, in fractions of the limit.
 
-With its gradient, and a bound over all time.
+It comes with its gradient, and a bound over all time.
 
 Every bound: f at both ends of an interval of length h, and |f − chord| ≤ h²/8 sup|f″| = h²/4 sup(|f″|/2!) in between.
 """

@@ -65,9 +65,7 @@ class JointBound(SmoothConstraint):
 
 
 class EndEffectorBound(SmoothConstraint):
-    """Distance from the base's z axis (`radius`) or height along it (`height`), kept within lower … upper [m].
-
-    Of the end-effector.
+    """The end-effector's distance from the base's z axis (`radius`) or height along it (`height`), lower … upper [m].
 
     The slack is in fractions of half the range, or of the arm's reach where one side is open.
     """

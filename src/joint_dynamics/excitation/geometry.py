@@ -137,9 +137,7 @@ class CollisionBodies:
         return found
 
     def pairs(self, model: RobotModel, ignored: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-        """Return the pairs of bodies that can move against each other.
-
-        Without neighbours in the chain and without `ignored` links.
+        """Return the pairs of bodies that can move against each other, without neighbours and without `ignored` links.
 
         Raises
         ------

@@ -25,9 +25,7 @@ def derivative(a: FloatArray) -> FloatArray:
 
 
 def turning(angle: FloatArray) -> FloatArray:
-    """Return bounds of the norm.
-
-    Of its derivatives, of a turn about a fixed axis by an angle below `angle` (orders, …).
+    """Return bounds of the norm of a turn's derivatives, about a fixed axis by an angle below `angle` (orders, …).
 
     R′ = φ′ [axis]× R, and so ‖R‖ has the majorant exp(Σ_k≥1 φ_k t^k).
     """

@@ -160,8 +160,5 @@ class Playback:
         return Succession([approach, self.trajectory])
 
     def braking(self, trajectory: Trajectory, at: float) -> Braking:
-        """Return how `trajectory` comes to rest when it is stopped at time `at` [s].
-
-        On its own path, as fast as acceleration allows.
-        """
+        """Return how `trajectory`, stopped at time `at` [s], comes to rest on its path, as fast as is allowed."""
         return Braking(trajectory, at, self._limits)

@@ -222,9 +222,7 @@ class ExcitationProblem:
         )
 
     def feasible(self, trajectory: FourierTrajectory, shares: Sequence[float] = SHARES) -> FourierTrajectory | None:
-        """Return the motion, one period, shrunk about its posture just enough to keep every limit at all times.
-
-        By proof.
+        """Return the motion, one period, shrunk about its posture just enough to keep every limit, by proof.
 
         Parameters
         ----------

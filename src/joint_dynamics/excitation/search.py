@@ -1,7 +1,4 @@
-"""One search: from a random motion that keeps the limits, through smooth problems that grow sharper.
-
-To a motion that keeps them.
-"""
+"""One search: from a random motion, through smooth problems that grow sharper, to one that keeps the limits."""
 
 from __future__ import annotations
 

@@ -85,10 +85,7 @@ class TorqueBound(SmoothConstraint):
         return (1 - (worst + unknown + beyond) / self._limit).min(axis=0), (1 - met / self._limit).min(axis=0)
 
     def _drives(self, model: RobotModel) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return drive speeds per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets.
-
-        n, 1.
-        """
+        """Return drive per joint speed (drives, n), rotor inertias, viscous friction (drives, 1), offsets (n, 1)."""
         own = StandardParameters(np.abs(self._parameters), model.n)
         matrix, rotor, viscous = np.eye(model.n), own.rotor_inertia, own.viscous
         if model.coupling is not None:

@@ -57,9 +57,7 @@ class Trajectory(ABC):
     def one_sided(self, t: FloatArray, inside: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, dq and ddq at t as seen from between the knots where `inside` (samples,) is.
 
-        At a jump the side is told apart.
-
-        Without jumps in q, dq and ddq that is `motion`.
+        That tells the sides of a jump apart; without jumps in q, dq and ddq it is `motion`.
         """
         return self.motion(t)
 

@@ -9,11 +9,7 @@ nothing jumps. In steady slip H = ±1 = sgn ω, and the model is the static map 
 parts added.
 
 A joint with `quadrants` has Hamon's dry friction in the place of F(τ_J) H, the Stribeck term, F_V1 ω, F_V2, F_V3 and
-the offset [H eq 30]: with P⁺ = (1 + H sgn τ_J)/2 and P⁻ = 1 − P⁺, which in steady slip are the quadrants of the motor
-and the generator, and do not jump at a reversal,
-
-    f = (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H + F_V ω + tau_off +
-    temperature part
+the offset (`Quadrants`) [H eq 30].
 """
 
 from __future__ import annotations
@@ -27,9 +23,10 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, maps_of, quadrants_of
-from joint_dynamics.joint.load import CoulombLevel, QuadrantFriction
+from joint_dynamics.joint.load import QUADRANT_PARAMETERS, CoulombLevel
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
+from joint_dynamics.joint.quadrants import Quadrants
 from joint_dynamics.joint.static_friction import StaticFriction, direction
 from joint_dynamics.joint.temperature import TemperatureFriction, root_speed
 
@@ -47,12 +44,13 @@ class FrictionModel:
     joints
         n, where all parameters are numbers; None: their size.
     quadrants
-        Hamon's friction of all joints, NaN for joints that have none of it; None: no joint has.
+        Hamon's friction of all joints, by the names of `QuadrantFriction`, numbers or (n,), NaN for joints that have
+        none of it; None: no joint has.
 
     Raises
     ------
     JointDynamicsError
-        For a parameter that is not known, without F_C0, and for sizes that do not agree.
+        For a parameter that is not known, without F_C0, quadrants without dq_s, and for sizes that do not agree.
     """
 
     def __init__(
@@ -64,7 +62,11 @@ class FrictionModel:
         quadrants: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         check_fields(parameters, set(PARAMETERS), needed='F_C0', what='parameter')
-        sizes = {np.size(value) for value in parameters.values()} | ({joints} if joints else set())
+        if quadrants is not None:
+            check_fields(quadrants, {*QUADRANT_PARAMETERS, 'dq_s'}, needed='dq_s', what='quadrant parameter')
+        sizes = {np.size(value) for values in (parameters, quadrants or {}) for value in values.values()}
+        if joints:
+            sizes.add(joints)
         if maxwell_slip is not None:
             sizes.add(maxwell_slip.joints)
         self.joints = max(sizes)
@@ -84,21 +86,8 @@ class FrictionModel:
         )
         self.temperature = TemperatureFriction(p['F_T1'], p['F_T2'], p['T_0'], p['T_min'], p['T_max'])
         self.maxwell_slip = maxwell_slip
-        self._take_quadrants(quadrants)
-
-    def _take_quadrants(self, given: Mapping[str, ArrayLike] | None) -> None:
-        self.quadrants = (
-            None
-            if given is None
-            else {name: np.broadcast_to(np.asarray(value, float), (self.joints,)) for name, value in given.items()}
-        )
-        if self.quadrants is None:
-            return
-        self._dry = ~np.isnan(self.quadrants['dq_s'])
-        neutral = {'a_m': 1.0, 'a_g': 1.0, 'dq_s': 1.0}
-        self._hamon = QuadrantFriction(
-            **{name: np.where(self._dry, value, neutral.get(name, 0.0)) for name, value in self.quadrants.items()}
-        )
+        self._hamon = None if quadrants is None else Quadrants(quadrants, self.joints)
+        self.quadrants = None if self._hamon is None else self._hamon.values
 
     def level(self, tau_J: ArrayLike = 0.0) -> FloatArray:
         """Coulomb level F(τ_J) (…, n) [N·m] under the torque tau_J through the transmission (…, n) [N·m]."""
@@ -110,16 +99,7 @@ class FrictionModel:
         What α₁ of the adaptive law scales. H (…, n); omega, tau_J: ω and τ_J (…, n) [rad/s, N·m].
         """
         found = self.level(tau_J) * np.asarray(H, dtype=float)
-        if self.quadrants is None:
-            return found
-        h, load = self._hamon, np.asarray(tau_J, dtype=float)
-        fade = np.exp(-np.abs(np.asarray(omega, dtype=float)) / h.dq_s)
-        motor = 0.5 * (1.0 + np.asarray(H) * np.sign(load))
-        generator = 1.0 - motor
-        gain = motor * (h.a_m + h.b_m * fade) + generator * (h.a_g - h.b_g * fade) - 1.0
-        return np.where(
-            self._dry, gain * load + (motor * (h.c_m + h.d_m * fade) + generator * (h.c_g + h.d_g * fade)) * H, found
-        )
+        return found if self._hamon is None else self._hamon.dry(H, omega, tau_J, found)
 
     def temperature_factor(self, temperature: ArrayLike | None = None) -> FloatArray:
         """Return the factor of sgn(ω)√|ω|, (…, n) [N·m·√(s/rad)], at a temperature (…, n) or one [°C].
@@ -157,11 +137,7 @@ class FrictionModel:
             + warm
             + self.parameters['offset']
         )
-        return (
-            found
-            if self.quadrants is None
-            else np.where(self._dry, self._hamon.F_V * omega + self._hamon.tau_off + warm, found)
-        )
+        return found if self._hamon is None else self._hamon.speed_part(omega, warm, found)
 
     def torque(
         self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
@@ -238,7 +214,7 @@ class FrictionModel:
         """Whether the friction of each joint depends on τ_J, (n,) bool."""
         p = self.parameters
         loaded: FloatArray = (p['F_Cl'] != 0) | (p['F_C1'] != 0)
-        return loaded if self.quadrants is None else loaded | self._dry
+        return loaded if self._hamon is None else loaded | self._hamon.described
 
     @property
     def depends_on_temperature(self) -> FloatArray:
@@ -267,8 +243,8 @@ class FrictionModel:
         document: dict[str, Any] = {'parameters': values}
         if self.maxwell_slip is not None:
             document['maxwell_slip'] = self.maxwell_slip.to_dict(joint)
-        if self.quadrants is not None and self._dry[joint]:
-            document['quadrants'] = {name: float(value[joint]) for name, value in self.quadrants.items()}
+        if self._hamon is not None and self._hamon.described[joint]:
+            document['quadrants'] = {name: float(value[joint]) for name, value in self._hamon.values.items()}
         return document
 
     @classmethod

@@ -14,9 +14,7 @@ from joint_dynamics.nodes.topics import LATCHED
 
 
 class LatchedText:
-    """The text of a document: from the file that `path()` names.
-
-    Or else the last one on a latched `std_msgs/String` topic.
+    """The text of a document: from the file that `path()` names, else the last on a latched `std_msgs/String` topic.
 
     `on_change` is called when another text comes over the topic than the one before (not for the first).
     """

@@ -6,7 +6,6 @@ Plans or loads it, moves slowly to its start, plays it, and stops at once when i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -14,29 +13,26 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.excitation import PlanSettings, Playback, Progress, Trajectory, load_trajectory, plan
-from joint_dynamics.excitation.plan import NO_FLOOR, with_options
+from joint_dynamics.excitation import Playback, Trajectory
 from joint_dynamics.excitation.stopping import come_to_rest, delay_of
-from joint_dynamics.nodes import excitation_messages as messages
 from joint_dynamics.nodes.background import Background
-from joint_dynamics.nodes.config_file import section_of
+from joint_dynamics.nodes.clock_check import ClockCheck
 from joint_dynamics.nodes.controller_watch import MANAGER_GONE, NOT_TAKEN, ControllerWatch
 from joint_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN
 from joint_dynamics.nodes.excitation_parameters import PARAMETERS, TOPICS
+from joint_dynamics.nodes.excitation_planning import MotionPlanner
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
 from joint_dynamics.nodes.lifecycle import DynamicsNode
+from joint_dynamics.nodes.motion_sender import MotionSender
 from joint_dynamics.nodes.robot_states import RobotStates
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.running_motion import RunningMotion
 from joint_dynamics.nodes.start import Start
 from joint_dynamics.nodes.topics import SENSOR, STATUS
-from joint_dynamics.nodes.trajectory_output import make_output, staying
+from joint_dynamics.nodes.trajectory_output import make_output
 
 LEAD = 0.25
 """A motion begins so long after it was sent [s]: a controller that gets it late joins in the middle, with a jump."""
-
-CERTAIN = 50
-"""Looks, 20 ms apart, after which stamps of another clock are named: /clock may come later than the states."""
 
 
 class ExcitationNode(DynamicsNode):
@@ -62,30 +58,25 @@ class ExcitationNode(DynamicsNode):
         self.states = RobotStates(self.robot.joint_names, self.now)
         self.playing: RunningMotion | None = None
         self._starting: Start | None = None
-        self._status, self._foreign, self._unexplained = '', 0, False
-        section = {
-            key: value
-            for key, value in section_of(self.parameters['config_file'], 'excitation').items()
-            if key != 'profile'
-        }
-        self._settings = with_options(
-            PlanSettings.from_config(section, self.parameters['profile']), joint=self.parameters['joint'] or None
-        )
+        self._status, self._unexplained = '', False
+        self._planner = MotionPlanner(self.robot, self.parameters)
         self._status_publisher = self.advertise(String, '~/status', STATUS, when_inactive=True)
         self.output = make_output(
             self.parameters['output'], self, self.advertise(JointTrajectory, '~/joint_trajectory'), self._refused
         )
+        self._sender = MotionSender(self.output, self.robot.joint_names, self.states, self.parameters['rate'])
+        self._clock_check = ClockCheck(self, self.states)
         self.subscribe(JointState, 'joint_states', self.states.take, SENSOR, stream=True)
         self.controller = ControllerWatch(self, self.robot.joint_names, self.states.listening, self.now)
         self.serve('~/plan', self._begin_plan)
         self.serve('~/start', self._start)
         self.serve('~/stop', self._stop_by_request)
-        if self._settings.limits.floor is None and self._settings.limits.height is None:
-            self.get_logger().warning(NO_FLOOR)
+        if self._planner.remark:
+            self.get_logger().warning(self._planner.remark)
         self.playback: Playback | None = None
         self.planning: Background[Playback] | None = None
         if self.parameters['trajectory_file']:
-            self.playback = self._playback_of(load_trajectory(self.parameters['trajectory_file']))
+            self.playback = self._planner.load(self.parameters['trajectory_file'])
             self._say('ready')
         else:
             self._say('no motion yet')
@@ -122,34 +113,9 @@ class ExcitationNode(DynamicsNode):
         if self.playing is not None or self._starting is not None:
             raise JointDynamicsError('plan: expected no motion, found one being played')
         self.playback = None
-        self.planning = Background(self._plan, 'planning')
+        self.planning = self._planner.begin()
         self._say('planning')
         return 'planning; ~/status says how far it is, and when it is ready'
-
-    def _plan(self, say: Callable[[str], None]) -> Playback:
-        def tell(progress: Progress) -> None:
-            best = 'nothing yet' if progress.best is None else f'best {progress.best:.2f}'
-            say(f'planning: {progress.seconds:.0f} s, {best}')
-
-        return self._playback_of(plan(self.robot, self._settings, tell).trajectory)
-
-    def _playback_of(self, trajectory: Trajectory) -> Playback:
-        return Playback(
-            self.robot, self._settings.limits, trajectory, self.parameters['repeats'], self.parameters['approach_speed']
-        )
-
-    def _message(self, motion: Trajectory) -> JointTrajectory:
-        return messages.moving(self.robot.joint_names, motion, self.parameters['rate'])
-
-    def _stamp(self, message: JointTrajectory, now: float | None = None) -> float:
-        """Stamp a message with `now` [s], by default that of the clock; return it.
-
-        A robot without stamps has a clock of its own: then it starts on arrival (stamp 0).
-        """
-        now = self.now() if now is None else now
-        if self.states.stamped:
-            message.header.stamp = messages.stamp(now)
-        return now
 
     # Start.
 
@@ -164,7 +130,7 @@ class ExcitationNode(DynamicsNode):
         self.output.choose()
         if not self.output.connected:
             raise JointDynamicsError(f'start: expected a trajectory controller on {self.output.name}, found none')
-        start = self._starting = Start(self.states, self.playback, self._message)
+        start = self._starting = Start(self.states, self.playback, self._sender.message)
         self._say('starting')
         self._go_on(start)
         return start.answer
@@ -183,9 +149,9 @@ class ExcitationNode(DynamicsNode):
             motion, message = ready
             told = self.controller.reference(self.parameters['state_timeout'])
             before = None if told is None else told[1]
-            self.playing = RunningMotion(motion, self._stamp(message, self.now() + LEAD), before)
+            self.playing = RunningMotion(motion, self.now() + LEAD, before)
             self._heart.beat()
-            self.output.send(message, lambda: self._accepted(start, motion))
+            self._sender.send(message, self.playing.began, lambda: self._accepted(start, motion))
 
     def _accepted(self, start: Start, motion: Trajectory) -> None:
         if self._starting is start:
@@ -229,11 +195,7 @@ class ExcitationNode(DynamicsNode):
             return self._hold(f'{reason}, and the robot was {apart:.3g} rad from its path')
         now = self.now()
         braking = self.playback.braking(motion, now - began - delay)
-        # With its first point at the moment it is planned for, which is past when it arrives: the controller goes on in
-        # the middle of it. To a first point that is still to come it would hurry from the measured state.
-        message = staying(self._message(braking))
-        self._stamp(message, now)
-        self.output.send(message)
+        self._sender.brake(braking, now)
         self._end(f'stopped: {reason}')
         return braking.duration
 
@@ -241,9 +203,7 @@ class ExcitationNode(DynamicsNode):
         """Bring the robot to rest where it stands: it is not where the motion is. Return how long that takes [s]."""
         assert self.playback is not None
         posture, duration = come_to_rest(self.states.q, self.states.dq, self.playback.limits.acceleration)
-        message = staying(messages.standing(self.robot.joint_names, posture, duration))
-        self._stamp(message)
-        self.output.send(message)
+        self._sender.hold(posture, duration, self.now())
         self._end(f'stopped: {reason}')
         return duration
 
@@ -269,7 +229,7 @@ class ExcitationNode(DynamicsNode):
 
     def _watch(self) -> None:
         self.states.listening.tick()
-        self._look_at_clock()
+        self._clock_check.look()
         if self.planning is not None:
             self._follow_plan(self.planning)
         if self._starting is not None and self.playing is None:
@@ -278,16 +238,6 @@ class ExcitationNode(DynamicsNode):
             self._follow_motion(self.playing)
         elif self._unexplained:
             self._look_for_cause()
-
-    def _look_at_clock(self) -> None:
-        line, named = self.states.other_clock, self._foreign >= CERTAIN
-        self._foreign = self._foreign + 1 if line else 0
-        if line and not named and self._foreign >= CERTAIN:
-            line = f'expected joint states stamped by the clock of this node, found {line}'
-            self.diagnostics.set('joint states', ERROR, line)
-            self.get_logger().error(line)
-        elif named and not line:
-            self.diagnostics.set('joint states', OK, 'arrive')
 
     def _follow_motion(self, playing: RunningMotion) -> None:
         timeout = self.parameters['state_timeout']

@@ -11,19 +11,17 @@ import time
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control import Follower, load
 from joint_dynamics.control.loop_parameters import build_loop
 from joint_dynamics.control.preflight import refuse_run_away
-from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
-from joint_dynamics.nodes.estimator_messages import joint_state
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.nodes.command_sender import CommandSender
+from joint_dynamics.nodes.diagnostics import ERROR, OK
 from joint_dynamics.nodes.feedforward_parameters import PARAMETERS, TOPICS, check_mode, foreign_rows
 from joint_dynamics.nodes.feedforward_planning import Output, PlannedPath, Planning
 from joint_dynamics.nodes.heartbeat import Heartbeat, HeartbeatWatch
@@ -32,14 +30,15 @@ from joint_dynamics.nodes.inputs import InputSet, message_class
 from joint_dynamics.nodes.lifecycle import DynamicsNode
 from joint_dynamics.nodes.loop_clock import LoopClock
 from joint_dynamics.nodes.loop_inputs import LoopInputs
-from joint_dynamics.nodes.message_bytes import array_message
+from joint_dynamics.nodes.loop_report import LoopReport
+from joint_dynamics.nodes.refusals import Refusals
 from joint_dynamics.nodes.run import run
 from joint_dynamics.nodes.topics import STATE
 from joint_dynamics.nodes.trajectory_bytes import read_trajectory
 from joint_dynamics.nodes.trajectory_sender import TrajectorySender
 
 WATCH = 0.02
-LAST_WORD = Duration(seconds=0.2)
+"""Longest time between two steps of a streaming node [s]: then it goes on without joint states."""
 
 
 class FeedforwardNode(DynamicsNode):
@@ -63,7 +62,7 @@ class FeedforwardNode(DynamicsNode):
     def __init__(self, node_name: str | None = None, **options: Any):
         super().__init__(node_name, **options)
         self._declared: set[str] = set()
-        self.refusals: dict[str, str] = {}
+        self.refusals = Refusals(self)
         self._ends = False
         if not self.parameters['use_description']:
             self.DESCRIPTION = 'none'  # type: ignore[misc]
@@ -104,7 +103,9 @@ class FeedforwardNode(DynamicsNode):
                 f' {", ".join(self._names)}'
             )
         self._order = np.array([arm.joint_names.index(name) for name in self._names])
-        self.planning = Planning(self.loop, self.follower, None if self._streaming else self._output())
+        output = None if self._streaming else Output.of(values, arm.joint_names, self._names, self._order)
+        self.planning = Planning(self.loop, self.follower, output)
+        self._loop_report = LoopReport(self.diagnostics, self.loop, values['law'])
         self.loop_clock = LoopClock(self)
         self._inputs = LoopInputs(self.loop, recording_settings(values, arm.joint_names), self.loop_clock)
         self._forget_time()
@@ -113,8 +114,7 @@ class FeedforwardNode(DynamicsNode):
     def _connect(self, law: str) -> None:
         claimed = self.loop.state
         if self._streaming:
-            self._commands = self.advertise(Float64MultiArray, '~/commands')
-            self._named = self.advertise(JointState, '~/joint_commands')
+            self._commands = CommandSender(self, self._names, self._order)
             self.every(WATCH, self._watch, steady=not self.loop_clock.simulated)
         else:
             self.sender = TrajectorySender(
@@ -123,14 +123,16 @@ class FeedforwardNode(DynamicsNode):
             self.every(WATCH, self._look_on, steady=True)
         if self._streaming and self.parameters['reference'] == 'controller_state':
             kind = message_class('control_msgs/msg/JointTrajectoryControllerState', 'reference')
-            self.subscribe(kind, 'controller_state', self._guarded(self._take_controller_state), stream=True)
+            self.subscribe(kind, 'controller_state', self.refusals.guarded(self._take_controller_state), stream=True)
         else:
-            take = self._guarded(self._take_trajectory)
+            take = self.refusals.guarded(self._take_trajectory)
             self.subscribe(JointTrajectory, '~/reference', take, STATE, raw=True, stream=True)
         if 'friction_scale' in claimed:
-            self.subscribe(Float64MultiArray, 'friction_parameters', self._guarded(self._inputs.take_friction), STATE)
+            self.subscribe(
+                Float64MultiArray, 'friction_parameters', self.refusals.guarded(self._inputs.take_friction), STATE
+            )
         if 'torque' in claimed and 'load_torques' not in self.parameters['inputs']:
-            self.subscribe(JointState, 'joint_torques', self._guarded(self._inputs.take_torques), stream=False)
+            self.subscribe(JointState, 'joint_torques', self.refusals.guarded(self._inputs.take_torques), stream=False)
         InputSet(self, self._inputs.settings, self._inputs.take_sample, after=self._after_message)
         self._heart = Heartbeat(self, lambda: self.is_active)
         HeartbeatWatch(self, 'excitation', self._brake)
@@ -164,10 +166,10 @@ class FeedforwardNode(DynamicsNode):
             for command in (
                 self.loop.end_holding(self.parameters['hold_time'], period) if holds else self.loop.deactivate(period)
             ):
-                self._send(command)
+                self._commands.send(command)
                 time.sleep(period)
         finally:
-            self._commands.wait_for_all_acked(LAST_WORD)
+            self._commands.finish()
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Deactivate as `on_shutdown` says, and clean up."""
@@ -199,22 +201,6 @@ class FeedforwardNode(DynamicsNode):
 
     # What comes in.
 
-    def _guarded(self, take: Any) -> Any:
-        def guarded(message: Any) -> None:
-            if not self.is_active:
-                return
-            try:
-                take(message)
-                self.refusals.pop(take.__name__, None)
-            except JointDynamicsError as error:
-                self._refuse(take.__name__, error)
-
-        return guarded
-
-    def _refuse(self, what: str, error: JointDynamicsError) -> None:
-        self.refusals[what] = one_line(error)
-        self.get_logger().error(self.refusals[what])
-
     def _take_controller_state(self, message: Any) -> None:
         point = message.reference
         self.follower.set_point(message.joint_names, point.positions, point.velocities, point.accelerations, self.now())
@@ -237,7 +223,7 @@ class FeedforwardNode(DynamicsNode):
             now = self.now() if now is None else now
             plan = self.planning.poll(now, self.get_clock().now().nanoseconds * 1e-9)
         except JointDynamicsError as error:
-            self._refuse('_take_trajectory', error)
+            self.refusals.note('_take_trajectory', error)
             return
         if plan is not None:
             self._follow(plan, now)
@@ -267,7 +253,7 @@ class FeedforwardNode(DynamicsNode):
         if self.planning.idle:
             # The friction's hysteresis has gone along a motion that was not.
             self.loop.controller.on_activate()
-        self._refuse('_take_trajectory', JointDynamicsError(reason))
+        self.refusals.note('_take_trajectory', JointDynamicsError(reason))
 
     def _brake(self, reason: str) -> None:
         """Come to rest on the path of a motion whose sender is lost; a controller that plays it is told to."""
@@ -277,22 +263,11 @@ class FeedforwardNode(DynamicsNode):
         try:
             plan = self.planning.brake(now, self.get_clock().now().nanoseconds * 1e-9)
         except JointDynamicsError as error:
-            self._refuse('_take_trajectory', error)
+            self.refusals.note('_take_trajectory', error)
             return
         if plan is not None:
             self._follow(plan, now)
         self.refusals['_take_trajectory'] = f'{reason}; braked what was being followed'
-
-    def _output(self) -> Output:
-        values = self.parameters
-        arguments = {
-            'period': values['plan_period'],
-            'tolerance': values['effort_tolerance'],
-            'max_spacing': values['max_spacing'],
-            'side': values['trajectory_side'],
-            'speed_gain': np.array(values.per_joint('speed_gain', self.robot.joint_names)),
-        }
-        return Output(self._names, self._order, arguments)
 
     # What goes out.
 
@@ -311,13 +286,7 @@ class FeedforwardNode(DynamicsNode):
         self.follower.write(self.loop.reference, now)
         command = self.loop.step(now, period)
         if command is not None:
-            self._send(command)
-
-    def _send(self, command: FloatArray) -> None:
-        ordered = command[self._order]
-        self._commands.publish(array_message(ordered))
-        if self._named.get_subscription_count():
-            self._named.publish(joint_state(self.get_clock().now().to_msg(), self._names, ordered))
+            self._commands.send(command)
 
     def _watch(self) -> None:
         """Go on without joint states: a robot that stops talking must not keep the last torque."""
@@ -330,26 +299,16 @@ class FeedforwardNode(DynamicsNode):
         if not self._streaming and loop.gate.is_open and not self.planning.busy:
             # Before a trajectory comes: whether α and temperatures will count in it.
             loop.look(self.now())
-        self.diagnostics.set('law', WARN if loop.warning else OK, loop.warning or self.parameters['law'])
-        if loop.arm.validity is not None:
-            self.diagnostics.beyond(loop.beyond)
+        self._loop_report.tell_law()
 
     def _report(self) -> None:
-        loop, diagnostics = self.loop, self.diagnostics
         if not self.is_active:
-            diagnostics.set('command', OK, 'not active: no command')
+            self.diagnostics.set('command', OK, 'not active: no command')
         elif self._streaming:
-            level = ERROR if loop.gate.failure else WARN if loop.fallback_reason else OK
-            diagnostics.set('command', level, loop.fallback_reason or 'follows the law', weight=loop.gate.weight)
-            limited = [name for name, held in zip(self.robot.joint_names, loop.gate.limited, strict=True) if held]
-            diagnostics.set(
-                'limits',
-                WARN if limited else OK,
-                f'limited in torque or rate: {", ".join(limited)}' if limited else 'not reached',
-            )
+            self._loop_report.tell_command()
         self._report_law()
         refusal = '; '.join(self.refusals.values())
-        diagnostics.set('reference', ERROR if refusal else OK, refusal or self.planning.line or 'accepted')
+        self.diagnostics.set('reference', ERROR if refusal else OK, refusal or self.planning.line or 'accepted')
 
 
 def main() -> int:

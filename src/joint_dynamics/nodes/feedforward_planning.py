@@ -8,7 +8,7 @@ for what is ready. A node that streams so gives a command with every joint state
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from joint_dynamics.control.braking import DURATIONS, braking
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.nodes.background import Background, CancelledError
 from joint_dynamics.nodes.feedforward_messages import message_of
+from joint_dynamics.nodes.parameters import ParameterValues
 from joint_dynamics.nodes.trajectory_bytes import TrajectoryBytes
 from joint_dynamics.nodes.trajectory_output import staying
 
@@ -50,6 +51,21 @@ class Output:
     names: tuple[str, ...]
     order: Any
     arguments: dict[str, Any]
+
+    @classmethod
+    def of(cls, parameters: ParameterValues, joint_names: Sequence[str], names: tuple[str, ...], order: Any) -> Output:
+        """Return what the node's parameters say, for a robot with these joints; names, order: as the attributes."""
+        return cls(
+            names,
+            order,
+            {
+                'period': parameters['plan_period'],
+                'tolerance': parameters['effort_tolerance'],
+                'max_spacing': parameters['max_spacing'],
+                'side': parameters['trajectory_side'],
+                'speed_gain': np.array(parameters.per_joint('speed_gain', joint_names)),
+            },
+        )
 
 
 @dataclass(frozen=True)
@@ -147,8 +163,12 @@ class Planning:
         now
             s of the loop's clock.
         clock
-            s of the clock of the stamps. Raises JointDynamicsError: a trajectory cannot be followed; anything else that
-            went wrong in the thread is raised as it is.
+            s of the clock of the stamps.
+
+        Raises
+        ------
+        JointDynamicsError
+            When a trajectory cannot be followed; anything else that went wrong in the thread is raised as it is.
         """
         plan = None
         if self._work is not None:

@@ -53,10 +53,7 @@ class InputChecks:
             del self._stamps[topic]
 
     def unnamed_joints(self) -> list[str]:
-        """Return the joints that joint_states has not named within a second of its first message.
-
-        In the robot's order.
-        """
+        """Return the robot's joints that joint_states has not named within a second of its first message."""
         if time.monotonic() - self._first < SETTLED:
             return []
         return [name for name in self._node.robot.joint_names if name in self._unnamed]

@@ -123,8 +123,12 @@ class RobotStates:
         timeout
             greatest age of a state, by its stamp and by its arrival [s].
         standstill
-            speed [rad/s] below which a joint rests, by the speed told and by the distance in 0.2 s. Raises
-            JointDynamicsError: not all joints are told of, the states are old, or the robot moves.
+            speed [rad/s] below which a joint rests, by the speed told and by the distance in 0.2 s.
+
+        Raises
+        ------
+        JointDynamicsError
+            When not all joints are told of, the states are old, or the robot moves.
         """
         if missing := self.missing():
             raise JointDynamicsError(f'start: expected fresh joint states, found {", ".join(missing)} missing')

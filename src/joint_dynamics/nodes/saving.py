@@ -58,10 +58,7 @@ class Saving:
         return number
 
     def write(self, topic: str, kind: str, data: bytes, received: int) -> None:
-        """Write the bytes of a message of type `kind`, received at this time (ns).
-
-        Where a recording is being written.
-        """
+        """Write the bytes of a message of type `kind`, received at this time (ns), where anything is being written."""
         if kind == KEYS:
             self._latched[topic] = kind, data
         if self._writer is not None:

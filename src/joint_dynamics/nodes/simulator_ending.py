@@ -20,8 +20,8 @@ def interruptible() -> Iterator[None]:
     """Let SIGINT and SIGTERM break off what runs inside by KeyboardInterrupt, beside what they do already.
 
     `run` only notes a signal and looks at it between callbacks, so that a node can say good-bye; a compilation of half
-    a minute is too long for
-    that: launch waits 5 s. Elsewhere than in the main thread, and where nobody has taken the signals, nothing changes.
+    a minute is too long for that: launch waits 5 s. Elsewhere than in the main thread, and where nobody has taken the
+    signals, nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -116,12 +116,10 @@ class TrajectoryBytes:
         return times, columns
 
     def _runs(self) -> list[tuple[range, int, int]]:
-        """Return the points that are equally far apart where all have the fields of the first.
+        """Return which points are equally far apart, the place of the first of them, the bytes from one to the next.
 
-        Which, the place of the first of them, and the bytes from one to the next.
-
-        Numbers are aligned to eight bytes, a point to four: the first may begin elsewhere than all others do, or every
-        second one.
+        Only where all have the fields of the first. Numbers are aligned to eight bytes, a point to four: the first may
+        begin elsewhere than all others do, or every second one.
         """
         places = [self._first]
         while len(places) < min(self.count, 4):

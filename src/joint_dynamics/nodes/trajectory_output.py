@@ -156,9 +156,9 @@ class EitherOutput:
 
 
 def make_output(kind: str, node: Node, publisher: Any, refused: Report) -> EitherOutput:
-    """Return the output for the parameter `output`.
+    """Return the output for `kind`, the parameter `output`: topic, action or auto.
 
-    Topic, action (raises JointDynamicsError without control_msgs) or auto.
+    Raises JointDynamicsError for action without control_msgs.
     """
     topic = TopicOutput(publisher)
     if kind == 'topic':

@@ -207,7 +207,7 @@ def write_metadata(folder: Path, metadata: Mapping[str, Any]) -> None:
 def message_definition(kind: str) -> tuple[str, str]:
     """Return encoding and text of the definition of a message type, with those it is made of.
 
-    JointDynamicsError where it is not known.
+    Raises JointDynamicsError where it is not known.
     """
     store = _store()
     if kind not in store.fielddefs:

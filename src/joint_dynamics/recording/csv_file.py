@@ -1,4 +1,4 @@
-"""CSV files: `time` [s] and, k = 1…n in the robot's joint order.
+"""CSV files: `time` [s] and, of joints k = 1…n in the robot's order, the columns below.
 
 q<k> dq<k> tau<k> cur<k> theta<k> dtheta<k> temp<k> load<k>.
 """
@@ -132,7 +132,7 @@ def _numbers(path: Path, header: list[str]) -> FloatArray:
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines; raise JointDynamicsError for one longer than any table has.
 
-    As of a file of zeros, before it is read to its end.
+    A file of zeros is one line: it is refused before it is read to its end.
     """
     with path.open(encoding='utf-8-sig', newline='') as file:
         while line := file.readline(MAX_LINE):

@@ -29,14 +29,12 @@ def read_file(
     joint_names: Sequence[str] | None = None,
     limits: JointLimits | None = None,
 ) -> S:
-    """Read a rosbag2 folder, a single .mcap or .db3 file, or a CSV file, optionally a window `PATH@t0:t1`.
+    """Read a rosbag2 folder, a single .mcap or .db3 file, or a CSV file, optionally a window `PATH@t0:t1` of it.
 
-    s from the start.
-
-    `settings` say which topic holds what (RecordingSettings, or the mapping it is made from); `joint_names` are the
-    joints wanted, in their order (those of the robot), None for all found; `limits`: theirs, where known, which no
-    value exceeds by orders of magnitude; `kind`: what to return. Either end of the window may be left out; t1 is not in
-    it.
+    t0, t1 are s from the start; either end may be left out, and t1 is not in it. `settings` say which topic holds what
+    (RecordingSettings, or the mapping it is made from); `joint_names` are the joints wanted, in their order (those of
+    the robot), None for all found; `limits`: theirs, where known, which no value exceeds by orders of magnitude;
+    `kind`: what to return.
 
     Raises
     ------

@@ -291,10 +291,7 @@ def absolute(topic: str) -> str:
 
 
 def topic_regex(pattern: str) -> re.Pattern[str]:
-    """Return the expression that matches absolute topics of a pattern with `{joint}` for one path element.
-
-    Or a part of it.
-    """
+    """Return the expression for absolute topics of a pattern, `{joint}` for one path element or a part of it."""
     before, _, after = absolute(pattern).partition('{joint}')
     return re.compile(
         f'{re.escape(before)}(?P<joint>[^/]+?){re.escape(after)}' if '{joint}' in pattern else re.escape(before)

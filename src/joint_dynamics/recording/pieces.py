@@ -9,7 +9,8 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.align import SLOW, Aligner
+from joint_dynamics.recording.align import Aligner
+from joint_dynamics.recording.quantities import SLOW
 from joint_dynamics.recording.streams import Table
 from joint_dynamics.signals.alignment import sample_period
 

@@ -191,6 +191,6 @@ def _shifted(values: Array, by: int) -> Array:
 def _distance(values: Array) -> Array:
     """Return the distance (K - 2, n) from one sample to the next, from the ones NEAR before and after.
 
-    One wrong sample leaves it alone.
+    One wrong sample does not change it.
     """
     return np.abs(_shifted(values, NEAR) - _shifted(values, -NEAR))[1:-1] / (2 * NEAR)

@@ -57,13 +57,10 @@ def new_recording(folder: str | Path, after: int = 0) -> tuple[int, BagWriter]:
 
 
 def end_unfinished(folder: str | Path) -> list[str]:
-    """Give all our recordings in a folder that nobody writes any more.
-
-    That were never ended, an index and metadata.yaml.
+    """Give our recordings in a folder that were never ended, and nobody writes any more, an index and metadata.yaml.
 
     What was read up to the last whole chunk is written anew, then takes the place of the old file. Return a line for
-    each, also where it could
-    not be done: that one stays as it is.
+    each, also where it could not be done: that one stays as it is.
     """
     lines = []
     with contextlib.suppress(OSError):

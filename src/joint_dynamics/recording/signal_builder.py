@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.recording.align import POSITIONS, Aligner, make_grid, merge
+from joint_dynamics.recording.align import Aligner
 from joint_dynamics.recording.aligned_signals import AlignedSignals
 from joint_dynamics.recording.checks import check_signals
+from joint_dynamics.recording.common_grid import make_grid
+from joint_dynamics.recording.gathering import Gathered, gather
 from joint_dynamics.recording.inputs import MOTOR_SIDE, Input, absolute, topic_regex
 from joint_dynamics.recording.pieces import pieces_between_gaps
-from joint_dynamics.recording.quantities import QUANTITIES
+from joint_dynamics.recording.quantities import POSITIONS, QUANTITIES
 from joint_dynamics.recording.recording_settings import RecordingSettings
 from joint_dynamics.recording.streams import Stream, Table
 from joint_dynamics.robot.limits import JointLimits
@@ -23,22 +25,6 @@ from joint_dynamics.robot.limits import JointLimits
 S = TypeVar('S', bound=AlignedSignals)
 #: Motor-side quantity -> the array of the Recording it becomes.
 REFLECTED = {'motor_position': 'theta', 'motor_velocity': 'dtheta', 'motor_torque': 'tau'}
-#: Nobody asks for these by name: a JointState may have them for some joints only, and is then read without them.
-OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
-
-
-@dataclass(frozen=True)
-class Gathered:
-    """The joints, the tables of each quantity, in which each joint is once, and what was left out."""
-
-    joints: tuple[str, ...]
-    quantities: Mapping[str, Sequence[Table]]
-    notes: Sequence[str]
-
-    @property
-    def tables(self) -> list[Table]:
-        """All of them."""
-        return [table for members in self.quantities.values() for table in members]
 
 
 class SignalBuilder:
@@ -210,15 +196,7 @@ class SignalBuilder:
         return [replace(signals[0], notes=(found.note, *signals[0].notes)), *signals[1:]]
 
     def _gather(self, name: str) -> Gathered:
-        """Return the samples so far, each quantity of each joint from one source."""
-        tables = self._tables(name)
-        joints = self._joints(tables, name)
-        merged: dict[str, list[Table]] = {}
-        for quantity in dict.fromkeys(table.quantity for table in tables):
-            members = self._merge([table for table in tables if table.quantity == quantity], joints, name)
-            if members:
-                merged[quantity] = members
-        return Gathered(joints, merged, self._leave_out(merged, joints, name))
+        return gather(self._tables(name), self.joint_names, self._replacing, name)
 
     def _grid(self, gathered: Gathered, name: str, window: tuple[float | None, float | None]) -> Aligner:
         return make_grid(gathered.tables, self.settings, name, window, self.joint_names, self.limits, self.unprotected)
@@ -270,64 +248,6 @@ class SignalBuilder:
                 f'{name}: no position of any joint: expected on {wanted or "some input"}, found {read}'
             )
         return tables
-
-    def _joints(self, tables: Sequence[Table], name: str) -> tuple[str, ...]:
-        """Return the joints wanted, or those found; raise when none or not all of the wanted ones have a position."""
-        leading = next(quantity for quantity in POSITIONS if any(table.quantity == quantity for table in tables))
-        positions = [table for table in tables if table.quantity == leading]
-        found = tuple(dict.fromkeys(joint for table in positions for joint in table.names))
-        missing = [joint for joint in self.joint_names or () if joint not in found]
-        if missing:
-            where = ', '.join(dict.fromkeys(table.source for table in positions))
-            raise JointDynamicsError(
-                f'{name}: expected joints {", ".join(self.joint_names or ())}; not found: {", ".join(missing)}; '
-                f'{where} has {", ".join(found)} (named differently? recording.names: {{theirs: ours}}; '
-                "no part of the arm, as a gripper? list the arm's in robot.joints)"
-            )
-        return self.joint_names or found
-
-    def _merge(self, tables: list[Table], joints: Sequence[str], name: str) -> list[Table]:
-        """Return tables in which each joint is once; raise when two sources give the same quantity of a joint."""
-        chosen: list[Table] = []
-        for source in sorted(
-            {table.source for table in tables}, key=lambda source: (source not in self._replacing, source)
-        ):
-            own = [
-                joint for joint in joints if any(table.source == source and joint in table.names for table in tables)
-            ]
-            taken = {joint: table.source for table in chosen for joint in table.names}
-            twice = [joint for joint in own if joint in taken and taken[joint] not in self._replacing]
-            if twice:
-                raise JointDynamicsError(
-                    f'{name}: {tables[0].quantity} of {", ".join(twice)}: expected one input, found '
-                    f'{taken[twice[0]]} and {source} (effort: none, or joint_states: none, leaves one out)'
-                )
-            chosen += merge(
-                [table for table in tables if table.source == source], [joint for joint in own if joint not in taken]
-            )
-        return chosen
-
-    def _leave_out(self, merged: dict[str, list[Table]], joints: Sequence[str], name: str) -> list[str]:
-        """Drop what is nowhere a number, and speeds that some joints lack.
-
-        Raise for other quantities that some joints lack.
-        """
-        notes = []
-        for quantity, members in list(merged.items()):
-            source = ', '.join(dict.fromkeys(table.source for table in members))
-            if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in members):
-                notes.append(f'{quantity} on {source} is nowhere a number: left out')
-                del merged[quantity]
-                continue
-            missing = [joint for joint in joints if not any(joint in table.names for table in members)]
-            if missing and quantity in OPTIONAL:
-                notes.append(f'{quantity} on {source} lacks {", ".join(missing)}: left out')
-                del merged[quantity]
-            elif missing:
-                raise JointDynamicsError(
-                    f'{name}: expected {quantity} of every joint, found that {source} lacks {", ".join(missing)}'
-                )
-        return notes
 
     def _reflect(self, arrays: dict[str, FloatArray], joints: Sequence[str], notes: list[str]) -> None:
         """Bring motor-side signals to the joint side; without a link side, a rigid transmission gives q = θ."""

@@ -95,9 +95,9 @@ def _preference(name: str) -> int:
 
 
 def independent_columns(W: FloatArray, order: Sequence[int]) -> list[int]:
-    """Return the columns of W (of norm 1 at most), taken in `order`.
+    """Return the columns of W (of norm 1 at most), taken in `order`, that the ones before do not span.
 
-    That the ones before do not span (Gram-Schmidt with reorthogonalisation).
+    By Gram-Schmidt with reorthogonalisation.
     """
     basis = np.empty((W.shape[0], 0))
     chosen = []

@@ -70,10 +70,7 @@ class DriveCoupling:
         return total
 
     def regressor_rows(self, dq: FloatArray, ddq: FloatArray) -> FloatArray:
-        """Return the extra columns, (joints, parameters, samples).
-
-        For speeds and accelerations of shape (joints, samples).
-        """
+        """Return the extra columns, (joints, parameters, samples), of speeds and accelerations (joints, samples)."""
         n, samples = dq.shape
         rows = np.zeros((n, 3 * len(self.motors), samples))
         for index, m in enumerate(self.motors):

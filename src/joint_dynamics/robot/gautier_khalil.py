@@ -42,10 +42,7 @@ def _revolute_rules(alpha: float, a: float, r: float) -> FloatArray:
 
 
 def _tensor_rules(rotation: FloatArray) -> FloatArray:
-    """Return (6, 6): the inertia tensor of link j, XX … ZZ.
-
-    As it adds to that of link j−1 for a joint that only slides.
-    """
+    """Return (6, 6): how the inertia tensor of link j, XX … ZZ, adds to that of link j−1 of a joint that slides."""
     rules = np.zeros((6, 6))
     for (i, k), column in _TENSOR.items():
         unit = np.zeros((3, 3))

@@ -18,9 +18,7 @@ BLOCK = 4096
 
 
 def rigid_torque(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, links: FloatArray) -> FloatArray:
-    """Return M q̈ + C q̇ + g of the links alone, (joints, samples) [N·m].
-
-    For motion of that shape [rad, rad/s, rad/s²].
+    """Return M q̈ + C q̇ + g of the links alone, (joints, samples) [N·m], for motion of that shape [rad, rad/s, rad/s²].
 
     Parameters
     ----------

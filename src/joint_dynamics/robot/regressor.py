@@ -89,9 +89,9 @@ def inertial_columns(
 def _link_columns(
     levers: dict[int, tuple[Any, ...]], w: FloatArray, dw: FloatArray, a: FloatArray, asked: Sequence[bool]
 ) -> Iterator[tuple[int, int, FloatArray]]:
-    """Yield joint, which of the ten and column of those inertial parameters of one link that are `asked` for.
+    """Yield joint, which of the ten, and column, of those inertial parameters of one link that are `asked` for.
 
-    For the joints in `levers`, without those columns that are zero.
+    Of the joints in `levers`; columns that are zero are left out.
     """
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]

@@ -2,9 +2,8 @@
 
 Per joint k = 1…n: inertia XX XY XZ YY YZ ZZ about the origin of joint frame k [kg·m²], first moments MX MY MZ [kg·m],
 mass M [kg], all in frame k; then rotor inertia Ia [kg·m²] reflected to the joint, viscous Fv [N·m·s/rad] and Coulomb Fc
-[N·m] friction, and an offset off [N·m]. Behind the
-joints, per coupled motor m: Ia_m, Fv_m, Fs_m (see `DriveCoupling`). Where a number stands in the vector is known here
-and nowhere else.
+[N·m] friction, and an offset off [N·m]. Behind the joints, per coupled motor m: Ia_m, Fv_m, Fs_m (see `DriveCoupling`).
+Where a number stands in the vector is known here and nowhere else.
 """
 
 from __future__ import annotations

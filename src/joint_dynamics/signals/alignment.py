@@ -87,11 +87,10 @@ def alignment_error(grid: Array, time: Array) -> float:
 
 
 def resample(grid: Array, time: Array, values: Array) -> Array:
-    """Return `values` (K, n), sampled at `time` (K,) s, at the points of `grid` (N,) s.
+    """Return `values` (K, n), sampled at `time` (K,) s, at the points of `grid` (N,) s, as (N, n).
 
-    (N, n), linear, held before and after.
-
-    Where every grid point has its sample (within COINCIDENT), the samples come back as they are.
+    Linear in between, held before and after. Where every grid point has its sample (within COINCIDENT), the samples
+    come back as they are.
     """
     if grid.size == time.size and np.abs(grid - time).max() <= COINCIDENT:
         return values

@@ -94,9 +94,7 @@ class Controllers:
     def follow(self, joint_names: Sequence[str], trajectory: TrajectoryPoints, start: float | None = None) -> None:
         """Take a trajectory of `joint_names` in any order, from simulated time `start` [s] (default: now) on.
 
-        In place of what goes on.
-
-        Its first segment starts at the reference of this moment.
+        It takes the place of what goes on. Its first segment starts at the reference of this moment.
 
         Raises
         ------

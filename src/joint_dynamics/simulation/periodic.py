@@ -20,7 +20,7 @@ NODES = 720
 def locate(nodes: int, angle: float) -> tuple[int, int, float]:
     """Return where `angle` [rad] lies in a table of `nodes` nodes per turn.
 
-    Index of the node below, of the one above, position between them 0 … 1.
+    That is the index of the node below, of the one above, and the position between them, 0 … 1.
     """
     turns = angle * (1.0 / (2.0 * np.pi))
     position = (turns - np.floor(turns)) * nodes

@@ -167,7 +167,7 @@ class Plant:
     def push(self, link: int, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Push a body: `force` (3,) [N] in the base frame on link `link` (index of its joint, −1 the last).
 
-        At `point` (3,) [m] of its joint frame, until pushed again; force and torque are constant from here on.
+        It acts at `point` (3,) [m] of its joint frame, until pushed again; force and torque are constant from here on.
         Needs dynamics mujoco.
         """
         index = range(self.n)[link]

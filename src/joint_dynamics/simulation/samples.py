@@ -15,9 +15,7 @@ from joint_dynamics.simulation.engine import PID, ROWS, TORQUE
 
 @dataclass(frozen=True)
 class Command:
-    """Commands of k ticks: build with `track` (joint PID about a reference, with feedforward) or `torque`.
-
-    Torque alone.
+    """Commands of k ticks; build with `track` (joint PID about a reference, with feedforward) or `torque` (that alone).
 
     `q` [rad], `dq` [rad/s], `effort` [N·m of motor torque on the joint side], each (k, n); `mode` of `engine`.
     """

@@ -99,10 +99,8 @@ class TrajectoryPoints:
     def from_here(self, q: FloatArray, dq: FloatArray) -> TrajectoryPoints:
         """Return the trajectory with a point at time 0 before it.
 
-        Where the robot stands (n,) and how it moves, with the first effort.
-
-        A trajectory that has a point at 0 replaces that state, as in the joint trajectory controller, and comes back
-        unchanged.
+        That is where the robot stands (n,) and how it moves, with the first effort. A trajectory that has a point at 0
+        replaces that state, as in the joint trajectory controller, and comes back unchanged.
         """
         if self.time[0] <= 0.0:
             return self

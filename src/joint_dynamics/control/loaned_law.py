@@ -1,0 +1,136 @@
+"""A controller and the interfaces that it is loaned: what it commands for what stands in them, past any check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.arm import Arm
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.inputs import AgedInterfaces
+from joint_dynamics.control.interface import COMMANDS, REFERENCES, STATES, Controller, ControllerSetup, Interfaces
+from joint_dynamics.errors import JointDynamicsError
+
+
+class LoanedLaw:
+    """A controller reads copies: whatever it does to them, the measured position stays what it is.
+
+    Parameters
+    ----------
+    controller
+        a law, unconfigured.
+    arm
+        what it computes with.
+    parameters : mapping
+        of the controller, by name (default for those left out).
+
+    Attributes
+    ----------
+    output
+        `effort` or `current`, the unit of its commands.
+    required, states, references
+        quantities: states without which it cannot do, all states that it is loaned, references that it follows.
+    warning
+        what slow input is not there or old, ''.
+
+    Raises
+    ------
+    JointDynamicsError
+        When the controller refuses, or claims what does not exist.
+    """
+
+    def __init__(self, controller: Controller, arm: Arm, parameters: Mapping[str, Any] | None = None):
+        self._controller = controller
+        controller.on_configure(ControllerSetup.of(controller, arm, **(parameters or {})))
+        names = arm.joint_names
+        commands, _ = controller.command_interface_configuration().quantities(names, COMMANDS)
+        if len(commands) != 1:
+            raise JointDynamicsError(
+                f'controller: expected it to claim one command, effort or current, found {commands}'
+            )
+        self.output = commands[0]
+        self.required, self._optional = controller.state_interface_configuration().quantities(names, STATES)
+        self.references, _ = controller.reference_interface_configuration().quantities(names, REFERENCES)
+        # Where the arm is and how fast is looked at whatever the law does.
+        self.states = tuple(dict.fromkeys(('position', 'velocity', *self.required, *self._optional)))
+        self._command = Interfaces(names, commands)
+        self._state, self._reference = Interfaces(names, self.states), Interfaces(names, REFERENCES)
+        controller.assign_interfaces(self._command, self._state, self._reference)
+        self.warning = ''
+
+    def clear(self) -> None:
+        """Forget what stands in the interfaces."""
+        for interfaces in (self._state, self._reference, self._command):
+            interfaces.clear()
+        self.warning = ''
+
+    def read_state(self, measured: AgedInterfaces, time: float) -> None:
+        """Take the states that stand there at `time` s; what is too old of those it can do without is left out."""
+        state = self._state
+        state.rows[:] = measured.rows
+        self.warning = ''
+        for quantity in self._optional:
+            if not measured.fresh(quantity, time):
+                old = measured.stale(quantity, time)
+                # Too old to be used: the law goes on with the last good one, or with its nominal value.
+                state[quantity][old] = np.nan
+                name = measured.joint_names[int(np.argmax(old))]
+                self.warning = f'{quantity} of {name} is missing or old: going on without'
+
+    def read_reference(self, desired: Interfaces) -> None:
+        """Take the references that stand there."""
+        self._reference.rows[:] = desired.rows
+
+    def command(self, time: float, period: float) -> FloatArray:
+        """Return its command (n,) [N·m, A], of what was read last; raises what the controller raises.
+
+        Parameters
+        ----------
+        time, period
+            s, steady; since the last.
+        """
+        command = self._command[self.output]
+        command.fill(np.nan)
+        with np.errstate(all='ignore'):
+            self._controller.update(time, period)
+        return command.copy()
+
+    def along(
+        self, motion: FloatArray, time: float, period: float, measured: AgedInterfaces | None = None
+    ) -> FloatArray:
+        """Return its command (n,) [N·m, A] at one instant of a motion that is tracked perfectly.
+
+        Parameters
+        ----------
+        motion
+            (5, n): q and its derivatives to the fourth [rad, rad/s, …].
+        time, period
+            s, steady; since the last.
+        measured
+            states beside position and velocity; None: those read last.
+
+        Raises
+        ------
+        JointDynamicsError
+            When the law fails, or needs to measure.
+        """
+        if not self._controller.OPEN_LOOP:
+            raise JointDynamicsError(
+                f'{type(self._controller).__name__}: expected a law that needs no measurement for a trajectory, found'
+                ' one that does (use it in streaming mode)'
+            )
+        if measured is not None:
+            self.read_state(measured, time)
+        for quantity, row in zip(REFERENCES, motion, strict=True):
+            self._reference[quantity] = row
+        for quantity, row in zip(('position', 'velocity'), motion, strict=False):
+            self._state[quantity] = row
+        try:
+            command = self.command(time, period)
+        except Exception as error:
+            raise JointDynamicsError(f'law: expected a command, found {type(error).__name__}: {error}') from error
+        if not np.isfinite(command).all():
+            raise JointDynamicsError(f'law: expected a finite command, found {command.tolist()}')
+        return command

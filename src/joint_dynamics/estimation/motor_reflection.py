@@ -1,0 +1,70 @@
+"""Motor-side values of messages, which name joints in any order, on the joint side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.motor_side import MotorSide
+
+
+class MotorReflection:
+    """What `MotorSide` does, as one affine map for each order of names: worked out once, not with every message.
+
+    Its matrix is diagonal unless drives are coupled.
+
+    Parameters
+    ----------
+    side
+        MotorSide, how motor signals are reflected.
+    joint_names
+        (n,) of the robot; what a message says of others is passed over.
+    """
+
+    def __init__(self, side: MotorSide, joint_names: Sequence[str]) -> None:
+        self._side, self._joint_names = side, list(joint_names)
+        self._maps: dict[tuple[str, ...], tuple[FloatArray, FloatArray, BoolArray]] = {}
+
+    def reflected(self, quantity: str, names: Sequence[str], values: ArrayLike) -> FloatArray:
+        """Return values of a message (len(names),) on the joint side, rad or N·m; of joints of others 0.
+
+        Parameters
+        ----------
+        quantity
+            `motor_position` or `motor_torque`.
+        names, values
+            of the motors, and theirs (len(names),) [rad, N·m].
+
+        Raises
+        ------
+        JointDynamicsError
+            Where drives are coupled and a message has not all of their motors.
+        """
+        key = (quantity, *names)
+        if key not in self._maps:
+            self._maps[key] = self._map(quantity, names)
+        matrix, offset, ours = self._maps[key]
+        # Nothing times a number that is none is none: a gripper's NaN must not reach the joints.
+        result: FloatArray = matrix @ np.where(ours, np.asarray(values, dtype=float), 0.0) + offset
+        return result
+
+    def _map(self, quantity: str, names: Sequence[str]) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return matrix, offset and which of the names are the robot's."""
+        whole = self._joint_names
+        known = [k for k, name in enumerate(names) if name in whole]
+        joints = [whole.index(names[k]) for k in known]
+        if self._side.coupled and len(joints) != len(whole):
+            raise JointDynamicsError(
+                f'{quantity}: expected all motors of coupled drives in one message, found {", ".join(names)}'
+            )
+        reflect = self._side.position if quantity == 'motor_position' else self._side.torque
+        zero = reflect(np.zeros((1, len(whole))), whole)[0]
+        response = (reflect(np.eye(len(whole)), whole) - zero).T
+        matrix, offset = np.zeros((len(names), len(names))), np.zeros(len(names))
+        matrix[np.ix_(known, known)] = response[np.ix_(joints, joints)]
+        offset[known] = zero[joints]
+        return matrix, offset, np.isin(np.arange(len(names)), known)

@@ -1,0 +1,155 @@
+"""The signals of a recording out of the tables that its sources gave: each quantity of each joint from one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.recording.quantities import POSITIONS
+from joint_dynamics.recording.streams import Table
+
+#: Nobody asks for these by name: a JointState may have them for some joints only, and is then read without them.
+OPTIONAL = ('dq', 'dtheta', 'motor_velocity')
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The joints, the tables of each quantity, in which each joint is once, and what was left out."""
+
+    joints: tuple[str, ...]
+    quantities: Mapping[str, Sequence[Table]]
+    notes: Sequence[str]
+
+    @property
+    def tables(self) -> list[Table]:
+        """All of them."""
+        return [table for members in self.quantities.values() for table in members]
+
+
+def gather(
+    tables: Sequence[Table], joint_names: tuple[str, ...] | None, replacing: Collection[str], name: str
+) -> Gathered:
+    """Return each quantity of each joint from one source.
+
+    Parameters
+    ----------
+    tables
+        of all sources, positions of some joint among them.
+    joint_names
+        the joints wanted, in their order; None: those of the link-side positions, in order of appearance.
+    replacing
+        sources that count instead of the others for the joints they have.
+    name
+        of the recording, in messages.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where a wanted joint has no position, a quantity has two sources for a joint or lacks one for some joints.
+    """
+    joints = _joints(tables, joint_names, name)
+    merged: dict[str, list[Table]] = {}
+    for quantity in dict.fromkeys(table.quantity for table in tables):
+        members = _one_source_each([table for table in tables if table.quantity == quantity], joints, replacing, name)
+        if members:
+            merged[quantity] = members
+    return Gathered(joints, merged, _leave_out(merged, joints, name))
+
+
+def _joints(tables: Sequence[Table], joint_names: tuple[str, ...] | None, name: str) -> tuple[str, ...]:
+    """Return the joints wanted, or those found; raise when none or not all of the wanted ones have a position."""
+    leading = next(quantity for quantity in POSITIONS if any(table.quantity == quantity for table in tables))
+    positions = [table for table in tables if table.quantity == leading]
+    found = tuple(dict.fromkeys(joint for table in positions for joint in table.names))
+    missing = [joint for joint in joint_names or () if joint not in found]
+    if missing:
+        where = ', '.join(dict.fromkeys(table.source for table in positions))
+        raise JointDynamicsError(
+            f'{name}: expected joints {", ".join(joint_names or ())}; not found: {", ".join(missing)}; '
+            f'{where} has {", ".join(found)} (named differently? recording.names: {{theirs: ours}}; '
+            "no part of the arm, as a gripper? list the arm's in robot.joints)"
+        )
+    return joint_names or found
+
+
+def _one_source_each(tables: list[Table], joints: Sequence[str], replacing: Collection[str], name: str) -> list[Table]:
+    """Return tables in which each joint is once; raise when two sources give the same quantity of a joint."""
+    chosen: list[Table] = []
+    for source in sorted({table.source for table in tables}, key=lambda source: (source not in replacing, source)):
+        own = [joint for joint in joints if any(table.source == source and joint in table.names for table in tables)]
+        taken = {joint: table.source for table in chosen for joint in table.names}
+        twice = [joint for joint in own if joint in taken and taken[joint] not in replacing]
+        if twice:
+            raise JointDynamicsError(
+                f'{name}: {tables[0].quantity} of {", ".join(twice)}: expected one input, found '
+                f'{taken[twice[0]]} and {source} (effort: none, or joint_states: none, leaves one out)'
+            )
+        chosen += _merge(
+            [table for table in tables if table.source == source], [joint for joint in own if joint not in taken]
+        )
+    return chosen
+
+
+def _merge(tables: Sequence[Table], joint_names: Sequence[str]) -> list[Table]:
+    """Return the tables of one quantity and source such that each joint is in one.
+
+    Rows of several publishers are put in order of time; joints that are not among `joint_names` are left out.
+    """
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for joint in joint_names:
+        members = tuple(index for index, table in enumerate(tables) if joint in table.names)
+        if members:
+            groups.setdefault(members, []).append(joint)
+    merged = []
+    for members, joints in groups.items():
+        sources = [tables[index] for index in members]
+        if len(sources) == 1:
+            same = sources[0].names == tuple(joints)
+            columns = [sources[0].names.index(joint) for joint in joints]
+            merged.append(
+                sources[0] if same else replace(sources[0], names=tuple(joints), values=sources[0].values[:, columns])
+            )
+            continue
+        stamps = np.concatenate([source.stamps for source in sources])
+        values = np.concatenate(
+            [source.values[:, [source.names.index(joint) for joint in joints]] for source in sources]
+        )
+        order = np.argsort(stamps, kind='stable')
+        stamps, values = stamps[order], values[order]
+        last = np.append(np.diff(stamps) > 0, True)
+        merged.append(
+            replace(
+                sources[0],
+                names=tuple(joints),
+                stamps=stamps[last],
+                values=values[last],
+                duplicates=sum(source.duplicates for source in sources) + int(stamps.size - last.sum()),
+            )
+        )
+    return merged
+
+
+def _leave_out(merged: dict[str, list[Table]], joints: Sequence[str], name: str) -> list[str]:
+    """Drop what is nowhere a number, and speeds that some joints lack.
+
+    Raise for other quantities that some joints lack.
+    """
+    notes = []
+    for quantity, members in list(merged.items()):
+        source = ', '.join(dict.fromkeys(table.source for table in members))
+        if quantity not in POSITIONS and not any(np.isfinite(table.values).any() for table in members):
+            notes.append(f'{quantity} on {source} is nowhere a number: left out')
+            del merged[quantity]
+            continue
+        missing = [joint for joint in joints if not any(joint in table.names for table in members)]
+        if missing and quantity in OPTIONAL:
+            notes.append(f'{quantity} on {source} lacks {", ".join(missing)}: left out')
+            del merged[quantity]
+        elif missing:
+            raise JointDynamicsError(
+                f'{name}: expected {quantity} of every joint, found that {source} lacks {", ".join(missing)}'
+            )
+    return notes
