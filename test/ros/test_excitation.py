@@ -450,6 +450,26 @@ def test_a_stop_brakes_where_a_late_controller_is_and_not_ahead_of_it(ros, robot
     assert begins == pytest.approx(stopped - late, abs=1.5e-3 / 0.05 + 0.01)
 
 
+def test_a_start_that_nobody_has_taken_yet_ends_where_time_goes_back(ros, robot, summary, monkeypatch):
+    """The motion it sent belongs to a time that is no more: it is neither sent again nor played."""
+    node, statuses = begin(ros, trajectory_file=str(summary))
+    sent = []
+    monkeypatch.setattr(node.output, 'send', lambda message, accepted=None: sent.append(accepted))
+    client = ros.probe.create_client(Trigger, 'excitation/start')
+    robot.until(client.service_is_ready, 'the service')
+    future = client.call_async(Trigger.Request())
+    robot.until(lambda: sent, 'the motion on its way')
+    node.on_time_jump(-30.0)
+    robot.until(future.done, 'the answer to the start')
+    assert not future.result().success
+    assert future.result().message == 'stopped: time went back by 30.000 s'
+    sent[0]()  # a controller that takes it after all
+    heard = ros.listen(JointState, 'joint_states', 10)
+    robot.until(lambda: len(heard) > 300, 'more states')
+    assert len(sent) == 1
+    assert 'time went back' in last(statuses)
+
+
 def test_a_stop_that_takes_long_to_plan_is_stamped_with_the_moment_it_was_planned_for(ros, robot, summary, monkeypatch):
     """A controller goes on within it; stamped later, its reference would jump back by the time planning took."""
     node, statuses = begin(ros, trajectory_file=str(summary), repeats=20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,9 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.motor_side import MotorSide
+
+ORDERS = 32
+"""As many orders of names as are kept, those used last: two for each publisher of motor-side values."""
 
 
 class MotorReflection:
@@ -27,7 +31,8 @@ class MotorReflection:
 
     def __init__(self, side: MotorSide, joint_names: Sequence[str]) -> None:
         self._side, self._joint_names = side, list(joint_names)
-        self._maps: dict[tuple[str, ...], tuple[FloatArray, FloatArray, BoolArray]] = {}
+        # Publishers have an order each; one that makes up names for every message must not fill the memory.
+        self._map = lru_cache(ORDERS)(self._worked_out)
 
     def reflected(self, quantity: str, names: Sequence[str], values: ArrayLike) -> FloatArray:
         """Return values of a message (len(names),) on the joint side, rad or N·m; of joints of others 0.
@@ -44,15 +49,12 @@ class MotorReflection:
         JointDynamicsError
             Where drives are coupled and a message has not all of their motors.
         """
-        key = (quantity, *names)
-        if key not in self._maps:
-            self._maps[key] = self._map(quantity, names)
-        matrix, offset, ours = self._maps[key]
+        matrix, offset, ours = self._map(quantity, tuple(names))
         # Nothing times a number that is none is none: a gripper's NaN must not reach the joints.
         result: FloatArray = matrix @ np.where(ours, np.asarray(values, dtype=float), 0.0) + offset
         return result
 
-    def _map(self, quantity: str, names: Sequence[str]) -> tuple[FloatArray, FloatArray, BoolArray]:
+    def _worked_out(self, quantity: str, names: tuple[str, ...]) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return matrix, offset and which of the names are the robot's."""
         whole = self._joint_names
         known = [k for k, name in enumerate(names) if name in whole]

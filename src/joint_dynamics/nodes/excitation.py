@@ -100,8 +100,7 @@ class ExcitationNode(DynamicsNode):
         """Forget a motion that was played in a time that is no more."""
         self.states.forget()
         if self.playing is not None:
-            self.playing = None
-            self._say(f'stopped: time went back by {-delta:.3f} s')
+            self._end(f'stopped: time went back by {-delta:.3f} s')
 
     # The motion.
 
