@@ -18,9 +18,10 @@ from joint_dynamics.identification.findings import Findings
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.regression.base_rows import spans
 from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.presliding import presliding
-from joint_dynamics.identification.regression.problem import Problem, spans
+from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.resting_entry import presliding_notes
 from joint_dynamics.identification.regression.stiction import resting_torque
 from joint_dynamics.identification.reliability.motor_side import motor_side_reasons

@@ -112,11 +112,11 @@ def test_what_is_decided_last_is_of_the_model_found(record, true_robot, monkeypa
     monkeypatch.setattr(methods, 'choose', lambda *given: asked.append(given) or choose(*given))
     result = identify(true_robot.model, [record(60, 'load, linear', noise=0.01, frequency=0.07)])
     assert chosen(result) == ['load, linear (F_Cl)']
-    (problem, first, without, _), (again, last, weights, _) = asked
+    (problem, tried, first, without, _), (again, tried_again, last, weights, _) = asked
     run = problem.observations[0]
     load = rigid_part(true_robot, run.q, run.dq, run.ddq).T
     off = [np.linalg.norm(problem.loads.of(run, state.links) - load, axis=1) for state in (first, last)]
-    assert again is problem
+    assert again is problem and tried_again is tried
     # the first two joints have their rotors' inertia in that of the links
     assert np.all(off[1][2:] < 0.8 * off[0][2:]) and np.linalg.norm(off[1][2:]) < 0.3 * np.linalg.norm(off[0][2:])
     # the same law, which may be held back by another ridge

@@ -177,17 +177,21 @@ class Selection:
         return choice_uncertainty(self.rows, self.choice, self.names)
 
 
-def choose(problem: Problem, state: FrictionState, solution: Solution, f_dyn: float) -> Selection:
+def choose(
+    problem: Problem, tried: Sequence[CandidateGroup], state: FrictionState, solution: Solution, f_dyn: float
+) -> Selection:
     """Return the terms that lower the held-out residual.
 
     Parameters
     ----------
+    tried
+        the `menu`; of groups that were tried on the same observations before, columns that do not depend on `state`
+        are known.
     state
         load torque and hysteresis that the columns of friction are made with.
     solution
         whose weights the rows have.
     """
-    tried = menu(problem.model.joint_names, temperature_range(problem.observations))
     terms = [term for group in tried for term in group.terms]
     candidates = problem.with_terms([*problem.terms, *terms], state)
     rows = gather(problem, solution, candidates, f_dyn)
