@@ -198,9 +198,9 @@ def growth():
     print(f'\n{"Maxwell-slip elements":>22}{"columns":>9}{"[s]":>9}{"ratio":>8}   (of each of 6 joints)')
     for elements in (0, 1, 2, 4):
         terms = [hysteresis_term(name, 0.01 * 2**k) for k in range(elements) for name in model.joint_names]
-        problem = Problem(model, [data], terms)
-        ours = processor(lambda problem=problem: wls(triangulate_long(problem.with_terms(problem.terms).blocks)))
-        print(f'{elements:>22}{problem.columns:>9}{ours:>9.3f}{ours / loop:>8.2f}', flush=True)
+        columns = Problem(model, [data], terms).columns
+        ours = processor(lambda terms=terms: wls(triangulate_long(Problem(model, [data], terms).blocks)))
+        print(f'{elements:>22}{columns:>9}{ours:>9.3f}{ours / loop:>8.2f}', flush=True)
     print(f'\n{"recordings":>12}{"[s]":>9}{"ratio":>8}   ({samples:,} samples in all)')
     for recordings in (1, 4, 16, 64):
         parts = [observation(model, samples // recordings) for _ in range(recordings)]

@@ -223,7 +223,8 @@ def _deal(rows: Rows, fold: FloatArray, folds: int) -> list[_Fold]:
     found = []
     for f in range(folds):
         inside = [fold[j] == f for j in range(n)]
-        gram = total - sum(part[:, here] @ part[:, here].T for part, here in zip(stacked, inside, strict=True))
+        held_out = [part[:, here] for part, here in zip(stacked, inside, strict=True)]
+        gram = total - sum(part @ part.T for part in held_out)
         scale = np.sqrt(np.maximum(np.diag(gram)[:b], 0.0))
         scale = np.where(scale > 0, scale, 1.0)
         # a column that the rest hardly shows is what rounding left of a difference of large numbers: no more than that
@@ -232,7 +233,7 @@ def _deal(rows: Rows, fold: FloatArray, folds: int) -> list[_Fold]:
         factor = scipy.linalg.cho_factor(gram[:b, :b] / np.outer(scale, scale) + np.diag(JITTER * b + rounding))
         projected = scipy.linalg.cho_solve(factor, gram[:b, b:] / scale[:, None]) / scale[:, None]
         reduced = gram[b:, b:] - gram[b:, :b] @ projected
-        left = [part[b:, here] - projected.T @ part[:b, here] for part, here in zip(stacked, inside, strict=True)]
+        left = [part[b:] - projected.T @ part[:b] for part in held_out]
         columns = np.concatenate([part[:-1] for part in left], axis=1)
         # the ridge of a column is a share of its own norm, not of what the base columns leave of it
         own = np.sqrt(np.maximum(np.diag(gram)[b:-1], 0.0))
