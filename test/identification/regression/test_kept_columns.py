@@ -94,7 +94,7 @@ def terms_of(model, asked):
 
     def watched(term):
         def column(motion):
-            asked.append((term.names[0].partition('_joint')[0], model.joint_names.index(term.joint)))
+            asked.append((term.names[0].removesuffix(f'_{term.joint}'), model.joint_names.index(term.joint)))
             return term.columns[0](motion)
 
         return replace(term, columns=(column,))
