@@ -18,9 +18,11 @@ from joint_dynamics.identification.findings import Findings
 from joint_dynamics.identification.joint_tests.data import joint_data
 from joint_dynamics.identification.preparation.averaging import with_mean_periods
 from joint_dynamics.identification.preparation.observations import FilterPlan
+from joint_dynamics.identification.regression.base_rows import spans
 from joint_dynamics.identification.regression.methods import least_squares
 from joint_dynamics.identification.regression.presliding import presliding
-from joint_dynamics.identification.regression.problem import Problem, spans
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.residuals import BandSquares
 from joint_dynamics.identification.regression.resting_entry import presliding_notes
 from joint_dynamics.identification.regression.stiction import resting_torque
 from joint_dynamics.identification.reliability.motor_side import motor_side_reasons
@@ -242,9 +244,10 @@ def test_where_no_torque_was_recorded_the_rest_is_told_all_the_same(two_links):
 
 
 def result(**changes):
-    full = SimpleNamespace(in_band=lambda: (np.full((9, 1), 0.5), np.full((9, 1), 4.0)), dq=np.ones((9, 1)), band=10.0)
+    squares = BandSquares(*(np.array([9 * value**2]) for value in (0.5, 4.0, 0.5, 4.0)), 9)
     fits = [SimpleNamespace(name='run <1>', dq=np.ones((3, 1)), moving_speed=0.0, residual=np.full((3, 1), 0.5),
-                            tau=np.full((3, 1), 4.0), band=3.0, full=full)]  # fmt: skip
+                            tau=np.full((3, 1), 4.0), band=3.0, full=SimpleNamespace(band=10.0),
+                            band_squares=squares)]  # fmt: skip
     values = {
         'problem': SimpleNamespace(base=SimpleNamespace(count=2)), 'names': ['p<', 'q'], 'validation': [],
         'training': fits, 'settings': SimpleNamespace(method='wls'), 'samples': 321, 'reasons': [],

@@ -88,9 +88,6 @@ def test_blocks_of_the_torque_are_the_whole(monkeypatch, ur, samples):
     whole = newton_euler.rigid_torque(ur.chain, *motion, links)
     monkeypatch.setattr(newton_euler, 'BLOCK', 16)
     np.testing.assert_array_equal(newton_euler.rigid_torque(ur.chain, *motion, links), whole)
-    torques = newton_euler.MotionTorques(ur.chain, *motion)
-    np.testing.assert_array_equal(torques.of(links), whole)
-    np.testing.assert_array_equal(torques.of(2 * links), newton_euler.rigid_torque(ur.chain, *motion, 2 * links))
     assert np.isfinite(whole).all()
 
 

@@ -5,7 +5,6 @@ Newton-Euler with samples last, without a regressor in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,37 +25,11 @@ def rigid_torque(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, l
         (n, 10) inertial standard parameters. This is the torque τ_J through the transmissions, the load of the drives.
     """
     out = np.empty_like(q)
-    for part, motion in _motions(chain, q, dq, ddq):
-        out[:, part] = _torque(motion, links)
-    return out
-
-
-class MotionTorques:
-    """`rigid_torque` of one motion for one set of links after the other: how the links move is computed once.
-
-    Parameters
-    ----------
-    chain, q, dq, ddq
-        as for `rigid_torque`; some 35 times the size of q is kept.
-    """
-
-    def __init__(self, chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray):
-        self._shape = q.shape
-        self._motions = list(_motions(chain, q, dq, ddq))
-
-    def of(self, links: FloatArray) -> FloatArray:
-        """Return the torque (joints, samples) [N·m]; links: (n, 10) inertial standard parameters."""
-        out = np.empty(self._shape)
-        for part, motion in self._motions:
-            out[:, part] = _torque(motion, links)
-        return out
-
-
-def _motions(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> Iterator[tuple[slice, LinkMotion]]:
     for start in range(0, q.shape[1], BLOCK):
         part = slice(start, min(start + BLOCK, q.shape[1]))
         positions, speeds, accelerations = (np.ascontiguousarray(array[:, part]) for array in (q, dq, ddq))
-        yield part, LinkMotion(chain, positions, speeds, accelerations)
+        out[:, part] = _torque(LinkMotion(chain, positions, speeds, accelerations), links)
+    return out
 
 
 def _wrench(motion: LinkMotion, i: int, link: FloatArray) -> tuple[list[Any], list[Any]]:

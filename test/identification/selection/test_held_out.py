@@ -110,14 +110,30 @@ def test_of_ridges_alike_the_largest_is_taken():
     wave = np.cos(np.arange(BLOCKS) * np.pi)
 
     class Made:
-        def loss(self, ridges):
-            assert ridges[9] == 0.5
-            errors = {0.03: 0.0, 0.1: 0.9, 0.3: 1.1}[ridges[4]]
+        def losses(self, chosen, columns, ridges):
+            assert (chosen, columns) == ({9: 0.5}, (4,))
             one = np.std(wave, ddof=1) / BLOCKS**0.5
-            return HeldOutLoss((9.0 + (errors > 0) * (errors * one + wave))[None, None], np.zeros((0, 1)))
+            return [
+                HeldOutLoss((9.0 + (errors > 0) * (errors * one + wave))[None, None], np.zeros((0, 1)))
+                for errors in ({0.03: 0.0, 0.1: 0.9, 0.3: 1.1}[ridge] for ridge in ridges)
+            ]
 
     ridge, loss = best_ridge(Made(), {9: 0.5}, Candidate('x', (4,)), (0.03, 0.3, 0.1))
     assert ridge == 0.1 and loss.mean > 9.0 * BLOCKS
+
+
+def test_losses_of_several_ridges_are_those_of_each_alone():
+    rng = np.random.default_rng(6)
+    base, candidates, tau = (rng.normal(size=shape) for shape in ((2, 3, 300), (2, 5, 300), (2, 300)))
+    held_out = HeldOut(Rows(base, candidates, tau, np.arange(300) // 6, np.abs(rng.normal(size=(2, 300)))))
+    chosen = {4: 0.1, 1: 0.3}
+    for columns in ((0, 2), (3,), (1, 2)):
+        found = held_out.losses(chosen, columns, (0.03, 0.3))
+        for ridge, loss in zip((0.03, 0.3), found, strict=True):
+            alone = held_out.loss({**chosen, **dict.fromkeys(columns, ridge)})
+            np.testing.assert_allclose(loss.time, alone.time, rtol=1e-12)
+            np.testing.assert_allclose(loss.ranges_by_block, alone.ranges_by_block, rtol=1e-12)
+            assert len(loss.ranges) == 2
 
 
 def test_columns_that_one_recording_alone_shows_are_held_out_with_it():

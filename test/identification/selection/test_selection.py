@@ -1,5 +1,7 @@
 """Further terms are chosen where the robot has them, left out where it has not, and end up in the description."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.describe import add_hysteresis
 from joint_dynamics.identification.regression import methods
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS, choose
-from joint_dynamics.identification.selection.held_out import HeldOut, Rows
+from joint_dynamics.identification.selection.held_out import DEALS, HeldOut, Rows
 from joint_dynamics.identification.selection.stepwise import Candidate, select
 from joint_dynamics.identification.validate import validate_description
 from joint_dynamics.joint import MaxwellSlip
@@ -112,16 +114,36 @@ def test_what_is_decided_last_is_of_the_model_found(record, true_robot, monkeypa
     monkeypatch.setattr(methods, 'choose', lambda *given: asked.append(given) or choose(*given))
     result = identify(true_robot.model, [record(60, 'load, linear', noise=0.01, frequency=0.07)])
     assert chosen(result) == ['load, linear (F_Cl)']
-    (problem, first, without, _), (again, last, weights, _) = asked
+    (problem, tried, first, without, _, deals), (again, tried_again, last, weights, _) = asked
     run = problem.observations[0]
     load = rigid_part(true_robot, run.q, run.dq, run.ddq).T
     off = [np.linalg.norm(problem.loads.of(run, state.links) - load, axis=1) for state in (first, last)]
-    assert again is problem
+    assert again is problem and tried_again is tried and deals < DEALS
     # the first two joints have their rotors' inertia in that of the links
     assert np.all(off[1][2:] < 0.8 * off[0][2:]) and np.linalg.norm(off[1][2:]) < 0.3 * np.linalg.norm(off[0][2:])
     # the same law, which may be held back by another ridge
     np.testing.assert_allclose(weights.sigma, result.solution.sigma, rtol=0.2)
     assert np.all(weights.sigma[1:3] < 0.5 * without.sigma[1:3])
+
+
+def test_terms_that_few_folds_do_not_show_are_not_left_out_for_that(record, true_robot, monkeypatch):
+    """Less effort goes into weights and load torque, not into what is chosen."""
+    recording = record(60, 'load, linear', noise=0.01, frequency=0.07)
+    expected = identify(true_robot.model, [recording])
+    asked = []
+
+    def blind(*given):
+        asked.append(given)
+        found = choose(*given)
+        return replace(found, terms=[]) if len(asked) == 1 else found
+
+    monkeypatch.setattr(methods, 'choose', blind)
+    result = identify(true_robot.model, [recording])
+    (_, _, first, without, _, deals), (_, _, second, again, _), _ = asked
+    assert deals < DEALS and second is first and again is without
+    assert chosen(result) == chosen(expected) == ['load, linear (F_Cl)']
+    # from weights and a load torque that differ by a sweep or two
+    np.testing.assert_allclose(result.solution.chi, expected.solution.chi, rtol=1e-3, atol=1e-5)
 
 
 def test_hysteresis_is_found_and_written_as_maxwell_slip(record, true_robot):

@@ -11,7 +11,7 @@ from joint_dynamics.identification.physical.dissipation import dissipation_rows
 from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows, ranges_of
 from joint_dynamics.identification.selection.resampling import AlternativeChoice, Candidate
-from joint_dynamics.identification.selection.stepwise import Choice, select
+from joint_dynamics.identification.selection.stepwise import select
 from joint_dynamics.recording import Recording
 
 JOINTS, SAMPLES, LENGTH = 3, 600, 6
@@ -108,8 +108,8 @@ def test_what_physics_expects_is_tried_first():
 def test_choice_uncertainty_states_the_interval_of_what_other_choices_change():
     rows = friction_rows(np.random.default_rng(4), [squared] * JOINTS)
     names = [*(f'Fc_{j}' for j in range(JOINTS)), *(f'F_V2_{j}' for j in range(JOINTS))]
-    choice = Choice({}, [], 1.0, 1.0, [AlternativeChoice(dict.fromkeys(range(JOINTS), 0.0), 0.3)])
-    uncertainty = choice_uncertainty(rows, choice, names)
+    others = [AlternativeChoice(dict.fromkeys(range(JOINTS), 0.0), 0.3)]
+    uncertainty = choice_uncertainty(rows, {}, others, names)
     estimates = []
     for columns in ((0, 1, 2), (0, 1, 2, 3, 4, 5)):
         A = np.concatenate([np.concatenate([rows.base[j], rows.candidates[j]]).T for j in range(JOINTS)])[:, columns]
@@ -132,7 +132,7 @@ def test_another_choice_has_the_weights_it_would_be_stated_with():
     shared = rng.normal(size=(JOINTS, 1, SAMPLES)) + 0.05 * rows.candidates.sum(axis=1, keepdims=True)
     rows = replace(rows, base=np.concatenate([rows.base, shared], axis=1), tau=rows.tau + 3.0 * shared[:, 0])
     rows.speeds[:, ::7] = 0.0  # at rest, whose weights stay
-    choice = Choice(dict.fromkeys(range(3), 0.0), [], 1.0, 1.0, [AlternativeChoice({0: 0.0, 2: 0.0}, 0.3)])
+    others = [AlternativeChoice({0: 0.0, 2: 0.0}, 0.3)]
     names = [*(f'Fc_{j}' for j in range(JOINTS)), 'shared', *(f'F_V2_{j}' for j in range(JOINTS))]
     columns = np.concatenate([rows.base, rows.candidates], axis=1)
 
@@ -150,7 +150,7 @@ def test_another_choice_has_the_weights_it_would_be_stated_with():
         return found
 
     expected = stated([0, 1, 2, 3, 4, 6]) - stated([0, 1, 2, 3, 4, 5, 6])
-    found = choice_uncertainty(rows, choice, names).difference[0]
+    found = choice_uncertainty(rows, dict.fromkeys(range(3), 0.0), others, names).difference[0]
     np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
     assert abs(expected[3]) > 0.1
 

@@ -93,6 +93,7 @@ def iterate_to_fixed_point(
     first: Solution,
     prior: FloatArray | None,
     start: Problem | None = None,
+    sweeps: int = SWEEPS,
 ) -> tuple[Problem, Solution]:
     """Return the problem with `terms` added, in the state that its solution has, and that solution.
 
@@ -100,13 +101,15 @@ def iterate_to_fixed_point(
     ----------
     first
         a solution of `start`, a problem with fewer terms (default: `problem`).
+    sweeps
+        at most.
     """
     terms = [*problem.terms, *terms]
     if not any(term.selected or 'load' in term.needs or term.width is not None for term in terms):
         found = problem if len(terms) == len(problem.terms) else problem.with_terms(terms)
         return found, first if found is (start or problem) else solver(found)
     state = state_from(start or problem, first, prior)
-    for _ in range(SWEEPS):
+    for _ in range(sweeps):
         trial = problem.with_terms(terms, state)
         solution = solver(trial)
         kept = _possible(trial, _within_coulomb(trial, solution), solution)

@@ -20,12 +20,14 @@ from joint_dynamics.identification.regression.covariance import covariance as sc
 from joint_dynamics.identification.regression.fixed_point import iterate_to_fixed_point, state_from, without_state
 from joint_dynamics.identification.regression.least_squares import Solution, ols, triangulate, triangulate_long, wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.selection.candidate_terms import choose, summary_of
+from joint_dynamics.identification.selection.candidate_terms import choose, menu, summary_of, temperature_range
 from joint_dynamics.identification.selection.choice_uncertainty import SelectionOutcome
 
 Progress = Callable[[str], None]
 LONG = 20_000
 """Kept samples from which normal equations are tried before QR."""
+PROVISIONAL_DEALS, PROVISIONAL_SWEEPS = 1, 2
+"""Effort for the choice of terms that only tells weights and load torque of the one that counts."""
 ROBUST_METHODS = ('irls', 'i-irls')
 
 
@@ -72,14 +74,19 @@ def linear(
         return problem, solution, SelectionOutcome()
     say('trying further terms on held-out data')
     given, state = problem, state_from(problem, solution, prior)
-    found = choose(given, state, solution, f_dyn)
+    tried = menu(given.model.joint_names, temperature_range(given.observations))
+    found = choose(given, tried, state, solution, f_dyn, PROVISIONAL_DEALS)
+    if not found.terms:
+        found = choose(given, tried, state, solution, f_dyn)
     if found.terms:
         # A model without further friction weighs the rows by what it leaves over, and has another load torque. With
         # those of the model found, terms that only made up for both are not chosen, and what they had hidden is.
-        problem, solution = iterate_to_fixed_point(given, found.terms, solver, solution, prior)
+        problem, solution = iterate_to_fixed_point(
+            given, found.terms, solver, solution, prior, sweeps=PROVISIONAL_SWEEPS
+        )
         refined = state_from(problem, solution, prior)
         state = replace(state, links=refined.links, load_limit=refined.load_limit)
-        found = choose(given, state, solution, f_dyn)
+        found = choose(given, tried, state, solution, f_dyn)
         problem, solution = iterate_to_fixed_point(given, found.terms, solver, solution, prior, problem)
     kept = {name for term in problem.terms for name in term.names}
     impossible = [name for term in found.terms for name in term.names if name not in kept]

@@ -14,9 +14,21 @@ from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.full_rate import FullRate
 from joint_dynamics.identification.regression.least_squares import Solution
-from joint_dynamics.identification.regression.problem import BLOCK, Problem
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.regression.standard_rows import BLOCK
 from joint_dynamics.recording.short_names import short_name
 from joint_dynamics.robot import StandardParameters
+
+
+@dataclass(frozen=True)
+class BandSquares:
+    """Sums of squares per joint (joints,) of residual and torque [N²·m²], and of those with the joint in motion."""
+
+    residual: FloatArray
+    tau: FloatArray
+    moving_residual: FloatArray
+    moving_tau: FloatArray
+    samples: int
 
 
 @dataclass(frozen=True)
@@ -68,23 +80,32 @@ class Fit:
         return np.sqrt(np.mean(self.residual**2, axis=0))
 
     @cached_property
+    def band_squares(self) -> BandSquares:
+        """Sums of squares in the band that is the same for every robot."""
+        residual, tau = self.full.in_band()
+        moving = np.abs(self.full.dq) > self.moving_speed
+        return BandSquares(
+            (residual**2).sum(axis=0),
+            (tau**2).sum(axis=0),
+            np.where(moving, residual**2, 0.0).sum(axis=0),
+            np.where(moving, tau**2, 0.0).sum(axis=0),
+            len(residual),
+        )
+
+    @property
     def fixed_band(self) -> dict[str, Any]:
         """The residual in the band that is the same for every robot.
 
         {band_hz, residual_percent, moving_residual_percent, rmse [N·m]}.
         """
-        residual, tau = self.full.in_band()
-        moving = np.abs(self.full.dq) > self.moving_speed
+        squares = self.band_squares
+        moving = relative_of_squares(squares.moving_residual, squares.moving_tau)
+        rmse = np.sqrt(squares.residual / squares.samples)
         return {
             'band_hz': self.full.band,
-            'residual_percent': self._by_joint(*relative(residual, tau)),
-            'moving_residual_percent': self._by_joint(
-                *relative(np.where(moving, residual, 0.0), np.where(moving, tau, 0.0))
-            ),
-            'rmse': {
-                name: float(value)
-                for name, value in zip(self.joint_names, np.sqrt(np.mean(residual**2, axis=0)), strict=True)
-            },
+            'residual_percent': self._by_joint(*relative_of_squares(squares.residual, squares.tau)),
+            'moving_residual_percent': self._by_joint(*moving),
+            'rmse': {name: float(value) for name, value in zip(self.joint_names, rmse, strict=True)},
         }
 
     def summary(self) -> dict[str, Any]:
@@ -201,14 +222,17 @@ def overall_in_fixed_band(recordings: Sequence[Fit]) -> dict[str, float | None]:
     {band_hz (the lowest), residual_percent, moving_residual_percent, rms [N·m]}; a percentage that does not exist is
     None.
     """
-    error = size = moving_error = moving_size = 0.0
-    count = 0
-    for fit in recordings:
-        residual, tau = fit.full.in_band()
-        moving = np.abs(fit.full.dq) > fit.moving_speed
-        error, size, count = error + float((residual**2).sum()), size + float((tau**2).sum()), count + residual.size
-        moving_error += float((residual[moving] ** 2).sum())
-        moving_size += float((tau[moving] ** 2).sum())
+    squares = [fit.band_squares for fit in recordings]
+    error, size, moving_error, moving_size = (
+        float(sum(part.sum() for part in parts))
+        for parts in (
+            [found.residual for found in squares],
+            [found.tau for found in squares],
+            [found.moving_residual for found in squares],
+            [found.moving_tau for found in squares],
+        )
+    )
+    count = sum(found.samples * len(found.residual) for found in squares)
     return {
         'band_hz': min((fit.full.band for fit in recordings), default=None),
         'residual_percent': 100 * (error / size) ** 0.5 if size > 0 else None,

@@ -9,8 +9,9 @@ import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.standard_rows import StandardRows
 from joint_dynamics.robot import BaseParameters, RobotModel, StandardParameters
-from joint_dynamics.robot.newton_euler import MotionTorques, rigid_torque
+from joint_dynamics.robot.newton_euler import rigid_torque
 
 INERTIAL_SPREAD = 0.3
 """How far a URDF's inertials may be off, as a share of themselves.
@@ -19,8 +20,6 @@ What weighs one parameter of a base combination against another.
 """
 KEPT = 16 * 2**20
 """Size of an observation's positions up to which its load torque is kept [bytes]."""
-MOTION_KEPT = 2 * 2**20
-"""And up to which, in all, the motion of its links is kept, which takes some 35 times as much."""
 UNKNOWN = 100.0
 """Spread of a rotor inertia, of which a URDF says nothing, in units of the largest spread of a link's inertia."""
 
@@ -79,11 +78,9 @@ def prior_spread(base: BaseParameters, prior: FloatArray) -> FloatArray:
 class LoadTorques:
     """Load torques of whole observations, kept until others are asked for: most are asked for several times."""
 
-    def __init__(self, model: RobotModel):
-        self._model = model
+    def __init__(self, model: RobotModel, rows: StandardRows):
+        self._model, self._rows = model, rows
         self._kept: dict[int, tuple[Observation, bytes, FloatArray]] = {}
-        self._motions: dict[int, MotionTorques] = {}
-        self._room = MOTION_KEPT
 
     def of(self, observation: Observation, links: FloatArray, part: slice = slice(None)) -> FloatArray:
         """Return `load_torque` of (a part of) an observation; of long ones nothing is kept.
@@ -97,19 +94,12 @@ class LoadTorques:
             return load_torque(self._model, observation, links, part)
         known, key, torque = self._kept.get(id(observation), (None, b'', np.zeros(0)))
         if known is not observation or key != links.tobytes():
-            if known is not observation:
-                self._motions.pop(id(observation), None)
-            torque = self._torque(observation, links)
+            pieces = self._rows.of(observation)
+            torque = (
+                load_torque(self._model, observation, links) if pieces is None else self._rows.torque(pieces, links)
+            )
             self._kept[id(observation)] = observation, links.tobytes(), torque
         return torque[:, part]
-
-    def _torque(self, observation: Observation, links: FloatArray) -> FloatArray:
-        """Return the torque of a whole observation, and keep the motion of its links while there is room."""
-        known = self._motions.get(id(observation))
-        if known is None and observation.q.nbytes <= self._room:
-            self._room -= observation.q.nbytes
-            known = self._motions[id(observation)] = MotionTorques(self._model.chain, *_motion(observation))
-        return load_torque(self._model, observation, links) if known is None else known.of(links)
 
 
 def load_torque(

@@ -22,7 +22,7 @@ from joint_dynamics.identification.regression.friction_state import FrictionStat
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
-from joint_dynamics.identification.selection.held_out import HeldOut, Rows
+from joint_dynamics.identification.selection.held_out import DEALS, HeldOut, Rows
 from joint_dynamics.identification.selection.resampling import Candidate
 from joint_dynamics.identification.selection.stepwise import Choice, SelectionStep, select
 
@@ -174,20 +174,31 @@ class Selection:
 
     def uncertainty(self) -> ChoiceUncertainty:
         """Return what other choices that the data may have led to would change."""
-        return choice_uncertainty(self.rows, self.choice, self.names)
+        return choice_uncertainty(self.rows, self.choice.ridges, self.choice.alternatives, self.names)
 
 
-def choose(problem: Problem, state: FrictionState, solution: Solution, f_dyn: float) -> Selection:
+def choose(
+    problem: Problem,
+    tried: Sequence[CandidateGroup],
+    state: FrictionState,
+    solution: Solution,
+    f_dyn: float,
+    deals: int = DEALS,
+) -> Selection:
     """Return the terms that lower the held-out residual.
 
     Parameters
     ----------
+    tried
+        the `menu`; of groups that were tried on the same observations before, columns that do not depend on `state`
+        are known.
     state
         load torque and hysteresis that the columns of friction are made with.
     solution
         whose weights the rows have.
+    deals
+        how often the blocks of time are dealt into folds.
     """
-    tried = menu(problem.model.joint_names, temperature_range(problem.observations))
     terms = [term for group in tried for term in group.terms]
     candidates = problem.with_terms([*problem.terms, *terms], state)
     rows = gather(problem, solution, candidates, f_dyn)
@@ -209,7 +220,7 @@ def choose(problem: Problem, state: FrictionState, solution: Solution, f_dyn: fl
             )
         )
         column += len(joints)
-    choice = select(HeldOut(rows), groups)
+    choice = select(HeldOut(rows, deals=deals), groups)
     found, column = [], 0
     for term in terms:
         if column in choice.ridges:

@@ -26,7 +26,7 @@ from scipy.special import ndtr, ndtri
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.covariance import LEVEL
 from joint_dynamics.identification.selection.held_out import JITTER, Rows
-from joint_dynamics.identification.selection.stepwise import Choice
+from joint_dynamics.identification.selection.resampling import AlternativeChoice
 
 MIN_PROBABILITY = 1e-3
 """Probability below which an alternative is none."""
@@ -78,11 +78,21 @@ def _deviation(deviation: FloatArray, difference: FloatArray, probability: Float
     return np.asarray(high / width)
 
 
-def choice_uncertainty(rows: Rows, choice: Choice, names: Sequence[str]) -> ChoiceUncertainty:
-    """Return the uncertainty of a choice; names: of the base columns of `rows`, then of all candidates."""
+def choice_uncertainty(
+    rows: Rows, ridges: Mapping[int, float], alternatives: Sequence[AlternativeChoice], names: Sequence[str]
+) -> ChoiceUncertainty:
+    """Return the uncertainty of a choice of candidate columns, `ridges` {column: ridge}.
+
+    Parameters
+    ----------
+    alternatives
+        the other choices that the data may have led to.
+    names
+        of the base columns of `rows`, then of all candidates.
+    """
     products = _Products.of(rows)
-    stated = products.estimate(choice.ridges)
-    others = [other for other in choice.alternatives if other.probability > MIN_PROBABILITY]
+    stated = products.estimate(ridges)
+    others = [other for other in alternatives if other.probability > MIN_PROBABILITY]
     differences = [products.estimate(other.ridges) - stated for other in others]
     return ChoiceUncertainty(
         tuple(names),
@@ -95,11 +105,12 @@ def choice_uncertainty(rows: Rows, choice: Choice, names: Sequence[str]) -> Choi
 class _Products:
     """Products of all columns and the torque, of each joint's rows in motion (n, c + 1, c + 1) and of all at rest.
 
-    counts (n,): rows in motion; base: columns that are no candidates.
+    together (c + 1, c + 1): of all rows; counts (n,): rows in motion; base: columns that are no candidates.
     """
 
     moving: FloatArray
     resting: FloatArray
+    together: FloatArray
     counts: FloatArray
     base: int
 
@@ -113,7 +124,8 @@ class _Products:
             moving.append(part[:, ~still] @ part[:, ~still].T)
             resting += part[:, still] @ part[:, still].T
             counts.append(max(int((~still).sum()), 1))
-        return cls(np.array(moving), resting, np.array(counts, dtype=float), rows.base.shape[1])
+        each = np.array(moving)
+        return cls(each, resting, each.sum(axis=0) + resting, np.array(counts, dtype=float), rows.base.shape[1])
 
     def estimate(self, ridges: Mapping[int, float]) -> FloatArray:
         """Return the estimate (c,) with these candidate columns {column: ridge}, zero for the others.
@@ -123,14 +135,15 @@ class _Products:
         columns = np.array([*range(self.base), *(self.base + column for column in sorted(ridges))])
         share = np.concatenate([np.zeros(self.base), [ridges[column] for column in sorted(ridges)]])
         use = np.append(columns, len(self.resting) - 1)
-        resting = self.resting[np.ix_(use, use)]
-        moving = self.moving[np.ix_(np.arange(len(self.moving)), use, use)]
-        left = np.append(_solved(moving.sum(axis=0) + resting, share), -1.0)
-        square = (moving @ left @ left) / self.counts
+        chosen = use[:, None], use
+        left = np.zeros(len(self.resting))
+        left[use] = np.append(_solved(self.together[chosen], share), -1.0)
+        square = (self.moving @ left @ left) / self.counts
         # what the difference of large numbers cannot show is no reason for an infinite weight
-        floor = LEAST * max(float((moving[:, -1, -1] / self.counts).max()), np.finfo(float).tiny)
+        floor = LEAST * max(float((self.moving[:, -1, -1] / self.counts).max()), np.finfo(float).tiny)
+        weighted = (1.0 / np.maximum(square, floor)) @ self.moving.reshape(len(self.moving), -1)
         found = np.zeros(len(self.resting) - 1)
-        found[columns] = _solved(np.tensordot(1.0 / np.maximum(square, floor), moving, 1) + resting, share)
+        found[columns] = _solved((weighted.reshape(self.resting.shape) + self.resting)[chosen], share)
         return found
 
 
@@ -138,8 +151,13 @@ def _solved(gram: FloatArray, share: FloatArray) -> FloatArray:
     """Return the solution (u,) of the products (u + 1, u + 1) of columns and torque; share (u,): their ridges."""
     scale = np.sqrt(np.maximum(np.diag(gram)[:-1], 0.0))
     scale = np.where(scale > 0, scale, 1.0)
-    normal = gram[:-1, :-1] / np.outer(scale, scale) + np.diag(share**2 + JITTER)
-    return np.asarray(scipy.linalg.solve(normal, gram[:-1, -1] / scale, assume_a='pos') / scale)
+    normal = gram[:-1, :-1] / (scale[:, None] * scale)
+    normal.flat[:: len(normal) + 1] += share**2 + JITTER
+    # hundreds of small ones: `scipy.linalg.solve` takes twice as long to look at each as to solve it
+    _, found, info = scipy.linalg.lapack.dposv(normal, gram[:-1, -1] / scale)
+    if info != 0:
+        raise np.linalg.LinAlgError(f'the products of the columns are not positive definite: LAPACK info {info}')
+    return np.asarray(found / scale)
 
 
 @dataclass(frozen=True)

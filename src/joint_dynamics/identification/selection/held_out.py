@@ -115,21 +115,27 @@ class _Folds:
             len(deals) * size,
         )
 
-    def loss(self, ridges: dict[int, float]) -> FloatArray:
-        """Return the loss (cells,) with the candidate columns `ridges` {column: ridge} in the model."""
-        residual = self.left
-        if ridges:
-            chosen = np.array(sorted(ridges), dtype=int)
-            share = np.array([ridges[column] for column in chosen])
+    def losses(self, columns: Sequence[int], shares: FloatArray) -> FloatArray:
+        """Return the losses (s, cells) with these candidate columns (c,) in the model, held back by `shares` (s, c)."""
+        size = len(shares)
+        residual = np.repeat(self.left[None], size, axis=0)
+        if len(columns):
+            chosen = np.asarray(columns)
             own = self.own[:, chosen]
             gram = self.gram[:, chosen[:, None], chosen] / (own[:, :, None] * own[:, None, :])
+            grams = np.repeat(gram[:, None], size, axis=1)
             each = np.arange(len(chosen))
-            gram[:, each, each] += share**2 + JITTER
-            chi = np.linalg.solve(gram, (self.right[:, chosen] / own)[:, :, None])[:, :, 0] / own
-            explained = np.repeat(chi.T, self.counts, axis=1)
-            explained *= self.columns[chosen]
-            residual = residual - explained.sum(axis=0)
-        return np.bincount(self.cell, _huber(residual), minlength=self.cells).astype(float, copy=False)
+            grams[:, :, each, each] += shares**2 + JITTER
+            right = np.broadcast_to((self.right[:, chosen] / own)[:, None, :, None], (*grams.shape[:3], 1))
+            chi = np.linalg.solve(grams, right)[..., 0] / own[:, None]
+            rows, first = self.columns[chosen], 0
+            for explained, count in zip(chi, self.counts, strict=True):
+                held_out = slice(first, first + count)
+                residual[:, held_out] -= explained @ rows[:, held_out]
+                first += count
+        cell = (self.cell + self.cells * np.arange(size)[:, None]).ravel()
+        found = np.bincount(cell, _huber(residual).ravel(), minlength=size * self.cells)
+        return found.astype(float, copy=False).reshape(size, self.cells)
 
 
 class HeldOut:
@@ -172,8 +178,14 @@ class HeldOut:
 
     def loss(self, ridges: dict[int, float]) -> HeldOutLoss:
         """Return the loss with the candidate columns `ridges` {column: ridge} in the model."""
-        cells = self._folds.loss(ridges).reshape(-1, self.joints, self.blocks)
-        return HeldOutLoss(cells[: self._deals], cells[self._deals :])
+        return self.losses(ridges, (), (0.0,))[0]
+
+    def losses(self, chosen: dict[int, float], columns: Sequence[int], ridges: Sequence[float]) -> list[HeldOutLoss]:
+        """Return the loss for each of some ridges of `columns`, with the candidate columns `chosen` {column: ridge}."""
+        further = {**chosen, **dict.fromkeys(columns, 0.0)}
+        shares = np.array([list({**further, **dict.fromkeys(columns, ridge)}.values()) for ridge in ridges])
+        cells = self._folds.losses(list(further), shares).reshape(len(ridges), -1, self.joints, self.blocks)
+        return [HeldOutLoss(found[: self._deals], found[self._deals :]) for found in cells]
 
 
 def _within(rows: Rows) -> WithinRecordings | None:
@@ -211,7 +223,8 @@ def _deal(rows: Rows, fold: FloatArray, folds: int) -> list[_Fold]:
     found = []
     for f in range(folds):
         inside = [fold[j] == f for j in range(n)]
-        gram = total - sum(part[:, here] @ part[:, here].T for part, here in zip(stacked, inside, strict=True))
+        held_out = [part[:, here] for part, here in zip(stacked, inside, strict=True)]
+        gram = total - sum(part @ part.T for part in held_out)
         scale = np.sqrt(np.maximum(np.diag(gram)[:b], 0.0))
         scale = np.where(scale > 0, scale, 1.0)
         # a column that the rest hardly shows is what rounding left of a difference of large numbers: no more than that
@@ -220,7 +233,7 @@ def _deal(rows: Rows, fold: FloatArray, folds: int) -> list[_Fold]:
         factor = scipy.linalg.cho_factor(gram[:b, :b] / np.outer(scale, scale) + np.diag(JITTER * b + rounding))
         projected = scipy.linalg.cho_solve(factor, gram[:b, b:] / scale[:, None]) / scale[:, None]
         reduced = gram[b:, b:] - gram[b:, :b] @ projected
-        left = [part[b:, here] - projected.T @ part[:b, here] for part, here in zip(stacked, inside, strict=True)]
+        left = [part[b:] - projected.T @ part[:b] for part in held_out]
         columns = np.concatenate([part[:-1] for part in left], axis=1)
         # the ridge of a column is a share of its own norm, not of what the base columns leave of it
         own = np.sqrt(np.maximum(np.diag(gram)[b:-1], 0.0))

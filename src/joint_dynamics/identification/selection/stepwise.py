@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -62,14 +63,19 @@ class Choice:
     """What a selection found.
 
     Chosen columns with their ridges, the steps in order (those left out last), held-out loss per row before and
-    after; alternatives: the other choices that its blocks of time, drawn anew, lead to.
+    after; rounds: what was tried.
     """
 
     ridges: dict[int, float]
     steps: list[SelectionStep]
     loss_before: float
     loss_after: float
-    alternatives: list[AlternativeChoice]
+    rounds: list[Round]
+
+    @cached_property
+    def alternatives(self) -> list[AlternativeChoice]:
+        """The other choices that its blocks of time, drawn anew, lead to."""
+        return resampled_choices(self.rounds, self.ridges)
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ def best_ridge(
     held_out: HeldOut, chosen: dict[int, float], candidate: Candidate, ridges: Sequence[float]
 ) -> tuple[float, HeldOutLoss]:
     """Return the largest ridge that is not worse than the best by a standard error, and its loss."""
-    losses = {ridge: held_out.loss({**chosen, **dict.fromkeys(candidate.columns, ridge)}) for ridge in ridges}
+    losses = dict(zip(ridges, held_out.losses(chosen, candidate.columns, ridges), strict=True))
     best = min(losses.values(), key=lambda loss: loss.mean)
     ridge = next(ridge for ridge in sorted(ridges, reverse=True) if gain_of(losses[ridge], best)[2] <= 1.0)
     return ridge, losses[ridge]
@@ -170,7 +176,7 @@ def select(held_out: HeldOut, candidates: Sequence[Candidate], ridges: Sequence[
             taken.append(best)
     refused = [tried[candidate.name] for candidate in left if candidate.name in tried]
     steps = [_step(trial, True) for trial in taken] + [_step(trial, False) for trial in refused]
-    return Choice(chosen, steps, first / held_out.rows, current.mean / held_out.rows, resampled_choices(rounds, chosen))
+    return Choice(chosen, steps, first / held_out.rows, current.mean / held_out.rows, rounds)
 
 
 def _step(trial: _Trial, chosen: bool) -> SelectionStep:

@@ -1,0 +1,145 @@
+"""The columns of additional terms, which are linear only with load torque and hysteresis of the solution before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from joint_dynamics.arm import Motion, Term, slip_of
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.identification.preparation.observations import Observation
+from joint_dynamics.identification.regression.base_rows import spans
+from joint_dynamics.identification.regression.friction_state import FrictionState
+from joint_dynamics.identification.regression.torque import LoadTorques
+
+KEPT = 16 * 2**20
+"""Size up to which, in all, columns at the kept samples are kept for the next solution [bytes]."""
+
+
+class AdditionalColumns:
+    """Columns of terms for some observations of one robot; those that a new state does not change are kept.
+
+    Parameters
+    ----------
+    joint_names
+        of the robot; loads: the load torques of the observations.
+    """
+
+    def __init__(self, joint_names: Sequence[str], observations: Sequence[Observation], loads: LoadTorques):
+        self._joints = list(joint_names)
+        self._observations = observations
+        self._loads = loads
+        self._kept: dict[tuple[int, str, Any], tuple[Any, FloatArray]] = {}
+        self._room = KEPT
+
+    def at_kept_samples(self, index: int, terms: Sequence[Term], state: FrictionState) -> FloatArray:
+        """Return the columns of one observation at its kept samples, (columns, kept)."""
+        known = [self._known((index, term.joint, term.columns), self._state_of(term, state)) for term in terms]
+        fresh = self._filtered(
+            self._observations[index],
+            [term for term, columns in zip(terms, known, strict=True) if columns is None],
+            state,
+        )
+        first = 0
+        found = [np.zeros((0, len(self._observations[index].kept)))]
+        for term, columns in zip(terms, known, strict=True):
+            if columns is None:
+                columns = fresh[first : first + len(term.names)].copy()
+                first += len(term.names)
+                self._keep((index, term.joint, term.columns), self._state_of(term, state), columns)
+            found.append(columns)
+        return np.concatenate(found)
+
+    def _known(self, key: tuple[int, str, Any], made_with: Any) -> FloatArray | None:
+        before, columns = self._kept.get(key, (None, None))
+        return columns if before == made_with else None
+
+    def _keep(self, key: tuple[int, str, Any], made_with: Any, columns: FloatArray) -> None:
+        self._forget(key)
+        while columns.nbytes > self._room and self._kept:
+            self._forget(next(iter(self._kept)))
+        if columns.nbytes <= self._room:
+            self._room -= columns.nbytes
+            self._kept[key] = made_with, columns
+
+    def _forget(self, key: tuple[int, str, Any]) -> None:
+        if key in self._kept:
+            self._room += self._kept.pop(key)[1].nbytes
+
+    def _state_of(self, term: Term, state: FrictionState) -> tuple[Any, ...]:
+        """Return what of a state the columns of a term are made with."""
+        j = self._joints.index(term.joint)
+        load = hysteresis = None
+        if 'load' in term.needs and state.links is not None:
+            load = state.links.tobytes(), None if state.load_limit is None else float(state.load_limit[j])
+        if state.share is not None and state.width is not None and state.share[j] > 0:
+            hysteresis = float(state.share[j]), float(state.width[j])
+        return load, hysteresis
+
+    def _filtered(self, observation: Observation, terms: Sequence[Term], state: FrictionState) -> FloatArray:
+        if not terms:
+            return np.zeros((0, len(observation.kept)))
+        slips = slips_of(observation, terms, state, self._joints)
+        if observation.decimator is None:
+            return self.at_full_rate(observation, slice(0, len(observation.q)), terms, state, slips)
+        return np.concatenate(
+            [
+                self.at_full_rate(observation, slice(first, end), terms, state, slips) @ weights
+                for _, first, end, weights in spans(observation)
+            ],
+            axis=1,
+        )
+
+    def at_full_rate(
+        self,
+        observation: Observation,
+        part: slice,
+        terms: Sequence[Term],
+        state: FrictionState,
+        slips: dict[float, FloatArray],
+    ) -> FloatArray:
+        """Return the columns of consecutive samples, (columns, samples); slips: see `slips_of`."""
+        q, dtheta = observation.q[part].T, observation.dtheta[part].T
+        load = self._load(observation, part, terms, state)
+        found = np.empty((sum(len(term.names) for term in terms), q.shape[1]))
+        first = 0
+        for term in terms:
+            j = self._joints.index(term.joint)
+            sign = None
+            if state.share is not None and state.width is not None and state.share[j] > 0:
+                sign = (
+                    np.sign(dtheta[j]) * (1 - state.share[j]) + state.share[j] * slips[float(state.width[j])][part, j]
+                )
+            motion = Motion(
+                q[j],
+                dtheta[j],
+                sign,
+                None if load is None else load[j],
+                None if observation.temperature is None else observation.temperature[part, j],
+                {} if term.width is None else {term.width: slips[term.width][part, j]},
+            )
+            found[first : first + len(term.names)] = term.of(motion)
+            first += len(term.names)
+        return found
+
+    def _load(
+        self, observation: Observation, part: slice, terms: Sequence[Term], state: FrictionState
+    ) -> FloatArray | None:
+        if state.links is None or not any('load' in term.needs for term in terms):
+            return None
+        load = self._loads.of(observation, state.links, part)
+        limit = state.load_limit
+        return load if limit is None else np.clip(load, -limit[:, None], limit[:, None])
+
+
+def slips_of(
+    observation: Observation, terms: Sequence[Term], state: FrictionState, joint_names: Sequence[str]
+) -> dict[float, FloatArray]:
+    """Return {width [rad]: H (samples, n)} for all widths that terms, or the state of their joints, ask for."""
+    widths = {term.width for term in terms if term.width is not None}
+    if state.width is not None and state.share is not None:
+        joints = {joint_names.index(term.joint) for term in terms}
+        widths |= {float(state.width[j]) for j in joints if state.share[j] > 0}
+    return {width: slip_of(observation.theta, width) for width in sorted(widths)}
