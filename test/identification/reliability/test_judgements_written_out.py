@@ -651,7 +651,7 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, late, f
     left = effective_samples(normal.residuals(target(found.seconds), best.chi), normal.weight, samples.part)
     count = np.maximum(alternatives.count, left)
     assert found.gain == pytest.approx(gain(start, best, count), rel=1e-6, abs=1e-6)
-    longest = min(0.4, 0.1 * min(run.time[-1] - run.time[0] for run in runs))
+    longest = min(0.4, 0.1 * np.mean([run.time[-1] - run.time[0] for run in runs]))
     ends = [gain(start, normal.fit(target(end)), count) for end in (-longest, longest)]
     assert found.fall == pytest.approx(found.gain - max(ends), rel=1e-6, abs=1e-6)
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
