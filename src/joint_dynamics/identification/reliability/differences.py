@@ -163,11 +163,11 @@ class _Fit(NamedTuple):
 
     normal: NormalEquations
     fitted: ExplanationFit
-    count: FloatArray
+    independent: FloatArray
     gain: float
 
     def dispersion(self, alternatives: Alternatives) -> float:
-        return overdispersion(self.normal, alternatives.samples.tau, self.fitted, self.count)
+        return overdispersion(self.normal, alternatives.samples.tau, self.fitted, self.independent)
 
 
 def _with(alternatives: Alternatives, columns: FloatArray) -> _Fit:
