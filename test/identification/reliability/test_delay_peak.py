@@ -56,3 +56,15 @@ def test_a_delay_that_costs_little_is_told_where_it_has_a_peak(gen3):
     found = estimate_delay(Alternatives(model, samples_of(problem)), problem.observations)
     assert found.cost < 0.05 and found.fall > 100
     assert 'delay' in told(model, recording)
+
+
+def test_a_short_recording_among_longer_ones_does_not_end_the_search(true_robot):
+    """Delays were looked for up to a tenth of the shortest recording, here 150 ms."""
+    recordings = [true_robot.record(seed, duration, rate=100.0) for seed, duration in ((0, 10.0), (1, 10.0), (2, 1.5))]
+    late = [replace(run, time=run.time[:-20], q=run.q[20:], tau=run.tau[:-20]) for run in recordings]
+    settings = IdentificationSettings()
+    plan = filter_plan(late, settings)
+    problem = Problem(true_robot.model, [observe(run, plan) for run in late], rest_speed=settings.rest_speed)
+    found = estimate_delay(Alternatives(true_robot.model, samples_of(problem)), problem.observations)
+    # half a sample
+    assert found.clear and abs(found.seconds - 0.2) < 0.005

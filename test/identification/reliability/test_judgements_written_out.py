@@ -152,7 +152,7 @@ def hand_made(seed, torque):
     left = normal.residuals(tau, given.chi)
     count = effective_samples(left, weight, part)
     found = SimpleNamespace(
-        given=given, normal=normal, samples=SimpleNamespace(tau=tau, weight=weight), names=NAMES, count=count
+        given=given, normal=normal, samples=SimpleNamespace(tau=tau, weight=weight, part=part), names=NAMES, count=count
     )
     w = weight**2
     mean = (tau * w).sum(axis=1) / w.sum(axis=1)
@@ -262,7 +262,7 @@ def test_friction_that_nothing_but_rest_tells_from_an_offset_may_be_larger_than_
     found = SimpleNamespace(
         given=given,
         normal=normal,
-        samples=SimpleNamespace(tau=tau, weight=weight),
+        samples=SimpleNamespace(tau=tau, weight=weight, part=np.zeros(tau.shape[1], dtype=int)),
         names=('a',),
         count=effective_samples(left, weight, np.zeros(samples, dtype=int)),
     )
@@ -651,7 +651,7 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, late, f
     left = effective_samples(normal.residuals(target(found.seconds), best.chi), normal.weight, samples.part)
     count = np.maximum(alternatives.count, left)
     assert found.gain == pytest.approx(gain(start, best, count), rel=1e-6, abs=1e-6)
-    longest = min(0.4, 0.1 * min(run.time[-1] - run.time[0] for run in runs))
+    longest = min(0.4, 0.1 * np.mean([run.time[-1] - run.time[0] for run in runs]))
     ends = [gain(start, normal.fit(target(end)), count) for end in (-longest, longest)]
     assert found.fall == pytest.approx(found.gain - max(ends), rel=1e-6, abs=1e-6)
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
@@ -667,8 +667,8 @@ def test_a_delay_is_where_the_likelihood_is_highest(two_links, observed, late, f
     assert abs(found.seconds - late) < (max(4 * found.deviation, 2e-3) if factor else 0.006)
 
 
-def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_shortest_recording(two_links, observed):
-    """Of torques that come 0.3 s late, one recording of 2 s shows 0.2 s at most; recordings of 5 s show them."""
+def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_mean_duration(two_links, observed):
+    """Of torques that come 0.3 s late, recordings of 2 s show 0.2 s at most; recordings of 5 s show them."""
     standard = np.zeros(len(two_links.parameter_names))
     standard[two_links.parameter_names.index('ZZ_2')] = 0.3
     standard[two_links.parameter_names.index('MX_2')] = 0.6
@@ -676,7 +676,7 @@ def test_a_delay_is_not_looked_for_beyond_a_tenth_of_the_shortest_recording(two_
     found = []
     for samples in (201, 501):
         runs = []
-        for seed, count in ((1, 501), (2, samples)):
+        for seed, count in ((1, samples), (2, samples)):
             plain = observed(seed, count)
             tau = full_rate_torque(Problem(two_links, [plain]), plain, chi)
             late = np.stack([np.interp(plain.time - 0.3, plain.time, column) for column in tau.T], axis=1)

@@ -1,15 +1,18 @@
 """How much worse a model fits than its noise lets expect, against fits of every joint by itself, written out."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.alternatives import MIN_EVIDENCE, Alternative, Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternative, Alternatives
 from joint_dynamics.identification.reliability.evidence import RESOLVED, NormalEquations
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
+from joint_dynamics.identification.reliability.tried import FALSE_ALARMS, KINDS, MIN_EVIDENCE, least_evidence
 from joint_dynamics.robot import RobotModel
 
 SETTINGS = IdentificationSettings(selection=False)
@@ -65,3 +68,25 @@ def test_a_right_model_of_an_arm_fits_as_its_noise_lets_expect(ur_table, true_ro
 def test_a_gain_that_any_freedom_would_bring_is_not_named(gain, steadiness, dispersion, ahead, clear):
     found = Alternative('code', 'text', None, gain, steadiness, dispersion)
     assert (found.ahead, found.clear) == (ahead, clear)
+
+
+@pytest.mark.parametrize('arm', ['two_links', 'ur'])
+def test_all_alternatives_together_refuse_no_more_than_one_good_recording_in_a_hundred(request, true_robot_of, arm):
+    """Of a right model a likelihood ratio exceeds eˣ with probability e⁻ˣ at most: the sum over all that are tried.
+
+    A sign or a scale of a torque that no scale at all beats is not yielded: there as many are tried as are counted.
+    """
+    model = request.getfixturevalue(arm)
+    runs = [true_robot_of(model).record(3, duration=8.0, rate=100.0)]
+    plan = filter_plan(runs, SETTINGS)
+    problem = Problem(model, [observe(run, plan) for run in runs], rest_speed=SETTINGS.rest_speed)
+    alternatives = Alternatives(model, samples_of(problem))
+    tried = Counter(found.code for found in alternatives.all())
+    counted = {code: np.exp(least_evidence(model, code)) * FALSE_ALARMS / KINDS for code in tried}
+    for code, number in tried.items():
+        if code in ('torque_sign', 'drive_gain'):
+            assert number <= counted[code]
+        else:
+            assert number == pytest.approx(counted[code])
+    assert len(tried) <= KINDS
+    assert least_evidence(model, 'of no kind') == MIN_EVIDENCE

@@ -1,6 +1,9 @@
 """Torques whose scales do not go together, parts with parameters of their own, and gains of a few blocks of time."""
 
+import importlib.util
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,20 +13,30 @@ from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
 from joint_dynamics.identification.reliability.differences import compare_recordings, differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, steadiness, time_blocks
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.scales import estimate_scales
+from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
+
+spec = importlib.util.spec_from_file_location('corruptions_of_differences', Path(__file__).with_name('corruptions.py'))
+corruptions = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(corruptions)
+payload_torque = corruptions.payload_torque
 
 PLAIN = IdentificationSettings(selection=False)
 
 
-def alternatives_of(model, recordings):
+def problem_of(model, recordings):
     plan = filter_plan(recordings, PLAIN)
-    problem = Problem(model, [observe(run, plan) for run in recordings], rest_speed=PLAIN.rest_speed)
-    return Alternatives(model, samples_of(problem))
+    return Problem(model, [observe(run, plan) for run in recordings], rest_speed=PLAIN.rest_speed)
+
+
+def alternatives_of(model, recordings):
+    return Alternatives(model, samples_of(problem_of(model, recordings)))
 
 
 @pytest.fixture(scope='module')
@@ -176,3 +189,43 @@ def test_a_gain_is_steady_where_most_blocks_share_it():
     once[:, :20] *= 0.05
     assert gained(0.5 * given) > 4
     assert gained(once) < 1.5
+
+
+@pytest.mark.parametrize('loaded', [{1, 3}, {0, 2}])
+def test_a_payload_on_several_recordings_is_told_with_all_of_them(model_and_robot, loaded):
+    """Each recording alone was held against others, some of which have the payload, too."""
+    model, robot = model_and_robot
+    recordings = [robot.record(seed, 6.0, rate=50.0) for seed in range(4)]
+    mixed = [
+        replace(run, tau=run.tau + payload_torque(model, run, 1.5)) if index in loaded else run
+        for index, run in enumerate(recordings)
+    ]
+    names = [run.name for run in recordings]
+    found = differences(alternatives_of(model, mixed), names)[0]
+    assert found.kind == 'payload' and found.clear
+    assert found.part == ', '.join(names[index] for index in sorted(loaded))
+    assert found.mass == pytest.approx(1.5, rel=0.1)
+    assert all(',' not in part.part for part in differences(alternatives_of(model, recordings), names))
+
+
+def test_a_payload_on_half_of_gen3s_short_windows_is_told(data):
+    """Seed 2 of the bench: one of its recordings alone is not apart by Chow's test, three together are."""
+    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
+    rng, recordings = np.random.default_rng(2), []
+    for name in (
+        'RecordTrajectory_quadratic',
+        'RunTrajectory1',
+        'joint_1_trapez',
+        'joint_2_trapez',
+        'joint_3_trapez',
+        'joint_4_trapez',
+    ):
+        run = Recording.load(data / 'gen3' / name).select(model.joint_names)
+        recordings.append(run.window(rng.uniform(0, 0.15) * run.duration, rng.uniform(0.85, 1) * run.duration))
+    good = check_training(problem_of(model, recordings), recordings)
+    assert [reason.text for reason in good.reasons] == []
+    mixed = [
+        replace(run, tau=run.tau + payload_torque(model, run, 1.2)) if index > 2 else run
+        for index, run in enumerate(recordings)
+    ]
+    assert 'payload_mixed' in {reason.code for reason in check_training(problem_of(model, mixed), mixed).reasons}

@@ -28,6 +28,14 @@ from joint_dynamics.identification.reliability.evidence import (
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
+from joint_dynamics.identification.reliability.tried import (
+    MIN_EVIDENCE,
+    TIME_FACTORS,
+    TORQUE_FACTORS,
+    TURNS,
+    UP_DIRECTIONS,
+    least_evidence,
+)
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY
 
@@ -35,13 +43,8 @@ LOG_LIKELIHOOD_THRESHOLD = 20.0
 """Log-likelihood [nats] that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what remains of them
 after a few hundred
 alternatives, a prior that trusts the user a thousandfold, and residuals that are no noise but a model's own."""
-MIN_EVIDENCE = float(np.log(300 * 1000))
-"""The same without that last allowance, where a gain is divided by how much worse the model fits than its noise lets
-expect (`overdispersion`): three hundred alternatives, and a prior that trusts the user a thousandfold."""
 MIN_STEADINESS = 2.0
 """Standard errors over blocks of time from which a gain is no matter of a few blocks, where a model is wrong."""
-TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
-"""Factors tried on one joint's torque."""
 DECOUPLING_FACTORS = (1e-6, 1e6)
 """Factors that take one joint's torque out of the common system."""
 FREE_SCALE_THRESHOLD = 3.0
@@ -49,17 +52,6 @@ FREE_SCALE_THRESHOLD = 3.0
 SCALE_PENALTY = 1.5
 """A scale is no yes or no: a model that is somewhat wrong is helped by one of many, which therefore has to gain so
 many times `LOG_LIKELIHOOD_THRESHOLD`."""
-TIME_FACTORS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
-"""Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
-UP_DIRECTIONS = {
-    'up along +x': (-1, 0, 0),
-    'up along −x': (1, 0, 0),
-    'up along +y': (0, -1, 0),
-    'up along −y': (0, 1, 0),
-    'up along +z': (0, 0, -1),
-    'up along −z': (0, 0, 1),
-}
-TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,7 @@ class Alternative:
     """One other explanation: code, what it says, its fit, and the log-likelihood it gains over the given one [nats].
 
     steadiness: see `evidence.steadiness`; infinite where the gain is too small to ask; dispersion: see
-    `overdispersion`, one where the gain is too small to ask.
+    `overdispersion`, one where the gain is too small to ask; least: what the gain has to be worth [nats].
     """
 
     code: str
@@ -76,6 +68,7 @@ class Alternative:
     gain: float
     steadiness: float = np.inf
     dispersion: float = 1.0
+    least: float = MIN_EVIDENCE
 
     @property
     def evidence(self) -> float:
@@ -92,7 +85,7 @@ class Alternative:
     @property
     def clear(self) -> bool:
         """Whether it is named: it gains enough, and more than a model that is somewhat wrong gains by any freedom."""
-        return self.ahead and self.evidence > MIN_EVIDENCE
+        return self.ahead and self.evidence > self.least
 
 
 class Explanation(NamedTuple):
@@ -159,6 +152,7 @@ class Alternatives:
             gained,
             steadiness((self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks),
             overdispersion(normal, target, found, count if order is None else count[order]),
+            least_evidence(self.model, code),
         )
 
     def ahead(self) -> list[Alternative]:
@@ -245,22 +239,28 @@ class Alternatives:
         cases += [Case(self.samples.backwards(), (backwards,)), Case(None, (opposite,))]
         yield from self._each(cases)
 
-    def orders(self) -> Iterator[Alternative]:
-        """Yield columns swapped or in reverse, of torques, of positions, of both."""
-        n, tau = self.model.n, self.samples.tau
-        ones, names = np.ones(n), self.names
-        orders: list[tuple[str, IntArray]] = [('in reverse order', np.arange(n)[::-1])] if n > 2 else []
+    def orders_of_columns(self) -> list[tuple[str, IntArray]]:
+        """Return (what it says, the column of each joint) of any two columns swapped, and of all in reverse."""
+        n, names = self.model.n, self.names
+        found: list[tuple[str, IntArray]] = [('in reverse order', np.arange(n)[::-1])] if n > 2 else []
         for i, k in itertools.combinations(range(n), 2):
             swapped = np.arange(n)
             swapped[[i, k]] = k, i
-            orders.append((f'of {names[i]} and {names[k]} swapped', swapped))
+            found.append((f'of {names[i]} and {names[k]} swapped', swapped))
+        return found
+
+    def torques_in_order(self, text: str, order: IntArray) -> Explanation:
+        """Return the explanation that the torques are in another order."""
+        said = f'the torques are {text}' if 'reverse' in text else f'the torques {text}'
+        return Explanation('torque_order', said, self.samples.tau[order], order)
+
+    def orders(self) -> Iterator[Alternative]:
+        """Yield columns swapped or in reverse, of torques, of positions, of both."""
+        tau, ones = self.samples.tau, np.ones(self.model.n)
         cases = []
-        for text, order in orders:
+        for text, order in self.orders_of_columns():
             moved = self.samples.moved(order, ones)
             whole = 'reverse' in text
-            torques = Explanation(
-                'torque_order', f'the torques are {text}' if whole else f'the torques {text}', tau[order], order
-            )
             positions = Explanation(
                 'position_order', f'the positions are {text}' if whole else f'the positions {text}', tau
             )
@@ -268,7 +268,7 @@ class Alternatives:
                 'joint_order', f'the joints are {text}' if whole else f'the columns {text}', tau[order], order
             )
             cases += [
-                Case(None, (torques,)),
+                Case(None, (self.torques_in_order(text, order),)),
                 Case(replace(moved, weight=self.samples.weight), (positions,)),
                 Case(moved, (joints,)),
             ]

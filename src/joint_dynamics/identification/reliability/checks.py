@@ -38,6 +38,8 @@ from joint_dynamics.identification.reliability.reasons import (
     unconfirmed_scales,
 )
 from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
+from joint_dynamics.identification.reliability.resting import resting_reasons
+from joint_dynamics.identification.reliability.robot_file import file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.identification.reliability.units import check_units
@@ -80,6 +82,13 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     candidates: list[tuple[float, ExplanationFit, Reason]] = [
         (found.gain, found.fitted, explanation_reason(alternatives, found)) for found in ahead if found.clear
     ]
+    from_file = file_alternatives(alternatives)
+    by_file = [] if from_file is None else from_file.ahead()
+    candidates += [
+        (found.gain, found.fitted, explanation_reason(from_file, found))
+        for found in by_file
+        if from_file is not None and found.clear
+    ]
     if _delayed(delay):
         candidates.append((delay.gain, delay.fitted, delay_reason(delay)))
     candidates += [
@@ -94,6 +103,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     best = candidates[0][0] if candidates else 0.0
     reasons = [
         *own,
+        *resting_reasons(problem, alternatives),
         *(
             reason
             for value, _, reason in candidates[:MAX_NAMED]
@@ -109,7 +119,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         reasons += [
             chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_DELAY_COST
         ]
-    notes = [explanation_note(found) for found in ahead[:1] if not found.clear and not reasons]
+    notes = [explanation_note(found) for found in (*ahead[:1], *by_file[:1]) if not found.clear and not reasons]
     notes += [difference_note(found) for found in changes if found.clear and found.effect <= MIN_DELAY_COST]
     notes += unconfirmed_scales(scales)
     return CheckResult(
@@ -164,7 +174,7 @@ def check_recordings(
 
 
 def _delayed(delay: Delay) -> bool:
-    return delay.clear and (
-        delay.cost > MIN_DELAY_COST
-        or (abs(delay.seconds) - 2 * delay.deviation > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD)
-    )
+    """Whether a delay counts: by what it costs, in which its deviation is as much as in itself, or by its length."""
+    beyond = max(abs(delay.seconds) - 2 * delay.deviation, 0.0)
+    cost = delay.cost * beyond / abs(delay.seconds) if delay.seconds else 0.0
+    return delay.clear and (cost > MIN_DELAY_COST or (beyond > LATE and delay.fall > LOG_LIKELIHOOD_THRESHOLD))

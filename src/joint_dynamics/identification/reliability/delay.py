@@ -9,15 +9,18 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE, Alternatives
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain
 from joint_dynamics.identification.reliability.moved_torques import best_delay
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
+from joint_dynamics.identification.reliability.tried import MIN_EVIDENCE
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""
 MAX_DELAY = 0.4
 """Delays up to this are looked for [s]."""
+HELD = 0.1
+"""Share of all recorded time that the torques held beyond the recordings' ends may make, at the longest delay."""
 STEP = 0.1
 """First steps, as a share of a period of the torque's bandwidth: fine enough not to miss the maximum."""
 MAX_BANDWIDTH = 125.0
@@ -79,7 +82,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
     smooth = [_smooth(observation) for observation in observations]
     normal = alternatives.normal
     bandwidth = min(_bandwidth(observation) for observation in observations)
-    longest = min(MAX_DELAY, 0.1 * min(observation.time[-1] - observation.time[0] for observation in observations))
+    longest = longest_delay(observations)
 
     def target(seconds: float) -> FloatArray:
         return np.concatenate(
@@ -126,6 +129,15 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         overdispersion(normal, target(seconds), found, count),
         fall,
     )
+
+
+def longest_delay(observations: Sequence[Observation]) -> float:
+    """Return up to which delay [s] is looked for: `MAX_DELAY`, less where held ends would be too much of the whole.
+
+    A delay holds as much of every recording, however short that one is: what counts is the mean duration.
+    """
+    durations = [observation.time[-1] - observation.time[0] for observation in observations]
+    return min(MAX_DELAY, HELD * float(np.mean(durations)))
 
 
 def _highest(function: Callable[[float], float], low: float, high: float) -> float:

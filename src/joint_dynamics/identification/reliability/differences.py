@@ -4,12 +4,23 @@ Let a part have parameters of its own: those of a payload at the last link, or f
 log-likelihood this gains, less ½ ln N for each further parameter, says whether they are there; how much of the torque
 they make says whether they matter. This is Chow's test with samples that are worth fewer than they are many, and with
 the alternatives of interest instead of all parameters.
+
+One payload may have been on several recordings. Each of them alone is then held against others that have it, too, so
+that the recordings with it are gathered one by one, from that which gains most, as long as another gains more. Of R
+recordings k can be chosen in C(R, k) ways: what several gain is less by ln(C(R, k)/R) than what one of the R does, and
+so much less probable by chance it has to be [Bonferroni].
+
+Blocks of time are few where one part holds most of a motion, and Chow's test then has few degrees of freedom and little
+power. A payload is clear, too, where its gain is that of any other explanation: divided by how much worse the model
+fits than its noise (`overdispersion`). Friction is not: it does differ between good recordings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +35,8 @@ from joint_dynamics.identification.reliability.evidence import (
     gain,
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
+from joint_dynamics.identification.reliability.overdispersion import overdispersion
+from joint_dynamics.identification.reliability.tried import MIN_EVIDENCE
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import link_columns
 
@@ -33,7 +46,7 @@ class Difference:
     """What one part has of its own.
 
     kind: `payload`, `friction`, `sign of …`; part: which; gain: log-likelihood [nats]; effect: share of the torque
-    (rms) it makes; fitted: with it; mass [kg] of a payload; clear: whether the gain is, and not by chance (`chow`).
+    (rms) it makes; fitted: with it; mass [kg] of a payload; clear: whether the gain is, and not by chance.
     """
 
     kind: str
@@ -68,10 +81,7 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
     found = []
     for name, where in recordings_or_halves(samples, names):
         for kind, columns in (('payload', payload), ('friction', friction)):
-            fitted, value = _with(alternatives, columns * where)
-            mass = float(fitted.chi[-1]) if kind == 'payload' else None
-            clear = value > LOG_LIKELIHOOD_THRESHOLD and chow(alternatives, columns * where).probability < UNLIKELY
-            found.append(Difference(kind, name, value, _effect(alternatives, fitted), fitted, mass, clear))
+            found.append(_own(alternatives, kind, name, columns * where))
         for j in range(n):
             target = samples.tau.copy()
             target[j, where] *= -1
@@ -86,7 +96,58 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
                     clear=turned.clear,
                 )
             )
+    found += _common_payload(alternatives, names, payload, [part for part in found if part.kind == 'payload'])
     return sorted(found, key=lambda difference: -difference.gain)
+
+
+def _common_payload(
+    alternatives: Alternatives, names: Sequence[str], payload: FloatArray, alone: Sequence[Difference]
+) -> list[Difference]:
+    """Return the payload that several recordings have in common, if that is more than one of them alone has.
+
+    alone: what each recording gains by a payload of its own. A payload on more than half of the recordings is one
+    that the others lack, so that no more than half are gathered.
+    """
+    if len(names) < 4 or max(part.gain for part in alone) <= 0:
+        return []
+    part, every = alternatives.samples.part, set(range(len(names)))
+    best = {int(np.argmax([found.gain for found in alone]))}
+    gained = max(found.gain for found in alone)
+    while len(best) < len(names) // 2:
+        choice = _choice(len(names), len(best) + 1)
+        more = {index: _with(alternatives, payload * np.isin(part, [*best, index])).gain for index in every - best}
+        chosen = max(more, key=lambda index: more[index])
+        if more[chosen] - choice <= gained:
+            break
+        best, gained = best | {chosen}, more[chosen] - choice
+    if len(best) == 1:
+        return []
+
+    def common(recordings: set[int]) -> Difference:
+        listed = ', '.join(names[index] for index in sorted(recordings))
+        columns = payload * np.isin(part, list(recordings))
+        return _own(alternatives, 'payload', listed, columns, _choice(len(names), len(best)))
+
+    found = common(best)
+    # what these lack the others have
+    return [found if found.mass is None or found.mass > 0 else common(every - best)]
+
+
+def _choice(recordings: int, chosen: int) -> float:
+    """Return by how much more ways there are to choose so many of the recordings than to choose one [nats]."""
+    return float(np.log(comb(recordings, chosen) / recordings))
+
+
+def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, choice: float = 0.0) -> Difference:
+    """Return what a part gains by columns (joints, q, samples) of its own, less `choice` [nats]."""
+    found = _with(alternatives, columns)
+    gained, effect = found.gain - choice, _effect(alternatives, found.fitted)
+    clear = gained > LOG_LIKELIHOOD_THRESHOLD and (
+        chow(alternatives, columns).probability < UNLIKELY * np.exp(-choice)
+        or (kind == 'payload' and gained / found.dispersion(alternatives) > MIN_EVIDENCE)
+    )
+    mass = float(found.fitted.chi[-1]) if kind == 'payload' else None
+    return Difference(kind, part, gained, effect, found.fitted, mass, clear)
 
 
 def compare_recordings(alternatives: Alternatives, names: Sequence[str]) -> dict[str, ChowTest]:
@@ -97,7 +158,19 @@ def compare_recordings(alternatives: Alternatives, names: Sequence[str]) -> dict
     }
 
 
-def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[ExplanationFit, float]:
+class _Fit(NamedTuple):
+    """With columns of a part's own: normal equations, fit, independent samples (joints,), gain [nats]."""
+
+    normal: NormalEquations
+    fitted: ExplanationFit
+    independent: FloatArray
+    gain: float
+
+    def dispersion(self, alternatives: Alternatives) -> float:
+        return overdispersion(self.normal, alternatives.samples.tau, self.fitted, self.independent)
+
+
+def _with(alternatives: Alternatives, columns: FloatArray) -> _Fit:
     base, samples = alternatives.normal, alternatives.samples
     rows = np.concatenate([alternatives.rows, columns], axis=1)
     power = np.concatenate([base.power, np.zeros((len(rows), columns.shape[1]))], axis=1)
@@ -106,7 +179,7 @@ def _with(alternatives: Alternatives, columns: FloatArray) -> tuple[ExplanationF
     count = np.maximum(
         alternatives.count, effective_samples(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
     )
-    return fitted, gain(alternatives.given, fitted, count)
+    return _Fit(normal, fitted, count, gain(alternatives.given, fitted, count))
 
 
 def _effect(alternatives: Alternatives, fitted: ExplanationFit) -> float:

@@ -21,12 +21,12 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
     # what a joint that never moves holds is friction, which may be anything
     moves = (samples.weight == 1.0).any(axis=1)
-    unrelated = [
-        j for j in range(len(names)) if moves[j] and min(residual[j], rest[j]) > UNRELATED_SHARE * variation[j] > 0
-    ]
+    share = np.minimum(residual, rest) / np.where(variation > 0, variation, np.inf)
+    within = _share_within(alternatives) * np.where(residual > 0, np.minimum(rest / residual, 1.0), 1.0)
+    unrelated = [j for j in range(len(names)) if moves[j] and (share[j] > UNRELATED_SHARE or within[j] > 1)]
     reasons = []
     if unrelated:
-        listed = ', '.join(f'{names[j]} {100 * residual[j] / variation[j]:.0f} %' for j in unrelated)
+        listed = ', '.join(f'{names[j]} {100 * max(share[j], within[j]):.0f} %' for j in unrelated)
         reasons.append(
             Reason(
                 'torque_unrelated',
@@ -73,6 +73,28 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
     return reasons
 
 
+def _share_within(alternatives: Alternatives) -> FloatArray:
+    """Return what is left over of each torque's variation within the recordings (rms), (n,).
+
+    Means of a few recordings are explained by as many parameters, whatever moves within them. Above one the motion
+    explains less than none would: it is worse than a constant in each recording. One recording has no other mean.
+    """
+    samples, normal, chi = alternatives.samples, alternatives.normal, alternatives.given.chi
+    parts = np.unique(samples.part)
+    if len(parts) < 2:
+        return np.zeros(len(samples.tau))
+    left = samples.tau - np.einsum('jbs,b->js', alternatives.rows, chi, optimize=True)
+    power = np.zeros((2, len(left)))
+    for part in parts:
+        here = samples.part == part
+        square = normal.weight[:, here] ** 2
+        total = np.maximum(square.sum(axis=1), np.finfo(float).tiny)[:, None]
+        for kind, values in enumerate((left[:, here], samples.tau[:, here])):
+            centred = values - (values * square).sum(axis=1)[:, None] / total
+            power[kind] += (centred**2 * square).sum(axis=1)
+    return np.asarray(np.sqrt(power[0] / np.where(power[1] > 0, power[1], np.inf)))
+
+
 DETAILS = 1 / 3
 """Share of a joint's friction torque that may be left over: that much load, temperature and low speed change it."""
 MIN_UNEXPLAINED_SHARE = 0.3
@@ -87,12 +109,8 @@ def _friction(alternatives: Alternatives) -> FloatArray:
     stays tells Coulomb friction from an offset, and an offset that takes it up leaves the rest no less a matter of
     friction.
     """
-    normal, given, samples = alternatives.normal, alternatives.given, alternatives.samples
-    floor = given.unexplained + RESOLVED**2
-    energy = floor * ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    covariance = _covariance(
-        np.tensordot(alternatives.count / np.where(energy > 0, energy, 1.0), normal.matrix, axes=1)
-    )
+    normal, given = alternatives.normal, alternatives.given
+    covariance = covariance_of(alternatives)
     found = np.zeros(len(normal.friction))
     for j, columns in enumerate(normal.friction):
         if len(columns):
@@ -102,8 +120,15 @@ def _friction(alternatives: Alternatives) -> FloatArray:
     return found
 
 
-def _covariance(information: FloatArray) -> FloatArray:
-    """Return the inverse of an information matrix; what no sample shows has a large variance, and not none."""
+def covariance_of(alternatives: Alternatives) -> FloatArray:
+    """Return the covariance (b, b) of the given explanation; what no sample shows has a large variance, and not none.
+
+    Samples count as the independent ones they are worth.
+    """
+    given, samples = alternatives.given, alternatives.samples
+    energy = (given.unexplained + RESOLVED**2) * ((samples.tau * samples.weight) ** 2).sum(axis=1)
+    each = alternatives.count / np.where(energy > 0, energy, 1.0)
+    information = np.tensordot(each, alternatives.normal.matrix, axes=1)
     scale = np.sqrt(np.maximum(np.diag(information), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))

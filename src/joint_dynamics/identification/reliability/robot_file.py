@@ -1,0 +1,143 @@
+r"""Torques of another sign, scale or order, told by the inertials that the robot file holds.
+
+With free parameters a torque of another scale is told only by what joints share, which a short motion hardly shows. The
+robot file often knows the links: with its torque τ_file of all links at one scale, a payload at the last link (ten
+parameters) and friction, rotor and offset of every joint,
+
+    τ_j ≈ s τ_file,j + Y_j p + Ia θ̈ + Fv θ̇ + Fc sgn θ̇ + o,
+
+a handful of parameters is to explain all joints together, and another sign, scale or order is told by far. Robot files
+also hold nonsense, as a mass of 1 kg for every link. So nothing is said by one whose links, with the change, leave more
+than `DETAILS` times as much over as free parameters do with the torques as given, or have a scale s that no tool makes
+(`units.DISAGREEMENT_FACTOR`). The change has to gain more than any one link of the file's being another one does, and
+to explain a twentieth of some joint's torque; what free parameters lose by it is taken off the gain. What that is worth
+follows from how much worse the few parameters fit than noise lets expect, as everywhere (`overdispersion`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.reliability.alternatives import FREE_SCALE_THRESHOLD, Alternative, Alternatives
+from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
+from joint_dynamics.identification.reliability.evidence import (
+    ExplanationFit,
+    NormalEquations,
+    columns_of,
+    effective_samples,
+    gain,
+    time_blocks,
+)
+from joint_dynamics.identification.reliability.units import DISAGREEMENT_FACTOR
+from joint_dynamics.robot import INERTIAL
+from joint_dynamics.robot.standard_parameters import is_inertial, link_columns
+
+DETAILS = 2.0
+"""So many times what free parameters leave over the robot file's links may: as bodies may (`bodies.DETAILS`)."""
+OWN = 4
+"""Columns that only one joint feels: rotor inertia, viscous and Coulomb friction, offset."""
+
+
+class FileAlternatives(Alternatives):
+    """Alternatives to the given torques where the links are those of the robot file, at one scale, with a payload."""
+
+    def __init__(self, free: Alternatives):
+        self.model, self.samples, self.names = free.model, free.samples, free.names
+        self.free = free
+        self.rows = _columns(free)
+        n, first = self.model.n, self.rows.shape[1] - OWN * self.model.n
+        friction = [np.array([first + OWN * j + 1, first + OWN * j + 2]) for j in range(n)]
+        power = np.zeros((n, self.rows.shape[1]))
+        for j, columns in enumerate(friction):
+            power[j, columns] = (self.rows[j, columns] * self.samples.dtheta[j] * self.samples.weight[j] ** 2).sum(
+                axis=1
+            )
+        positive = np.array([first + OWN * j for j in range(n)])
+        self.normal = NormalEquations(self.rows, self.samples.weight, friction, power, positive)
+        self.given = self.normal.fit(self.samples.tau)
+        self.residuals = self.normal.residuals(self.samples.tau, self.given.chi)
+        self.count = effective_samples(self.residuals, self.samples.weight, self.samples.part)
+        self.blocks = time_blocks(self.samples.part)
+
+    @functools.cached_property
+    def by_link(self) -> float:
+        """What the file's being wrong in the one link that helps most gains [nats]."""
+        return max(self._other_link(k) for k in range(self.model.n))
+
+    def _other_link(self, link: int) -> float:
+        """Return what the file's being wrong in one link gains: ten parameters of that link's own [nats]."""
+        own = np.arange(len(self.model.parameter_names))[link_columns(link)]
+        columns = columns_of(self.samples, self.model, independent=own)[:, : len(INERTIAL)]
+        free = np.zeros((len(columns), columns.shape[1]))
+        normal = NormalEquations(
+            np.concatenate([self.rows, columns], axis=1),
+            self.samples.weight,
+            self.normal.friction,
+            np.concatenate([self.normal.power, free], axis=1),
+            self.normal.positive,
+        )
+        return gain(self.given, normal.fit(self.samples.tau), self.count)
+
+    def all(self) -> Iterator[Alternative]:
+        """Yield signs, scales and orders of the torques."""
+        yield from self.torques()
+        for text, order in self.orders_of_columns():
+            said = self.torques_in_order(text, order)
+            yield self.fitted(said.code, said.text, self.normal, said.target, said.order)
+
+    def fitted(
+        self, code: str, text: str, normal: NormalEquations, target: FloatArray, order: IntArray | None = None
+    ) -> Alternative:
+        """Return one alternative as `Alternatives.fitted`, its gain less what free parameters lose by it.
+
+        No gain is left where the links of the file leave too much over.
+        """
+        found = super().fitted(code, f'{text}, by the inertials of the robot file', normal, target, order)
+        if not found.ahead:
+            return found
+        if found.gain < self.by_link + FREE_SCALE_THRESHOLD or not self._good(found.fitted):
+            return replace(found, gain=0.0)
+        lost = self.free.fitted(code, text, self.free.normal, target, order).gain
+        return replace(found, gain=found.gain + min(0.0, lost))
+
+    def _good(self, changed: ExplanationFit) -> bool:
+        """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""
+        size = ((self.samples.tau * self.samples.weight) ** 2).sum(axis=1)
+        left, free = float(changed.unexplained @ size), float(self.free.given.unexplained @ size)
+        better = float((self.given.unexplained - changed.unexplained).max())
+        return (
+            left < DETAILS**2 * free
+            and 1 / DISAGREEMENT_FACTOR < changed.chi[0] < DISAGREEMENT_FACTOR
+            and better > MIN_DELAY_COST**2
+        )
+
+
+def file_alternatives(free: Alternatives) -> FileAlternatives | None:
+    """Return the alternatives by the robot file's inertials, None where it holds none; free: those without them."""
+    parameters = free.model.parameters
+    return None if parameters is None or not np.any(parameters) else FileAlternatives(free)
+
+
+def _columns(free: Alternatives) -> FloatArray:
+    """Return the rows (joints, columns, samples): torque of the file's links, a payload's, what a joint has alone."""
+    model, samples = free.model, free.samples
+    n = model.n
+    inertial = np.array([k for k in range(len(model.parameter_names)) if is_inertial(k, n)])
+    stated = np.asarray(model.parameters, dtype=float)[inertial]
+    rows = columns_of(samples, model, independent=inertial)[:, : len(inertial)]
+    last = np.arange(len(model.parameter_names))[link_columns(n - 1)]
+    own = np.zeros((n, OWN * n, samples.q.shape[1]))
+    for j in range(n):
+        own[j, OWN * j : OWN * (j + 1)] = (
+            samples.ddtheta[j],
+            samples.dtheta[j],
+            samples.sign[j],
+            np.ones_like(samples.sign[j]),
+        )
+    payload = columns_of(samples, model, independent=last)[:, : len(INERTIAL)]
+    return np.concatenate([np.einsum('jps,p->js', rows, stated)[:, None], payload, own], axis=1)

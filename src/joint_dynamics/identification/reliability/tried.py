@@ -1,0 +1,56 @@
+"""Which alternatives are tried, and how much evidence each needs, so that good recordings are hardly ever refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joint_dynamics.robot import RobotModel
+
+MIN_EVIDENCE = float(np.log(300 * 1000))
+"""Evidence [nats] that a delay, scales or a difference between parts has to bring, each one of a continuum: worth three
+hundred alternatives, with a prior that trusts the user a thousandfold. Evidence is a gain of log-likelihood divided by
+how much worse the model fits than its noise lets expect (`overdispersion`)."""
+KINDS = 16
+"""Kinds of faults that are looked for by likelihood: the twelve of `least_evidence`, a delay, scales, a payload, parts
+that differ. A fault is first of a kind, and then one of those of its kind."""
+FALSE_ALARMS = 0.01
+"""Share of good recordings that may be refused for any of the alternatives, at most."""
+TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
+"""Factors tried on one joint's torque."""
+TIME_FACTORS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
+"""Factors tried on speeds: time stamps in other units, or at half or twice the rate."""
+UP_DIRECTIONS = {
+    'up along +x': (-1, 0, 0),
+    'up along −x': (1, 0, 0),
+    'up along +y': (0, -1, 0),
+    'up along −y': (0, 1, 0),
+    'up along +z': (0, 0, -1),
+    'up along −z': (0, 0, 1),
+}
+TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
+
+
+def least_evidence(model: RobotModel, code: str) -> float:
+    """Return the evidence that an alternative of a kind needs [nats], by how many others are of its kind.
+
+    Of a true model the likelihood of another one is eˣ times as large with probability e⁻ˣ at most [Markov; Ville
+    1939]. `FALSE_ALARMS` is shared by the kinds alike, and within a kind by its alternatives [Bonferroni].
+    `MIN_EVIDENCE` where a code is none of these kinds.
+    """
+    n, turning = model.n, int(np.sum(~np.asarray(model.chain.prismatic, dtype=bool)))
+    orders = n * (n - 1) // 2 + (n > 2)
+    of_kind = {
+        'torque_sign': n + 1,
+        'drive_gain': n * len(TORQUE_FACTORS),
+        'position_sign': n,
+        'axis_sign': n,
+        'position_offset': len(TURNS) * turning,
+        'degrees': 2,
+        'time_reversed': 2,
+        'torque_order': orders,
+        'position_order': orders,
+        'joint_order': orders,
+        'time_scale': len(TIME_FACTORS),
+        'mounting': len(UP_DIRECTIONS) - 1,
+    }
+    return float(np.log(KINDS * of_kind[code] / FALSE_ALARMS)) if code in of_kind else MIN_EVIDENCE

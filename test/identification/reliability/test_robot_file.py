@@ -1,0 +1,96 @@
+"""Signs, scales and orders of torques told by the robot file's inertials, and files that are wrong."""
+
+import copy
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from joint_dynamics.identification import IdentificationSettings
+from joint_dynamics.identification.preparation.observations import filter_plan, observe
+from joint_dynamics.identification.regression.problem import Problem
+from joint_dynamics.identification.reliability.alternatives import Alternatives
+from joint_dynamics.identification.reliability.checks import check_training
+from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.identification.reliability.robot_file import file_alternatives
+from joint_dynamics.recording import Recording
+from joint_dynamics.robot import RobotModel
+
+spec = importlib.util.spec_from_file_location('corruptions_by_file', Path(__file__).with_name('corruptions.py'))
+corruptions = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(corruptions)
+BY_NAME = {corruption.name: corruption for corruption in corruptions.CORRUPTIONS}
+RUNS = (
+    'RecordTrajectory_quadratic', 'RunTrajectory1', 'joint_1_trapez', 'joint_2_trapez', 'joint_3_trapez',
+    'joint_4_trapez',
+)  # fmt: skip
+
+
+def problem_of(model, recordings):
+    settings = IdentificationSettings()
+    plan = filter_plan(recordings, settings)
+    return Problem(model, [observe(run, plan) for run in recordings], rest_speed=settings.rest_speed)
+
+
+def of_file(robot, recording, standard):
+    """What is told by a file with these standard parameters, (n, 14), clearly: (code, text)."""
+    model = copy.copy(robot.model)
+    model.parameters = np.where(np.arange(standard.shape[1]) < 10, standard, 0.0).ravel()
+    found = file_alternatives(Alternatives(model, samples_of(problem_of(model, [recording]))))
+    return [(one.code, one.text) for one in found.ahead() if one.clear]
+
+
+def test_without_inertials_nothing_is_told_by_them(true_robot):
+    model = true_robot.model
+    free = Alternatives(model, samples_of(problem_of(model, [true_robot.record(0, 3.0, rate=100.0)])))
+    assert model.parameters is None and file_alternatives(free) is None
+
+
+def test_a_torque_that_the_files_links_do_not_have_is_named(true_robot):
+    """A file a twentieth off in every link, a payload that it does not know, 3 s of motion and 5 % of noise."""
+    standard = true_robot.standard * np.exp(0.05 * np.random.default_rng(0).normal(size=(6, 1)))
+    recording = true_robot.record(0, 3.0, rate=100.0, noise=0.05, frequency=0.4)
+    recording = replace(recording, tau=recording.tau + corruptions.payload_torque(true_robot.model, recording, 1.0))
+    assert of_file(true_robot, recording, standard) == []
+    turned = replace(recording, tau=recording.tau * [1, -1, 1, 1, 1, 1])
+    code, text = of_file(true_robot, turned, standard)[0]
+    assert code == 'torque_sign' and 'joint_2' in text and 'by the inertials of the robot file' in text
+    # one whose links are all ten times as heavy says nothing
+    assert of_file(true_robot, turned, 10 * standard) == []
+
+
+def wrong(robot, kind, rng):
+    """Standard parameters of files as they are: links off by factors, one of them far, 1 kg for every link."""
+    standard = robot.standard.copy()
+    if kind == 'factors':
+        return standard * np.exp(0.7 * rng.normal(size=(6, 1)))
+    if kind == 'one link':
+        standard[rng.integers(1, 6)] *= rng.choice([0.3, 0.5, 2.0, 3.0])
+        return standard
+    standard[:, :10] = 0.0
+    standard[:, [0, 3, 5]], standard[:, 6:9], standard[:, 9] = 0.01, 0.1 * rng.normal(size=(6, 3)), 1.0
+    return standard
+
+
+@pytest.mark.parametrize('kind', ['factors', 'one link', '1 kg'])
+@pytest.mark.parametrize('seed', [1, 2])
+def test_a_good_recording_is_accepted_whatever_the_file_says(true_robot, kind, seed):
+    rng = np.random.default_rng(seed)
+    recording = true_robot.record(seed, rng.choice([3.0, 6.0, 12.0]), rate=100.0, frequency=0.4)
+    assert of_file(true_robot, recording, wrong(true_robot, kind, rng)) == []
+
+
+@pytest.mark.parametrize(('name', 'code'), [
+    ('torque of joint 2 doubled', 'drive_gain'), ('last torques swapped', 'torque_order'),
+])  # fmt: skip
+def test_what_short_windows_of_gen3_hardly_show_the_file_does(data, name, code):
+    """Seed 1 of the bench: without the file both passed, and changed the prediction of a motion by 91 and 11 %."""
+    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
+    rng, recordings = np.random.default_rng(1), []
+    for run in (Recording.load(data / 'gen3' / run).select(model.joint_names) for run in RUNS):
+        recordings.append(run.window(rng.uniform(0, 0.15) * run.duration, rng.uniform(0.85, 1) * run.duration))
+    other, corrupted = BY_NAME[name].apply(model, recordings, rng)
+    assert code in {reason.code for reason in check_training(problem_of(other, corrupted), corrupted).reasons}
