@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.problem import Problem
@@ -29,6 +28,8 @@ from joint_dynamics.identification.reliability.verdict import Reason
 
 BREAKAWAY = 3.0
 """So many times the Coulomb level no joint holds that has slipped: twice the most that recorded ones do (1.5)."""
+HALVINGS = 40
+"""Of the interval that the best band's centre lies in: what is left of it is 10⁻¹²."""
 
 
 def resting_reasons(problem: Problem, alternatives: Alternatives) -> list[Reason]:
@@ -108,8 +109,13 @@ def _beyond(left: FloatArray, held: float, variance: FloatArray) -> float:
     if high - low <= 2 * held:
         return 0.0
 
-    def excess(centre: float) -> float:
-        return float((np.maximum(np.abs(left - centre) - held, 0.0) ** 2 / variance).sum())
+    def outside(centre: float) -> tuple[FloatArray, FloatArray]:
+        return np.maximum(centre - held - left, 0.0), np.maximum(left - centre - held, 0.0)
 
-    # convex in the centre
-    return float(minimize_scalar(excess, bounds=(low, high), method='bounded').fun)
+    # It is convex in the centre, its slope rises: halved until the centre is known to rounding.
+    for _ in range(HALVINGS):
+        centre = 0.5 * (low + high)
+        below, above = outside(centre)
+        low, high = (low, centre) if ((below - above) / variance).sum() > 0 else (centre, high)
+    below, above = outside(0.5 * (low + high))
+    return float(((below + above) ** 2 / variance).sum())
