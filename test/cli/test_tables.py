@@ -1,13 +1,11 @@
 """Tables on a terminal: no number is cut, whatever its width; in a pipe they look the same."""
 
 import re
-import sys
 
 import pytest
 from rich.console import Console
 
 from joint_dynamics.cli import common
-from joint_dynamics.cli.plain_table import on_terminal
 
 
 @pytest.fixture
@@ -63,51 +61,6 @@ def test_a_pipe_has_no_width(capsys):
     common.show_table('Runs', ['run', 'value', 'reason'], [[path * 4, 1.5, 'too short'] for path in PATHS])
     text = capsys.readouterr().out
     assert all(any(path * 4 in line and '1.5' in line for line in text.splitlines()) for path in PATHS)
-
-
-@pytest.fixture
-def as_rich_draws_it(monkeypatch, capsys):
-    """What rich itself would have printed into the pipe."""
-
-    def drawn(title, headers, rows):
-        with monkeypatch.context() as patched:
-            patched.setattr(common, 'is_plain', lambda text: False)
-            common.show_table(title, headers, rows)
-        return capsys.readouterr().out
-
-    return drawn
-
-
-@pytest.mark.parametrize(
-    'rows',
-    [
-        [ROW],
-        [ROW, [None] * len(ROW)],
-        [['joint [1] :cat: √ω', *(f'{"·" * k} N·m' for k in range(10))], ROW],
-        [['関節', *ROW[1:]], ROW],
-        [['two\nlines', *ROW[1:]]],
-        [['e\u0301', *ROW[1:]]],
-        [],
-    ],
-)
-def test_a_table_in_a_pipe_is_the_one_that_rich_draws(as_rich_draws_it, capsys, rows):
-    """But for the blanks behind the title (and for one that is longer than the table, which rich folds)."""
-    expected = as_rich_draws_it('Trained on', HEADERS, rows)
-    common.show_table('Trained on', HEADERS, rows)
-    found = capsys.readouterr().out
-    assert [line.rstrip() for line in found.splitlines()] == [line.rstrip() for line in expected.splitlines()]
-
-
-@pytest.mark.parametrize(
-    ('variables', 'expected'),
-    [({}, False), ({'FORCE_COLOR': '1'}, True), ({'FORCE_COLOR': ''}, False), ({'TTY_COMPATIBLE': '0'}, False)],
-)
-def test_a_terminal_is_what_rich_takes_for_one(monkeypatch, capsys, variables, expected):
-    for name in ('FORCE_COLOR', 'TTY_COMPATIBLE'):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert on_terminal(sys.stdout) == Console().is_terminal == expected
 
 
 def test_brackets_and_colons_of_a_name_are_no_markup(capsys):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from joint_dynamics.cli.plain_table import is_plain, on_terminal, plain_table
 from joint_dynamics.description import prepare_folder, summary_text, write_set
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
@@ -106,9 +103,6 @@ def add_config_argument(parser: argparse.ArgumentParser) -> None:
 
 def show_verdict(line: str, reasons: Sequence[Any]) -> None:
     """Print the verdict in one line, in colour on a terminal, and each further reason in a line of its own."""
-    if not on_terminal(sys.stdout):
-        print('\n'.join([f'verdict: {line}', *(f'not reliable: {reason}' for reason in reasons[1:])]))
-        return
     from rich.console import Console
     from rich.text import Text
 
@@ -127,17 +121,15 @@ def show_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[Any]]
 
     A few rows too wide for it are printed as columns; names of files that are still too wide stand below, by number.
     """
-    cells = [list(headers), *([_text(value) for value in row] for row in rows)]
-    # Piped into a file there is no width to respect, and a folded table is hard to read back.
-    piped = not on_terminal(sys.stdout)
-    if piped and all(map(is_plain, [title, *chain.from_iterable(cells)])):
-        print(plain_table(title, cells))
-        return
     from rich.console import Console
     from rich.table import Table
 
-    # a cell is a value, not markup: brackets in the name of a joint are brackets
-    console = Console(markup=False, emoji=False, width=max(160, _width(cells)) if piped else None)
+    cells = [list(headers), *([_text(value) for value in row] for row in rows)]
+    # Piped into a file there is no width to respect, and a folded table is hard to read back.
+    # And a cell is a value, not markup: brackets in the name of a joint are brackets.
+    console = Console(markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = max(160, _width(cells))
     if _width(cells) > console.width and len(cells) <= len(headers):
         cells = [list(row) for row in zip(*cells, strict=True)]
     below: list[str] = []

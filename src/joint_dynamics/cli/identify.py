@@ -19,7 +19,6 @@ from joint_dynamics.cli.common import (
     show_verdict,
     show_written,
 )
-from joint_dynamics.cli.plain_table import on_terminal
 from joint_dynamics.errors import JointDynamicsError
 
 RECORDING_HELP = 'rosbag2 folder or CSV file, optionally with a window PATH@t0:t1 in seconds from its start'
@@ -135,12 +134,13 @@ def progress_display() -> AbstractContextManager[Callable[[str], None]]:
 
     @contextlib.contextmanager
     def display() -> Iterator[Callable[[str], None]]:
-        if not on_terminal(sys.stderr):
-            yield lambda line: None
-            return
         from rich.console import Console
 
-        with Console(stderr=True).status('reading') as status:
+        console = Console(stderr=True)
+        if not console.is_terminal:
+            yield lambda line: None
+            return
+        with console.status('reading') as status:
             yield lambda line: status.update(line)
 
     return display()
