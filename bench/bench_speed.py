@@ -28,6 +28,8 @@ DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] /
 HALF = np.pi / 2
 UR5E = [(0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF, 0, 0.0997), (-HALF, 0, 0.0996)]
 REPEATS = 3
+#: (what grows, size, processor time [s], that of pinocchio's loop [s]) measured in this run; plot_growth.py draws it.
+GROWN = []
 
 
 def robot(joints=6):
@@ -136,6 +138,7 @@ def batch():
         found, expected = to_wls(model, data), to_wls_by_qr(model, data)
         difference = np.max(np.abs(found.chi - expected.chi) / np.sqrt(np.diag(expected.inverse)))
         memory = memory_less_data(samples)
+        GROWN.append(('samples', samples, ours, loop))
         print(
             f'{samples:>20}{ours:>9.3f}{qr:>9.3f}{loop:>11.3f}{ours / loop:>8.2f}{difference:>12.0e}{memory:>16.1f}',
             flush=True,
@@ -191,6 +194,7 @@ def growth():
         model.base_parameters()
         data = observation(model, samples)
         ours, loop = processor(to_wls, model, data), processor(pinocchio_loop, model, data)
+        GROWN.append(('joints', joints, ours, loop))
         print(f'{joints:>8}{model.base_parameters().count:>9}{ours:>9.3f}{loop:>11.3f}{ours / loop:>8.2f}', flush=True)
     model = robot()
     data = observation(model, samples)
@@ -200,11 +204,13 @@ def growth():
         terms = [hysteresis_term(name, 0.01 * 2**k) for k in range(elements) for name in model.joint_names]
         columns = Problem(model, [data], terms).columns
         ours = processor(lambda terms=terms: wls(triangulate_long(Problem(model, [data], terms).blocks)))
+        GROWN.append(('Maxwell-slip elements of each joint', elements, ours, loop))
         print(f'{elements:>22}{columns:>9}{ours:>9.3f}{ours / loop:>8.2f}', flush=True)
     print(f'\n{"recordings":>12}{"[s]":>9}{"ratio":>8}   ({samples:,} samples in all)')
     for recordings in (1, 4, 16, 64):
         parts = [observation(model, samples // recordings) for _ in range(recordings)]
         ours = processor(lambda parts=parts: wls(triangulate_long(Problem(model, parts).blocks)))
+        GROWN.append(('recordings', recordings, ours, loop))
         print(f'{recordings:>12}{ours:>9.3f}{ours / loop:>8.2f}', flush=True)
 
 
@@ -223,6 +229,7 @@ def excitation():
         samples = len(problem.times)
         data = observation(model, samples)
         loop = processor(pinocchio_loop, model, data)
+        GROWN.append(('harmonics', harmonics, ours, loop))
         print(f'{harmonics:>11}{problem.size:>10}{samples:>9}{1e3 * ours:>16.2f}{ours / loop:>22.1f}', flush=True)
 
 
