@@ -7,7 +7,7 @@ import pytest
 
 from joint_dynamics.identification.regression.block import Block
 from joint_dynamics.identification.regression.least_squares import triangulate, triangulate_long, wls
-from joint_dynamics.identification.regression.normal_equations import ACCURACY, exact_enough, normal_sums
+from joint_dynamics.identification.regression.normal_equations import ACCURACY, NormalSums, exact_enough, normal_sums
 from joint_dynamics.robot.packed_rows import PackedRows
 
 SAMPLES, JOINTS, COLUMNS = 4000, 3, 8
@@ -115,3 +115,15 @@ def test_rows_without_their_zeros_have_the_same_sums(rest):
         assert np.all(np.abs(one.matrices - other.matrices) <= 4000 * np.finfo(float).eps * scale)
         np.testing.assert_array_equal(one.counts, other.counts)
         np.testing.assert_array_equal(one.own, other.own)
+
+
+def test_a_column_that_only_rows_at_rest_show_is_shown():
+    rng = np.random.default_rng(0)
+    sums = [NormalSums(1, 3), NormalSums(1, 3)]
+    for part, columns in zip(sums, ([0, 1], [1, 2]), strict=True):
+        rows = np.zeros((4, 1000))
+        rows[columns] = rng.normal(size=(2, 1000))
+        rows[3] = rows.sum(axis=0) + 0.1 * rng.normal(size=1000)
+        part.add(0, np.arange(3), rows, 1000.0)
+    assert exact_enough(*sums)
+    assert not exact_enough(sums[0], None)

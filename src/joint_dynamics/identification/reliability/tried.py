@@ -33,8 +33,9 @@ TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
 def least_evidence(model: RobotModel, code: str) -> float:
     """Return the evidence that an alternative of a kind needs [nats], by how many others are of its kind.
 
-    Of a true model the likelihood of another one is eˣ times as large with probability e⁻ˣ at most [Markov; Ville
-    1939]. `FALSE_ALARMS` is shared by the kinds alike, and within a kind by its alternatives [Bonferroni].
+    Of a true model the likelihood of another one is eˣ times as large with probability e⁻ˣ at most, by Markov's
+    inequality [Ville 1939]. `FALSE_ALARMS` is shared by the kinds alike, and within a kind by its alternatives
+    [Bonferroni].
     `MIN_EVIDENCE` where a code is none of these kinds.
     """
     n, turning = model.n, int(np.sum(~np.asarray(model.chain.prismatic, dtype=bool)))
