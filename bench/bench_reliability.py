@@ -5,10 +5,12 @@ On simulated arms and (where they are there) real ones.
 Of each corruption: by how much the prediction of another motion changes, as a share of the
 torque. That motion is a random series within the positions and speeds recorded; both predictions are those of
 parameters identified alike, from the recordings as they are and corrupted. Environment: ROBOTS (names, separated by
-commas) for some of them only; PARTS: corruptions, alarms, splits; draw (by itself): as many of all robots, seeds,
+commas) for some of them only; MORE: a YAML file of further robots, {name: {robot: file, recordings: [files]}}, the
+files as seen from its folder; WHOLE=1: the verdict of all of `identify`, with its choice of terms, in the place of that
+of the checks of the training alone; PARTS: corruptions, alarms, splits; draw (by itself): as many of all robots, seeds,
 corruptions and good recordings as MINUTES (10) hold, drawn by SEED (1), or every corruption with the seeds of SEEDS
-(as 1,2,3) one after the other, one line of JSON each in KEEP (reliability.jsonl), where those that are there already
-are not run again.
+(as 1,2,3) one after the other (GOOD=1: windows of good recordings instead, of 70 to 100 % and of 60 to 70 %), one line
+of JSON each in KEEP (reliability.jsonl), where those that are there already are not run again.
 """
 
 import importlib.util
@@ -20,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification import IdentificationSettings, identify
@@ -74,6 +77,20 @@ def cases(data, true_robot):
         model = RobotModel.load(data / name / file)
         recordings = [Recording.load(data / name / run).select(model.joint_names) for run in runs]
         yield name, model, recordings, lambda seed, recordings=recordings: windows(recordings, seed)
+    if os.environ.get('MORE'):
+        yield from further(Path(os.environ['MORE']))
+
+
+def further(path):
+    """Yield the robots of a file as `cases` does."""
+    for name, entry in yaml.safe_load(path.read_text()).items():
+        model = RobotModel.load(path.parent / entry['robot'])
+        recordings = []
+        for file in entry['recordings']:
+            # columns of a CSV file are numbered, and those of a bag have names
+            names = model.joint_names if '.csv' in file else None
+            recordings.append(Recording.load(f'{path.parent / file}', None, names).select(model.joint_names))
+        yield name, model, recordings, lambda seed, recordings=recordings: windows(recordings, seed)
 
 
 def windows(recordings, seed):
@@ -87,6 +104,12 @@ def windows(recordings, seed):
 
 
 def codes(model, recordings):
+    """Return the codes of the reasons."""
+    if os.environ.get('WHOLE') == '1':
+        try:
+            return list(dict.fromkeys(reason.code for reason in identify(model, recordings).reasons))
+        except JointDynamicsError:
+            return ['refused']
     settings = IdentificationSettings()
     try:
         plan = filter_plan(recordings, settings)
@@ -190,7 +213,9 @@ def everything(robots, corruptions, rng):
 
 
 def in_order(robots, corruptions, seeds):
-    """Return [(robot, what, seed)]: every corruption of every robot with the first seed, then with the next."""
+    """Return [(robot, what, seed)]: every corruption (GOOD: good windows) with the first seed, then with the next."""
+    if os.environ.get('GOOD') == '1':
+        return [(robot, what, seed) for seed in seeds for robot in robots for what in ('good', 'narrow')]
     return [(robot, corruption.name, seed) for seed in seeds for robot in robots for corruption in corruptions]
 
 

@@ -22,7 +22,7 @@ from joint_dynamics.identification.reliability.bodies import impossible_inertial
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST, Delay, estimate_delay
-from joint_dynamics.identification.reliability.differences import compare_recordings, differences
+from joint_dynamics.identification.reliability.differences import Difference, compare_recordings, differences
 from joint_dynamics.identification.reliability.evidence import ExplanationFit
 from joint_dynamics.identification.reliability.excitation import excitation_reasons
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
@@ -37,7 +37,7 @@ from joint_dynamics.identification.reliability.reasons import (
     scales_reason,
     unconfirmed_scales,
 )
-from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
+from joint_dynamics.identification.reliability.residual_reasons import beyond_friction, residual_reasons
 from joint_dynamics.identification.reliability.resting import resting_reasons
 from joint_dynamics.identification.reliability.robot_file import file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
@@ -99,6 +99,12 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     scales = estimate_scales(alternatives)
     if scales.clear:
         candidates.append((scales.gain, scales.fitted, scales_reason(scales)))
+    if not candidates:
+        candidates += [
+            (found.gain, found.fitted, difference_reason(found))
+            for found in changes
+            if found.clear and _explains_what_is_left(alternatives, found)
+        ]
     candidates.sort(key=lambda candidate: -candidate[0])
     best = candidates[0][0] if candidates else 0.0
     reasons = [
@@ -171,6 +177,11 @@ def check_recordings(
         *covered.reasons,
     ]
     return CheckResult(without_duplicates(reasons), [*found.notes, *covered.notes], found.summary | covered.summary)
+
+
+def _explains_what_is_left(alternatives: Alternatives, found: Difference) -> bool:
+    """Whether more is left over than details of friction make, and no longer with a difference between recordings."""
+    return bool(beyond_friction(alternatives)) and not beyond_friction(alternatives, found.fitted)
 
 
 def _delayed(delay: Delay) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
 from joint_dynamics.identification.reliability.evidence import RANK, RESOLVED, ExplanationFit, gain
 from joint_dynamics.identification.reliability.prediction import UNRELATED_SHARE
@@ -14,13 +14,9 @@ from joint_dynamics.identification.reliability.verdict import Reason
 def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) -> list[Reason]:
     """Return what the residuals of the given explanation say; better: an explanation that is, if any."""
     given, normal, samples, names = alternatives.given, alternatives.normal, alternatives.samples, alternatives.names
-    square = samples.weight**2
     residual = np.sqrt((normal.residuals(samples.tau, given.chi) ** 2).sum(axis=1))
-    mean = (samples.tau * square).sum(axis=1) / np.maximum(square.sum(axis=1), 1e-12)
-    variation = np.sqrt((((samples.tau - mean[:, None]) * samples.weight) ** 2).sum(axis=1))
+    variation, moves = _variation(alternatives), _moving(alternatives)
     rest = residual if better is None else residual * np.sqrt(better.unexplained / np.maximum(given.unexplained, 1e-12))
-    # what a joint that never moves holds is friction, which may be anything
-    moves = (samples.weight == 1.0).any(axis=1)
     share = np.minimum(residual, rest) / np.where(variation > 0, variation, np.inf)
     within = _share_within(alternatives) * np.where(residual > 0, np.minimum(rest / residual, 1.0), 1.0)
     unrelated = [j for j in range(len(names)) if moves[j] and (share[j] > UNRELATED_SHARE or within[j] > 1)]
@@ -37,15 +33,7 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
         )
     if better is not None:
         return reasons
-    # friction that others of the joint's terms cancel explains no more than the torque there is
-    friction = np.minimum(_friction(alternatives), np.linalg.norm(samples.tau * samples.weight, axis=1))
-    beyond = [
-        j
-        for j in range(len(names))
-        if moves[j]
-        and j not in unrelated
-        and residual[j] > max(DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
-    ]
+    beyond = [j for j in beyond_friction(alternatives) if j not in unrelated]
     if beyond:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
         reasons.append(
@@ -71,6 +59,38 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
             )
         )
     return reasons
+
+
+def beyond_friction(alternatives: Alternatives, better: ExplanationFit | None = None) -> list[int]:
+    """Return the joints that move and leave more torque over than details of friction make.
+
+    better: an explanation by which what is left over is judged in the place of the given one.
+    """
+    samples = alternatives.samples
+    left = alternatives.given if better is None else better
+    size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
+    residual, variation = np.sqrt(left.unexplained * size), _variation(alternatives)
+    # friction that others of the joint's terms cancel explains no more than the torque there is
+    friction = np.minimum(_friction(alternatives), np.sqrt(size))
+    moves = _moving(alternatives)
+    return [
+        j
+        for j in range(len(size))
+        if moves[j] and residual[j] > max(DETAILS * friction[j], MIN_UNEXPLAINED_SHARE * variation[j])
+    ]
+
+
+def _variation(alternatives: Alternatives) -> FloatArray:
+    """Return the size of each torque beyond its mean, over the weighted samples, (n,)."""
+    samples = alternatives.samples
+    square = samples.weight**2
+    mean = (samples.tau * square).sum(axis=1) / np.maximum(square.sum(axis=1), 1e-12)
+    return np.asarray(np.sqrt((((samples.tau - mean[:, None]) * samples.weight) ** 2).sum(axis=1)))
+
+
+def _moving(alternatives: Alternatives) -> BoolArray:
+    """Return which joints move at all, (n,): what one that never does holds is friction, which may be anything."""
+    return np.asarray((alternatives.samples.weight == 1.0).any(axis=1))
 
 
 def _share_within(alternatives: Alternatives) -> FloatArray:
