@@ -236,7 +236,7 @@ def test_what_a_payload_would_leave_over(two_links, runs):
     assert code == 'payload_mixed'
     assert left == pytest.approx(float(np.sum(normal.residuals(measured - predicted, best.chi) ** 2)))
     assert left < 0.05 * np.sum((measured - predicted) ** 2)
-    assert text == f'the robot carries a payload of about {best.chi[9]:.3g} kg more than in training'
+    assert text == f'the robot carries another payload than in training, its mass {best.chi[9]:+.3g} kg'
 
 
 def test_a_payload_in_one_of_two_recordings_is_looked_for_in_each(two_links, runs):
@@ -252,7 +252,7 @@ def test_a_payload_in_one_of_two_recordings_is_looked_for_in_each(two_links, run
     both, light, heavy = payload_changes(problem, fits)
     whole = sum(float(np.sum(fit.residual**2)) for fit in fits)
     assert heavy[0] < 0.05 * whole < 0.9 * whole < light[0] <= whole and heavy[0] < both[0]
-    assert heavy[2].startswith('the robot of heavy carries a payload of about ')
+    assert heavy[2].startswith('the robot of heavy carries another payload than in training, its mass +')
 
 
 def test_differences_by_the_fit_with_columns_of_their_own(two_links, runs):

@@ -59,6 +59,15 @@ def test_scales_are_found_within_their_deviations(model_and_robot):
     assert found.clear and set(found.off) == {0, 4}
 
 
+def test_a_drive_gain_that_is_half_off_is_named(model_and_robot):
+    """Scales 1.5 apart were no reason, whatever the data said of them; those of good data sheets are within 1.3."""
+    model, robot = model_and_robot
+    recording = robot.record(1, rate=100.0)
+    for factor, codes in ((1.5, ['drive_gain']), (1.1, [])):
+        given = scaled(recording, [1.0, factor, 1.0, 1.0, 1.0, 1.0])
+        assert [reason.code for reason in check_training(problem_of(model, [given]), [given]).reasons] == codes
+
+
 def test_one_factor_for_all_torques_changes_nothing_that_is_looked_at(model_and_robot):
     """W (k χ) = k Y: the same reasons, residuals, relative deviations, scales: no data tell it."""
     model, robot = model_and_robot
@@ -244,3 +253,17 @@ def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(ur_table,
     (reason,) = check_training(problem_of(model, [one, far]), [one, far]).reasons
     assert reason.code == 'payload_mixed'
     assert not check_training(problem_of(model, [one, two]), [one, two]).reasons
+
+
+def test_a_payload_of_the_validation_is_named_where_it_is_a_tenth_of_the_torque(model_and_robot):
+    """9.5 % left over where training left 1.2 %: a payload explains nearly all of it, other friction does not."""
+    model, robot = model_and_robot
+    one, two = (robot.record(seed, 10.0, rate=50.0, frequency=0.2) for seed in (1, 2))
+    carried = replace(two, tau=two.tau + payload_torque(model, two, 0.5))
+    _, _, dq, _ = robot.motion(np.random.default_rng(2), 10.0, 50.0, frequency=0.2)
+    cold = replace(two, tau=two.tau + 1.5 * np.sign(dq))
+    for other, codes in ((two, []), (carried, ['payload_mixed']), (cold, [])):
+        result = identify(model, [one], [other], settings=PLAIN)
+        assert [reason.code for reason in result.reasons] == codes
+        left = result.summary()['validation_moving_overall_percent']
+        assert (5 < left < 10) == (other is not two)

@@ -40,7 +40,7 @@ def payload_changes(problem: Problem, fits: Sequence[Fit]) -> list[tuple[float, 
         fitted = normal.fit(rest[:, where])
         before = float(np.sum((rest[:, where] * weight[:, where]) ** 2))
         left = whole - before + float(np.sum(normal.residuals(rest[:, where], fitted.chi) ** 2))
-        text = f'{who} carries a payload of about {fitted.chi[9]:.3g} kg more than in training'
+        text = f'{who} carries another payload than in training, its mass {fitted.chi[9]:+.3g} kg'
         found.append((left, 'payload_mixed', text))
     return found
 

@@ -29,6 +29,7 @@ from joint_dynamics.identification.reliability.evidence import (
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
 from joint_dynamics.identification.reliability.tried import (
+    KINDS,
     MIN_EVIDENCE,
     TIME_FACTORS,
     TORQUE_FACTORS,
@@ -112,7 +113,9 @@ def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
 
 
 class Alternatives:
-    """All alternatives of one set of samples."""
+    """All alternatives of one set of samples; kinds: of faults that are looked for."""
+
+    kinds = KINDS
 
     def __init__(self, model: RobotModel, samples: FilteredSamples):
         self.model, self.samples = model, samples
@@ -122,6 +125,7 @@ class Alternatives:
         self.given = self.normal.fit(samples.tau)
         self.residuals = self.normal.residuals(samples.tau, self.given.chi)
         self.count = effective_samples(self.residuals, samples.weight, samples.part)
+        self.given = replace(self.given, count=self.count)
         self.blocks = time_blocks(samples.part)
 
     def fitted(
@@ -148,11 +152,11 @@ class Alternatives:
         return Alternative(
             code,
             text,
-            back(found),
+            replace(back(found), count=count),
             gained,
             steadiness((self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks),
             overdispersion(normal, target, found, count if order is None else count[order]),
-            least_evidence(self.model, code),
+            least_evidence(self.model, code, self.kinds),
         )
 
     def ahead(self) -> list[Alternative]:

@@ -13,19 +13,15 @@ from joint_dynamics.identification.regression.friction_state import FrictionStat
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
-from joint_dynamics.identification.reliability.alternatives import (
-    FREE_SCALE_THRESHOLD,
-    LOG_LIKELIHOOD_THRESHOLD,
-    Alternatives,
-)
+from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST, Delay, estimate_delay
 from joint_dynamics.identification.reliability.differences import Difference, compare_recordings, differences
-from joint_dynamics.identification.reliability.evidence import ExplanationFit
 from joint_dynamics.identification.reliability.excitation import excitation_reasons
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
+from joint_dynamics.identification.reliability.naming import Candidate, named
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.reasons import (
     chow_reason,
@@ -46,11 +42,6 @@ from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
 
-MAX_NAMED = 3
-"""So many alternatives are named at most."""
-TIE_SHARE = 0.2
-"""Alternatives whose log-likelihood is within this share of the best one's are named beside it: mirror images of one
-another often are."""
 LATE = 0.025
 """A delay that is longer than this [s] by two deviations is never the drives' own filters, whatever it costs, where the
 likelihood falls off again on both sides of it."""
@@ -79,45 +70,36 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     names = [observation.name for observation in problem.observations]
     changes = differences(alternatives, names)
     ahead = alternatives.ahead()
-    candidates: list[tuple[float, ExplanationFit, Reason]] = [
-        (found.gain, found.fitted, explanation_reason(alternatives, found)) for found in ahead if found.clear
+    candidates = [
+        Candidate(alternatives.given, found.fitted, explanation_reason(alternatives, found))
+        for found in ahead
+        if found.clear
     ]
-    from_file = file_alternatives(alternatives)
+    from_file = file_alternatives(alternatives, ahead)
     by_file = [] if from_file is None else from_file.ahead()
     candidates += [
-        (found.gain, found.fitted, explanation_reason(from_file, found))
+        Candidate(from_file.given, found.fitted, explanation_reason(from_file, found))
         for found in by_file
         if from_file is not None and found.clear
     ]
     if _delayed(delay):
-        candidates.append((delay.gain, delay.fitted, delay_reason(delay)))
-    candidates += [
-        (found.gain, found.fitted, difference_reason(found))
-        for found in changes
-        if found.clear and found.effect > MIN_DELAY_COST
-    ]
+        candidates.append(Candidate(alternatives.given, delay.fitted, delay_reason(delay)))
     scales = estimate_scales(alternatives)
     if scales.clear:
-        candidates.append((scales.gain, scales.fitted, scales_reason(scales)))
-    if not candidates:
-        candidates += [
-            (found.gain, found.fitted, difference_reason(found))
-            for found in changes
-            if found.clear and _explains_what_is_left(alternatives, found)
-        ]
-    candidates.sort(key=lambda candidate: -candidate[0])
-    best = candidates[0][0] if candidates else 0.0
+        candidates.append(Candidate(alternatives.given, scales.fitted, scales_reason(scales)))
+    clear = [found for found in changes if found.clear]
+    apart = [found for found in clear if found.effect > MIN_DELAY_COST]
+    if not candidates and not apart:
+        apart = [found for found in clear if _explains_what_is_left(alternatives, found)]
+    candidates += [Candidate(alternatives.given, found.fitted, difference_reason(found)) for found in apart]
+    better = named(candidates)
     reasons = [
         *own,
         *resting_reasons(problem, alternatives),
-        *(
-            reason
-            for value, _, reason in candidates[:MAX_NAMED]
-            if value > (1 - TIE_SHARE) * best - FREE_SCALE_THRESHOLD
-        ),
+        *(candidate.reason for candidate in better),
         *check_units(alternatives),
     ]
-    reasons += residual_reasons(alternatives, candidates[0][1] if candidates else None)
+    reasons += residual_reasons(alternatives, better[0].fitted if better else None)
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
     by_part = compare_recordings(alternatives, names)
@@ -126,7 +108,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
             chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_DELAY_COST
         ]
     notes = [explanation_note(found) for found in (*ahead[:1], *by_file[:1]) if not found.clear and not reasons]
-    notes += [difference_note(found) for found in changes if found.clear and found.effect <= MIN_DELAY_COST]
+    notes += [difference_note(found) for found in clear if found.effect <= MIN_DELAY_COST]
     notes += unconfirmed_scales(scales)
     return CheckResult(
         without_duplicates(reasons),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -125,7 +125,7 @@ def estimate_delay(alternatives: Alternatives, observations: Sequence[Observatio
         float(deviation),
         gained,
         float(np.sqrt(max(cost, 0.0))),
-        found,
+        replace(found, count=count),
         overdispersion(normal, target(seconds), found, count),
         fall,
     )

@@ -18,7 +18,7 @@ fits than its noise (`overdispersion`). Friction is not: it does differ between 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import NamedTuple
 
@@ -179,7 +179,7 @@ def _with(alternatives: Alternatives, columns: FloatArray) -> _Fit:
     count = np.maximum(
         alternatives.count, effective_samples(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
     )
-    return _Fit(normal, fitted, count, gain(alternatives.given, fitted, count))
+    return _Fit(normal, replace(fitted, count=count), count, gain(alternatives.given, fitted, count))
 
 
 def _effect(alternatives: Alternatives, fitted: ExplanationFit) -> float:

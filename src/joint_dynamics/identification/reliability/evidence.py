@@ -236,11 +236,15 @@ def _solve(matrix: FloatArray, vector: FloatArray) -> tuple[FloatArray, int]:
 
 @dataclass(frozen=True)
 class ExplanationFit:
-    """chi (b,); unexplained: share of each torque left over, ‖ρ_j‖²/‖Y_j‖², (n,); rank: parameters shown."""
+    """chi (b,); unexplained: share of each torque left over, ‖ρ_j‖²/‖Y_j‖², (n,); rank: parameters shown.
+
+    count: independent samples those of each joint are worth by what is left over, (n,), None where nobody asked.
+    """
 
     chi: FloatArray
     unexplained: FloatArray
     rank: int
+    count: FloatArray | None = None
 
 
 def effective_samples(residuals: FloatArray, weight: FloatArray, part: IntArray) -> FloatArray:

@@ -37,6 +37,8 @@ UNRELATED_SHARE = 0.7
 half of its power is explained."""
 BETTER = 0.5
 """A change of the torques has to leave less than this share of the residual (rms)."""
+NEARLY_ALL = 1 / 3
+"""Share of the residual (rms) that a payload may leave over where no more than a tenth of the torque was left."""
 SCALE = 1.5
 """Factors between 1/SCALE and SCALE may be wrong drive gains or another robot of the series, not another unit."""
 
@@ -67,9 +69,14 @@ def judge_prediction(
     names = fits[0].joint_names
     tau, predicted = np.where(moving, tau, 0.0), np.where(moving, predicted, 0.0)
     left = float(np.sum((tau - predicted) ** 2))
-    # a change with parameters of its own takes up what friction leaves over on a poor motion: it has to be about more
     expected = deviation_percent is not None and deviation_percent > EXPLAINED_SHARE * overall
-    many = [] if expected or overall < 200 * MIN_DELAY_COST else list(others)
+    many: list[Change] = []
+    if not expected:
+        # a change with parameters of its own takes up what friction leaves over on a poor motion: where little is left
+        # over, it has to take up nearly all of it, and more than other friction of the joints would
+        some = overall < 200 * MIN_DELAY_COST
+        least = min(NEARLY_ALL**2 * left, BETTER**2 * _left_by_friction(fits)) if some else np.inf
+        many = [change for change in others if change[0] < least]
     found = sorted([*_changes(tau, predicted, names), *many], key=lambda change: change[0])
     delayed = None if expected else _delay(fits)
     if delayed is not None:
@@ -111,6 +118,17 @@ def judge_prediction(
         )
     )
     return reasons
+
+
+def _left_by_friction(fits: Sequence[Fit]) -> float:
+    """Return what is left over in motion, Σ (N·m)², where every joint has another friction and offset."""
+    left = 0.0
+    residual, dq = (np.concatenate([getattr(fit, name) for fit in fits]) for name in ('residual', 'dq'))
+    moving = np.concatenate([np.abs(fit.dq) > fit.moving_speed for fit in fits])
+    for rest, speed, moves in zip(residual.T, dq.T, moving.T, strict=True):
+        columns = np.column_stack([np.sign(speed), speed, np.ones_like(speed)])[moves]
+        left += float(np.sum((rest[moves] - columns @ np.linalg.lstsq(columns, rest[moves], rcond=None)[0]) ** 2))
+    return left
 
 
 def _unrelated(tau: FloatArray, predicted: FloatArray, moving: FloatArray) -> bool:

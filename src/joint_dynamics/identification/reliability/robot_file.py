@@ -8,16 +8,17 @@ parameters) and friction, rotor and offset of every joint,
 
 a handful of parameters is to explain all joints together, and another sign, scale or order is told by far. Robot files
 also hold nonsense, as a mass of 1 kg for every link. So nothing is said by one whose links, with the change, leave more
-than `DETAILS` times as much over as free parameters do with the torques as given, or have a scale s that no tool makes
-(`units.DISAGREEMENT_FACTOR`). The change has to gain more than any one link of the file's being another one does, and
-to explain a twentieth of some joint's torque; what free parameters lose by it is taken off the gain. What that is worth
-follows from how much worse the few parameters fit than noise lets expect, as everywhere (`overdispersion`).
+than `DETAILS` times as much over as free parameters do with what explains the torques best, as given or otherwise, or
+have a scale s that no tool makes (`units.DISAGREEMENT_FACTOR`). The change has to gain more than any one link of the
+file's being another one does, and to explain a twentieth of some joint's torque; what free parameters lose by it is
+taken off the gain. What that is worth follows from how much worse the few parameters fit than noise lets expect, as
+everywhere (`overdispersion`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,7 @@ from joint_dynamics.identification.reliability.evidence import (
     gain,
     time_blocks,
 )
+from joint_dynamics.identification.reliability.tried import KINDS_BY_FILE
 from joint_dynamics.identification.reliability.units import DISAGREEMENT_FACTOR
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import is_inertial, link_columns
@@ -46,9 +48,11 @@ OWN = 4
 class FileAlternatives(Alternatives):
     """Alternatives to the given torques where the links are those of the robot file, at one scale, with a payload."""
 
-    def __init__(self, free: Alternatives):
+    kinds = KINDS_BY_FILE
+
+    def __init__(self, free: Alternatives, best: ExplanationFit):
         self.model, self.samples, self.names = free.model, free.samples, free.names
-        self.free = free
+        self.free, self.best = free, best
         self.rows = _columns(free)
         n, first = self.model.n, self.rows.shape[1] - OWN * self.model.n
         friction = [np.array([first + OWN * j + 1, first + OWN * j + 2]) for j in range(n)]
@@ -62,6 +66,7 @@ class FileAlternatives(Alternatives):
         self.given = self.normal.fit(self.samples.tau)
         self.residuals = self.normal.residuals(self.samples.tau, self.given.chi)
         self.count = effective_samples(self.residuals, self.samples.weight, self.samples.part)
+        self.given = replace(self.given, count=self.count)
         self.blocks = time_blocks(self.samples.part)
 
     @functools.cached_property
@@ -108,7 +113,7 @@ class FileAlternatives(Alternatives):
     def _good(self, changed: ExplanationFit) -> bool:
         """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""
         size = ((self.samples.tau * self.samples.weight) ** 2).sum(axis=1)
-        left, free = float(changed.unexplained @ size), float(self.free.given.unexplained @ size)
+        left, free = float(changed.unexplained @ size), float(self.best.unexplained @ size)
         better = float((self.given.unexplained - changed.unexplained).max())
         return (
             left < DETAILS**2 * free
@@ -117,10 +122,17 @@ class FileAlternatives(Alternatives):
         )
 
 
-def file_alternatives(free: Alternatives) -> FileAlternatives | None:
-    """Return the alternatives by the robot file's inertials, None where it holds none; free: those without them."""
+def file_alternatives(free: Alternatives, others: Iterable[Alternative] = ()) -> FileAlternatives | None:
+    """Return the alternatives by the robot file's inertials, None where it holds none.
+
+    free: those without them; others: what explains the torques better without them.
+    """
     parameters = free.model.parameters
-    return None if parameters is None or not np.any(parameters) else FileAlternatives(free)
+    if parameters is None or not np.any(parameters):
+        return None
+    size = ((free.samples.tau * free.samples.weight) ** 2).sum(axis=1)
+    best = min((free.given, *(other.fitted for other in others)), key=lambda fitted: float(fitted.unexplained @ size))
+    return FileAlternatives(free, best)
 
 
 def _columns(free: Alternatives) -> FloatArray:

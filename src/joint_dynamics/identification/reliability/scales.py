@@ -33,11 +33,11 @@ MAX_SCALE_DEVIATION = 0.5
 """Deviation of β from which the data do not tell a joint's scale: a factor of two is then within 1.4 of them."""
 PRIOR_DEVIATION = 3.0
 """Deviation of β that is taken as known before any data (a factor of twenty): what no other joint feels stays there."""
-DATA_SHEET_FACTOR = 2.0
-"""Scales up to this factor apart are drive gains of a data sheet, or a model somewhat wrong, and no other unit."""
-FREE_SCALES_PENALTY = 2.0
-"""Free ratios of all torques help a model that is somewhat wrong more than any one factor does, and have to gain so
-many times `LOG_LIKELIHOOD_THRESHOLD`, and be so many times as steady over blocks of time as `MIN_STEADINESS`."""
+DATA_SHEET_FACTOR = 1.3
+"""Scales up to this factor apart are drive gains of a data sheet, each within a tenth or so, and no other unit."""
+STEADY = 2.0
+"""Free ratios of all torques help a model that is somewhat wrong more than any one factor does. What tells them from it
+is steadiness over blocks of time: they have to be so many times as steady as `MIN_STEADINESS`."""
 STEPS = 40
 MAX_STEP = 0.7
 """Largest step of any β: a factor of two."""
@@ -78,9 +78,9 @@ class Scales:
     def clear(self) -> bool:
         """Whether other scales explain the torques clearly better."""
         return (
-            self.gain > FREE_SCALES_PENALTY * LOG_LIKELIHOOD_THRESHOLD
+            self.gain > LOG_LIKELIHOOD_THRESHOLD
             and self.gain / self.dispersion > MIN_EVIDENCE
-            and self.steadiness > FREE_SCALES_PENALTY * MIN_STEADINESS
+            and self.steadiness > STEADY * MIN_STEADINESS
             and bool(self.off)
         )
 

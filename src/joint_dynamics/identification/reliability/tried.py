@@ -13,8 +13,11 @@ how much worse the model fits than its noise lets expect (`overdispersion`)."""
 KINDS = 16
 """Kinds of faults that are looked for by likelihood: the twelve of `least_evidence`, a delay, scales, a payload, parts
 that differ. A fault is first of a kind, and then one of those of its kind."""
+KINDS_BY_FILE = 3
+"""Kinds that are looked for by the inertials of the robot file: signs, scales and orders of torques."""
 FALSE_ALARMS = 0.01
-"""Share of good recordings that may be refused for any of the alternatives, at most."""
+"""Share of good recordings that each of the two, the data alone and the robot file, may refuse for any of its
+alternatives, at most."""
 TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 """Factors tried on one joint's torque."""
 TIME_FACTORS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
@@ -30,8 +33,10 @@ UP_DIRECTIONS = {
 TURNS = {'+90°': np.pi / 2, '−90°': -np.pi / 2, '180°': np.pi}
 
 
-def least_evidence(model: RobotModel, code: str) -> float:
+def least_evidence(model: RobotModel, code: str, kinds: int = KINDS) -> float:
     """Return the evidence that an alternative of a kind needs [nats], by how many others are of its kind.
+
+    kinds: how many there are.
 
     Of a true model the likelihood of another one is eˣ times as large with probability e⁻ˣ at most, by Markov's
     inequality [Ville 1939]. `FALSE_ALARMS` is shared by the kinds alike, and within a kind by its alternatives
@@ -54,4 +59,4 @@ def least_evidence(model: RobotModel, code: str) -> float:
         'time_scale': len(TIME_FACTORS),
         'mounting': len(UP_DIRECTIONS) - 1,
     }
-    return float(np.log(KINDS * of_kind[code] / FALSE_ALARMS)) if code in of_kind else MIN_EVIDENCE
+    return float(np.log(kinds * of_kind[code] / FALSE_ALARMS)) if code in of_kind else MIN_EVIDENCE
