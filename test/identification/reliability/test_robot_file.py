@@ -62,6 +62,20 @@ def test_a_torque_that_the_files_links_do_not_have_is_named(true_robot):
     assert of_file(true_robot, turned, 10 * standard) == []
 
 
+def test_a_file_says_nothing_by_links_that_free_parameters_leave_far_behind(true_robot):
+    """Links off by factors, torque of joint 2 turned: by the file a torque of a hundredth did well, too."""
+    standard = wrong(true_robot, 'factors', np.random.default_rng(4))
+    recording = true_robot.record(4, 6.0, rate=100.0, frequency=0.4)
+    turned = replace(recording, tau=recording.tau * [1, -1, 1, 1, 1, 1])
+    model = copy.copy(true_robot.model)
+    model.parameters = np.where(np.arange(standard.shape[1]) < 10, standard, 0.0).ravel()
+    free = Alternatives(model, samples_of(problem_of(model, [turned])))
+    ahead = free.ahead()
+    assert {one.code for one in ahead} == {'torque_sign'}
+    assert {one.code for one in file_alternatives(free, ahead).ahead()} == {'torque_sign'}
+    assert 'drive_gain' in {one.code for one in file_alternatives(free).ahead()}
+
+
 def wrong(robot, kind, rng):
     """Standard parameters of files as they are: links off by factors, one of them far, 1 kg for every link."""
     standard = robot.standard.copy()
