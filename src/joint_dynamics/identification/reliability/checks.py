@@ -22,6 +22,7 @@ from joint_dynamics.identification.reliability.differences import Difference, co
 from joint_dynamics.identification.reliability.excitation import excitation_reasons
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.naming import Candidate, named
+from joint_dynamics.identification.reliability.noise import torque_noise
 from joint_dynamics.identification.reliability.prediction import judge_prediction
 from joint_dynamics.identification.reliability.reasons import (
     chow_reason,
@@ -66,7 +67,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     )
     samples = samples_of(problem)
     alternatives = Alternatives(problem.model, samples)
-    delay = estimate_delay(alternatives, problem.observations)
+    delay, noise = estimate_delay(alternatives, problem.observations), torque_noise(problem.observations)
     names = [observation.name for observation in problem.observations]
     changes = differences(alternatives, names)
     ahead = alternatives.ahead()
@@ -90,7 +91,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     clear = [found for found in changes if found.clear]
     apart = [found for found in clear if found.effect > MIN_DELAY_COST]
     if not candidates and not apart:
-        apart = [found for found in clear if _explains_what_is_left(alternatives, found)]
+        apart = [found for found in clear if _explains_what_is_left(alternatives, found, noise)]
     candidates += [Candidate(alternatives.given, found.fitted, difference_reason(found)) for found in apart]
     better = named(candidates)
     reasons = [
@@ -99,7 +100,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         *(candidate.reason for candidate in better),
         *check_units(alternatives),
     ]
-    reasons += residual_reasons(alternatives, better[0].fitted if better else None)
+    reasons += residual_reasons(alternatives, better[0].fitted if better else None, noise)
     if not reasons:
         reasons += impossible_inertials(problem, alternatives)
     by_part = compare_recordings(alternatives, names)
@@ -161,9 +162,10 @@ def check_recordings(
     return CheckResult(without_duplicates(reasons), [*found.notes, *covered.notes], found.summary | covered.summary)
 
 
-def _explains_what_is_left(alternatives: Alternatives, found: Difference) -> bool:
+def _explains_what_is_left(alternatives: Alternatives, found: Difference, noise: FloatArray) -> bool:
     """Whether more is left over than details of friction make, and no longer with a difference between recordings."""
-    return bool(beyond_friction(alternatives)) and not beyond_friction(alternatives, found.fitted)
+    left, then = (beyond_friction(alternatives, fitted, noise) for fitted in (None, found.fitted))
+    return bool(left) and not then
 
 
 def _delayed(delay: Delay) -> bool:

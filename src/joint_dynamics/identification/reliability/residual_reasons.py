@@ -11,8 +11,13 @@ from joint_dynamics.identification.reliability.prediction import UNRELATED_SHARE
 from joint_dynamics.identification.reliability.verdict import Reason
 
 
-def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) -> list[Reason]:
-    """Return what the residuals of the given explanation say; better: an explanation that is, if any."""
+def residual_reasons(
+    alternatives: Alternatives, better: ExplanationFit | None, noise: FloatArray | None = None
+) -> list[Reason]:
+    """Return what the residuals of the given explanation say.
+
+    better: an explanation that is, if any; noise (n,): of each torque (rms) [N·m], none where not given.
+    """
     given, normal, samples, names = alternatives.given, alternatives.normal, alternatives.samples, alternatives.names
     residual = np.sqrt((normal.residuals(samples.tau, given.chi) ** 2).sum(axis=1))
     variation, moves = _variation(alternatives), _moving(alternatives)
@@ -33,7 +38,7 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
         )
     if better is not None:
         return reasons
-    beyond = [j for j in beyond_friction(alternatives) if j not in unrelated]
+    beyond = [j for j in beyond_friction(alternatives, noise=noise) if j not in unrelated]
     if beyond:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
         reasons.append(
@@ -61,15 +66,21 @@ def residual_reasons(alternatives: Alternatives, better: ExplanationFit | None) 
     return reasons
 
 
-def beyond_friction(alternatives: Alternatives, better: ExplanationFit | None = None) -> list[int]:
-    """Return the joints that move and leave more torque over than details of friction make.
+def beyond_friction(
+    alternatives: Alternatives, better: ExplanationFit | None = None, noise: FloatArray | None = None
+) -> list[int]:
+    """Return the joints that move and leave more torque over than noise and details of friction make.
 
-    better: an explanation by which what is left over is judged in the place of the given one.
+    better: an explanation by which what is left over is judged in the place of the given one; noise: as in
+    `residual_reasons`.
     """
     samples = alternatives.samples
     left = alternatives.given if better is None else better
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    residual, variation = np.sqrt(left.unexplained * size), _variation(alternatives)
+    square = left.unexplained * size
+    if noise is not None:
+        square = np.maximum(square - noise**2 * (samples.weight**2).sum(axis=1), 0.0)
+    residual, variation = np.sqrt(square), _variation(alternatives)
     # friction that others of the joint's terms cancel explains no more than the torque there is
     friction = np.minimum(_friction(alternatives), np.sqrt(size))
     moves = _moving(alternatives)
