@@ -35,14 +35,6 @@ from joint_dynamics.robot import RobotModel
 
 ROOT = Path(__file__).parents[1]
 SEEDS = 20
-GEN3 = (
-    'RecordTrajectory_quadratic',
-    'RunTrajectory1',
-    'joint_1_trapez',
-    'joint_2_trapez',
-    'joint_3_trapez',
-    'joint_4_trapez',
-)
 HALF = np.pi / 2
 UR = ((0, 0, 0.1625), (HALF, 0, 0), (0, -0.425, 0), (0, -0.3922, 0.1333), (HALF, 0, 0.0997), (-HALF, 0, 0.0996))
 PA10 = ((0, 0, 0.317), (-HALF, 0, 0), (HALF, 0, 0.45), (-HALF, 0, 0), (HALF, 0, 0.48), (-HALF, 0, 0), (HALF, 0, 0.07))
@@ -53,6 +45,9 @@ def module(name, path):
     found = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
     return found
+
+
+GEN3 = module('bench_identification_tests', 'conftest.py').GEN3
 
 
 def cases(data, true_robot):
@@ -293,7 +288,7 @@ def main():
         os.environ.get('PARTS', 'corruptions,alarms,splits').split(','),
     )
     corruptions = module('bench_corruptions', 'reliability/corruptions.py').CORRUPTIONS
-    true_robot = module('bench_true_robot', 'conftest.py').TrueRobot
+    true_robot = sys.modules['bench_identification_tests'].TrueRobot
     if 'draw' in parts:
         drawn(data, true_robot, corruptions)
         return

@@ -88,6 +88,17 @@ def true_robot_of():
     return TrueRobot
 
 
+GEN3 = ('RecordTrajectory_quadratic', 'RunTrajectory1', *(f'joint_{joint}_trapez' for joint in range(1, 5)))
+"""What is learnt from of Gen3's recordings; `opti_traj_testing1` is left to predict."""
+
+
+@pytest.fixture(scope='session')
+def gen3(data):
+    """Model of Gen3, and its training recordings."""
+    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
+    return model, [Recording.load(data / 'gen3' / run).select(model.joint_names) for run in GEN3]
+
+
 @pytest.fixture(scope='session')
 def two_links():
     """Two links in a vertical plane: the smallest arm with gravity and with joints that feel each other."""

@@ -127,6 +127,7 @@ def test_what_drivers_do_is_no_contradiction(motion):
         assert jump('q', time, trapezoid) is None
 
 
+TRAPEZES = [f'joint_{joint}_trapez' for joint in range(1, 5)]
 REAL = [
     ('tx40/exciting_traj', {}),
     ('tx40/exciting_traj', {'joint_states': None, 'motor_states': {'topic': '/motor_states', 'effort': 'torque'}}),
@@ -136,15 +137,7 @@ REAL = [
     ],
     *[
         (f'gen3/{run}', {'motor_current': '/motor_current', 'temperatures': '/{joint}/temperature'})
-        for run in (
-            'RecordTrajectory_quadratic',
-            'RunTrajectory1',
-            'joint_1_trapez',
-            'joint_2_trapez',
-            'joint_3_trapez',
-            'joint_4_trapez',
-            'opti_traj_testing1',
-        )
+        for run in ('RecordTrajectory_quadratic', 'RunTrajectory1', *TRAPEZES, 'opti_traj_testing1')
     ],
 ]
 

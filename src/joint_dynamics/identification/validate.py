@@ -45,7 +45,7 @@ def predicted_torque(arm: Arm, observation: Observation) -> FloatArray:
     )
 
 
-def validation_fit(arm: Arm, observation: Observation, moving_speed: float = 0.02) -> Fit:
+def validation_fit(arm: Arm, observation: Observation, moving_speed: float) -> Fit:
     """Return measured and predicted torque of one observation on the filtered, decimated samples."""
     predicted = predicted_torque(arm, observation)
     raw = relative(observation.tau - predicted, observation.tau)

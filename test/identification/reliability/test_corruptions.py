@@ -21,14 +21,6 @@ spec = importlib.util.spec_from_file_location('reliability_corruptions', Path(__
 table = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(table)
 
-GEN3 = (
-    'RecordTrajectory_quadratic',
-    'RunTrajectory1',
-    'joint_1_trapez',
-    'joint_2_trapez',
-    'joint_3_trapez',
-    'joint_4_trapez',
-)
 NAMED = 0.9
 SEEDS = 20
 # of docs/explanation/identification.md: what good data could look like as well
@@ -60,14 +52,13 @@ def good(request, ur_table, pa10_table, true_robot_of):
         if name in ('ur', '7r'):
             model = RobotModel.from_mdh(ur_table if name == 'ur' else pa10_table)
             return model, [true_robot_of(model).record(1, duration=20.0, rate=200.0)]
+        if name == 'gen3':
+            return request.getfixturevalue('gen3')
         data = request.getfixturevalue('data') / name
         if name == 'tx40':
             return RobotModel.load(data / 'mdh.yaml'), [thinned(Recording.load(data / 'exciting_traj'), 5)]
         model = RobotModel.load(data / f'{name}.urdf')
-        return model, [
-            Recording.load(data / item).select(model.joint_names)
-            for item in (('FF_A', 'FF_B') if name == 'kr300' else GEN3)
-        ]
+        return model, [Recording.load(data / run).select(model.joint_names) for run in ('FF_A', 'FF_B')]
 
     return found
 

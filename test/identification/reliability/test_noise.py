@@ -51,7 +51,7 @@ def test_noise_of_a_joint_with_hardly_any_torque_is_no_reason(sensed):
     As much that is not noise is one: a torque that swings with neither motion nor friction.
     """
     model, recording = sensed
-    observations, plan = observations_of([recording])
+    _, plan = observations_of([recording])
     size = 0.4 * recording.tau[:, 0].std()
     white = np.random.default_rng(0).normal(size=recording.samples) * np.sqrt(recording.rate / 2 / plan.parallel_cutoff)
     swinging = np.sqrt(2) * np.sin(2 * np.pi * 0.77 * recording.time)

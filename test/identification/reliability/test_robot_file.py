@@ -16,17 +16,11 @@ from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.checks import check_training
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.robot_file import file_alternatives
-from joint_dynamics.recording import Recording
-from joint_dynamics.robot import RobotModel
 
 spec = importlib.util.spec_from_file_location('corruptions_by_file', Path(__file__).with_name('corruptions.py'))
 corruptions = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(corruptions)
 BY_NAME = {corruption.name: corruption for corruption in corruptions.CORRUPTIONS}
-RUNS = (
-    'RecordTrajectory_quadratic', 'RunTrajectory1', 'joint_1_trapez', 'joint_2_trapez', 'joint_3_trapez',
-    'joint_4_trapez',
-)  # fmt: skip
 
 
 def problem_of(model, recordings):
@@ -100,11 +94,10 @@ def test_a_good_recording_is_accepted_whatever_the_file_says(true_robot, kind, s
 @pytest.mark.parametrize(('name', 'code'), [
     ('torque of joint 2 doubled', 'drive_gain'), ('last torques swapped', 'torque_order'),
 ])  # fmt: skip
-def test_what_short_windows_of_gen3_hardly_show_the_file_does(data, name, code):
+def test_what_short_windows_of_gen3_hardly_show_the_file_does(gen3, name, code):
     """Seed 1 of the bench: without the file both passed, and changed the prediction of a motion by 91 and 11 %."""
-    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
-    rng, recordings = np.random.default_rng(1), []
-    for run in (Recording.load(data / 'gen3' / run).select(model.joint_names) for run in RUNS):
+    (model, runs), rng, recordings = gen3, np.random.default_rng(1), []
+    for run in runs:
         recordings.append(run.window(rng.uniform(0, 0.15) * run.duration, rng.uniform(0.85, 1) * run.duration))
     other, corrupted = BY_NAME[name].apply(model, recordings, rng)
     assert code in {reason.code for reason in check_training(problem_of(other, corrupted), corrupted).reasons}

@@ -96,8 +96,6 @@ def planar_arm():
         {'alpha': np.pi / 2, 'a': 0.0, 'd': 0.0, 'theta': 0.0, 'type': 'prismatic'},
     ]
     model = RobotModel.from_mdh({'joints': joints})
-    from joint_dynamics.recording import Recording
-
     rng = np.random.default_rng(5)
     t = np.arange(0, 20, 0.01)
     k = 2 * np.pi * 0.2 * np.arange(1, 5)
@@ -217,19 +215,10 @@ def test_a_payload_on_several_recordings_is_told_with_all_of_them(model_and_robo
     assert all(',' not in part.part for part in differences(alternatives_of(model, recordings), names))
 
 
-def test_a_payload_on_half_of_gen3s_short_windows_is_told(data):
+def test_a_payload_on_half_of_gen3s_short_windows_is_told(gen3):
     """Seed 2 of the bench: one of its recordings alone is not apart by Chow's test, three together are."""
-    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
-    rng, recordings = np.random.default_rng(2), []
-    for name in (
-        'RecordTrajectory_quadratic',
-        'RunTrajectory1',
-        'joint_1_trapez',
-        'joint_2_trapez',
-        'joint_3_trapez',
-        'joint_4_trapez',
-    ):
-        run = Recording.load(data / 'gen3' / name).select(model.joint_names)
+    (model, runs), rng, recordings = gen3, np.random.default_rng(2), []
+    for run in runs:
         recordings.append(run.window(rng.uniform(0, 0.15) * run.duration, rng.uniform(0.85, 1) * run.duration))
     good = check_training(problem_of(model, recordings), recordings)
     assert [reason.text for reason in good.reasons] == []

@@ -13,17 +13,6 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.signals.filtering import zero_phase_lowpass
 
-RUNS = (
-    'RecordTrajectory_quadratic', 'RunTrajectory1', 'joint_1_trapez', 'joint_2_trapez', 'joint_3_trapez',
-    'joint_4_trapez',
-)  # fmt: skip
-
-
-@pytest.fixture(scope='module')
-def gen3(data):
-    model = RobotModel.load(data / 'gen3' / 'gen3.urdf')
-    return model, [Recording.load(data / 'gen3' / run).select(model.joint_names) for run in RUNS]
-
 
 def checked(model, recordings):
     settings = IdentificationSettings()

@@ -29,7 +29,9 @@ def torque_noise(observations: Sequence[Observation]) -> FloatArray:
         if one.decimator is None:
             continue
         rate = (len(one.time) - 1) / float(one.time[-1] - one.time[0])
-        frequency, density = welch(one.tau, rate, nperseg=max(8, min(SEGMENT, len(one.tau) // 4)), axis=0, detrend='linear')
+        frequency, density = welch(
+            one.tau, rate, nperseg=max(8, min(SEGMENT, len(one.tau) // 4)), axis=0, detrend='linear'
+        )
         above = frequency > ABOVE * one.decimator.cutoff
         if above.any():
             power += len(one.time) * np.median(density[above], axis=0) * one.decimator.cutoff
