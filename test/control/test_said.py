@@ -241,7 +241,7 @@ def test_laws_that_claim_no_command_or_a_current_without_gains(arm, make_arm):
     law.claimed = ('current',)
     gains = np.array([1.0, 2.0, np.nan, 4.0, np.inf, 6.0])
     assert refused(ControlLoop, law, make_arm(drive_gain=gains)) == (
-        f'controller: expected a drive gain of every joint for a command in A, found none for {arm.joint_names[2]}'
+        f'output: expected a drive gain of every joint for a command in A, found none for {arm.joint_names[2]}'
     )
 
 
@@ -270,7 +270,7 @@ def test_what_a_law_lacks(make_arm, make_loop):
     )
     gains = np.array([1.0, 2.0, 3.0, np.nan, 5.0, 6.0])
     assert refused(make_loop, 'computed_torque', make_arm(drive_gain=gains), output='current') == (
-        f'output: expected a drive gain of every joint for current, found none for {names[3]}'
+        f'output: expected a drive gain of every joint for a command in A, found none for {names[3]}'
     )
     said = 'feedback: expected a gain kp or ki > 0 of every joint, found none for '
     assert refused(make_loop, 'computed_torque', feedback=True) == said + names[0]

@@ -19,6 +19,7 @@ import numpy as np
 
 from joint_dynamics.arm import Arm, Transmission
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.command_scale import command_scale
 from joint_dynamics.control.friction import FrictionCompensation, friction_parameters
 from joint_dynamics.control.interface import (
     REFERENCES,
@@ -86,14 +87,7 @@ class TorqueLaw(Controller):
         )
         self._gravity = bool(values['gravity'])
         self._output = values['output']
-        self._scale: FloatArray = np.ones(arm.n)
-        if self._output == 'current':
-            if not np.all(np.isfinite(arm.drive_gain)):
-                missing = arm.joint_names[int(np.argmin(np.isfinite(arm.drive_gain)))]
-                raise JointDynamicsError(
-                    f'output: expected a drive gain of every joint for current, found none for {missing}'
-                )
-            self._scale = 1.0 / arm.drive_gain
+        self._scale = command_scale(arm, self._output)
         self._feedback = bool(values['feedback'])
         self._kp, self._kd, self._ki = (np.asarray(values[name], dtype=float) for name in ('kp', 'kd', 'ki'))
         loose = (self._kp == 0) & (self._ki == 0) & np.ones(arm.n, dtype=bool)

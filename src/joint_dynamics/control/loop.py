@@ -9,6 +9,7 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.command_scale import command_scale
 from joint_dynamics.control.handover import Handover, taken_over
 from joint_dynamics.control.input_checks import InputChecks
 from joint_dynamics.control.inputs import AgedInterfaces
@@ -17,7 +18,6 @@ from joint_dynamics.control.loaned_law import LoanedLaw
 from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
-from joint_dynamics.errors import JointDynamicsError
 
 #: Inputs that change slowly or may be missing: their age is not that of the control loop.
 SLOW = ('temperature', 'friction_scale', 'viscous_excess')
@@ -135,14 +135,7 @@ class ControlLoop:
             if settings.effort_rate is None
             else np.broadcast_to(np.asarray(settings.effort_rate, float), (arm.n,))
         )
-        self._scale: FloatArray = np.ones(arm.n)
-        if self.output == 'current':
-            if not np.all(np.isfinite(arm.drive_gain)):
-                raise JointDynamicsError(
-                    'controller: expected a drive gain of every joint for a command in A, found none for '
-                    f'{arm.joint_names[int(np.argmin(np.isfinite(arm.drive_gain)))]}'
-                )
-            self._scale = 1.0 / arm.drive_gain
+        self._scale = command_scale(arm, self.output)
         return SafetyGate(
             limit * np.abs(self._scale), rate * np.abs(self._scale), settings.ramp_time, max_period=settings.max_period
         )
