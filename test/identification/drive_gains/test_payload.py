@@ -3,12 +3,16 @@
 In pinocchio, out of the robot's torque.
 """
 
+import re
+from copy import copy
+
 import numpy as np
 import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload import identify_payload, solve_robot_and_payload
+from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
 from joint_dynamics.identification.drive_gains.payload_runs import (
     LoadedRows,
     known_payload,
@@ -31,15 +35,18 @@ def parameters(body):
     return np.array([xx, xy, xz, yy, yz, zz, mx, my, mz, mass])
 
 
+def with_body(true_robot, body):
+    """The robot with a body welded to its last link."""
+    robot = copy(true_robot)
+    robot.rigid = true_robot.rigid.copy()
+    robot.rigid.inertias[robot.model.n] = robot.rigid.inertias[robot.model.n] + body
+    return robot
+
+
 @pytest.fixture
 def carrying(true_robot):
     """The robot with the body welded to its last link, for one test."""
-    from copy import copy
-
-    robot = copy(true_robot)
-    robot.rigid = true_robot.rigid.copy()
-    robot.rigid.inertias[robot.model.n] = robot.rigid.inertias[robot.model.n] + BODY
-    return robot
+    return with_body(true_robot, BODY)
 
 
 def observed(robot, seed, **options):
@@ -141,8 +148,6 @@ def test_bad_input(true_robot):
 
 def test_two_different_payloads_are_told(true_robot, carrying):
     """The same payload twice is accepted, with and without it is not, and the masses are in the text."""
-    from joint_dynamics.identification.drive_gains.payload_difference import payload_differences
-
     problem = Problem(true_robot.model, [observed(true_robot, 1)])
     with_it, again, without = observed(carrying, 2), observed(carrying, 3), observed(true_robot, 4)
     assert payload_differences(problem, true_robot.base, [with_it]) == []
@@ -150,6 +155,20 @@ def test_two_different_payloads_are_told(true_robot, carrying):
     (reason,) = payload_differences(problem, true_robot.base, [with_it, again, without])
     assert reason.code == 'payload_mixed'
     assert without.name in reason.text and '2.3' in reason.text
+
+
+def test_one_payload_held_two_ways_is_told(true_robot, carrying):
+    """Turned by 180° about y: less than a twentieth of the torque, as on a UR10e, and most of what is left over."""
+    turned = with_body(true_robot, pinocchio.Inertia(BODY.mass, BODY.lever * [-1, 1, -1], BODY.inertia))
+    problem = Problem(true_robot.model, [observed(true_robot, 1)])
+    runs = [observed(robot, seed) for robot, seed in ((carrying, 2), (carrying, 3), (turned, 4))]
+    (reason,) = payload_differences(problem, true_robot.base, runs)
+    share = float(re.search(r'makes ([0-9.]+) % of the torque', reason.text)[1])
+    assert share < 5 and reason.code == 'payload_mixed'
+    own, others = re.findall(r'([0-9.]+) kg at \(([^)]+)\) m', reason.text)
+    for (mass, centre), lever in ((own, BODY.lever * [-1, 1, -1]), (others, BODY.lever)):
+        assert float(mass) == pytest.approx(BODY.mass, rel=0.05)
+        np.testing.assert_allclose([float(value) for value in centre.split(',')], lever, atol=0.02)
 
 
 def test_the_payload_is_moved_to_a_body_only_where_it_is_none(true_robot, carrying):

@@ -13,9 +13,11 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
 from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
+from joint_dynamics.identification.reliability.differences import explains_most
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.filtered_samples import row_weights
 from joint_dynamics.identification.reliability.verdict import Reason
+from joint_dynamics.robot import INERTIAL
 
 
 def payload_changes(problem: Problem, fits: Sequence[Fit]) -> list[tuple[float, str, str]]:
@@ -40,9 +42,17 @@ def payload_changes(problem: Problem, fits: Sequence[Fit]) -> list[tuple[float, 
         fitted = normal.fit(rest[:, where])
         before = float(np.sum((rest[:, where] * weight[:, where]) ** 2))
         left = whole - before + float(np.sum(normal.residuals(rest[:, where], fitted.chi) ** 2))
-        text = f'{who} carries another payload than in training, its mass {fitted.chi[9]:+.3g} kg'
+        text = f'{who} carries another payload than in training, mass {fitted.chi[9]:+.3g} kg'
         found.append((left, 'payload_mixed', text))
     return found
+
+
+def _body(values: FloatArray) -> str:
+    """Say mass and centre of mass of a payload's ten parameters; the mass alone where it is none."""
+    moments, mass = values[6:9], float(values[9])
+    if mass <= 0:
+        return f'{mass:.3g} kg'
+    return f'{mass:.3g} kg at ({", ".join(f"{round(value, 3) + 0.0:g}" for value in moments / mass)}) m'
 
 
 def payload_differences(problem: Problem, chi: FloatArray, loaded: Sequence[Observation]) -> list[Reason]:
@@ -67,22 +77,26 @@ def payload_differences(problem: Problem, chi: FloatArray, loaded: Sequence[Obse
     given = pooled.fit(rest)
     size = ((tau * weight) ** 2).sum(axis=1)
     share = ((rest * weight) ** 2).sum(axis=1)
-    best: tuple[float, float, int, float, float] | None = None
+    best: tuple[float, float, int, FloatArray] | None = None
     for k in range(1 if len(loaded) == 2 else 0, len(loaded)):
         normal = NormalEquations(np.concatenate([rows, rows * (index == k)], axis=1), weight)
         fitted = normal.fit(rest)
         value = gain(given, fitted, effective_samples(normal.residuals(rest, fitted.chi), weight, index))
         effect = float(np.sqrt(max(share @ (given.unexplained - fitted.unexplained) / size.sum(), 0.0)))
         if best is None or value > best[0]:
-            best = value, effect, k, float(fitted.chi[9]), float(fitted.chi[9] + fitted.chi[19])
-    if best is None or best[0] < LOG_LIKELIHOOD_THRESHOLD or best[1] < MIN_DELAY_COST:
+            best = value, effect, k, fitted.chi
+    left = float(np.sqrt(share @ given.unexplained / size.sum()))
+    if best is None or best[0] < LOG_LIKELIHOOD_THRESHOLD:
         return []
-    value, effect, k, others, own = best
+    if best[1] < MIN_DELAY_COST and not explains_most(best[1], left):
+        return []
+    value, effect, k, chi = best
+    others, more = chi.reshape(2, len(INERTIAL))
     return [
         Reason(
             'payload_mixed',
-            f'the loaded recordings carry different payloads: {loaded[k].name} about {own:.3g} kg, the others '
-            f'{others:.3g} kg, which makes '
+            f'the loaded recordings carry different payloads, or one held two ways: {loaded[k].name} about '
+            f'{_body(others + more)}, the others {_body(others)}, which makes '
             f'{100 * effect:.3g} % of the torque (log-likelihood +{value:.0f}); identify one payload at a time',
         )
     ]

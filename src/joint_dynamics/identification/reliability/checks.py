@@ -18,7 +18,7 @@ from joint_dynamics.identification.reliability.bodies import impossible_inertial
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST, Delay, estimate_delay
-from joint_dynamics.identification.reliability.differences import Difference, compare_recordings, differences
+from joint_dynamics.identification.reliability.differences import compare_recordings, differences
 from joint_dynamics.identification.reliability.excitation import excitation_reasons
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.naming import Candidate, named
@@ -34,7 +34,7 @@ from joint_dynamics.identification.reliability.reasons import (
     scales_reason,
     unconfirmed_scales,
 )
-from joint_dynamics.identification.reliability.residual_reasons import beyond_friction, residual_reasons
+from joint_dynamics.identification.reliability.residual_reasons import residual_reasons
 from joint_dynamics.identification.reliability.resting import resting_reasons
 from joint_dynamics.identification.reliability.robot_file import file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
@@ -89,10 +89,9 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     if scales.clear:
         candidates.append(Candidate(alternatives.given, scales.fitted, scales_reason(scales)))
     clear = [found for found in changes if found.clear]
-    apart = [found for found in clear if found.effect > MIN_DELAY_COST]
-    if not candidates and not apart:
-        apart = [found for found in clear if _explains_what_is_left(alternatives, found, noise)]
-    candidates += [Candidate(alternatives.given, found.fitted, difference_reason(found)) for found in apart]
+    candidates += [
+        Candidate(alternatives.given, found.fitted, difference_reason(found)) for found in clear if found.matters
+    ]
     better = named(candidates)
     reasons = [
         *own,
@@ -109,7 +108,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
             chow_reason(name, found) for name, found in by_part.items() if _apart(by_part, found) > MIN_DELAY_COST
         ]
     notes = [explanation_note(found) for found in (*ahead[:1], *by_file[:1]) if not found.clear and not reasons]
-    notes += [difference_note(found) for found in clear if found.effect <= MIN_DELAY_COST]
+    notes += [difference_note(found) for found in clear if not found.matters]
     notes += unconfirmed_scales(scales)
     return CheckResult(
         without_duplicates(reasons),
@@ -160,12 +159,6 @@ def check_recordings(
         *covered.reasons,
     ]
     return CheckResult(without_duplicates(reasons), [*found.notes, *covered.notes], found.summary | covered.summary)
-
-
-def _explains_what_is_left(alternatives: Alternatives, found: Difference, noise: FloatArray) -> bool:
-    """Whether more is left over than details of friction make, and no longer with a difference between recordings."""
-    left, then = (beyond_friction(alternatives, fitted, noise) for fitted in (None, found.fitted))
-    return bool(left) and not then
 
 
 def _delayed(delay: Delay) -> bool:

@@ -13,6 +13,9 @@ so much less probable by chance it has to be [Bonferroni].
 Blocks of time are few where one part holds most of a motion, and Chow's test then has few degrees of freedom and little
 power. A payload is clear, too, where its gain is that of any other explanation: divided by how much worse the model
 fits than its noise (`overdispersion`). Friction is not: it does differ between good recordings.
+
+What matters makes a twentieth of the torque. A payload of a wrist hardly does, for all it carries is most of what the
+wrist feels; so one matters, too, that explains more than half of the power of what is left over.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import numpy as np
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
+from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
@@ -46,7 +50,8 @@ class Difference:
     """What one part has of its own.
 
     kind: `payload`, `friction`, `sign of …`; part: which; gain: log-likelihood [nats]; effect: share of the torque
-    (rms) it makes; fitted: with it; mass [kg] of a payload; clear: whether the gain is, and not by chance.
+    (rms) it makes; fitted: with it; mass [kg] of a payload; clear: whether the gain is, and not by chance; matters:
+    whether it makes a twentieth of the torque, or is a payload that explains most of what is left over.
     """
 
     kind: str
@@ -56,6 +61,12 @@ class Difference:
     fitted: ExplanationFit
     mass: float | None = None
     clear: bool = True
+    matters: bool = True
+
+
+def explains_most(effect: float, left: float) -> bool:
+    """Whether what makes so much explains more than half of the power of what is left over (both rms)."""
+    return effect**2 > 0.5 * left**2
 
 
 def recordings_or_halves(samples: FilteredSamples, names: Sequence[str]) -> Iterator[tuple[str, BoolArray]]:
@@ -94,6 +105,7 @@ def differences(alternatives: Alternatives, names: Sequence[str]) -> list[Differ
                     _effect(alternatives, turned.fitted),
                     turned.fitted,
                     clear=turned.clear,
+                    matters=_effect(alternatives, turned.fitted) > MIN_DELAY_COST,
                 )
             )
     found += _common_payload(alternatives, names, payload, [part for part in found if part.kind == 'payload'])
@@ -147,7 +159,8 @@ def _own(alternatives: Alternatives, kind: str, part: str, columns: FloatArray, 
         or (kind == 'payload' and gained / found.dispersion(alternatives) > MIN_EVIDENCE)
     )
     mass = float(found.fitted.chi[-1]) if kind == 'payload' else None
-    return Difference(kind, part, gained, effect, found.fitted, mass, clear)
+    matters = effect > MIN_DELAY_COST or (kind == 'payload' and explains_most(effect, _left(alternatives)))
+    return Difference(kind, part, gained, effect, found.fitted, mass, clear, matters)
 
 
 def compare_recordings(alternatives: Alternatives, names: Sequence[str]) -> dict[str, ChowTest]:
@@ -180,6 +193,12 @@ def _with(alternatives: Alternatives, columns: FloatArray) -> _Fit:
         alternatives.count, effective_samples(normal.residuals(samples.tau, fitted.chi), samples.weight, samples.part)
     )
     return _Fit(normal, replace(fitted, count=count), count, gain(alternatives.given, fitted, count))
+
+
+def _left(alternatives: Alternatives) -> float:
+    """Return the share of all torque (rms) that the given explanation leaves over."""
+    size = ((alternatives.samples.tau * alternatives.samples.weight) ** 2).sum(axis=1)
+    return float(np.sqrt(size @ alternatives.given.unexplained / size.sum()))
 
 
 def _effect(alternatives: Alternatives, fitted: ExplanationFit) -> float:

@@ -38,7 +38,7 @@ def residual_reasons(
         )
     if better is not None:
         return reasons
-    beyond = [j for j in beyond_friction(alternatives, noise=noise) if j not in unrelated]
+    beyond = [j for j in _beyond_friction(alternatives, noise) if j not in unrelated]
     if beyond:
         listed = ', '.join(f'{names[j]} {100 * residual[j] / max(variation[j], 1e-12):.0f} %' for j in beyond)
         reasons.append(
@@ -66,18 +66,11 @@ def residual_reasons(
     return reasons
 
 
-def beyond_friction(
-    alternatives: Alternatives, better: ExplanationFit | None = None, noise: FloatArray | None = None
-) -> list[int]:
-    """Return the joints that move and leave more torque over than noise and details of friction make.
-
-    better: an explanation by which what is left over is judged in the place of the given one; noise: as in
-    `residual_reasons`.
-    """
+def _beyond_friction(alternatives: Alternatives, noise: FloatArray | None) -> list[int]:
+    """Return the joints that move and leave more torque over than noise and details of friction make."""
     samples = alternatives.samples
-    left = alternatives.given if better is None else better
     size = ((samples.tau * samples.weight) ** 2).sum(axis=1)
-    square = left.unexplained * size
+    square = alternatives.given.unexplained * size
     if noise is not None:
         square = np.maximum(square - noise**2 * (samples.weight**2).sum(axis=1), 0.0)
     residual, variation = np.sqrt(square), _variation(alternatives)
