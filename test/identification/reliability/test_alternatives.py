@@ -7,7 +7,8 @@ import pytest
 
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import full_rate_torque
-from joint_dynamics.identification.reliability.alternatives import Alternative, Alternatives
+from joint_dynamics.identification.reliability.alternative import Alternative
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 
 TRUTH = {

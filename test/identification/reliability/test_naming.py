@@ -31,3 +31,9 @@ def test_the_best_comes_first_and_what_is_far_behind_not_at_all():
     assert names([*found, candidate(0.051, None, 'uncounted')]) == ['best', 'uncounted', 'near']
     assert len(names([candidate(0.05, 40.0, str(k)) for k in range(MAX_NAMED + 2)])) == MAX_NAMED
     assert named([]) == []
+
+
+def test_what_is_not_clear_by_itself_is_named_beside_its_mirror_image_alone():
+    best, mirror, worse = candidate(0.05, 40.0, 'best'), candidate(0.051, None, 'mirror'), candidate(0.2, 40.0, 'worse')
+    assert [one.reason for one in named([best], [mirror, worse])] == ['best', 'mirror']
+    assert named([], [mirror]) == []

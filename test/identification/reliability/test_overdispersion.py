@@ -8,7 +8,8 @@ import pytest
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.alternatives import Alternative, Alternatives
+from joint_dynamics.identification.reliability.alternative import Alternative
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import RESOLVED, NormalEquations
 from joint_dynamics.identification.reliability.filtered_samples import samples_of
 from joint_dynamics.identification.reliability.overdispersion import overdispersion

@@ -11,11 +11,11 @@ from joint_dynamics.identification.drive_gains.payload_runs import payload_probl
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
 from joint_dynamics.identification.reliability.differences import explains_most
 from joint_dynamics.identification.reliability.evidence import NormalEquations, effective_samples, gain
 from joint_dynamics.identification.reliability.filtered_samples import row_weights
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot import INERTIAL
 

@@ -6,14 +6,15 @@ be made behind the filters.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.identification.reliability.alternative import Alternative, Case, Explanation
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
     NormalEquations,
@@ -29,8 +30,9 @@ from joint_dynamics.identification.reliability.evidence import (
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
 from joint_dynamics.identification.reliability.tried import (
+    FREE_SCALE_THRESHOLD,
     KINDS,
-    MIN_EVIDENCE,
+    LOG_LIKELIHOOD_THRESHOLD,
     TIME_FACTORS,
     TORQUE_FACTORS,
     TURNS,
@@ -40,69 +42,11 @@ from joint_dynamics.identification.reliability.tried import (
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.mounting import GRAVITY
 
-LOG_LIKELIHOOD_THRESHOLD = 20.0
-"""Log-likelihood [nats] that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what remains of them
-after a few hundred
-alternatives, a prior that trusts the user a thousandfold, and residuals that are no noise but a model's own."""
-MIN_STEADINESS = 2.0
-"""Standard errors over blocks of time from which a gain is no matter of a few blocks, where a model is wrong."""
 DECOUPLING_FACTORS = (1e-6, 1e6)
 """Factors that take one joint's torque out of the common system."""
-FREE_SCALE_THRESHOLD = 3.0
-"""Log-likelihood [nats] by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
 SCALE_PENALTY = 1.5
 """A scale is no yes or no: a model that is somewhat wrong is helped by one of many, which therefore has to gain so
 many times `LOG_LIKELIHOOD_THRESHOLD`."""
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """One other explanation: code, what it says, its fit, and the log-likelihood it gains over the given one [nats].
-
-    steadiness: see `evidence.steadiness`; infinite where the gain is too small to ask; dispersion: see
-    `overdispersion`, one where the gain is too small to ask; least: what the gain has to be worth [nats].
-    """
-
-    code: str
-    text: str
-    fitted: ExplanationFit
-    gain: float
-    steadiness: float = np.inf
-    dispersion: float = 1.0
-    least: float = MIN_EVIDENCE
-
-    @property
-    def evidence(self) -> float:
-        """What the gain is worth where the model is somewhat wrong [nats]."""
-        return self.gain / self.dispersion
-
-    @property
-    def ahead(self) -> bool:
-        """Whether it gains enough: twice as much where the gain is that of a few blocks of time."""
-        return self.gain > (
-            LOG_LIKELIHOOD_THRESHOLD if self.steadiness > MIN_STEADINESS else 2 * LOG_LIKELIHOOD_THRESHOLD
-        )
-
-    @property
-    def clear(self) -> bool:
-        """Whether it is named: it gains enough, and more than a model that is somewhat wrong gains by any freedom."""
-        return self.ahead and self.evidence > self.least
-
-
-class Explanation(NamedTuple):
-    """What an alternative says, the torque it explains, and the recording's column of each row of that torque."""
-
-    code: str
-    text: str
-    target: FloatArray
-    order: IntArray | None = None
-
-
-class Case(NamedTuple):
-    """One motion, None for the one given, and what may be said with it."""
-
-    samples: FilteredSamples | None
-    explanations: tuple[Explanation, ...]
 
 
 def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
@@ -164,7 +108,12 @@ class Alternatives:
 
         Some of them clearly so (`Alternative.clear`).
         """
-        return sorted((found for found in self.all() if found.ahead), key=lambda found: -found.gain)
+        return sorted((found for found in self.tried if found.ahead), key=lambda found: -found.gain)
+
+    @functools.cached_property
+    def tried(self) -> list[Alternative]:
+        """Every alternative, fitted once."""
+        return list(self.all())
 
     def all(self) -> Iterator[Alternative]:
         """Yield every alternative, fitted."""

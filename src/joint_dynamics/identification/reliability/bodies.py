@@ -27,9 +27,10 @@ from joint_dynamics.identification.physical.near_bodies import near_bodies
 from joint_dynamics.identification.physical.semidefinite import physical
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
 from joint_dynamics.identification.reliability.evidence import RESOLVED, ExplanationFit, gain
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.verdict import Reason
 
 MIN_UNEXPLAINED_SHARE = 0.3

@@ -13,7 +13,7 @@ from joint_dynamics.identification.regression.friction_state import FrictionStat
 from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import Fit, overall_residual
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.bodies import impossible_inertials
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest
 from joint_dynamics.identification.reliability.coverage import Coverage, Training, judge_coverage
@@ -39,6 +39,7 @@ from joint_dynamics.identification.reliability.resting import resting_reasons
 from joint_dynamics.identification.reliability.robot_file import file_alternatives
 from joint_dynamics.identification.reliability.scales import estimate_scales
 from joint_dynamics.identification.reliability.signals import faults
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.units import check_units
 from joint_dynamics.identification.reliability.verdict import Reason, without_duplicates
 from joint_dynamics.recording import Recording
@@ -92,7 +93,12 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
     candidates += [
         Candidate(alternatives.given, found.fitted, difference_reason(found)) for found in clear if found.matters
     ]
-    better = named(candidates)
+    others = [
+        Candidate(alternatives.given, found.fitted, explanation_reason(alternatives, found))
+        for found in alternatives.tried
+        if found.gain > 0 and not found.clear
+    ]
+    better = named(candidates, others)
     reasons = [
         *own,
         *resting_reasons(problem, alternatives),

@@ -9,11 +9,11 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, effective_samples, gain
 from joint_dynamics.identification.reliability.moved_torques import best_delay
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
-from joint_dynamics.identification.reliability.tried import MIN_EVIDENCE
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE
 
 PRECISION = 1e-4
 """To which the delay is looked for [s]."""

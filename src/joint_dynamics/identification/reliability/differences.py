@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.chow import UNLIKELY, ChowTest, chow
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
 from joint_dynamics.identification.reliability.evidence import (
@@ -40,7 +40,7 @@ from joint_dynamics.identification.reliability.evidence import (
 )
 from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
-from joint_dynamics.identification.reliability.tried import MIN_EVIDENCE
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import link_columns
 

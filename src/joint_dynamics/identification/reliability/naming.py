@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.identification.reliability.alternatives import FREE_SCALE_THRESHOLD
 from joint_dynamics.identification.reliability.evidence import ExplanationFit, gain
+from joint_dynamics.identification.reliability.tried import FREE_SCALE_THRESHOLD
 from joint_dynamics.identification.reliability.verdict import Reason
 
 MAX_NAMED = 3
@@ -37,12 +37,16 @@ class Candidate(NamedTuple):
         return gain(self.given, self.fitted, count)
 
 
-def named(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the best candidate, and those that gain nearly as much, the best first."""
+def named(candidates: Sequence[Candidate], others: Sequence[Candidate] = ()) -> list[Candidate]:
+    """Return the best candidate, and those that gain nearly as much, the best first.
+
+    others: explanations that are not clearly better by themselves, and are named only beside one that is.
+    """
     if not candidates:
         return []
     fits = [fit for candidate in candidates for fit in (candidate.given, candidate.fitted)]
     count = np.max([fit.count for fit in fits if fit.count is not None], axis=0)
-    ranked = sorted(candidates, key=lambda candidate: -candidate.gain(count))
-    least = (1 - TIE_SHARE) * ranked[0].gain(count) - FREE_SCALE_THRESHOLD
-    return [candidate for candidate in ranked[:MAX_NAMED] if candidate.gain(count) > least]
+    best = max(candidate.gain(count) for candidate in candidates)
+    least = (1 - TIE_SHARE) * best - FREE_SCALE_THRESHOLD
+    tied = [candidate for candidate in (*candidates, *others) if candidate.gain(count) > least]
+    return sorted(tied, key=lambda candidate: -candidate.gain(count))[:MAX_NAMED]

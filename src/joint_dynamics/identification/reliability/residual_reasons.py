@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import RANK, RESOLVED, ExplanationFit, gain
 from joint_dynamics.identification.reliability.prediction import UNRELATED_SHARE
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.verdict import Reason
 
 

@@ -22,8 +22,9 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.stiction import not_slipped, stays
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.residual_reasons import MIN_UNEXPLAINED_SHARE, covariance_of
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.verdict import Reason
 
 BREAKAWAY = 3.0

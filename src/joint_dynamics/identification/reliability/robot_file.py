@@ -24,7 +24,8 @@ from dataclasses import replace
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.identification.reliability.alternatives import FREE_SCALE_THRESHOLD, Alternative, Alternatives
+from joint_dynamics.identification.reliability.alternative import Alternative
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.delay import MIN_DELAY_COST
 from joint_dynamics.identification.reliability.evidence import (
     ExplanationFit,
@@ -34,7 +35,7 @@ from joint_dynamics.identification.reliability.evidence import (
     gain,
     time_blocks,
 )
-from joint_dynamics.identification.reliability.tried import KINDS_BY_FILE
+from joint_dynamics.identification.reliability.tried import FREE_SCALE_THRESHOLD, KINDS_BY_FILE
 from joint_dynamics.identification.reliability.units import DISAGREEMENT_FACTOR
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.robot.standard_parameters import is_inertial, link_columns

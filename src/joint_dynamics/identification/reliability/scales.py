@@ -20,14 +20,10 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.identification.reliability.alternatives import (
-    LOG_LIKELIHOOD_THRESHOLD,
-    MIN_STEADINESS,
-    Alternatives,
-)
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import RESOLVED, ExplanationFit, gain, steadiness
 from joint_dynamics.identification.reliability.overdispersion import overdispersion
-from joint_dynamics.identification.reliability.tried import MIN_EVIDENCE
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD, MIN_EVIDENCE, MIN_STEADINESS
 
 MAX_SCALE_DEVIATION = 0.5
 """Deviation of β from which the data do not tell a joint's scale: a factor of two is then within 1.4 of them."""

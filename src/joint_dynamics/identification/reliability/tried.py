@@ -6,6 +6,14 @@ import numpy as np
 
 from joint_dynamics.robot import RobotModel
 
+LOG_LIKELIHOOD_THRESHOLD = 20.0
+"""Log-likelihood [nats] that an alternative has to gain before it is named: odds of e²⁰ (5·10⁸), what remains of them
+after a few hundred
+alternatives, a prior that trusts the user a thousandfold, and residuals that are no noise but a model's own."""
+MIN_STEADINESS = 2.0
+"""Standard errors over blocks of time from which a gain is no matter of a few blocks, where a model is wrong."""
+FREE_SCALE_THRESHOLD = 3.0
+"""Log-likelihood [nats] by which a sign or a scale has to beat a torque without any scale: odds of twenty."""
 MIN_EVIDENCE = float(np.log(300 * 1000))
 """Evidence [nats] that a delay, scales or a difference between parts has to bring, each one of a continuum: worth three
 hundred alternatives, with a prior that trusts the user a thousandfold. Evidence is a gain of log-likelihood divided by

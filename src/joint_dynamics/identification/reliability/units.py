@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from joint_dynamics.identification.reliability.alternatives import LOG_LIKELIHOOD_THRESHOLD, Alternatives
+from joint_dynamics.identification.reliability.alternatives import Alternatives
 from joint_dynamics.identification.reliability.evidence import columns_of
+from joint_dynamics.identification.reliability.tried import LOG_LIKELIHOOD_THRESHOLD
 from joint_dynamics.identification.reliability.verdict import Reason
 from joint_dynamics.robot.standard_parameters import is_inertial
 
