@@ -47,6 +47,15 @@ def without(q, pieces, length):
     return q[~gone]
 
 
+@pytest.mark.parametrize('end', [False, True])
+def test_a_sample_that_repeats_at_an_end_is_no_gap(end):
+    """Clocks of driver and logger drift: a window of Gen3 that ended with a repeated sample was told to miss 2.2 %."""
+    t = np.arange(1500)[:, None] / 1000
+    q = [1.0, 0.7] * np.sin(2 * np.pi * t) + 1e-6 * np.random.default_rng(0).normal(size=(1500, 2))
+    q[-1], q[-12] = q[-2], q[-13]
+    assert said(Recording(JOINTS, t.ravel(), q if end else q[::-1], name='run')) == {}
+
+
 def line(samples):
     """Both joints at constant speeds of other sizes: what is missing is exactly what the jumps hold."""
     return np.outer(np.arange(samples) / RATE, [1.0, -0.3])

@@ -31,6 +31,7 @@ from joint_dynamics.identification.reliability.reasons import (
     difference_reason,
     explanation_note,
     explanation_reason,
+    scales_note,
     scales_reason,
     unconfirmed_scales,
 )
@@ -115,7 +116,7 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
         ]
     notes = [explanation_note(found) for found in (*ahead[:1], *by_file[:1]) if not found.clear and not reasons]
     notes += [difference_note(found) for found in clear if not found.matters]
-    notes += unconfirmed_scales(scales)
+    notes += [*scales_note(scales), *unconfirmed_scales(scales)]
     return CheckResult(
         without_duplicates(reasons),
         notes,

@@ -118,6 +118,23 @@ def scales_reason(scales: Scales) -> Reason:
     )
 
 
+def scales_note(scales: Scales) -> list[str]:
+    """Return a note of the scales where they are apart by what drive gains of a data sheet may be."""
+    if not scales.noted:
+        return []
+    listed = ', '.join(
+        f'{name} {factor:.3g} ± {factor * deviation:.1g}'
+        for name, factor, deviation, known in zip(
+            scales.names, scales.factor, scales.deviation, scales.known, strict=True
+        )
+        if known
+    )
+    return [
+        'in what several joints feel, the torques are these many times those of the others (log-likelihood '
+        f'+{scales.gain:.0f}): {listed}; drive gains may be off by so much: --loaded and --payload-mass find them'
+    ]
+
+
 def unconfirmed_scales(scales: Scales) -> list[str]:
     """Return a note of the joints whose scale no other joint confirms to within a factor of two."""
     uncertain = [name for name, dark in zip(scales.names, 2 * scales.deviation > np.log(2.0), strict=True) if dark]

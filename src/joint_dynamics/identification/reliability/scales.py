@@ -29,8 +29,10 @@ MAX_SCALE_DEVIATION = 0.5
 """Deviation of β from which the data do not tell a joint's scale: a factor of two is then within 1.4 of them."""
 PRIOR_DEVIATION = 3.0
 """Deviation of β that is taken as known before any data (a factor of twenty): what no other joint feels stays there."""
-DATA_SHEET_FACTOR = 1.3
-"""Scales up to this factor apart are drive gains of a data sheet, each within a tenth or so, and no other unit."""
+DATA_SHEET_FACTOR = 1.5
+"""Scales up to this factor apart may be drive gains of a data sheet, and are no other unit."""
+NOTED_FACTOR = 1.2
+"""Factor apart from which scales are noted where data tell: of drive gains each within a tenth."""
 STEADY = 2.0
 """Free ratios of all torques help a model that is somewhat wrong more than any one factor does. What tells them from it
 is steadiness over blocks of time: they have to be so many times as steady as `MIN_STEADINESS`."""
@@ -71,14 +73,23 @@ class Scales:
         return [int(j) for j in away[np.argsort(-np.abs(np.log(self.factor)[away]))]]
 
     @property
-    def clear(self) -> bool:
-        """Whether other scales explain the torques clearly better."""
+    def told(self) -> bool:
+        """Whether other scales explain the torques better than a model that is somewhat wrong lets expect."""
         return (
             self.gain > LOG_LIKELIHOOD_THRESHOLD
             and self.gain / self.dispersion > MIN_EVIDENCE
             and self.steadiness > STEADY * MIN_STEADINESS
-            and bool(self.off)
         )
+
+    @property
+    def clear(self) -> bool:
+        """Whether they do, and are farther apart than drive gains of a data sheet."""
+        return self.told and bool(self.off)
+
+    @property
+    def noted(self) -> bool:
+        """Whether they do, and are as far apart as drive gains of a data sheet may be."""
+        return self.told and not self.off and float(np.ptp(np.log(self.factor[self.known]))) > np.log(NOTED_FACTOR)
 
     def summary(self) -> dict[str, Mapping[str, Any]]:
         """Return the entry `torque_scales` of summary.json: {joint: {factor, std}}, None where nothing tells it."""

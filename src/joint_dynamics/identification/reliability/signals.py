@@ -138,7 +138,9 @@ def _missing(recording: Recording) -> Iterator[Reason]:
         float(np.min(column[column > 0])) / scale
         for column, scale in zip(steps[:, moving].T, size[moving], strict=True)
     )
-    around = running_median(path, 21)
+    # mirrored at the ends: held there, one last sample that repeats would be half of what is around it
+    half = min(10, len(path) - 1)
+    around = running_median(np.pad(path, half, mode='reflect'), 2 * half + 1)[half : half + len(path)]
     # noise and coarse encoders make steps that differ by nature; a jump is beyond those as well
     ordinary = np.maximum(around, np.quantile(np.abs(path - around), 0.9)) + quantum
     jumps = path > JUMP_FACTOR * ordinary
