@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2
 
 from joint_dynamics.identification import identify
-from joint_dynamics.identification.selection.between_recordings import WithinRecordings
+from joint_dynamics.identification.selection.between_recordings import WithinRecordings, halves_of
 from joint_dynamics.identification.selection.held_out import HeldOut, Rows
 from joint_dynamics.identification.selection.resampling import Candidate
 from joint_dynamics.identification.selection.stepwise import select
@@ -159,6 +159,70 @@ def test_one_recording_is_its_own_measure():
     rows = rows_of(0, root=0.6, level=np.ones(3))
     single = Rows(rows.base, rows.candidates, rows.tau, rows.blocks, rows.speeds, 0 * rows.recordings, rows.friction)
     assert HeldOut(single).disagree({}, LAW.columns, LAW.joints) == set()
+
+
+def single_recording(seed, amplitude, level, root=0.0):
+    """One recording of three joints: amplitude (K,) [rad/s] of their speed, level (K,) of viscous friction."""
+    rng = np.random.default_rng(seed)
+    samples = len(amplitude)
+    t = np.linspace(0, 75, samples)
+    speed = amplitude * np.sin(t * rng.uniform(0.8, 1.2, (JOINTS, 1)) + rng.uniform(0, 6, (JOINTS, 1)))
+    base, candidates = np.zeros((JOINTS, 2 * JOINTS + 1, samples)), np.zeros((JOINTS, JOINTS, samples))
+    for j in range(JOINTS):
+        base[j, 2 * j], base[j, 2 * j + 1] = speed[j], np.sign(speed[j])
+        candidates[j, j] = np.sign(speed[j]) * np.sqrt(np.abs(speed[j]))
+    base[:, -1] = rng.normal(size=(JOINTS, samples))
+    friction = np.sign(speed) * (1.0 + 0.5 * level * np.abs(speed) + root * np.sqrt(np.abs(speed)))
+    tau = friction + 0.7 * base[:, -1] + NOISE * rng.normal(size=speed.shape)
+    own = tuple((2 * j, 2 * j + 1) for j in range(JOINTS))
+    one = np.zeros(samples, dtype=int)
+    blocks = np.arange(samples) // LENGTH
+    return Rows(base / NOISE, candidates / NOISE, tau / NOISE, blocks, np.abs(speed), one, own)
+
+
+PLACE = np.linspace(0, 1, RECORDINGS * SAMPLES)
+FADED_IN = 0.5 + 1.9 * PLACE
+"""Amplitude of a motion [rad/s] that grows from slow to fast."""
+
+
+def test_the_halves_of_recordings_are_whole_blocks():
+    recordings = np.repeat([0, 2], [7, 10])
+    blocks = np.concatenate([np.arange(7) // 2, 4 + np.arange(10) // 2])
+    halves = halves_of(recordings, blocks)
+    np.testing.assert_array_equal(halves, [0, 0, 0, 0, 1, 1, 1, *([4] * 6), *([5] * 4)])
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_what_a_drift_within_a_recording_makes_look_like_a_law_of_speed_is_none(seed):
+    """Viscous friction that falls as a gear warms, in a motion that is slow at the start."""
+    rows = single_recording(seed, FADED_IN, 1.0 + np.exp(-2 * PLACE))
+    blind = Rows(rows.base, rows.candidates, rows.tau, rows.blocks, rows.speeds, rows.recordings)
+    assert select(HeldOut(blind), [LAW]).ridges
+    choice = select(HeldOut(rows), [LAW])
+    assert choice.ridges == {}
+    assert choice.steps[0].disagreeing == (0, 1, 2)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_a_law_of_speed_is_taken_from_a_single_motion_that_is_faded_in(seed):
+    rows = single_recording(seed, FADED_IN, np.ones(len(PLACE)), root=0.6)
+    assert set(select(HeldOut(rows), [LAW]).ridges) == {0, 1, 2}
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_halves_that_hold_other_speeds_are_not_asked(seed):
+    """Slow, then fast: a friction of its own of each is the law itself, and a level that differs may be either."""
+    rng = np.random.default_rng(seed)
+    rows = single_recording(seed, np.ones(len(PLACE)), np.ones(len(PLACE)))
+    size = np.where(PLACE < 0.5, rng.uniform(0.1, 0.15, len(PLACE)), rng.uniform(2.0, 2.4, len(PLACE)))
+    base, candidates, tau = rows.base.copy(), rows.candidates.copy(), rows.tau.copy()
+    for j in range(JOINTS):
+        sign = np.sign(base[j, 2 * j])
+        base[j, 2 * j] = sign * size / NOISE
+        candidates[j, j] = sign * np.sqrt(size) / NOISE
+        tau[j] = sign * (1.0 + 0.8 * np.exp(-size / 0.3)) / NOISE + rng.normal(size=len(size))
+    rows = Rows(base, candidates, tau, rows.blocks, np.tile(size, (JOINTS, 1)), rows.recordings, rows.friction)
+    assert HeldOut(rows).disagree({}, LAW.columns, LAW.joints) == set()
 
 
 @pytest.fixture(scope='module')

@@ -1,4 +1,4 @@
-r"""Whether a law of friction holds within the recordings, or only stands for what differs between them.
+r"""Whether a law of friction holds within the recordings, or only stands for what differs between parts of the data.
 
 Friction is not the same in every recording: a gear that is ten kelvin colder has a fifth more of it. Where the cold
 recording is the slow one, a law of speed takes that up, and predicts slow motion of the warm robot wrongly; leaving
@@ -20,6 +20,11 @@ they do not agree, the law is asked what it is worth: with the coefficients that
 
 has to be as sure as any gain of the selection: two standard errors. A law that stands for something else has d_w near
 zero, or on the other side of it, and gains nothing.
+
+Friction drifts within a recording as well: KR300 has more of it in its first seconds, and where these are the slow ones
+a law of speed takes that up. So the halves of every recording are asked like recordings, as far as they can tell: where
+each holds other speeds (a sweep), friction of its own is nearly the law itself, and nothing tells one from the other. A
+law is asked about in a joint where the halves' own friction leaves `WITHIN_HALVES` of what tells it.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ MIN_ERRORS = 2.0
 CHANCE = float(erfc(MIN_ERRORS / np.sqrt(2.0)))
 """Probability below which both estimates do not agree: that of as many deviations."""
 JITTER = 1e-10
+WITHIN_HALVES = 1.0 / 3.0
 MIN_SHARE = 1e-6
 """Share of a column's norm² that is none of the others', below which rounding decides its estimate."""
 
@@ -56,8 +62,18 @@ class _Estimate:
     inverse: FloatArray
 
 
+def halves_of(recordings: IntArray, blocks: IntArray) -> IntArray:
+    """Return which half of which recording each sample is in (K,), whole blocks; see `WithinRecordings`."""
+    half = np.zeros(len(blocks), dtype=int)
+    for recording in np.unique(recordings):
+        own = recordings == recording
+        place = np.unique(blocks[own], return_inverse=True)[1]
+        half[own] = 2 * place > place.max()
+    return np.asarray(2 * recordings + half)
+
+
 class WithinRecordings:
-    """Estimates with and without friction of its own in every recording.
+    """Estimates with and without friction of its own in every recording, and in every half of one.
 
     Parameters
     ----------
@@ -69,6 +85,8 @@ class WithinRecordings:
         for each joint the indices of its Coulomb and viscous friction among the base columns.
     blocks, recordings
         (K,) number of the block of time, and of the recording, of each sample.
+    halves
+        (K,) number of the half of a recording, see `halves_of`; None: halves are not asked.
     """
 
     def __init__(
@@ -79,23 +97,21 @@ class WithinRecordings:
         friction: Sequence[Sequence[int]],
         blocks: IntArray,
         recordings: IntArray,
+        halves: IntArray | None = None,
     ):
         self._base, self._blocks = base, blocks
         pooled = np.concatenate([columns, tau[:, None]], axis=1)
-        within = pooled.copy()
-        for j, own in enumerate(friction):
-            for recording in np.unique(recordings) if own else ():
-                here = np.flatnonzero(recordings == recording)
-                span = scipy.linalg.orth(pooled[j][np.asarray(own)[:, None], here].T, rcond=1e-6)
-                within[j][:, here] -= (within[j][:, here] @ span) @ span.T
-        self._rows = pooled, within
+        asked = [] if len(np.unique(recordings)) < 2 else [(recordings, 0.0)]
+        asked += [] if halves is None else [(halves, WITHIN_HALVES)]
+        self._least = [least for _, least in asked]
+        self._rows = [pooled, *(_without_own(pooled, friction, parts) for parts, _ in asked)]
         self._grams = [np.einsum('jas,jbs->ab', rows, rows, optimize=True) for rows in self._rows]
         scale = np.sqrt(np.diag(self._grams[0])[:-1])
         # one scale for both: what own friction takes away altogether stays away
         self._scale = np.where(scale > 0, scale, 1.0)
 
     def disagree(self, chosen: dict[int, float], columns: Sequence[int], joints: Sequence[int]) -> set[int]:
-        """Return the joints in which a law does not hold within the recordings as it does over all of them.
+        """Return the joints in which a law does not hold within recordings, or halves, as it does over all of them.
 
         Nor is worth anything there as it is.
 
@@ -108,26 +124,13 @@ class WithinRecordings:
         """
         further = sorted({*chosen, *columns})
         where = [self._base + further.index(c) for c in columns]
-        everywhere, inside = (
+        everywhere, *divided = (
             self._estimate(rows, gram, [self._base + c for c in further], where)
             for rows, gram in zip(self._rows, self._grams, strict=True)
         )
-        scatter = everywhere.scores - inside.scores
         found: set[int] = set()
-        for j in sorted(set(joints)):
-            own = [k for k, joint in enumerate(joints) if joint == j and inside.share[k] > MIN_SHARE]
-            if not own:
-                # one speed in each recording: nothing within them tells a law
-                continue
-            law, difference = everywhere.law[own], everywhere.law[own] - inside.law[own]
-            z = float(difference @ _pseudo_inverse(scatter[own] @ scatter[own].T) @ difference)
-            if z <= chdtri(len(own), CHANCE):
-                continue
-            weighted = _pseudo_inverse(inside.inverse[np.ix_(own, own)]) @ law
-            gained = float(weighted @ (2 * inside.law[own] - law))
-            error = 2 * float(np.linalg.norm(weighted @ inside.scores[own]))
-            if gained < MIN_ERRORS * error:
-                found.add(j)
+        for inside, least in zip(divided, self._least, strict=True):
+            found |= _disagreeing(everywhere, inside, joints, np.maximum(MIN_SHARE, least * everywhere.share))
         return found
 
     def _estimate(self, rows: FloatArray, gram: FloatArray, further: Sequence[int], where: Sequence[int]) -> _Estimate:
@@ -152,6 +155,41 @@ class WithinRecordings:
             share,
             inverse[where] / np.outer(scale[where], scale[where]),
         )
+
+
+def _without_own(rows: FloatArray, friction: Sequence[Sequence[int]], parts: IntArray) -> FloatArray:
+    """Return the rows (n, c + 1, K) without what each joint's own friction explains in each part."""
+    within = rows.copy()
+    for j, own in enumerate(friction):
+        for part in np.unique(parts) if own else ():
+            here = np.flatnonzero(parts == part)
+            span = scipy.linalg.orth(rows[j][np.asarray(own)[:, None], here].T, rcond=1e-6)
+            within[j][:, here] -= (within[j][:, here] @ span) @ span.T
+    return within
+
+
+def _disagreeing(everywhere: _Estimate, inside: _Estimate, joints: Sequence[int], least: FloatArray) -> set[int]:
+    """Return the joints in which two estimates of a law, with columns (d,) of these joints, do not agree.
+
+    least (d,): share of a column's norm² below which it is not asked.
+    """
+    scatter = everywhere.scores - inside.scores
+    found: set[int] = set()
+    for j in sorted(set(joints)):
+        own = [k for k, joint in enumerate(joints) if joint == j and inside.share[k] > least[k]]
+        if not own:
+            # one speed in each recording, others in each half: nothing within them tells a law
+            continue
+        law, difference = everywhere.law[own], everywhere.law[own] - inside.law[own]
+        z = float(difference @ _pseudo_inverse(scatter[own] @ scatter[own].T) @ difference)
+        if z <= chdtri(len(own), CHANCE):
+            continue
+        weighted = _pseudo_inverse(inside.inverse[np.ix_(own, own)]) @ law
+        gained = float(weighted @ (2 * inside.law[own] - law))
+        error = 2 * float(np.linalg.norm(weighted @ inside.scores[own]))
+        if gained < MIN_ERRORS * error:
+            found.add(j)
+    return found
 
 
 def _pseudo_inverse(matrix: FloatArray) -> FloatArray:

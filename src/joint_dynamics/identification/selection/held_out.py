@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg
 
 from joint_dynamics.arrays import FloatArray, IntArray
-from joint_dynamics.identification.selection.between_recordings import WithinRecordings
+from joint_dynamics.identification.selection.between_recordings import WithinRecordings, halves_of
 
 FOLDS = 10
 DEALS = 4
@@ -42,7 +42,7 @@ class Rows:
     base (n, b, K), candidates (n, c, K), tau (n, K), all weighted; blocks (K,): number of the block of time each
     sample is in. speeds (n, K): |ω_j|, 0 at rest, and recordings (K,), number of the recording: None where ranges are
     not left out. friction: for each joint the base columns of its Coulomb and viscous friction, empty where recordings
-    are not asked whether they agree.
+    and their halves are not asked whether they agree.
     """
 
     base: FloatArray
@@ -173,7 +173,7 @@ class HeldOut:
         return found
 
     def disagree(self, chosen: dict[int, float], columns: Sequence[int], joints: Sequence[int]) -> set[int]:
-        """Return the joints in which a law is none within the recordings, see `WithinRecordings.disagree`."""
+        """Return the joints in which a law is none within the recordings or halves, see `WithinRecordings.disagree`."""
         return set() if self._within is None else self._within.disagree(chosen, columns, joints)
 
     def loss(self, ridges: dict[int, float]) -> HeldOutLoss:
@@ -189,10 +189,11 @@ class HeldOut:
 
 
 def _within(rows: Rows) -> WithinRecordings | None:
-    if rows.recordings is None or not rows.friction or len(np.unique(rows.recordings)) < 2:
+    if rows.recordings is None or not rows.friction:
         return None
     columns = np.concatenate([rows.base, rows.candidates], axis=1)
-    return WithinRecordings(columns, rows.base.shape[1], rows.tau, rows.friction, rows.blocks, rows.recordings)
+    halves = halves_of(rows.recordings, rows.blocks)
+    return WithinRecordings(columns, rows.base.shape[1], rows.tau, rows.friction, rows.blocks, rows.recordings, halves)
 
 
 def ranges_of(rows: Rows) -> dict[str, FloatArray]:

@@ -65,8 +65,8 @@ class AlternativeChoice:
 class Tried:
     """A candidate with its ridge in one round: the loss with all of its columns in the model.
 
-    disagreeing: joints in which it does not hold within the recordings as over all of them (`between_recordings`); of
-    the whole data, not drawn anew.
+    disagreeing: joints in which it does not hold within recordings or halves as over all (`between_recordings`); of the
+    whole data, not drawn anew.
     """
 
     candidate: Candidate

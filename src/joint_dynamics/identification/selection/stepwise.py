@@ -9,10 +9,10 @@ loss of held-out blocks of time falls
 
 at the largest ridge among `RIDGES` whose loss is within a standard error of the best: few data, more reluctance.
 Ranges left out (low speeds, high speeds, each recording) refute it in a joint where they miss that joint's rows by
-more, by `MIN_GAIN` of the range's loss, and so do recordings that agree on it only as long as none has a friction of
-its own (`between_recordings`). It enters in those joints only whose rows in blocks of time are predicted
-better and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more than
-`REFUTED` of its joints refute it, nor if some range as a whole is then predicted worse by `MIN_GAIN`.
+more, by `MIN_GAIN` of the range's loss, and so do recordings, or halves of them, that agree on it only as long as none
+has a friction of its own (`between_recordings`). It enters in those joints only whose rows in blocks of time are
+predicted better and where nothing refutes it; friction being of one kind in an arm more often than not, in none if more
+than `REFUTED` of its joints refute it, nor if some range as a whole is then predicted worse by `MIN_GAIN`.
 What physics expects (`physical`) is tried first; other groups only explain what is then left.
 Validation recordings are never looked at.
 """
@@ -46,7 +46,7 @@ class SelectionStep:
 
     name, ridge; gain_percent: by how much the held-out loss falls, in percent of the loss before; errors: the same in
     standard errors; chosen; joints: indices of those it entered in, None: all of its own; disagreeing: of those in
-    which recordings do not agree on it (`between_recordings`).
+    which recordings or their halves do not agree on it (`between_recordings`).
     """
 
     name: str
