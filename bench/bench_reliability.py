@@ -30,6 +30,7 @@ from joint_dynamics.identification.preparation.observations import filter_plan, 
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import overall_residual
 from joint_dynamics.identification.reliability.checks import check_training
+from joint_dynamics.identification.reliability.signals import faults
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -103,8 +104,9 @@ def codes(model, recordings):
     if os.environ.get('WHOLE') == '1':
         try:
             return list(dict.fromkeys(reason.code for reason in identify(model, recordings).reasons))
-        except JointDynamicsError:
-            return ['refused']
+        except JointDynamicsError as error:
+            said = [reason.code for run in recordings for reason in faults(run) if str(reason) in str(error)]
+            return list(dict.fromkeys(['refused', *said]))
     settings = IdentificationSettings()
     try:
         plan = filter_plan(recordings, settings)

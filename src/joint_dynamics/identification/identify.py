@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.conversion import as_body, to_torques
 from joint_dynamics.identification.drive_gains.estimate import poorly_determined_gains
 from joint_dynamics.identification.drive_gains.payload import identify_payload
@@ -25,7 +26,7 @@ from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.residuals import fits
 from joint_dynamics.identification.regression.resting_entry import presliding_notes, resting_entry
 from joint_dynamics.identification.regression.rotor import RotorSide
-from joint_dynamics.identification.reliability.checks import check_recordings
+from joint_dynamics.identification.reliability.checks import check_recordings, with_faults
 from joint_dynamics.identification.reliability.diagnostics import diagnose
 from joint_dynamics.identification.reliability.verdict import without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
@@ -89,10 +90,13 @@ def identify(
         return found if rotor is None else [rotor.compensate(observation) for observation in found]
 
     rest_speed = 0.0 if settings.method == 'ols' else settings.rest_speed
-    problem = Problem(model, observed(data.training), settings.terms, rest_speed=rest_speed)
+    try:
+        problem = Problem(model, observed(data.training), settings.terms, rest_speed=rest_speed)
 
-    # 3 Its solution, with the terms of friction that the data ask for
-    solved = solve_by_method(problem, settings, plan.f_dyn, say)
+        # 3 Its solution, with the terms of friction that the data ask for
+        solved = solve_by_method(problem, settings, plan.f_dyn, say)
+    except JointDynamicsError as error:
+        raise with_faults(error, data.training) from None
     problem, solution = solved.problem, solved.solution
 
     # 4 How sure it is: the scatter of the data, the selection, the drive gains

@@ -163,6 +163,17 @@ def test_identify_says_so(name, code, good):
     assert result.verdict.startswith(f'not reliable, because {result.reasons[0]}')
 
 
+@pytest.mark.parametrize('factor', [1e3, 1e-3])
+def test_stamps_in_another_unit_are_named_where_nothing_can_be_identified(factor, good):
+    """In thousandths no joint moves, in thousands all of it is over at once: only `longer motion` was asked for."""
+    model, (recording,) = good('ur')
+    short = replace(recording.window(0, 5), time=recording.window(0, 5).time * factor)
+    with pytest.raises(
+        JointDynamicsError, match=r'^(?=.*expected)(?=.*(unit of the time stamps|time stamps are in)).*$'
+    ):
+        identify(model, [short])
+
+
 @pytest.mark.parametrize('share', [1.5, 4.0])
 def test_what_no_friction_explains_is_always_a_reason(share, good):
     """An arm that drags on the floor: random forces at the tip, against the motion and as large as the torque."""

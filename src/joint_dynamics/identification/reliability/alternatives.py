@@ -40,6 +40,7 @@ from joint_dynamics.identification.reliability.tried import (
     least_evidence,
 )
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.mounting import GRAVITY
 
 DECOUPLING_FACTORS = (1e-6, 1e6)
@@ -57,9 +58,7 @@ def _back(found: ExplanationFit, order: IntArray) -> ExplanationFit:
 
 
 class Alternatives:
-    """All alternatives of one set of samples; kinds: of faults that are looked for."""
-
-    kinds = KINDS
+    """All alternatives of one set of samples."""
 
     def __init__(self, model: RobotModel, samples: FilteredSamples):
         self.model, self.samples = model, samples
@@ -100,8 +99,20 @@ class Alternatives:
             gained,
             steadiness((self.given, self.residuals), (back(found), left), count, self.samples.weight, self.blocks),
             overdispersion(normal, target, found, count if order is None else count[order]),
-            least_evidence(self.model, code, self.kinds),
+            self.least(code),
         )
+
+    def least(self, code: str) -> float:
+        """Return the evidence that an alternative of a kind needs [nats]."""
+        return least_evidence(self.model, code, KINDS)
+
+    def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
+        """Yield the normal equations of other motions."""
+        return normals_of(motions, self.model)
+
+    def normal_on(self, chain: Chain) -> NormalEquations:
+        """Return the normal equations of the motion on another chain."""
+        return normal_of(self.samples, self.model, chain, np.arange(len(self.model.parameter_names)))
 
     def ahead(self) -> list[Alternative]:
         """Return the alternatives that explain the torques better than the given data, the best first.
@@ -152,7 +163,7 @@ class Alternatives:
 
     def _each(self, cases: Sequence[Case]) -> Iterator[Alternative]:
         """Yield the alternatives of some motions, in their order."""
-        normals = normals_of([case.samples for case in cases if case.samples is not None], self.model)
+        normals = self.normals([case.samples for case in cases if case.samples is not None])
         for samples, explanations in cases:
             normal = self.normal if samples is None else next(normals)
             for explanation in explanations:
@@ -245,7 +256,6 @@ class Alternatives:
 
     def mountings(self) -> Iterator[Alternative]:
         """Yield the base standing otherwise against gravity."""
-        every = np.arange(len(self.model.parameter_names))
         chain = self.model.chain
         for text, direction in UP_DIRECTIONS.items():
             gravity = GRAVITY * np.array(direction, dtype=float)
@@ -254,6 +264,6 @@ class Alternatives:
             yield self.fitted(
                 'mounting',
                 f'the base stands otherwise: with {text} of its own frame',
-                normal_of(self.samples, self.model, replace(chain, gravity=gravity), every),
+                self.normal_on(replace(chain, gravity=gravity)),
                 self.samples.tau,
             )

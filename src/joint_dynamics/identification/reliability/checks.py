@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.identification.drive_gains.payload_difference import payload_changes
 from joint_dynamics.identification.identification_settings import IdentificationSettings
 from joint_dynamics.identification.regression.friction_state import FrictionState
@@ -126,6 +127,18 @@ def check_training(problem: Problem, recordings: Sequence[Recording]) -> CheckRe
             'parts': {name: found.summary() for name, found in by_part.items()},
         },
     )
+
+
+def with_faults(error: JointDynamicsError, recordings: Sequence[Recording]) -> JointDynamicsError:
+    """Return an error for which nothing was identified, with the faults, one of a kind, that recordings show.
+
+    Stamps in another unit make a motion that is too slow, or too short, for anything else to be said of it.
+    """
+    found: dict[str, Reason] = {}
+    for recording in recordings:
+        for reason in faults(recording):
+            found.setdefault(reason.code, reason)
+    return JointDynamicsError('; '.join([str(error), *map(str, found.values())])) if found else error
 
 
 def _apart(by_part: Mapping[str, ChowTest], found: ChowTest) -> float:

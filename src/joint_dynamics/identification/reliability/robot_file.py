@@ -1,24 +1,24 @@
-r"""Torques of another sign, scale or order, told by the inertials that the robot file holds.
+r"""Other torques and other motion, told by the inertials that the robot file holds.
 
-With free parameters a torque of another scale is told only by what joints share, which a short motion hardly shows. The
-robot file often knows the links: with its torque τ_file of all links at one scale, a payload at the last link (ten
-parameters) and friction, rotor and offset of every joint,
+With free parameters a torque of another scale, or a position with another zero, is told only by what joints share,
+which a short motion hardly shows. The robot file often knows the links: with its torque τ_file of all links at one
+scale, a payload at the last link (ten parameters) and friction, rotor and offset of every joint,
 
     τ_j ≈ s τ_file,j + Y_j p + Ia θ̈ + Fv θ̇ + Fc sgn θ̇ + o,
 
-a handful of parameters is to explain all joints together, and another sign, scale or order is told by far. Robot files
-also hold nonsense, as a mass of 1 kg for every link. So nothing is said by one whose links, with the change, leave more
-than `DETAILS` times as much over as free parameters do with what explains the torques best, as given or otherwise, or
-have a scale s that no tool makes (`units.DISAGREEMENT_FACTOR`). The change has to gain more than any one link of the
-file's being another one does, and to explain a twentieth of some joint's torque; what free parameters lose by it is
-taken off the gain. What that is worth follows from how much worse the few parameters fit than noise lets expect, as
-everywhere (`overdispersion`).
+a handful of parameters is to explain all joints together, and every alternative is told by far. Robot files also hold
+nonsense, as a mass of 1 kg for every link. So nothing is said by one whose links, with the change, leave more than
+`DETAILS` times as much over as free parameters do with what explains the torques best, as given or otherwise, or have
+a scale s that no tool makes (`units.DISAGREEMENT_FACTOR`). The change has to gain more than any one link of the file's
+being another one does, and to explain a twentieth of some joint's torque; what free parameters lose by it is taken off
+the gain. What that is worth follows from how much worse the few parameters fit than noise lets expect, as everywhere
+(`overdispersion`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,9 +35,16 @@ from joint_dynamics.identification.reliability.evidence import (
     gain,
     time_blocks,
 )
-from joint_dynamics.identification.reliability.tried import FREE_SCALE_THRESHOLD, KINDS_BY_FILE
+from joint_dynamics.identification.reliability.filtered_samples import FilteredSamples
+from joint_dynamics.identification.reliability.tried import (
+    FREE_SCALE_THRESHOLD,
+    MOTION_KINDS,
+    TORQUE_KINDS,
+    least_evidence,
+)
 from joint_dynamics.identification.reliability.units import DISAGREEMENT_FACTOR
-from joint_dynamics.robot import INERTIAL
+from joint_dynamics.robot import INERTIAL, RobotModel
+from joint_dynamics.robot.chain import Chain
 from joint_dynamics.robot.standard_parameters import is_inertial, link_columns
 
 DETAILS = 2.0
@@ -47,28 +54,43 @@ OWN = 4
 
 
 class FileAlternatives(Alternatives):
-    """Alternatives to the given torques where the links are those of the robot file, at one scale, with a payload."""
+    """Alternatives to what is given where the links are those of the robot file, at one scale, with a payload.
 
-    kinds = KINDS_BY_FILE
+    free: alternatives with free parameters; best: what of them explains the torques best, as given or otherwise.
+    """
 
     def __init__(self, free: Alternatives, best: ExplanationFit):
         self.model, self.samples, self.names = free.model, free.samples, free.names
         self.free, self.best = free, best
-        self.rows = _columns(free)
-        n, first = self.model.n, self.rows.shape[1] - OWN * self.model.n
-        friction = [np.array([first + OWN * j + 1, first + OWN * j + 2]) for j in range(n)]
-        power = np.zeros((n, self.rows.shape[1]))
-        for j, columns in enumerate(friction):
-            power[j, columns] = (self.rows[j, columns] * self.samples.dtheta[j] * self.samples.weight[j] ** 2).sum(
-                axis=1
-            )
-        positive = np.array([first + OWN * j for j in range(n)])
-        self.normal = NormalEquations(self.rows, self.samples.weight, friction, power, positive)
+        self.gains = {found.text: found.gain for found in free.tried}
+        self.normal = self._normal(self.samples)
         self.given = self.normal.fit(self.samples.tau)
         self.residuals = self.normal.residuals(self.samples.tau, self.given.chi)
         self.count = effective_samples(self.residuals, self.samples.weight, self.samples.part)
         self.given = replace(self.given, count=self.count)
         self.blocks = time_blocks(self.samples.part)
+
+    def least(self, code: str) -> float:
+        """Return the evidence that an alternative of a kind needs [nats]: torques and motion each have their bound."""
+        return least_evidence(self.model, code, len(TORQUE_KINDS) if code in TORQUE_KINDS else MOTION_KINDS)
+
+    def normals(self, motions: Sequence[FilteredSamples]) -> Iterator[NormalEquations]:
+        """Yield the normal equations of other motions."""
+        return map(self._normal, motions)
+
+    def normal_on(self, chain: Chain) -> NormalEquations:
+        """Return the normal equations of the motion on another chain."""
+        return self._normal(self.samples, chain)
+
+    def _normal(self, samples: FilteredSamples, chain: Chain | None = None) -> NormalEquations:
+        rows = _columns(self.model, samples, chain)
+        n, first = self.model.n, rows.shape[1] - OWN * self.model.n
+        friction = [np.array([first + OWN * j + 1, first + OWN * j + 2]) for j in range(n)]
+        power = np.zeros((n, rows.shape[1]))
+        for j, columns in enumerate(friction):
+            power[j, columns] = (rows[j, columns] * samples.dtheta[j] * samples.weight[j] ** 2).sum(axis=1)
+        positive = np.array([first + OWN * j for j in range(n)])
+        return NormalEquations(rows, samples.weight, friction, power, positive)
 
     @functools.cached_property
     def by_link(self) -> float:
@@ -81,20 +103,13 @@ class FileAlternatives(Alternatives):
         columns = columns_of(self.samples, self.model, independent=own)[:, : len(INERTIAL)]
         free = np.zeros((len(columns), columns.shape[1]))
         normal = NormalEquations(
-            np.concatenate([self.rows, columns], axis=1),
+            np.concatenate([_columns(self.model, self.samples), columns], axis=1),
             self.samples.weight,
             self.normal.friction,
             np.concatenate([self.normal.power, free], axis=1),
             self.normal.positive,
         )
         return gain(self.given, normal.fit(self.samples.tau), self.count)
-
-    def all(self) -> Iterator[Alternative]:
-        """Yield signs, scales and orders of the torques."""
-        yield from self.torques()
-        for text, order in self.orders_of_columns():
-            said = self.torques_in_order(text, order)
-            yield self.fitted(said.code, said.text, self.normal, said.target, said.order)
 
     def fitted(
         self, code: str, text: str, normal: NormalEquations, target: FloatArray, order: IntArray | None = None
@@ -108,8 +123,12 @@ class FileAlternatives(Alternatives):
             return found
         if found.gain < self.by_link + FREE_SCALE_THRESHOLD or not self._good(found.fitted):
             return replace(found, gain=0.0)
-        lost = self.free.fitted(code, text, self.free.normal, target, order).gain
+        lost = self.gains[text] if text in self.gains else self._lost(code, text, target, order)
         return replace(found, gain=found.gain + min(0.0, lost))
+
+    def _lost(self, code: str, text: str, target: FloatArray, order: IntArray | None) -> float:
+        """Return what free parameters gain by a change of the torques that was not worth trying with them."""
+        return self.free.fitted(code, text, self.free.normal, target, order).gain
 
     def _good(self, changed: ExplanationFit) -> bool:
         """Whether the file's links, with a change of the torques, are links of this robot and the change matters."""
@@ -136,14 +155,13 @@ def file_alternatives(free: Alternatives, others: Iterable[Alternative] = ()) ->
     return FileAlternatives(free, best)
 
 
-def _columns(free: Alternatives) -> FloatArray:
+def _columns(model: RobotModel, samples: FilteredSamples, chain: Chain | None = None) -> FloatArray:
     """Return the rows (joints, columns, samples): torque of the file's links, a payload's, what a joint has alone."""
-    model, samples = free.model, free.samples
     n = model.n
     inertial = np.array([k for k in range(len(model.parameter_names)) if is_inertial(k, n)])
     stated = np.asarray(model.parameters, dtype=float)[inertial]
-    rows = columns_of(samples, model, independent=inertial)[:, : len(inertial)]
-    last = np.arange(len(model.parameter_names))[link_columns(n - 1)]
+    rows = columns_of(samples, model, chain, inertial)[:, : len(inertial)]
+    last = np.flatnonzero(np.isin(inertial, np.arange(len(model.parameter_names))[link_columns(n - 1)]))
     own = np.zeros((n, OWN * n, samples.q.shape[1]))
     for j in range(n):
         own[j, OWN * j : OWN * (j + 1)] = (
@@ -152,5 +170,5 @@ def _columns(free: Alternatives) -> FloatArray:
             samples.sign[j],
             np.ones_like(samples.sign[j]),
         )
-    payload = columns_of(samples, model, independent=last)[:, : len(INERTIAL)]
+    payload = rows[:, last[: len(INERTIAL)]]
     return np.concatenate([np.einsum('jps,p->js', rows, stated)[:, None], payload, own], axis=1)

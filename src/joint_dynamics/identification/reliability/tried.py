@@ -21,11 +21,12 @@ how much worse the model fits than its noise lets expect (`overdispersion`)."""
 KINDS = 16
 """Kinds of faults that are looked for by likelihood: the twelve of `least_evidence`, a delay, scales, a payload, parts
 that differ. A fault is first of a kind, and then one of those of its kind."""
-KINDS_BY_FILE = 3
-"""Kinds that are looked for by the inertials of the robot file: signs, scales and orders of torques."""
+TORQUE_KINDS = ('torque_sign', 'drive_gain', 'torque_order')
+MOTION_KINDS = 9
+"""Kinds of `least_evidence` that are none of `TORQUE_KINDS`: of positions, time and mounting."""
 FALSE_ALARMS = 0.01
-"""Share of good recordings that each of the two, the data alone and the robot file, may refuse for any of its
-alternatives, at most."""
+"""Share of good recordings that each of three may refuse for any of its alternatives, at most: the data alone, the
+torques by the robot file, the motion by it."""
 TORQUE_FACTORS = (1e-3, 0.01, 0.1, 0.25, 0.5, 2.0, 4.0, 10.0, 100.0, 1e3)
 """Factors tried on one joint's torque."""
 TIME_FACTORS = (1e-3, 1e-2, 0.1, 0.5, 2.0, 10.0, 100.0, 1e3)
