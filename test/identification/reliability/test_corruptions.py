@@ -23,18 +23,13 @@ spec.loader.exec_module(table)
 
 NAMED = 0.9
 SEEDS = 20
-# of docs/explanation/identification.md: what good data could look like as well
+# of docs/explanation/verdict.md: what good data could look like as well
 UNTOLD = {
     'ur': set(),
     '7r': set(),
     'tx40': {'currents for torques'},
-    'kr300': {'torque of joint 2 doubled', 'torque sign of joint 1'},
-    'gen3': {
-        'torque sign of the last joint',
-        'last torques swapped',
-        'sign of joint 2 in one recording',
-        'time doubled',
-    },
+    'kr300': {'torque of joint 2 doubled'},
+    'gen3': {'torque sign of the last joint', 'sign of joint 2 in one recording'},
 }
 
 
