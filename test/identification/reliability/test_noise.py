@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.signal import welch
 
 from joint_dynamics.identification import IdentificationSettings
 from joint_dynamics.identification.preparation.observations import filter_plan, observe
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.reliability.checks import check_training
-from joint_dynamics.identification.reliability.noise import torque_noise
+from joint_dynamics.identification.reliability.noise import power_density, torque_noise
 from joint_dynamics.robot import RobotModel
 
 
@@ -30,6 +31,15 @@ def observations_of(recordings):
 def codes(model, recording):
     problem = Problem(model, observations_of([recording])[0], rest_speed=IdentificationSettings().rest_speed)
     return [reason.code for reason in check_training(problem, [recording]).reasons]
+
+
+@pytest.mark.parametrize(('samples', 'length'), [(700, 128), (333, 81), (40, 8)])
+def test_the_power_density_is_that_of_scipy(samples, length):
+    x = np.random.default_rng(0).normal(size=(samples, 3)).cumsum(axis=0)
+    frequency, density = power_density(x, 30.0, length)
+    expected = welch(x, 30.0, nperseg=length, axis=0, detrend='linear')
+    np.testing.assert_allclose(frequency, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(density, expected[1], rtol=1e-9, atol=1e-12 * expected[1].max())
 
 
 def test_white_noise_is_found_within_its_scatter(sensed):
