@@ -105,7 +105,9 @@ def codes(model, recordings):
         try:
             return list(dict.fromkeys(reason.code for reason in identify(model, recordings).reasons))
         except JointDynamicsError as error:
-            said = [reason.code for run in recordings for reason in faults(run) if str(reason) in str(error)]
+            # behind the recording's name, which says more where periods were averaged
+            found = [reason for run in recordings for reason in faults(run)]
+            said = [reason.code for reason in found if str(reason).split(': ', 1)[1] in str(error)]
             return list(dict.fromkeys(['refused', *said]))
     settings = IdentificationSettings()
     try:
