@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio
+from bench_reliability import GEN3
 
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.regression.residuals import overall_residual
@@ -20,14 +21,6 @@ from joint_dynamics.recording import Recording
 from joint_dynamics.robot import PER_JOINT, RobotModel
 
 DATA = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
-GEN3 = (
-    'RecordTrajectory_quadratic',
-    'RunTrajectory1',
-    'joint_1_trapez',
-    'joint_2_trapez',
-    'joint_3_trapez',
-    'joint_4_trapez',
-)
 RATE = 200.0
 
 
