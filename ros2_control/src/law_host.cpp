@@ -18,6 +18,8 @@
 #include <semaphore.h>
 #include <time.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <functional>
@@ -36,6 +38,10 @@ constexpr std::chrono::seconds PATIENCE{2};
 /// Steps after which the reason is looked at, though the outcome is the same.
 constexpr unsigned REASON_STEPS = 256;
 constexpr std::size_t ARRAYS = 8;
+/// Numbers of the array `code`: where one changes, the reason does.
+constexpr std::size_t CODES = 5;
+/// The compiled step of a shipped law: no interpreter, no lock, no allocation in it.
+using Entry = std::int64_t (*)(void *);
 const char * const ARRAY_NAMES[ARRAYS] = {
   "clock", "state", "state_time", "reference", "reference_time", "command", "safe", "left"};
 
@@ -86,6 +92,12 @@ struct LawHost::Shared
   Py_buffer views[ARRAYS] = {};
   unsigned steps = 0;
 
+  // Of a shipped law; else there is none, and the thread steps.
+  Entry entry = nullptr;
+  void * table = nullptr;
+  Py_buffer codes = {};
+  std::array<std::int64_t, CODES> told{};
+
   std::atomic<bool> scheduled{true};
   mutable std::mutex reason_mutex;
   std::string reason;
@@ -95,6 +107,8 @@ struct LawHost::Shared
     for (auto & view : views) {
       PyBuffer_Release(&view);
     }
+    PyBuffer_Release(&codes);
+    entry = nullptr;
     step = python::Object();
     loop = python::Object();
   }
@@ -143,6 +157,40 @@ struct LawHost::Shared
         "joint_dynamics: expected the version of this package, found one with other arrays");
     }
     arrays = {data[0], data[1], data[2], data[3], data[4], data[5], data[6], data[7], n};
+  }
+
+  /// Take over the compiled step, where the law has one.
+  void take_entry()
+  {
+    const auto address = [this](const char * name) {
+      const python::Object value = python::check(PyObject_GetAttrString(loop.get(), name));
+      return PyLong_AsVoidPtr(value.get());
+    };
+    const python::Object array = python::check(PyObject_GetAttrString(loop.get(), "code"));
+    if (PyObject_GetBuffer(array.get(), &codes, PyBUF_CONTIG) != 0) {
+      throw std::runtime_error(python::error());
+    }
+    if (static_cast<std::size_t>(codes.len) != CODES * sizeof(std::int64_t)) {
+      throw std::runtime_error(
+        "joint_dynamics: expected the version of this package, found one with other codes");
+    }
+    table = address("table");
+    entry = reinterpret_cast<Entry>(address("entry"));
+    told.fill(-1);
+  }
+
+  /// Look at the reason where the compiled step has another one; from a thread that may wait.
+  void look_at_code()
+  {
+    std::array<std::int64_t, CODES> now;
+    std::copy_n(static_cast<const std::int64_t *>(codes.buf), CODES, now.begin());
+    if (now == told) {
+      return;
+    }
+    const PyGILState_STATE lock = PyGILState_Ensure();
+    look();
+    PyGILState_Release(lock);
+    told = now;
   }
 
   /// Call a method of the loop; say what it raised.
@@ -322,6 +370,7 @@ std::vector<std::string> LawHost::configure(
       Py_BuildValue("(ssO)", robot.c_str(), description.c_str(), given.get()));
     shared.step = python::check(PyObject_GetAttrString(shared.loop.get(), "step"));
     shared.map(arrays_);
+    shared.take_entry();
     const python::Object said = python::check(PyObject_GetAttrString(shared.loop.get(), "remarks"));
     for (Py_ssize_t k = 0; k < PyTuple_Size(said.get()); ++k) {
       remarks.push_back(python::to_string(PyTuple_GetItem(said.get(), k)));
@@ -354,12 +403,20 @@ Outcome LawHost::step(std::chrono::nanoseconds timeout)
   if (!ready()) {
     return Outcome::LATE;
   }
+  if (shared_->entry != nullptr) {
+    return static_cast<Outcome>(shared_->entry(shared_->table));
+  }
   post(Task::STEP);
   return wait(timeout) ? shared_->outcome : Outcome::LATE;
 }
 
+bool LawHost::compiled() const { return shared_->entry != nullptr; }
+
 std::string LawHost::reason() const
 {
+  if (shared_->entry != nullptr) {
+    shared_->look_at_code();
+  }
   const std::lock_guard<std::mutex> lock(shared_->reason_mutex);
   return shared_->reason;
 }

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import sigutils
+from numba.core.ccallback import CFunc
 
 
 def stamp_of(package: Path) -> str:
@@ -44,16 +46,32 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
     options = {'error_model': 'numpy', **options}
     try:
         kernel: Any = numba.njit(cache=True, **options)(function)
-        cache_file = kernel._cache._cache_file
-        if not hasattr(cache_file, '_source_stamp'):
-            raise AttributeError('_source_stamp')
+        _stamp(kernel._cache._cache_file)
     except (RuntimeError, AttributeError):
         # No place to keep it in (a read-only installation without a home), or a numba that keeps its books in another
         # way.
         return numba.njit(**options)(function)
+    return kernel
+
+
+def entry_of(function: Callable[..., Any], signature: Any) -> Any:
+    """Return `function` compiled to one that C calls, of a numba signature; kept as `compiled` does."""
+    normalized: Any = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]
+    entry: Any = CFunc(function, normalized, {}, {})
+    try:
+        entry.enable_caching()
+        _stamp(entry._cache._cache_file)
+    except (RuntimeError, AttributeError):
+        entry = CFunc(function, normalized, {}, {})
+    entry.compile()
+    return entry
+
+
+def _stamp(cache_file: Any) -> None:
+    if not hasattr(cache_file, '_source_stamp'):
+        raise AttributeError('_source_stamp')
     cache_file._source_stamp = STAMP
     cache_file._load_index = _readable(cache_file._load_index)
-    return kernel
 
 
 def _readable(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Arm, MotorTorque, Transmission
+from joint_dynamics.arm import Arm, MotorTorque
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, PeriodicMap, TorsionalStiffness
@@ -35,7 +35,7 @@ def test_the_motor_torque_is_the_sum_of_its_parts(arm, motion):
     np.testing.assert_allclose(arm.motor_torque(q, dq, ddq, **motor), parts, atol=1e-12)
     # without a motor side it moves as the link does, but for its angle
     lone = arm.motor_torque(q, dq, ddq)
-    angle = arm.transmission.motor_angle(q, load)
+    angle = arm.motor_angle(q, load)
     np.testing.assert_allclose(lone, arm.motor_torque(q, dq, ddq, theta=angle, dtheta=dq, ddtheta=ddq), atol=1e-12)
     # a load of one's own is what friction depends on, not what the links take
     heavy = replace(arm, friction=FrictionModel({'F_C0': 1.0, 'F_Cl': 0.5}, joints=3))
@@ -95,8 +95,8 @@ def test_without_friction_and_stiffness_only_bodies_and_rotors_are_left(arm3, mo
     np.testing.assert_allclose(stream.step(q[9], dq[9], ddq[9]), arm.motor_torque(q, dq, ddq)[9], atol=1e-10)
     assert stream.H.tolist() == np.sign(dq[9]).tolist()
     stream.reset()
-    np.testing.assert_array_equal(arm.transmission.motor_angle(q, 50.0 + q), q)
-    assert not arm.transmission.deformation(q).any()
+    np.testing.assert_array_equal(arm.motor_angle(q, 50.0 + q), q)
+    assert not arm.deformation(q).any()
 
 
 def test_link_torque_of_a_state_is_that_of_the_recording(arm, motion):
@@ -118,11 +118,6 @@ def test_alpha_scales_the_dry_part_and_adds_to_the_viscous(arm):
     np.testing.assert_array_equal(replace(arm, friction_scale=alpha).friction_torque(H, speed, load), scaled)
     zero = np.zeros(3)
     np.testing.assert_allclose(arm.drive_torque(H, zero, speed, zero, load, scale=alpha), scaled, atol=1e-14)
-    np.testing.assert_array_equal(
-        arm.friction_torque(H, speed, load, temperature_factor=np.full(3, 2.0)) - plain,
-        arm.friction_torque(H, speed, load, temperature_factor=np.full(3, 2.0))
-        - arm.friction_torque(H, speed, load, 99.0),
-    )
 
 
 def test_a_payload_is_a_mass_at_the_last_link(arm):
@@ -240,16 +235,18 @@ def test_an_arm_without_inertials_says_so(scara_table):
     )
 
 
-def test_the_encoder_stands_where_deformation_and_error_put_it():
-    stiffness, error = TorsionalStiffness([[2e4, 1e8], [1e4, 0.0]]), PeriodicMap(1e-4 * np.sin(np.arange(24.0)))
-    both = PeriodicMap.stack([error, error])
-    q, tau = np.array([0.3, -0.2]), np.array([50.0, -20.0])
-    transmission = Transmission(stiffness, both)
-    phi = transmission.deformation(tau)
+def test_the_encoder_stands_where_deformation_and_error_put_it(arm3):
+    stiffness = TorsionalStiffness([[2e4, 1e8], [1e4, 0.0], [3e4, -1e6]])
+    error = PeriodicMap.stack([PeriodicMap(1e-4 * np.sin(np.arange(24.0)))] * 3)
+    q, tau = np.array([0.3, -0.2, 0.1]), np.array([50.0, -20.0, 5.0])
+
+    def bent(stiffness, error):
+        return Arm(arm3, stiffness=stiffness, kinematic_error=error)
+
+    phi = bent(stiffness, error).deformation(tau)
     np.testing.assert_allclose(stiffness.torque(phi), tau, rtol=1e-12)
-    np.testing.assert_array_equal(transmission.motor_angle(q, tau), q + phi + both(q + phi))
-    np.testing.assert_array_equal(transmission.encoder(q), q + both(q))
-    np.testing.assert_array_equal(Transmission(stiffness, None).motor_angle(q, tau), q + phi)
-    np.testing.assert_array_equal(Transmission(None, both).motor_angle(q, tau), q + both(q))
-    assert Transmission(None, None).deformation(tau).tolist() == [0.0, 0.0]
-    assert Transmission(None, None).encoder(q) is q
+    np.testing.assert_array_equal(bent(stiffness, error).motor_angle(q, tau), q + phi + error(q + phi))
+    np.testing.assert_array_equal(bent(stiffness, None).motor_angle(q, tau), q + phi)
+    np.testing.assert_array_equal(bent(None, error).motor_angle(q, tau), q + error(q))
+    assert bent(None, None).deformation(tau).tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_array_equal(bent(None, None).motor_angle(q, tau), q)

@@ -142,15 +142,6 @@ def test_a_formula_is_friction_where_it_has_the_speed(formula, friction, opposes
     assert (term.names, term.document, term.needs) == ((f'{formula}_a',), {'function': formula}, frozenset())
 
 
-def test_the_bounded_load_leaves_the_rest_and_what_has_none():
-    bounded = motion(sign=SIGN, slip={1.0: Q}).with_load_within(5.0)
-    np.testing.assert_array_equal(bounded.load, np.clip(LOAD, -5.0, 5.0))
-    assert bounded.s is SIGN and bounded.slip[1.0] is Q and bounded.temperature is WARM
-    bare = Motion(Q, OMEGA)
-    assert bare.with_load_within(5.0) is bare
-    np.testing.assert_array_equal(bare.s, np.sign(OMEGA))
-
-
 def test_a_configuration_is_read_term_by_term():
     found = terms_from_config(
         {

@@ -131,19 +131,16 @@ def test_rows_at_once_are_what_one_after_the_other_would_be(values):
 
 
 def test_values_in_another_order_are_numbers_in_double_precision(values):
-    found = values.whole([3, 1, 2], ('c', 'a', 'b'))
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(found, [1.0, 2.0, 3.0])
+    values.write('position', [3, 1, 2], 1.0, ('c', 'a', 'b'))
+    np.testing.assert_array_equal(values['position'], [1.0, 2.0, 3.0])
 
 
-def test_values_of_another_number_than_the_joints_are_none(values):
-    for names in (NAMES, NAMES[::-1]):
-        assert values.whole([1.0, 2.0], names) is None
-        assert values.whole([[1.0, 2.0, 3.0]], names) is None
-    assert values.whole([1.0, 2.0, 3.0], ('a', 'b', 'b')) is None
+def test_values_of_another_number_than_the_joints_are_refused(values):
+    for names in (None, NAMES, NAMES[::-1]):
+        with pytest.raises(ValueError):
+            values.write('position', [1.0, 2.0], 1.0, names)
 
 
 def test_what_has_no_limit_is_in_time_before_it_has_come(values):
     """Whether it is a number is asked for elsewhere: a temperature need not be measured."""
-    assert values.fresh('temperature', 5.0) and values.in_time(('temperature',), 5.0)
-    assert not values.in_time(('temperature', 'position'), 5.0)
+    assert values.fresh('temperature', 5.0) and not values.fresh('position', 5.0)

@@ -8,7 +8,8 @@ import pytest
 from joint_dynamics.arm import Arm
 from joint_dynamics.arm.reversal import REVERSAL
 from joint_dynamics.control import ControllerSetup, available, create
-from joint_dynamics.control.friction import DRIVEN, FrictionCompensation
+from joint_dynamics.control.friction import FrictionCompensation
+from joint_dynamics.control.law_sample import DRIVEN
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap, TorsionalStiffness
 
@@ -91,17 +92,20 @@ def test_the_set_point_of_the_torque_loop_includes_what_the_pid_asks_for(make_lo
 
 
 def test_torque_from_deformation_is_that_of_the_transmission(make_loop, arm, path, feed):
-    loop = make_loop('joint_torque_feedback')
+    """u = u_FF + K_τJ (τ_J,d − τ̂_J): what a second loop without the gain has less tells τ̂_J."""
     motion = path.at(1.0)
     phi = np.array([1e-3, -2e-3, 5e-4, 1e-4, 0, -1e-4])
     theta = motion[0] + phi
     for _ in range(20):
         theta = motion[0] + phi + arm.kinematic_error(theta)
-    feed(loop, motion, 0.0, motor_position=theta, motor_velocity=motion[1] + 0.1)
-    loop.look(0.0)
-    np.testing.assert_allclose(
-        loop.controller.transmission_torque(), arm.stiffness.torque(phi) + arm.damping * 0.1, atol=1e-6
-    )
+    commands = []
+    for gain in (0.0, 0.3):
+        loop = make_loop('joint_torque_feedback', torque_gain=gain, torque_limit=1.0)
+        feed(loop, motion, 0.0, motor_position=theta, motor_velocity=motion[1] + 0.1)
+        loop.look(0.0)
+        commands.append(loop.law_now(0.0, 0.001))
+    torque = arm.link_torque(*motion[:3]) - (commands[1] - commands[0]) / 0.3
+    np.testing.assert_allclose(torque, arm.stiffness.torque(phi) + arm.damping * 0.1, atol=1e-6)
 
 
 def test_adaptation_scales_coulomb_and_viscous_friction_within_bounds(make_loop, path, feed):
@@ -211,7 +215,7 @@ def test_flexible_feedforward_alone_moves_a_flexible_arm_along_the_motion(make_a
     )
     law = create('flexible_joint')
     law.on_configure(ControllerSetup.of(law, arm, friction='none'))
-    _, theta, omega, _ = law.motor_motion(path.at(0.0))
+    theta, omega, _ = law.motor_reference(path.at(0.0))
     x = np.concatenate([path.at(0.0)[0], path.at(0.0)[1], theta, omega])
 
     def rate(x, u):
@@ -246,7 +250,7 @@ def test_the_quick_inverse_is_the_inverse(make_arm, coefficients):
     arm = make_arm(stiffness=TorsionalStiffness(coefficients))
     law.on_configure(ControllerSetup.of(law, arm))
     for tau in (np.zeros(6), np.array([1e-6, -1.0, 10, -100, 1e3, 1e-12])):
-        phi = law.transmission.deformation(tau)
+        phi = law.arm.deformation(tau)
         np.testing.assert_allclose(arm.stiffness.torque(phi), tau, rtol=1e-12)
 
 

@@ -14,9 +14,12 @@ from joint_dynamics.control.compensation import DirectionCheck, JointCheck, Limi
 from joint_dynamics.control.computed_torque import ComputedTorque
 from joint_dynamics.control.effort_gains import EffortGains, controller_parameters, effort_gains
 from joint_dynamics.control.elastic_loop import ElasticJoints, SampledArm, elastic_joints
-from joint_dynamics.control.friction import DRIVEN, FrictionCompensation
+from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.hosted_loop import HostedLoop
 from joint_dynamics.control.hosted_parameters import parameters_of
+from joint_dynamics.control.input_sample import FINE, JUMPED
+from joint_dynamics.control.inputs import AgedInterfaces
+from joint_dynamics.control.law_sample import DRIVEN
 from joint_dynamics.control.loop_parameters import (
     GATE_PARAMETERS,
     LAW_PARAMETERS,
@@ -27,7 +30,6 @@ from joint_dynamics.control.loop_parameters import (
     law_values,
     loop_settings,
 )
-from joint_dynamics.control.plausibility import Jumps, MeasuredStates
 from joint_dynamics.control.trajectory import fill_effort, instants
 from joint_dynamics.joint import FrictionModel, MaxwellSlip
 from joint_dynamics.robot import RobotModel
@@ -170,12 +172,13 @@ def test_the_gate_step_by_step():
 
 def test_jumps_joint_by_joint():
     """A step beyond v T + margin is one, by the limit or a larger reported speed; over after 0.1 s without."""
-    jumps = Jumps(np.array([2.0, np.inf]), 0.05)
-    both = np.arange(2)
-    reported = np.array([0.0, 1.0])
+    names = ('a', 'b')
+    states = AgedInterfaces(names, {'position': 1e9, 'velocity': 1e9}, reach=[2.0, np.inf], margin=0.05)
 
-    def accept(q, time, index=both, reported=reported):
-        return jumps.accept(index, np.asarray(q, dtype=float), time, reported).tolist()
+    def accept(q, time, reported=(0.0, 1.0), joints=names):
+        states.write('velocity', reported, time)
+        states.write('position', q, time, joints)
+        return [jump == FINE for jump in (jump_of_joint(states, k) for k in range(2))]
 
     assert accept([0.0, 0.0], 0.0) == [True, True]
     assert accept([0.24, 0.14], 0.1) == [True, True]
@@ -186,26 +189,22 @@ def test_jumps_joint_by_joint():
     assert accept([0.5, 0.5], 0.31) == [False, True]
     assert accept([0.5, 0.5], 0.36) == [True, True]
     # a reported speed beyond the limit lets more through; one that is not a number, where no limit is, everything
-    assert accept([1.0, 0.5], 0.46, reported=np.array([5.0, 1.0])) == [True, True]
-    assert accept([1.0, 9.0], 0.56, reported=np.array([0.0, np.nan])) == [True, True]
+    assert accept([1.0, 0.5], 0.46, reported=(5.0, 1.0)) == [True, True]
+    assert accept([1.0, 9.0], 0.56, reported=(0.0, np.nan)) == [True, True]
     assert accept([np.nan, 9.0], 0.66) == [True, True]
-    assert accept([9.0], 0.66, index=np.array([1])) == [True]
-    assert accept([1.0, 9.0], 0.66, reported=None) == [True, True]
+    assert accept([9.0], 0.66, joints=('b',)) == [True, True]
+    assert accept([1.0, 9.0], 0.66) == [True, True]
     # time that goes back is as long as time that goes on
     assert accept([1.2, 9.0], 0.56) == [True, True]
 
 
-def test_positions_of_all_joints_at_once_are_taken_where_none_has_jumped():
-    jumps = Jumps(np.array([2.0, 3.0]), 0.05)
-    assert not jumps.accept_all(np.zeros(2), 0.0)
-    jumps.accept(np.arange(2), np.zeros(2), 0.0, None)
-    assert jumps.accept_all(np.array([0.25, -0.35]), 0.1)
-    assert not jumps.accept_all(np.array([0.0, -0.701]), 0.2)
-    assert not jumps.accept_all(np.array([np.nan, 0.0]), 0.2)
-    # what was refused was not taken: from where it was, the same is near again
-    assert jumps.accept_all(np.array([0.05, -0.05]), 0.2)
-    assert jumps.accept_all(np.array([0.05 + 2.05, -0.05]), -0.8)
-    states = MeasuredStates(('a', 'b'), {'position': 1.0, 'velocity': 1.0}, [2.0, 3.0], 0.05)
+def jump_of_joint(states, joint):
+    """FINE or JUMPED of one joint's position."""
+    return FINE if np.isnan(states.inputs.jumps['jumped'][0, joint]) else JUMPED
+
+
+def test_what_jumped_is_not_taken_over():
+    states = AgedInterfaces(('a', 'b'), {'position': 1.0, 'velocity': 1.0}, reach=[2.0, 3.0], margin=0.05)
     states.write('position', [0.0, 0.0], 0.0)
     states.write('position', [0.1, 0.9], 0.1)
     np.testing.assert_array_equal(states['position'], [0.1, 0.0])
@@ -404,7 +403,7 @@ def test_the_radius_of_a_loop_is_how_fast_it_dies_away(feedback):
 def test_flexible_joints_are_those_at_their_softest_and_stiffest(make_arm):
     arm = make_arm(damping=np.array([5.0, 0.0, 5.0, 0.0, 5.0, 5.0]))
     limit = arm.robot.limits.effort
-    slopes = arm.stiffness.stiffness(arm.transmission.deformation(np.linspace(0, 1, 33)[:, None] * limit))
+    slopes = arm.stiffness.stiffness(arm.deformation(np.linspace(0, 1, 33)[:, None] * limit))
     found = sorted(elastic_joints(arm, damping_ratio=0.1, feedback='motor'), key=lambda one: one.stiffness[0])
     inertia = np.diag(arm.rigid.mass_matrix(np.zeros(6)))
     rotors = np.diag(arm.rotor_torque(np.eye(6)))
@@ -580,4 +579,4 @@ def test_where_its_bounds_are_equal_the_viscous_part_stays(make_arm):
         np.testing.assert_array_equal(fixed.alpha, np.tile([1.0, 0.01], (6, 1)))
     free = FrictionCompensation(arm, 'static', alpha_bounds=([0.4, -0.01], [2.5, 0.01]), viscous_share=0.5)
     free.adapt(np.ones(6), np.full(6, 9.0))
-    np.testing.assert_allclose(free.alpha[:, 1], 0.5 * arm.friction.static_part.viscous(np.ones(6)))
+    np.testing.assert_allclose(free.alpha[:, 1], 0.5 * arm.friction.viscous(np.ones(6)))

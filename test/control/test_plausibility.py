@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joint_dynamics.control import LoopSettings
+from joint_dynamics.control.input_sample import RECOVERY_TIME
 from joint_dynamics.control.inputs import AgedInterfaces
-from joint_dynamics.control.plausibility import RECOVERY_TIME, MeasuredStates
 
 T = 0.002
 NAMES = ('a', 'b')
@@ -16,7 +16,7 @@ FEEDBACK = {'feedback': True, 'kp': 400.0, 'kd': 40.0}
 
 @pytest.fixture
 def states():
-    return MeasuredStates(NAMES, {'position': 0.05, 'velocity': 0.05}, [2.0, np.inf], 0.01)
+    return AgedInterfaces(NAMES, {'position': 0.05, 'velocity': 0.05}, reach=[2.0, np.inf], margin=0.01)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_slip_is_accepted_after_a_while_and_flips_never_are(states):
 @given(st.lists(st.tuples(st.floats(allow_nan=True, allow_infinity=True), st.floats(-1.0, 1.0)), max_size=60))
 def test_what_is_taken_over_is_near_the_sample_before(samples):
     # Whatever comes: two samples taken over one after the other are no jump, unless positions have gone on in between.
-    states = MeasuredStates(('a',), {'position': 0.05}, [2.0], 0.01)
+    states = AgedInterfaces(('a',), {'position': 0.05}, ('position', 'velocity'), reach=[2.0], margin=0.01)
     states.write('position', [0.0], 0.0)
     time, q, since = 0.0, 0.0, 0.0
     for value, step in samples:

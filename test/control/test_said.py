@@ -26,8 +26,8 @@ from joint_dynamics.control.elastic_loop import ElasticJoints, elastic_joints
 from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.hosted_loop import HostedLoop
 from joint_dynamics.control.hosted_parameters import main
+from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.path import order_joints
-from joint_dynamics.control.plausibility import Jumps
 from joint_dynamics.control.preflight import refuse_run_away
 from joint_dynamics.control.trajectory import check_motion
 from joint_dynamics.errors import JointDynamicsError
@@ -184,17 +184,17 @@ def test_a_command_that_is_no_number_is_shown():
 
 
 def test_a_jump_is_told_by_its_size_and_what_was_allowed():
-    jumps = Jumps(np.array([2.0, 3.0]), 0.01)
-    both = np.arange(2)
-    assert jumps.accept(both, np.zeros(2), 1.0, None).all() and jumps.why_invalid(AB, 'state position') == ''
-    assert jumps.accept(both, np.array([0.0, 0.2]), 1.05, None).tolist() == [True, False]
-    assert jumps.why_invalid(AB, 'state position') == (
+    states = AgedInterfaces(AB, {'position': 1.0}, ('position', 'velocity'), reach=[2.0, 3.0], margin=0.01)
+    states.write('position', np.zeros(2), 1.0)
+    assert states.why_invalid(('position',), 1.0, 'state') == ''
+    states.write('position', np.array([0.0, 0.2]), 1.05)
+    assert states.why_invalid(('position',), 1.05, 'state') == (
         'state position of b jumped by 0.2 rad in 0.05 s, allowed are 3 rad/s and 0.01 rad: not accepted until it has '
         'gone on for 0.1 s without a jump'
     )
-    assert jumps.suspect.tolist() == [False, True]
-    jumps.clear()
-    assert jumps.why_invalid(AB, 'state position') == '' and not jumps.suspect.any()
+    states.clear()
+    states.write('position', np.array([0.0, 0.2]), 1.05)
+    assert states.why_invalid(('position',), 1.05, 'state') == ''
 
 
 def test_claims_that_do_not_exist():
@@ -407,7 +407,7 @@ def test_a_host_refuses_what_ros2_control_does_not_have(monkeypatch, arm):
         )
         monkeypatch.setattr(registry, 'entry_points', lambda group: [Point('p:Plain', Plain)])
         made = HostedLoop(robot, '', {'law': 'own', 'use_description': False})
-        assert (made.reason, made.warning) == ('', '')
+        assert (made.reason, made.warning) == ('not active', '')
         assert np.isnan(made.state).all() and np.isnan(made.state_time).all() and np.isnan(made.reference).all()
         made.activate()
         assert made.reason == 'just activated'

@@ -4,12 +4,13 @@ import numpy as np
 import pinocchio
 import pytest
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.control import torque_derivatives
 
 
 @pytest.fixture
-def rigid(robot):
-    return robot.rigid_body()
+def arm(robot):
+    return Arm(robot)
 
 
 def exact_rate(rigid, q, dq, ddq, dddq):
@@ -21,17 +22,17 @@ def exact_rate(rigid, q, dq, ddq, dddq):
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_first_derivative_is_the_exact_one_and_second_its_derivative(rigid, seed):
+def test_first_derivative_is_the_exact_one_and_second_its_derivative(arm, seed):
     rng = np.random.default_rng(seed)
-    motion = rng.normal(size=(5, rigid.n)) * np.array([1.0, 2.0, 4.0, 20.0, 100.0])[:, None]
-    tau, rate, curvature = torque_derivatives(rigid, motion)
-    np.testing.assert_allclose(tau, rigid.inverse_dynamics(*motion[:3]), atol=1e-12)
-    np.testing.assert_allclose(rate, exact_rate(rigid, *motion[:4]), rtol=1e-8, atol=1e-8)
+    motion = rng.normal(size=(5, arm.n)) * np.array([1.0, 2.0, 4.0, 20.0, 100.0])[:, None]
+    tau, rate, curvature = torque_derivatives(arm, motion)
+    np.testing.assert_allclose(tau, arm.link_torque(*motion[:3]), atol=1e-12)
+    np.testing.assert_allclose(rate, exact_rate(arm.rigid, *motion[:4]), rtol=1e-8, atol=1e-8)
 
     def rate_at(s):
         q, v, a, j, d = motion
         return exact_rate(
-            rigid,
+            arm.rigid,
             q + v * s + a * s**2 / 2 + j * s**3 / 6 + d * s**4 / 24,
             v + a * s + j * s**2 / 2 + d * s**3 / 6,
             a + j * s + d * s**2 / 2,
@@ -43,12 +44,12 @@ def test_first_derivative_is_the_exact_one_and_second_its_derivative(rigid, seed
     np.testing.assert_allclose(curvature, expected, rtol=1e-6, atol=1e-5)
 
 
-def test_along_a_path_they_are_the_finite_differences_of_the_torque(rigid, path):
+def test_along_a_path_they_are_the_finite_differences_of_the_torque(arm, path):
     # The differences are taken of the real motion, whose fifth derivative is not zero: it must not matter.
     for time in (0.4, 1.3, 2.1, 3.7):
-        _, rate, curvature = torque_derivatives(rigid, path.at(time))
+        _, rate, curvature = torque_derivatives(arm, path.at(time))
         h = 1e-3
-        tau_at = [rigid.inverse_dynamics(*path.at(time + k * h)[:3]) for k in range(-2, 3)]
+        tau_at = [arm.link_torque(*path.at(time + k * h)[:3]) for k in range(-2, 3)]
         np.testing.assert_allclose(
             rate, (tau_at[0] - 8 * tau_at[1] + 8 * tau_at[3] - tau_at[4]) / (12 * h), rtol=1e-5, atol=1e-5
         )
@@ -56,10 +57,10 @@ def test_along_a_path_they_are_the_finite_differences_of_the_torque(rigid, path)
         np.testing.assert_allclose(curvature, expected, rtol=1e-4, atol=1e-3)
 
 
-def test_at_rest_nothing_changes(rigid):
-    motion = np.zeros((5, rigid.n))
+def test_at_rest_nothing_changes(arm):
+    motion = np.zeros((5, arm.n))
     motion[0] = [0.3, -1.0, 1.2, 0.4, 0.5, 0.6]
-    tau, rate, curvature = torque_derivatives(rigid, motion)
-    np.testing.assert_allclose(tau, rigid.gravity(motion[0]), atol=1e-12)
+    tau, rate, curvature = torque_derivatives(arm, motion)
+    np.testing.assert_allclose(tau, arm.rigid.gravity(motion[0]), atol=1e-12)
     np.testing.assert_allclose(rate, 0, atol=1e-9)
     np.testing.assert_allclose(curvature, 0, atol=1e-6)

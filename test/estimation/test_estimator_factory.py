@@ -71,7 +71,7 @@ def test_the_adaptive_law_begins_at_the_described_scale_within_bounds_that_let_v
     )  # fmt: skip
     made = make_friction(arm, use, PERIOD)
     assert isinstance(made, FrictionEstimator)
-    viscous = 0.4 * np.abs(arm.friction.static_part.viscous(np.ones(6)))
+    viscous = 0.4 * np.abs(arm.friction.viscous(np.ones(6)))
     assert viscous.min() < 1.0 < viscous.max() and viscous.min() > 1e-3
     np.testing.assert_array_equal(made.parameters, np.tile([0.9, 0.02], (6, 1)))
     np.testing.assert_array_equal(made.lower, np.stack([np.full(6, 0.3), np.minimum(-1.0, -viscous)], axis=1))

@@ -57,8 +57,7 @@ def smoothed(arm, signals, settings, motor_side=True):
     """Samples by which F_v is late, and q, τ_m, θ, H, F_v, smoothed, with two derivatives, (samples, 3, 5, n)."""
     q, current, theta = signals
     motor = theta - arm.kinematic_error(theta) if motor_side else q
-    slip = arm.friction.maxwell_slip.copy()
-    slip.kinematic_error = None
+    slip = arm.friction.maxwell_slip.without_kinematic_error()
     H = np.array([slip.step(row) for row in motor])
     d = 2  # 3 ms before and after
     omega = np.zeros_like(motor)

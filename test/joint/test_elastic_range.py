@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import TorsionalStiffness
-from joint_dynamics.joint.elastic_range import SOFTEST, ElasticInverse, check_range, elastic_range
+from joint_dynamics.joint.stiffness import SOFTEST, check_range
 
 SOFTENS, HARDENS = [2e4, -3e9], [2e4, 3e9]
 #: A stiffness that falls to 0.55 of itself and rises again: 1e4 − 3e8·3 φ²… has no real root.
@@ -26,19 +26,19 @@ CURVES = {
 
 def reached(curve, share=0.999):
     """The largest deformation and torque that a test goes to: of the range, or 5 mrad."""
-    phi_max = elastic_range(TorsionalStiffness([curve]))[0][0]
+    phi_max = TorsionalStiffness([curve]).largest[0][0]
     phi = share * phi_max if np.isfinite(phi_max) else 5e-3
     return phi, float(TorsionalStiffness(curve).torque(phi))
 
 
 def test_the_range_of_a_cubic_is_in_closed_form():
     """k(φ) = α₁ + 3 α₂ φ² vanishes at φ² = α₁/(3 |α₂|), where τ = (2/3) α₁ φ."""
-    phi, tau = elastic_range(TorsionalStiffness([SOFTENS, HARDENS, [1e4, -1e9]]))
+    phi, tau = TorsionalStiffness([SOFTENS, HARDENS, [1e4, -1e9]]).largest
     s = np.sqrt(np.array([2e4 / 9e9, 1e4 / 3e9]))
     np.testing.assert_allclose(phi[[0, 2]], s, rtol=1e-12)
     np.testing.assert_allclose(tau[[0, 2]], [2 / 3 * 2e4 * s[0], 2 / 3 * 1e4 * s[1]], rtol=1e-12)
     assert phi[1] == tau[1] == np.inf
-    single = elastic_range(TorsionalStiffness(SOFTENS))
+    single = TorsionalStiffness(SOFTENS).largest
     assert [part.shape for part in single] == [(1,), (1,)]
     assert single[0][0] == pytest.approx(s[0], rel=1e-12)
 
@@ -47,10 +47,10 @@ def test_the_first_of_several_roots_ends_the_range():
     """k = α₁ (1 − φ²/a²)(1 − φ²/b²) with a < b."""
     a, b, alpha = 2e-3, 3e-3, 2e4
     factors = alpha * np.array([1.0, -(a**-2 + b**-2), (a * b) ** -2])
-    phi, tau = elastic_range(TorsionalStiffness([factors / [1, 3, 5]]))
+    phi, tau = TorsionalStiffness([factors / [1, 3, 5]]).largest
     assert phi[0] == pytest.approx(a, rel=1e-9)
     assert tau[0] == pytest.approx(np.polyval((factors / [1, 3, 5])[::-1], a * a) * a, rel=1e-9)
-    assert np.isinf(elastic_range(TorsionalStiffness([DIPS]))[0][0])
+    assert np.isinf(TorsionalStiffness([DIPS]).largest[0][0])
 
 
 @pytest.mark.parametrize('curve', CURVES.values(), ids=CURVES)
@@ -60,29 +60,29 @@ def test_the_inverse_is_the_root_that_scipy_finds(curve):
     expected = [brentq(lambda phi, tau=tau: model.torque(phi) - tau, -phi_max, phi_max, xtol=1e-18) for tau in torques]
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        found = ElasticInverse(model)(torques)
+        found = model.bounded_deformation(torques)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-15)
     np.testing.assert_allclose(model.torque(found), torques, rtol=1e-9)
     # a single number, zero, and a recording of several joints, each as alone
-    assert ElasticInverse(model)(0.0) == 0.0
-    assert ElasticInverse(model)(torques[4]) == pytest.approx(found[4], rel=1e-12)
-    rows = ElasticInverse(TorsionalStiffness([curve] * 3))(np.tile(torques[:, None], (1, 3)))
+    assert model.bounded_deformation(0.0) == 0.0
+    assert model.bounded_deformation(torques[4]) == pytest.approx(found[4], rel=1e-12)
+    rows = TorsionalStiffness([curve] * 3).bounded_deformation(np.tile(torques[:, None], (1, 3)))
     np.testing.assert_allclose(rows, np.tile(found[:, None], (1, 3)), rtol=1e-12)
 
 
 def test_joints_of_every_kind_beside_each_other():
     rows = [[*SOFTENS, 0.0], [*HARDENS, 0.0], DIPS, [2e4, 0.0, 0.0], [0.0, 0.0, 1e14]]
     torques = np.array([reached(row, 0.9)[1] for row in rows]) * np.array([[1.0], [-0.3]])
-    found = ElasticInverse(TorsionalStiffness(rows))(torques)
-    alone = np.stack([ElasticInverse(TorsionalStiffness(row))(torques[:, j]) for j, row in enumerate(rows)], axis=1)
+    found = TorsionalStiffness(rows).bounded_deformation(torques)
+    alone = np.stack([TorsionalStiffness(row).bounded_deformation(torques[:, j]) for j, row in enumerate(rows)], axis=1)
     np.testing.assert_allclose(found, alone, rtol=1e-9)
 
 
 @pytest.mark.parametrize('curve', [SOFTENS, [2e4, -3e9, 0.0], CURVES['softens by its third']])
 def test_beyond_the_range_the_deformation_is_that_at_its_end(curve):
     model = TorsionalStiffness([curve])
-    (phi,), (tau,) = elastic_range(model)
-    found = ElasticInverse(model)(np.array([[1.001 * tau], [-50.0 * tau]]))
+    (phi,), (tau,) = model.largest
+    found = model.bounded_deformation(np.array([[1.001 * tau], [-50.0 * tau]]))
     np.testing.assert_allclose(found[:, 0], [phi, -phi], rtol=1e-7)
 
 
@@ -92,7 +92,7 @@ ARM = ('a', 'b')
 def test_a_joint_that_stays_stiff_is_taken():
     rising, softening = TorsionalStiffness([HARDENS, HARDENS]), TorsionalStiffness([HARDENS, SOFTENS])
     check_range(rising, ARM, np.full(2, np.inf))
-    tau = elastic_range(softening)[1][1]
+    tau = softening.largest[1][1]
     # k falls to a share r of k(0) at φ² = (1 − r) φ_max²
     share = np.sqrt(1 - 1.01 * SOFTEST)
     check_range(softening, ARM, np.array([np.inf, tau * share * (3 - share**2) / 2]))

@@ -195,16 +195,3 @@ def test_a_stack_is_of_maps_of_one_joint_each():
             JointDynamicsError, match=r'^PeriodicMap.stack: expected at least one map, each of one joint, found '
         ):
             PeriodicMap.stack(wrong)
-
-
-def test_one_sample_gives_the_bits_of_a_recording():
-    rng = np.random.default_rng(0)
-    maps = PeriodicMap.stack(
-        [PeriodicMap(rng.normal(size=size), period) for size, period in ((1, 1.0), (7, 6.3), (90, 2.0))]
-    )
-    theta = np.concatenate([20.0 * rng.normal(size=(500, 3)), [[0.0, 6.3, -2.0]], [[np.nan, np.inf, -1e-300]]])
-    with np.errstate(invalid='ignore'):
-        whole = maps(theta)
-    np.testing.assert_array_equal([maps.at(sample) for sample in theta], whole)
-    with pytest.raises(JointDynamicsError, match=r'expected theta of shape \(3,\), found \(2,\)'):
-        maps.at(np.zeros(2))

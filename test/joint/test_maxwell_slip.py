@@ -110,13 +110,6 @@ def test_recordings_and_single_samples_are_the_same_numbers(seed, joints, sample
     assert np.all(np.abs(H) <= 1)
 
 
-def test_run_goes_on_across_its_chunks(monkeypatch):
-    theta = np.cumsum(np.random.default_rng(3).normal(0, 3e-4, (500, 2)), axis=0)
-    whole = MaxwellSlip(2).run(theta)
-    monkeypatch.setattr('joint_dynamics.joint.maxwell_slip.CHUNK', 37)
-    assert np.array_equal(MaxwellSlip(2).run(theta), whole)
-
-
 def test_copy_has_its_own_state():
     slip = MaxwellSlip(2)
     slip.run(np.linspace(0, 1e-3, 10)[:, None] * [1, -1])

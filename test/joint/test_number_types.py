@@ -15,7 +15,6 @@ from joint_dynamics.joint import (
     TemperatureFriction,
     TorsionalStiffness,
 )
-from joint_dynamics.joint.elastic_range import ElasticInverse
 from joint_dynamics.joint.load import CoulombLevel, LoadFriction
 from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share, place_in_play
 from joint_dynamics.joint.maps import FourierSeries
@@ -97,7 +96,7 @@ FUNCTIONS = {
     'curvature of a line': TorsionalStiffness([2e2]).curvature,
     'deformation': TorsionalStiffness([2e2, 3.1]).deformation,
     'general deformation': TorsionalStiffness([2e2, 3.1, 0.1]).deformation,
-    'inverse': ElasticInverse(TorsionalStiffness([2e2, -1e-3])),
+    'inverse': TorsionalStiffness([2e2, -1e-3]).bounded_deformation,
     'elastic basis': lambda x: TorsionalStiffness.basis(x, 3),
     'elastic coefficients': lambda x: TorsionalStiffness(np.abs(x)).torque(np.array([0.3])),
     'loads': loads_of,

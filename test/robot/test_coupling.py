@@ -24,7 +24,7 @@ def test_rows_are_by_the_motors_own_joint(coupling):
     assert DriveCoupling(np.diag([3, 4])).parameter_names == []
 
 
-def test_columns_and_matrices_are_the_motors_torque_less_the_own_part(coupling):
+def test_columns_are_the_motors_torque_less_the_own_part(coupling):
     rng = np.random.default_rng(8)
     dq, ddq = rng.normal(size=(2, 4, 30))
     parameters = rng.uniform(0.5, 2.0, 6)
@@ -38,12 +38,6 @@ def test_columns_and_matrices_are_the_motors_torque_less_the_own_part(coupling):
     assert rows.shape == (4, 6, 30)
     np.testing.assert_allclose(np.einsum('jps,p->js', rows, parameters), expected, atol=1e-13)
     assert not coupling.regressor_rows(np.zeros((4, 2)), np.zeros((4, 2))).any()
-    linear = coupling.rotor_matrix(parameters) @ ddq + coupling.viscous_matrix(parameters) @ dq
-    without = np.where(np.arange(6) % 3 == 2, 0.0, parameters)
-    np.testing.assert_allclose(linear, np.einsum('jps,p->js', rows, without), atol=1e-13)
-    for matrix in (coupling.rotor_matrix(parameters), coupling.viscous_matrix(parameters)):
-        np.testing.assert_allclose(matrix, matrix.T, atol=1e-15)
-        assert not np.diag(matrix).any()
 
 
 @pytest.mark.parametrize(

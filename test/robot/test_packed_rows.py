@@ -1,12 +1,11 @@
-"""The wanted columns without their zeros: numpy's way and the compiled one are the same to the last bit."""
+"""The wanted columns without their zeros."""
 
 import numpy as np
 import pytest
 
-from joint_dynamics.robot import RobotModel, packed_rows
+from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.packed_rows import RowPacker
 from joint_dynamics.robot.regressor import regressor_rows
-from joint_dynamics.robot.regressor_kernel import fill_rows
 from joint_dynamics.robot.standard_parameters import drive_columns
 
 
@@ -40,18 +39,6 @@ def expected_rows(model, q, dq, ddq, dtheta, ddtheta):
     for j in range(model.n):
         rows[j, drive_columns(j)][:3] = ddtheta[:, j], dtheta[:, j], np.sign(dtheta[:, j])
     return rows
-
-
-def test_the_compiled_way_is_the_readable_one_bit_for_bit(model):
-    every = np.arange(14 * model.n)
-    packer = RowPacker(model.chain, every)
-    motion = states(model)
-    shape = (sum(len(columns) + 1 for columns in packer.columns), len(motion[0]))
-    by_numpy, by_kernel = np.zeros(shape), np.zeros(shape)
-    packer.by_numpy(motion, by_numpy)
-    packer.by_kernel(fill_rows, motion, by_kernel)
-    assert np.count_nonzero(by_kernel)
-    np.testing.assert_array_equal(by_kernel, by_numpy)
 
 
 def test_they_are_the_columns_of_the_regressor(model):
@@ -98,15 +85,3 @@ def test_rows_that_nothing_is_written_into_are_zero(model):
     np.testing.assert_array_equal(packed.dense()[:, : len(every)], expected_rows(model, *states(model)))
     assert not packed.dense()[:, -2:].any()
     assert not any(packed.values[part.stop].any() for part in packed.parts)  # where right-hand sides will be
-
-
-def test_the_kernel_takes_over_after_many_links_and_nothing_changes(model, monkeypatch):
-    monkeypatch.setattr(packed_rows, 'LINKS_UNTIL_COMPILED', 70 * model.n)
-    monkeypatch.setattr(packed_rows.TIER, 'kernel', None)
-    monkeypatch.setattr(packed_rows.TIER, 'seen', 1)
-    packer = RowPacker(model.chain, model.base_parameters().independent)
-    expected = np.zeros((sum(len(columns) + 1 for columns in packer.columns), 70))
-    packer.by_numpy(states(model), expected)
-    for kernel in (None, fill_rows):
-        np.testing.assert_array_equal(packer.rows(*states(model)).values, expected)
-        assert packed_rows.TIER.kernel is kernel

@@ -5,7 +5,7 @@ import pinocchio
 import pytest
 
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel, StandardParameters, newton_euler
+from joint_dynamics.robot import INERTIAL, PER_JOINT, RobotModel, StandardParameters
 
 URDF = """<robot name="mixed"><link name="base"/>
 <link name="a"><inertial><origin xyz="0.1 0.02 -0.03" rpy="0.2 0.1 0"/><mass value="3"/>
@@ -75,20 +75,9 @@ def test_the_torque_of_the_links_alone_is_pinocchios(model):
     states = model.random_states(20, rng)
     parameters = StandardParameters(random_standard(model, rng), model.n).links_only()
     expected = by_pinocchio(model, *states, parameters.values)
-    found = newton_euler.rigid_torque(model.chain, *(state.T for state in states), parameters.links)
-    assert found.shape == (model.n, 20)
-    np.testing.assert_allclose(found.T, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize('samples', [1, 15, 16, 17, 40])
-def test_blocks_of_the_torque_are_the_whole(monkeypatch, ur, samples):
-    rng = np.random.default_rng(7)
-    motion = [np.ascontiguousarray(state.T) for state in ur.random_states(samples, rng)]
-    links = StandardParameters(random_standard(ur, rng), ur.n).links
-    whole = newton_euler.rigid_torque(ur.chain, *motion, links)
-    monkeypatch.setattr(newton_euler, 'BLOCK', 16)
-    np.testing.assert_array_equal(newton_euler.rigid_torque(ur.chain, *motion, links), whole)
-    assert np.isfinite(whole).all()
+    found = model.chain.torque(*states, parameters.links)
+    assert found.shape == (20, model.n)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 def test_one_state_is_a_row_of_many(model):

@@ -85,7 +85,7 @@ struct HostSettings
   int cpu = -1;
 };
 
-/// A joint_dynamics law in an embedded interpreter, in a thread of its own.
+/// A joint_dynamics law: compiled, or in an embedded interpreter, in a thread of its own.
 /**
  * One thread runs everything that is Python. `configure` and `to_declare` wait for it without a
  * bound and throw std::runtime_error with Python's reason; they are not for the real-time thread.
@@ -121,10 +121,16 @@ public:
   /// Whether no step is under way: the arrays may be written, and the next one begun.
   bool ready();
 
-  /// Begin a step and wait for it; LATE after `timeout`: it goes on, and the arrays belong to it.
+  /// Make a step. A shipped law is compiled: its step is a call in this thread.
+  /** Another is begun in the thread of the interpreter and waited for; LATE after `timeout`: it goes on, and the
+   * arrays belong to it.
+   */
   Outcome step(std::chrono::nanoseconds timeout);
 
   const Arrays & arrays() const { return arrays_; }
+
+  /// Whether steps are calls of the compiled law, and the interpreter sleeps meanwhile.
+  bool compiled() const;
 
   /// Why the command does not follow the law, or what input is missing; not for the real-time thread.
   std::string reason() const;

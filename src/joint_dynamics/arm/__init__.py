@@ -4,7 +4,7 @@ For whole recordings and sample by sample (docs/explanation/arm.md).
 """
 
 from joint_dynamics.arm.arm import Arm
-from joint_dynamics.arm.coupled import CoupledDrives
+from joint_dynamics.arm.constants import ArmConstants
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.friction_detail import FrictionDetail
 from joint_dynamics.arm.friction_scale import apply_friction_scale
@@ -22,14 +22,13 @@ from joint_dynamics.arm.terms import (
     stribeck_term,
     terms_from_config,
 )
-from joint_dynamics.arm.transmission import Transmission
 from joint_dynamics.arm.validity import RangeWatch, Validity
 
 __all__ = [
     'FRICTION',
     'RELUCTANCE',
     'Arm',
-    'CoupledDrives',
+    'ArmConstants',
     'DescribedTerms',
     'FrictionDetail',
     'Motion',
@@ -37,7 +36,6 @@ __all__ = [
     'RangeWatch',
     'SteadyFriction',
     'Term',
-    'Transmission',
     'Validity',
     'apply_friction_scale',
     'fourier_term',

@@ -20,12 +20,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from joint_dynamics.arm.constants import ArmConstants, constants_of
 from joint_dynamics.arm.fields import ArmFields
 from joint_dynamics.arm.reading import read, read_joints
+from joint_dynamics.arm.sample import drives_along, friction_along, motor_angles, rotors_along, slip_directions
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.mapping import mapped
 from joint_dynamics.robot import RigidBody, RobotModel, StandardParameters
-from joint_dynamics.robot.newton_euler import rigid_torque
+from joint_dynamics.robot.newton_euler import inverse_dynamics_along
 from joint_dynamics.robot.standard_parameters import point_mass
 
 if TYPE_CHECKING:
@@ -134,19 +137,20 @@ class Arm(ArmFields):
             if value < 0:
                 raise JointDynamicsError(f'arm: expected joints.{name}.rotor_inertia >= 0, found {value:.4g} kg·m²')
 
+    @cached_property
+    def constants(self) -> ArmConstants:
+        """All of it by name, as what is compiled takes it."""
+        return constants_of(self, self.standard.links)
+
     # The parts of the torque, for arrays (…, n).
 
     def link_torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray) -> FloatArray:
-        """Return τ_J [N·m] of one state q, dq, ddq (n,) or of a recording (N, n) [rad, rad/s, rad/s²]."""
-        if q.ndim == 1:
-            return self.rigid.inverse_dynamics(q, dq, ddq)
-        q, dq, ddq = (np.ascontiguousarray(array.T) for array in (q, dq, ddq))
-        return rigid_torque(self.robot.chain, q, dq, ddq, self.standard.links).T
+        """Return τ_J [N·m] of q, dq, ddq (…, n) [rad, rad/s, rad/s²]."""
+        return mapped(inverse_dynamics_along, (self.constants.links,), self.n, q, dq, ddq)
 
     def rotor_torque(self, acceleration: FloatArray) -> FloatArray:
         """Return what the rotors take at a motor-side acceleration θ̈ (…, n) [rad/s²], (…, n) [N·m]."""
-        own = self.rotor_inertia * acceleration
-        return own if self.coupled is None else own + self.coupled.rotors(acceleration)
+        return mapped(rotors_along, (self.constants,), self.n, acceleration)
 
     def friction_torque(
         self,
@@ -155,7 +159,6 @@ class Arm(ArmFields):
         load: FloatArray,
         temperature: ArrayLike | None = None,
         scale: FloatArray | None = None,
-        temperature_factor: FloatArray | None = None,
     ) -> FloatArray:
         """Return α1 F(τ_J) H + α2 θ̇ + F_v(θ̇, T) and the coupled motors' friction, (…, n) [N·m].
 
@@ -169,30 +172,21 @@ class Arm(ArmFields):
             (…, n) or one [°C]; None: that without effect.
         scale
             α (n, 2) in the place of the arm's own.
-        temperature_factor
-            the friction's `temperature_factor` at it, where that is known already.
         """
-        turning = speed
-        if self.validity is not None:
-            speed, load = self.validity.held_speed(speed), self.validity.held_load(load)
-        if self.friction is None:
-            found = np.zeros_like(speed)
-        else:
-            alpha = self.friction_scale if scale is None else scale
-            found = alpha[:, 0] * self.friction.dry(H, speed, load) + alpha[:, 1] * speed
-            found = found + self.friction.speed_part(H, speed, temperature, temperature_factor)
-        return found if self.coupled is None else found + self.coupled.friction(turning)
+        return mapped(friction_along, self._drive(scale), self.n, H, speed, load, _known(temperature))
 
-    def slip_direction(self, theta: FloatArray, speed: FloatArray) -> FloatArray:
+    def slip_direction(self, theta: FloatArray, speed: FloatArray, sliders: FloatArray | None = None) -> FloatArray:
         """Return the hysteresis H (N, n) of a recording, without unit; sgn θ̇ where there is none.
 
-        It is undeformed at the first sample. theta, speed: θ and θ̇ (N, n) [rad, rad/s].
+        theta, speed: θ and θ̇ (N, n) [rad, rad/s]. sliders: of the hysteresis (`begin`), which go on; None: it is
+        undeformed at the first sample.
         """
-        if self.friction is None or self.friction.maxwell_slip is None:
-            return np.sign(speed)
-        slip = self.friction.maxwell_slip.copy()
-        slip.reset()
-        return slip.run(theta)
+        return mapped(slip_directions, (self.constants, self.begin() if sliders is None else sliders), self.n, theta,
+                      speed)  # fmt: skip
+
+    def begin(self) -> FloatArray:
+        """Return the state of a hysteresis that the first sample finds undeformed, (n, M)."""
+        return np.full((self.n, max(1, int(self.constants.joints['operators'].max(initial=0)))), np.nan)
 
     def drive_torque(
         self,
@@ -221,8 +215,21 @@ class Arm(ArmFields):
         scale
             α (n, 2) in the place of the arm's own.
         """
-        total = self.rotor_torque(acceleration) + self.friction_torque(H, speed, load, temperature, scale)
-        return total + self.terms.torque(q, speed, load, H, temperature) if self.terms else total
+        given = (H, q, speed, acceleration, load, _known(temperature))
+        return mapped(drives_along, self._drive(scale), self.n, *given)
+
+    def _drive(self, scale: FloatArray | None) -> tuple[ArmConstants, FloatArray, FloatArray]:
+        alpha = self.friction_scale if scale is None else scale
+        # What is not there is not scaled.
+        return self.constants, alpha if self.friction is not None else np.tile([1.0, 0.0], (self.n, 1)), np.ones(self.n)
+
+    def deformation(self, load: FloatArray) -> FloatArray:
+        """Return φ with τ_E(φ) = τ_J (…, n) [rad]; beyond the largest torque that a joint bears, what it is there."""
+        return np.zeros_like(load) if self.stiffness is None else self.stiffness.bounded_deformation(load)
+
+    def motor_angle(self, q: FloatArray, load: FloatArray) -> FloatArray:
+        """Return what the motors' encoders show for links at q under τ_J, (…, n) [rad, N·m]: q + φ(τ_J) + θ̃."""
+        return mapped(motor_angles, (self.constants,), self.n, q, load)
 
     # The motor torque of recordings; `MotorTorque` is the same sample by sample.
 
@@ -252,9 +259,8 @@ class Arm(ArmFields):
             τ_J (N, n) [N·m] for friction and terms; None: that of the rigid bodies.
         """
         tau_J = self.link_torque(q, dq, ddq)
-        return tau_J + self._drives(
-            tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature
-        )
+        drives, _ = self.drives(tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature)
+        return tau_J + drives
 
     def transmission_torque(
         self,
@@ -279,11 +285,10 @@ class Arm(ArmFields):
             as of `motor_torque`.
         """
         tau_J = self.link_torque(q, dq, ddq)
-        return motor_torque - self._drives(
-            tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature
-        )
+        drives, _ = self.drives(tau_J if load is None else load, tau_J, q, dq, ddq, theta, dtheta, ddtheta, temperature)
+        return motor_torque - drives
 
-    def _drives(
+    def drives(
         self,
         load: FloatArray,
         tau_J: FloatArray,
@@ -294,7 +299,14 @@ class Arm(ArmFields):
         dtheta: FloatArray | None,
         ddtheta: FloatArray | None,
         temperature: FloatArray | None,
-    ) -> FloatArray:
-        theta = self.transmission.motor_angle(q, tau_J) if theta is None else theta
+        sliders: FloatArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return τ_m − τ_J [N·m] and H, (N, n) both; arguments as `motor_torque` and `slip_direction`."""
+        theta = self.motor_angle(q, tau_J) if theta is None else theta
         speed, acceleration = dq if dtheta is None else dtheta, ddq if ddtheta is None else ddtheta
-        return self.drive_torque(self.slip_direction(theta, speed), q, speed, acceleration, load, temperature)
+        H = self.slip_direction(theta, speed, sliders)
+        return self.drive_torque(H, q, speed, acceleration, load, temperature), H
+
+
+def _known(temperature: ArrayLike | None) -> ArrayLike:
+    return np.nan if temperature is None else temperature

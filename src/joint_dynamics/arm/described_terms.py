@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from joint_dynamics.arm.term_columns import Motion
+from joint_dynamics.arm.term_columns import records_of
+from joint_dynamics.arm.term_laws import TERM, term_torques_along
 from joint_dynamics.arm.terms import Term
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.joint.constants import Record, Tables
 
 
 @dataclass(frozen=True)
@@ -57,23 +60,33 @@ class DescribedTerms:
 
         Link angle rad, motor speed rad/s, τ_J N·m, H (None: sgn of the speed), °C (None, or NaN of a joint: T0); N·m.
         """
-        total = np.zeros_like(q)
-        held_speed, held_load, held_temperature = speed, load, temperature
-        if self.validity is not None and self.entries:
-            held_speed, held_load = self.validity.held_speed(speed), self.validity.held_load(load)
-            held_temperature = None if temperature is None else self.validity.held_temperature(temperature)
-        for j, term, values in self.entries:
-            if temperature is None and 'temperature' in term.needs:
-                continue
-            motion = Motion(
-                q[..., j],
-                held_speed[..., j],
-                None if H is None else H[..., j],
-                held_load[..., j],
-                None if held_temperature is None else held_temperature[..., j],
-            )
-            found = values @ term.of(motion)
-            if 'temperature' in term.needs:
-                found = np.where(np.isnan(motion.need('temperature')), 0.0, found)
-            total[..., j] += found
+        total = np.zeros(q.shape)
+        if not self.entries:
+            return total
+        H = np.sign(speed) if H is None else H
+        temperature = np.full(q.shape, np.nan) if temperature is None else temperature
+        records, tables = self._compiled
+        q, *state = (
+            np.ascontiguousarray(np.broadcast_to(each, total.shape)).reshape(-1, q.shape[-1])
+            for each in (q, speed, H, load, temperature)
+        )
+        term_torques_along(records, tables, (np.ones(q.shape[-1]), 1.0), q, tuple(state), total.reshape(q.shape))
         return total
+
+    def records(self, tables: Tables) -> Record:
+        """Return the terms as the compiled laws take them, (k,) of `term_laws.TERM`, within their range."""
+        found = [np.zeros(0, TERM)]
+        for j, term, values in self.entries:
+            own = records_of(term.columns, tables)
+            own['joint'], own['value'], own['friction'] = j, values, term.is_friction
+            if self.validity is not None and term.is_friction:
+                own['law']['speed_limit'], own['law']['load_limit'] = self.validity.speed[j], self.validity.load[j]
+                own['law']['T_min'] = np.maximum(own['law']['T_min'], self.validity.low[j])
+                own['law']['T_max'] = np.minimum(own['law']['T_max'], self.validity.high[j])
+            found.append(own)
+        return np.concatenate(found)
+
+    @cached_property
+    def _compiled(self) -> tuple[Record, FloatArray]:
+        tables = Tables()
+        return self.records(tables), tables.array()

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from joint_dynamics.arm.coupled import CoupledDrives
 from joint_dynamics.arm.described_terms import DescribedTerms
 from joint_dynamics.arm.friction_detail import FrictionDetail
-from joint_dynamics.arm.transmission import Transmission
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
@@ -27,7 +25,7 @@ Values = Any
 class ArmFields:
     """The fields of an `Arm`, where they are explained: checked, turned into arrays, with their defaults.
 
-    `transmission` and `coupled` follow from them.
+    `coupled`, the parameters (3 c,) of coupled motors or None, follows from them.
     """
 
     robot: RobotModel
@@ -49,8 +47,7 @@ class ArmFields:
     validity: Validity | None = None
     friction_details: tuple[FrictionDetail, ...] = ()
     remarks: tuple[str, ...] = ()
-    transmission: Transmission = field(init=False, repr=False, compare=False)
-    coupled: CoupledDrives | None = field(init=False, repr=False, compare=False)
+    coupled: FloatArray | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         n, p = self.robot.n, len(self.robot.parameter_names)
@@ -92,15 +89,7 @@ class ArmFields:
             bounds = np.minimum(self.friction.parameters['tau_max'], self.effort_limit)
             object.__setattr__(self, 'friction', self.friction.bounded(bounds))
         coupled = StandardParameters(self.parameters, n).coupled
-        # Plain attributes, for loops at a controller's rate.
-        object.__setattr__(self, 'transmission', Transmission(self.stiffness, self.kinematic_error))
-        object.__setattr__(
-            self,
-            'coupled',
-            CoupledDrives(self.robot.coupling, coupled)
-            if self.robot.coupling is not None and np.any(coupled)
-            else None,
-        )
+        object.__setattr__(self, 'coupled', coupled if self.robot.coupling is not None and np.any(coupled) else None)
 
     @property
     def n(self) -> int:

@@ -1,33 +1,24 @@
-r"""Friction beyond Coulomb and viscous, as columns that are linear in their parameters.
-
-Speed, load, temperature, quadrants, hysteresis.
-
-    speed        F_T0 sgn(ω)√|ω|,  F_V2 |ω|ω,  F_V3 ω³,  (F_S − F_C0) s exp(−(|ω|/V_S)^μ)
-        [M3 eq 14, M4 eq 28]
-    load         F_Cl s |τ_J|,  F_C1 s τ_J²
-        [M4 eq 27, M6 eq 20]
-    temperature  F_T1 sgn(ω)√|ω| (T − T0),  F_T2 sgn(ω)√|ω| (T⁻³ − T0⁻³)
-        [M6 eq 11, corrected]
-    quadrants    a τ_J,  c sgn(τ_J): with F_Cl and F_C0 the four quadrants of Hamon,
-                 a_m = 1 + a + F_Cl, a_g = 1 + a − F_Cl, c_m = F_C0 + c, c_g = F_C0 − c               [H eq 30, E = 0]
-    hysteresis   F_H (H − sgn ω): the share F_H/F_C0 of Coulomb friction goes through one Maxwell-slip operator
-
-s is sgn ω, or with a hysteresis the same mixture for all of them: s = sgn ω + (F_H/F_C0)(H − sgn ω) [M6 eq 11-13]. In
-steady slip H = sgn ω.
-"""
+"""What the columns of further terms are, as data, and the motion of one joint that they are functions of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from joint_dynamics.arm import term_laws as laws
+from joint_dynamics.arm.formula import Formula, formula_code
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import MaxwellSlip
-from joint_dynamics.joint.temperature import T_MAX, T_MIN, root_speed
+from joint_dynamics.joint.constants import Record, Tables, blank
+
+LOADED = ('F_Cl', 'F_C1', 'load_gain', 'load_sign')
+WARM = ('F_T1', 'F_T2')
+FRICTION = ('F_T0', 'F_V2', 'F_V3', *LOADED[:2], *WARM, *LOADED[2:])
+"""Friction that one parameter scales, by its name (`term_laws`)."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +42,6 @@ class Motion:
         """Direction of slip, in [−1, 1]."""
         return np.sign(self.dq) if self.sign is None else self.sign
 
-    def with_load_within(self, bound: float) -> Motion:
-        """Return the same with the size of the load bounded [N·m]."""
-        return self if self.load is None else replace(self, load=np.minimum(np.maximum(self.load, -bound), bound))
-
     def need(self, name: str) -> FloatArray:
         """Return a field that may be missing; raise JointDynamicsError where it is."""
         value = getattr(self, name)
@@ -65,42 +52,34 @@ class Motion:
         return value
 
 
-def stribeck(motion: Motion, V_S: float, mu: float) -> FloatArray:
-    """Return s exp(−(|ω|/V_S)^μ)."""
-    return motion.s * np.exp(-((np.abs(motion.dq) / V_S) ** mu))
+class Column(NamedTuple):
+    """One column: `kind` and `harmonic` of `term_laws`, the fields of its friction law, its formula."""
+
+    kind: int
+    law: tuple[tuple[str, float], ...] = ()
+    harmonic: float = 0.0
+    formula: Formula | None = None
+
+    @classmethod
+    def of_friction(cls, name: str, bounds: Mapping[str, float]) -> Column:
+        """Return the column of a parameter of `FRICTION`; bounds: T_0 [°C], tau_max [N·m]."""
+        kind = {'load_gain': laws.LOAD_GAIN, 'load_sign': laws.LOAD_SIGN}.get(name, laws.LAW)
+        return cls(kind, (*bounds.items(), *(((name, 1.0),) if kind == laws.LAW else ())))
 
 
-def hysteresis(motion: Motion, width: float) -> FloatArray:
-    """Return H − sgn ω of one operator that slips after `width` [rad]."""
-    return motion.slip[width] - np.sign(motion.dq)
-
-
-def _temperature_factor(motion: Motion, T_0: float, power: float) -> FloatArray:
-    T = np.clip(motion.need('temperature'), T_MIN, T_MAX)
-    return root_speed(motion.dq) * (T**power - T_0**power)
-
-
-def _root_times_difference(motion: Motion, T_0: float) -> FloatArray:
-    return _temperature_factor(motion, T_0, 1.0)
-
-
-def _root_times_cube(motion: Motion, T_0: float) -> FloatArray:
-    return _temperature_factor(motion, T_0, -3.0)
-
-
-FRICTION: dict[str, Any] = {
-    'F_T0': lambda motion: root_speed(motion.dq),
-    'F_V2': lambda motion: np.abs(motion.dq) * motion.dq,
-    'F_V3': lambda motion: motion.dq**3,
-    'F_Cl': lambda motion: motion.s * np.abs(motion.need('load')),
-    'F_C1': lambda motion: motion.s * motion.need('load') ** 2,
-    'F_T1': _root_times_difference,
-    'F_T2': _root_times_cube,
-    'load_gain': lambda motion: motion.need('load'),
-    'load_sign': lambda motion: np.sign(motion.need('load')),
-}
-LOADED = ('F_Cl', 'F_C1', 'load_gain', 'load_sign')
-WARM = ('F_T1', 'F_T2')
+def records_of(columns: Sequence[Column], tables: Tables) -> Record:
+    """Return columns as the compiled laws take them, (k,) of `term_laws.TERM`, each with the parameter 1."""
+    records = np.zeros(len(columns), laws.TERM)
+    records['law'], records['value'] = blank(len(columns)), 1.0
+    for record, column in zip(records, columns, strict=True):
+        record['kind'], record['harmonic'] = column.kind, column.harmonic
+        for name, value in column.law:
+            record['law'][name] = value
+            record['warm'] |= name in WARM
+        if column.formula is not None:
+            steps = column.formula.steps
+            record['code'], record['steps'] = tables.add(formula_code(steps)), len(steps)
+    return records
 
 
 def needs_of(name: str) -> frozenset[str]:

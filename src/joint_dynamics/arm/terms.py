@@ -8,20 +8,19 @@ document (docs/reference/joint_models.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from joint_dynamics.arm import term_laws as laws
 from joint_dynamics.arm.formula import Formula
-from joint_dynamics.arm.term_columns import FRICTION, Motion, needs_of
-from joint_dynamics.arm.term_columns import hysteresis as hysteresis_column
-from joint_dynamics.arm.term_columns import stribeck as stribeck_column
+from joint_dynamics.arm.term_columns import FRICTION, Column, Motion, needs_of, records_of
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.constants import Tables
 
-Column = Callable[[Motion], FloatArray]
 RELUCTANCE = 0.1
 """Share of an additional column's norm that has to be its own before it counts as much as the others."""
 OPPOSING = ('F_T0', 'F_V2', 'F_V3', 'F_Cl', 'F_C1', 'F_T1', 'F_T2')
@@ -39,7 +38,7 @@ class Term:
 
     Attributes
     ----------
-    joint: its name; names: one per column; columns: functions of a Motion, each (samples,); document: how the term is
+    joint: its name; names: one per column; columns: what they are; document: how the term is
     written in the description. ridge: how far it is held back, as a share of its columns' norm. selected: chosen by
     held-out data, not asked for.
     needs: what beside position and speed it takes (`load`, `temperature`). width: of a hysteresis [rad].
@@ -83,8 +82,26 @@ class Term:
         return self.of(Motion(q, dq, **known))
 
     def of(self, motion: Motion) -> FloatArray:
-        """Return (columns, samples) for a motion."""
-        return np.array([np.broadcast_to(column(motion), motion.q.shape) for column in self.columns])
+        """Return (columns, samples) for a motion.
+
+        Raises JointDynamicsError where the motion lacks what the term needs, and for a formula that is not finite.
+        """
+        shape, tables = motion.q.shape, Tables()
+        for name in self.needs:
+            motion.need(name)
+        for column in self.columns:
+            if column.formula is not None:
+                column.formula(motion.q, motion.dq)
+        records = records_of(self.columns, tables)
+        slip = motion.slip[self.width] if self.width is not None else motion.s
+        given = (motion.q, motion.dq, motion.s, slip, motion.load, motion.temperature)
+        arrays = tuple(
+            np.ascontiguousarray(np.broadcast_to(0.0 if values is None else values, shape), dtype=float).ravel()
+            for values in given
+        )
+        out = np.empty((len(records), arrays[0].size))
+        laws.columns_along(records, tables.array(), arrays, out)
+        return out.reshape(len(records), *shape)
 
 
 def fourier_term(joint: str, harmonics: Sequence[int], **options: Any) -> Term:
@@ -92,21 +109,15 @@ def fourier_term(joint: str, harmonics: Sequence[int], **options: Any) -> Term:
 
     A counterbalance, a spring, a cable.
     """
-    names, columns = [], []
-    for h in harmonics:
-        for name, function in (('sin', np.sin), ('cos', np.cos)):
-            names.append(f'{name}{h}q_{joint}')
-            columns.append(lambda motion, h=h, function=function: function(h * motion.q))
-    return Term(joint, tuple(names), tuple(columns), {'fourier': list(harmonics)}, **options)
+    sides = (('sin', laws.SINE), ('cos', laws.COSINE))
+    names = tuple(f'{name}{h}q_{joint}' for h in harmonics for name, _ in sides)
+    columns = tuple(Column(kind, harmonic=float(h)) for h in harmonics for _, kind in sides)
+    return Term(joint, names, columns, {'fourier': list(harmonics)}, **options)
 
 
 def function_term(joint: str, expression: str) -> Term:
     """Return a column from a formula in q and dq, such as `sin(q) / sqrt(1.2 - cos(q))`, see `Formula`."""
-    formula = Formula(expression, f'terms.{joint}.function')
-
-    def column(motion: Motion) -> FloatArray:
-        return formula(motion.q, motion.dq)
-
+    column = Column(laws.FORMULA, formula=Formula(expression, f'terms.{joint}.function'))
     return Term(joint, (f'{expression}_{joint}',), (column,), {'function': str(expression)})
 
 
@@ -120,26 +131,19 @@ def friction_term(
     tau_max
         [N·m] bound of the load's size.
     """
-    document: dict[str, Any] = {'friction': name}
-    column = FRICTION[name]
-    needs = needs_of(name)
+    needs, bounds = needs_of(name), {}
     if 'temperature' in needs:
-        T_0 = 25.0 if T_0 is None else float(T_0)
-        document['T_0'] = T_0
-        return Term(
-            joint, (f'{name}_{joint}',), (lambda motion: column(motion, T_0),), document, needs=needs, **options
-        )
+        bounds['T_0'] = 25.0 if T_0 is None else float(T_0)
     if 'load' in needs and tau_max is not None:
-        document['tau_max'] = float(tau_max)
-        return Term(
-            joint,
-            (f'{name}_{joint}',),
-            (lambda motion: column(motion.with_load_within(tau_max)),),
-            document,
-            needs=needs,
-            **options,
-        )
-    return Term(joint, (f'{name}_{joint}',), (column,), document, needs=needs, **options)
+        bounds['tau_max'] = float(tau_max)
+    return Term(
+        joint,
+        (f'{name}_{joint}',),
+        (Column.of_friction(name, bounds),),
+        {'friction': name, **bounds},
+        needs=needs,
+        **options,
+    )
 
 
 def stribeck_term(joint: str, V_S: float, mu: float = 1.0, **options: Any) -> Term:
@@ -147,7 +151,7 @@ def stribeck_term(joint: str, V_S: float, mu: float = 1.0, **options: Any) -> Te
     return Term(
         joint,
         (f'F_S-F_C0_{joint}',),
-        (lambda motion: stribeck_column(motion, V_S, mu),),
+        (Column(laws.LAW, (('F_S', 1.0), ('V_S', float(V_S)), ('mu', float(mu)))),),
         {'stribeck': {'V_S': float(V_S), 'mu': float(mu)}},
         **options,
     )
@@ -159,14 +163,7 @@ def hysteresis_term(joint: str, width: float, **options: Any) -> Term:
     Maxwell-slip.
     """
     width = float(width)
-    return Term(
-        joint,
-        (f'F_H_{joint}',),
-        (lambda motion: hysteresis_column(motion, width),),
-        {'hysteresis': width},
-        width=width,
-        **options,
-    )
+    return Term(joint, (f'F_H_{joint}',), (Column(laws.HYSTERESIS),), {'hysteresis': width}, width=width, **options)
 
 
 def _positive(value: Any, where: str, what: str) -> float:

@@ -98,20 +98,23 @@ class RangeWatch:
 
     Attributes
     ----------
-    largest
-        (2, n) largest |ω| rad/s and |τ_J| N·m since `reset`; a kernel that watches by itself writes into it.
+    seen
+        (4, n) largest |ω| rad/s and |τ_J| N·m, highest and lowest T °C since `reset`; a compiled law that watches by
+        itself writes into it.
     """
 
     def __init__(self, validity: Validity | None, joint_names: Sequence[str]):
         self._validity, self._names = validity, tuple(joint_names)
+        self.seen: FloatArray = np.empty((4, len(self._names)))
+        self._speed, self._load, self._high, self._low = self.seen
         self.reset()
 
     def reset(self) -> None:
         """Forget what was seen."""
-        n = len(self._names)
-        self.largest: FloatArray = np.zeros((2, n))
-        self._speed, self._load = self.largest
-        self._low, self._high = np.full(n, np.inf), np.full(n, -np.inf)
+        self._speed.fill(0.0)
+        self._load.fill(0.0)
+        self._high.fill(-np.inf)
+        self._low.fill(np.inf)
 
     def update(self, speed: FloatArray, load: FloatArray) -> None:
         """Take motor speeds rad/s and loads N·m, (n,) or (N, n); what is not a number is passed over."""
@@ -126,8 +129,8 @@ class RangeWatch:
         if self._validity is None:
             return
         values = np.atleast_2d(np.asarray(temperature, dtype=float))
-        self._low = np.fmin(self._low, np.fmin.reduce(values))
-        self._high = np.fmax(self._high, np.fmax.reduce(values))
+        np.fmin(self._low, np.fmin.reduce(values), out=self._low)
+        np.fmax(self._high, np.fmax.reduce(values), out=self._high)
 
     def notes(self) -> list[str]:
         """Return a note of each joint and quantity that left the range; it does not change while the motion goes on."""

@@ -150,7 +150,7 @@ def elastic_joints(
         )
     inertia = np.diag(arm.rigid.mass_matrix(np.zeros(arm.n)))
     reduced = 1.0 / (1.0 / inertia + 1.0 / np.diag(rotors))
-    slope = 0.0 if arm.friction is None else arm.friction_scale[:, 0] * arm.friction.static_part.F_V1
+    slope = 0.0 if arm.friction is None else arm.friction_scale[:, 0] * arm.friction.parameters['F_V1']
     viscous = np.where(arm.friction_described, np.maximum(slope, 0.0), 0.0)
     joints = []
     for row in {tuple(found.min(axis=0)), tuple(found.max(axis=0))}:
@@ -168,4 +168,4 @@ def _described(arm: Arm) -> FloatArray:
             ' for all (--stiffness)'
         )
     limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 0.0)
-    return arm.stiffness.stiffness(arm.transmission.deformation(np.linspace(0.0, 1.0, LOADS)[:, None] * limit))
+    return arm.stiffness.stiffness(arm.deformation(np.linspace(0.0, 1.0, LOADS)[:, None] * limit))

@@ -24,10 +24,8 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.friction import friction_parameters
 from joint_dynamics.control.interface import ControllerParameter, ControllerSetup, InterfaceConfiguration
 from joint_dynamics.control.law import COMMON_PARAMETERS, TorqueLaw
-from joint_dynamics.control.packed_friction import compiled_kernels
-from joint_dynamics.control.torque_derivatives import torque_derivatives
+from joint_dynamics.control.law_sample import motor_motion
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint import TorsionalStiffness
 
 
 class FlexibleJoint(TorqueLaw):
@@ -50,7 +48,7 @@ class FlexibleJoint(TorqueLaw):
     )
     DERIVATIVES = 4
     ADAPTS = True
-    USES_DAMPING = True
+    FLEXIBLE = True
 
     def on_configure(self, setup: ControllerSetup) -> None:
         """Take arm and parameters; raises JointDynamicsError when the arm has no stiffness."""
@@ -59,17 +57,8 @@ class FlexibleJoint(TorqueLaw):
             raise JointDynamicsError(
                 'flexible_joint: expected the stiffness of the transmissions in the dynamics description, found none'
             )
-        self._stiffness: TorsionalStiffness = setup.arm.stiffness
-        # As the kernel takes them: None where the stiffness is not its own.
-        packed = self.transmission.packed
-        self._drive = None if packed is None else np.vstack([packed[0], setup.arm.damping])
-        if self._drive is not None:
-            n = setup.arm.n
-            compiled_kernels().bent_motion(
-                np.zeros((5, n)), np.zeros((3, n)), self._drive, self._stiffness.coefficients, np.zeros((3, n))
-            )
         self._on_motor = setup.parameters['feedback_side'] == 'motor'
-        self._desired = (np.zeros(setup.arm.n),) * 3
+        self.friction.constants.options['on_motor'] = self._on_motor
 
     def state_interface_configuration(self) -> InterfaceConfiguration:
         """Return position and speed of the side on which the PID closes, beside what the friction may use."""
@@ -79,38 +68,9 @@ class FlexibleJoint(TorqueLaw):
         own = InterfaceConfiguration.individual(self.joint_names, ('motor_position', 'motor_velocity'))
         return InterfaceConfiguration(own.names, claimed.optional)
 
-    def motor_motion(self, motion: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return τ_J,d (n,) N·m and θ_d rad, θ̇_d, θ̈_d of the desired motion (5, n).
-
-        θ_d without the kinematic error.
-        """
-        torques = torque_derivatives(self.arm.rigid, motion)
-        if self._drive is not None and self.transmission.compiled:
-            out = np.empty((3, self.arm.n))
-            compiled_kernels().bent_motion(motion, torques, self._drive, self._stiffness.coefficients, out)
-            return torques[0], out[0], out[1], out[2]
-        tau, rate, curvature = torques
-        phi = self.transmission.deformation(tau)
-        k = self._stiffness.stiffness(phi)
-        dphi = rate / k
-        ddphi = (curvature - self._stiffness.curvature(phi) * dphi * dphi) / k
-        return tau, motion[0] + phi - self.arm.damping * dphi / k, motion[1] + dphi, motion[2] + ddphi
-
     def motor_reference(self, motion: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return θ_d (n,) rad, θ̇_d, θ̈_d with the kinematic error in θ_d: what the motors' encoders show."""
-        _, theta, omega, alpha = self.motor_motion(motion)
-        return self.transmission.encoder(theta), omega, alpha
-
-    def feedforward(self, motion: FloatArray) -> FloatArray:
-        """Return the motor torque (n,) N·m of q_d … q⁗_d (5, n)."""
-        tau, theta, omega, alpha = self.motor_motion(motion)
-        theta = self.transmission.encoder(theta)
-        self._desired = tau, theta, omega
-        return self.motor_torque(motion[0], theta, omega, alpha, tau)
-
-    def tracking_error(self, motion: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the error of the side on which the PID closes, of the motion that `feedforward` was given last."""
-        if not self._on_motor:
-            return super().tracking_error(motion)
-        _, theta, omega = self._desired
-        return self.state['motor_position'] - theta, self.state['motor_velocity'] - omega
+        arm, law, memory = self.compiled
+        own = memory._replace(**{name: np.empty(self.arm.n) for name in ('load', 'theta', 'speed', 'acceleration')})
+        motor_motion(arm, law, own, np.ascontiguousarray(motion, dtype=float))
+        return own.theta, own.speed, own.acceleration

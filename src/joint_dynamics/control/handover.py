@@ -12,60 +12,37 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.control.loop_sample import HANDOVER, NO_SOURCE
 
 REST = 1e-9
 """rad/s, of joints that are about to move: friction there is what holds them at rest at most."""
 
 
 class Handover:
-    """The command of n joints, continuous when its source changes.
+    """The command of n joints, continuous when its source changes; `loop_sample.blend` has the step.
 
     Attributes
     ----------
-    time
-        T [s]; 0: the new source counts at once.
-    source
-        the present one, '' where there is none.
+    constants, rest
+        (1,) of `loop_sample.HANDOVER`, settings and state; (n,) the difference that fades.
     """
 
     def __init__(self, joints: int, time: float = 0.0):
-        self.time = float(time)
-        self.source = ''
-        self._rest, self._share = np.zeros(joints), 0.0
+        self.constants, self.rest = np.zeros(1, HANDOVER), np.zeros(joints)
+        self.time = time
 
-    def clear(self, source: str = '') -> None:
-        """Forget where commands came from; they come from `source` now."""
-        self.source, self._share = source, 0.0
+    @property
+    def time(self) -> float:
+        """T [s]; 0: the new source counts at once. Settable."""
+        return float(self.constants['time'][0])
 
-    def wait(self, period: float) -> None:
-        """Let `period` s pass in which nobody commands: what is left to fade gets less all the same."""
-        if self._share > 0.0:
-            # A period that is no number is none.
-            self._share = max(self._share - max(0.0, period) / self.time, 0.0)
+    @time.setter
+    def time(self, value: float) -> None:
+        self.constants['time'] = value
 
-    def blended(
-        self, source: str, command: FloatArray, last: FloatArray, limit: FloatArray, period: float
-    ) -> FloatArray:
-        """Return the command (n,) of `source`, with what is left of the difference to the source before.
-
-        Parameters
-        ----------
-        source
-            whose the command is.
-        command, last
-            (n,) of this source; of the step before, as it went out.
-        limit
-            (n,) largest command: more than that is no difference to fade.
-        period
-            s since the step before.
-        """
-        if source != self.source:
-            if self.source and self.time > 0.0:
-                self._rest, self._share = last - np.clip(command, -limit, limit), 1.0
-            self.source = source
-        else:
-            self.wait(period)
-        return command + self._share * self._rest if self._share > 0.0 else command
+    def clear(self, source: int = NO_SOURCE) -> None:
+        """Forget where commands came from; they come from `source` (of `loop_sample`) now."""
+        self.constants['source'], self.constants['share'] = source, 0.0
 
 
 def taken_over(

@@ -16,11 +16,12 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.hosted_parameters import REFERENCE_QUANTITIES, parameters_of
-from joint_dynamics.control.inputs import AgedInterfaces
 from joint_dynamics.control.interface import STATES
 from joint_dynamics.control.loop import SLOW, ControlLoop
 from joint_dynamics.control.loop_parameters import GivenValues, build_loop
+from joint_dynamics.control.loop_sample import CLOSED, FAILED, LAW, SAFE
 from joint_dynamics.control.preflight import refuse_run_away
+from joint_dynamics.control.step_entry import Host, StepEntry, give_command, take_inputs
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.motor_side import MotorSide
@@ -37,10 +38,10 @@ class Outcome(IntEnum):
     FAILED: the law raised or gave something that is not finite; `command` must not be used any more, `safe` may.
     """
 
-    CLOSED = 0
-    LAW = 1
-    SAFE = 2
-    FAILED = 3
+    CLOSED = CLOSED
+    LAW = LAW
+    SAFE = SAFE
+    FAILED = FAILED
 
 
 class HostedLoop:
@@ -71,8 +72,14 @@ class HostedLoop:
         states of that moment; both are forgotten afterwards.
     command
         (n,) N·m or A, of the last step. safe: (n,) N·m or A, the safe command where the arm was last known to be.
-    reason
-        why the command does not follow the law, '' when it does. remarks: what is worth saying once.
+    code
+        (5,) outcome, fault, row and joint of the last step, values that the law does without: where they change,
+        `reason` and `warning` do.
+    remarks
+        what is worth saying once.
+    entry, table
+        addresses of the compiled step, and of what it takes: `step` without the interpreter, where the law is one of
+        the shipped ones; else 0.
 
     Raises
     ------
@@ -103,23 +110,41 @@ class HostedLoop:
             *(f'parameter {name} is not known; meant {near}?' for name, near in values.misspelt.items()),
         )
         n = loop.arm.n
-        self.clock: FloatArray = np.zeros(2)
-        self.state: FloatArray = np.full((len(STATES), n), np.nan)
-        self.state_time: FloatArray = np.full(len(STATES), np.nan)
-        self.reference: FloatArray = np.full((len(REFERENCE_QUANTITIES), n), np.nan)
-        self.reference_time: FloatArray = np.full(2, np.nan)
         self.left: FloatArray = np.full(n, np.nan)
-        self.command: FloatArray = np.zeros(n)
-        self.safe: FloatArray = np.zeros(n)
-        self.reason = ''
         motor = MotorSide(tuple(values.per_joint('gear_ratio')), zero_offsets=tuple(values.per_joint('zero_offset')))
-        self._reflect = {'motor_position': motor.position, 'motor_velocity': motor.velocity}
-        self._rows = [(k, quantity) for k, quantity in enumerate(STATES) if quantity in loop.state]
-        self._written = np.full(len(STATES), np.nan)
-        # What has been built stays; from here on nothing is searched for cycles in the middle of a step.
+        names, factor, shift = loop.arm.joint_names, np.ones((len(STATES), n)), np.zeros((len(STATES), n))
+        for row, quantity in enumerate(STATES):
+            if quantity in ('motor_position', 'motor_velocity'):
+                factor[row] = motor.velocity(np.ones((1, n)), names)[0]
+        shift[list(STATES).index('motor_position')] = motor.position(np.zeros((1, n)), names)[0]
+        self._host = host = Host(
+            clock=np.zeros(2),
+            state=np.full((len(STATES), n), np.nan),
+            state_time=np.full(len(STATES), np.nan),
+            reference=np.full((len(REFERENCE_QUANTITIES), n), np.nan),
+            reference_time=np.full(2, np.nan),
+            command=np.zeros(n),
+            safe=np.zeros(n),
+            written=np.full(len(STATES), np.nan),
+            known=np.array([quantity in loop.state for quantity in STATES], dtype=np.int64),
+            slow=np.array([quantity in SLOW for quantity in STATES], dtype=np.int64),
+            factor=factor,
+            shift=shift,
+            timeout=np.array([loop.settings.timeout]),
+            values=np.zeros(n),
+            given=np.zeros(n, dtype=bool),
+            code=np.zeros(5, dtype=np.int64),
+        )
+        self.clock, self.state, self.state_time = host.clock, host.state, host.state_time
+        self.reference, self.reference_time = host.reference, host.reference_time
+        self.command, self.safe, self.code = host.command, host.safe, host.code
+        self._entry = None if loop.entry is None else StepEntry(loop.sample, host)
+        self.entry, self.table = (0, 0) if self._entry is None else (self._entry.address, self._entry.table)
         gc.collect()
         gc.freeze()
-        gc.disable()
+        if self._entry is None:
+            # In the middle of a step in Python nothing is searched for cycles.
+            gc.disable()
 
     @staticmethod
     def _check_references(law: str, loop: ControlLoop) -> None:
@@ -140,6 +165,11 @@ class HostedLoop:
         """What slow input is missing or old, '' when none is."""
         return self.loop.warning
 
+    @property
+    def reason(self) -> str:
+        """Why the command does not follow the law, '' when it does."""
+        return self.loop.fallback_reason
+
     def activate(self) -> None:
         """Open the gate, with `state` and `left` as they are; forget what was measured and desired before.
 
@@ -152,10 +182,9 @@ class HostedLoop:
             self._forget()
         self.command[:] = loop.gate.last
         self.safe[:] = loop.safe_command
-        self.reason = loop.fallback_reason
 
     def _forget(self) -> None:
-        for values in (self.state, self.state_time, self.reference, self.reference_time, self._written, self.left):
+        for values in (self.state, self.state_time, self.reference, self.reference_time, self._host.written, self.left):
             values.fill(np.nan)
 
     def deactivate(self) -> None:
@@ -166,55 +195,22 @@ class HostedLoop:
             finally:
                 self.loop.gate.release()
         self._forget()
-        self.reason = 'not active'
 
     def step(self) -> int:
         """Take what the host has written, write `command` and `safe`; return the `Outcome`."""
+        if self._entry is not None:
+            return self._entry.call()
         try:
-            return self._step(*self.clock.tolist())
+            return self._step_in_python()
         except BaseException as error:  # SystemExit, too: there is no program here that it could end
             self.loop.gate.fail(f'the law raised {type(error).__name__}: {error}')
-            return self._step(*self.clock.tolist())
+            return self._step_in_python()
 
-    def _step(self, time: float, period: float) -> int:
-        loop = self.loop
-        self._take_state(loop.state)
-        when, effort_when = self.reference_time.tolist()
-        if when == when:
-            loop.reference.write_rows(self.reference[:3], when)
-        np.copyto(loop.added, self.reference[3])
-        given = np.isfinite(loop.added)
-        if not time - effort_when <= loop.settings.timeout:
-            given[:] = False
-        loop.added[~given] = 0.0
-        loop.alone = bool(given.all())
-        out = loop.step(time, period)
-        self.reason = loop.fallback_reason
-        if out is None:
-            return int(Outcome.CLOSED)
-        self.safe[:] = loop.safe_command
-        if loop.gate.failure:
-            return int(Outcome.FAILED)
-        self.command[:] = out
-        return int(Outcome.SAFE if self.reason else Outcome.LAW)
-
-    def _take_state(self, state: AgedInterfaces) -> None:
-        times, before = self.state_time.tolist(), self._written.tolist()
-        for k, quantity in self._rows:
-            when = times[k]
-            if when != when or when == before[k]:
-                continue
-            self._written[k] = when
-            values = self.state[k]
-            if quantity in self._reflect:
-                values = self._reflect[quantity](values[None], self.joint_names)[0]
-            if quantity in SLOW and not np.isfinite(values).all():
-                # Some joints have told theirs, others not yet.
-                there = np.isfinite(values)
-                names = [name for name, given in zip(self.joint_names, there, strict=True) if given]
-                state.write(quantity, values[there], when, names)
-            else:
-                state.write(quantity, values, when)
+    def _step_in_python(self) -> int:
+        take_inputs(self._host, self.loop.sample)
+        outcome = self.loop.advance(*self.clock.tolist())
+        give_command(self._host, self.loop.sample, outcome)
+        return outcome
 
 
 def _warm_up(loop: ControlLoop) -> None:

@@ -1,4 +1,4 @@
-"""What a law is given: values with their age, plausible or not, joint by joint."""
+"""What a law is given: values with their age, plausible or not, joint by joint; see `input_sample`."""
 
 from __future__ import annotations
 
@@ -7,132 +7,145 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.control.input_sample import (
+    AHEAD,
+    JUMP,
+    JUMPED,
+    NOT_FINITE,
+    NOTHING,
+    OLD,
+    RECOVERY_TIME,
+    Inputs,
+    first_fault,
+    is_whole,
+    take,
+)
 from joint_dynamics.control.interface import Interfaces
 
 OTHER_CLOCK = 86400.0
 """Stamps further from the clock here than this [s] come from another kind of clock."""
-ORDERS = 64
-"""Orders of names that are remembered."""
+SPEEDS = {'position': 'velocity', 'motor_position': 'motor_velocity'}
+"""Position -> the speed that is reported with it."""
 
 
 class AgedInterfaces(Interfaces):
     """Interfaces that remember when each joint's value was written; times are s of one steady clock.
 
-    limits: s, largest age per quantity; a quantity without a limit never gets old. What is stamped as far ahead of now
-    is as good as old: its true age is not known.
+    Parameters
+    ----------
+    limits
+        s, largest age per quantity; what is stamped as far ahead of now is as good as old: its true age is not known.
+    order
+        quantities in the order of the rows, of which those without a limit are not loaned; None: those of `limits`.
+    reach, margin
+        rad/s (n,) and rad: positions that no joint can have moved to are not taken over. None: every one is.
+
+    Attributes
+    ----------
+    inputs
+        as the compiled loop takes them.
     """
 
-    def __init__(self, joint_names: Sequence[str], limits: Mapping[str, float]):
-        super().__init__(joint_names, limits)
-        self._limits = dict(limits)
-        self._times: FloatArray = np.full(self.rows.shape, -np.inf)
-        self._written = dict(zip(limits, self._times, strict=True))
-        self._oldest = dict.fromkeys(limits, -np.inf)
-        self._newest = dict.fromkeys(limits, -np.inf)
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        limits: Mapping[str, float],
+        order: Sequence[str] | None = None,
+        *,
+        reach: ArrayLike | None = None,
+        margin: float = 0.0,
+    ):
+        rows = tuple(limits) if order is None else tuple(order)
+        super().__init__(joint_names, rows)
+        n, self._limits = len(self.joint_names), dict(limits)
+        self._row = {quantity: k for k, quantity in enumerate(rows)}
+        self._values = {quantity: values for quantity, values in self._values.items() if quantity in limits}
+        watched = {} if reach is None else SPEEDS
+        speeds = [self._row.get(watched.get(quantity, ''), NOTHING) for quantity in rows]
+        self.inputs = Inputs(
+            self.rows,
+            np.full(self.rows.shape, -np.inf),
+            np.array([limits.get(quantity, np.inf) for quantity in rows]),
+            np.array(speeds, dtype=np.int64),
+            np.zeros(self.rows.shape, JUMP),
+            np.full(n, np.inf) if reach is None else np.array(reach, dtype=float),
+            np.array([float(margin)]),
+        )
         self._index = {name: k for k, name in enumerate(self.joint_names)}
-        self._orders: dict[tuple[str, ...], IntArray | None] = {}
+        self._every = np.ones(n, dtype=bool)
+        self.clear()
 
     def write(self, quantity: str, values: ArrayLike, time: float, joints: Sequence[str] | None = None) -> None:
-        """Write values of all joints (n,), or of the `joints` named (unknown ones are passed over), at `time` s."""
-        target = self._values.get(quantity)
-        if target is None:
+        """Write values of all joints (n,), or of the `joints` named (unknown ones are passed over), at `time` s.
+
+        Positions that jump keep their last value and its age.
+        """
+        if quantity not in self._values:
             return
-        if joints is not None:
-            whole = self.whole(values, joints)
-            if whole is not None:
-                values, joints = whole, None
-        if joints is None:
-            self._take_all(quantity, values, time)
+        given = np.asarray(values, dtype=float)
+        if joints is None or tuple(joints) == self.joint_names:
+            if given.shape != (len(self.joint_names),):
+                raise ValueError(f'{quantity}: expected {len(self.joint_names)} values, found {given.shape}')
+            take(self.inputs, self._row[quantity], np.ascontiguousarray(given), self._every, time)
             return
-        written = self._written[quantity]
-        for name, value in zip(joints, np.asarray(values, dtype=float), strict=True):
+        whole, there = np.full(len(self.joint_names), np.nan), np.zeros(len(self.joint_names), dtype=bool)
+        for name, value in zip(joints, given, strict=True):
             k = self._index.get(name)
             if k is not None:
-                target[k], written[k] = value, time
-        self._oldest[quantity], self._newest[quantity] = float(written.min()), float(written.max())
+                whole[k], there[k] = value, True
+        take(self.inputs, self._row[quantity], whole, there, time)
 
     def write_rows(self, rows: FloatArray, time: float) -> None:
         """Write the first quantities, as many as `rows` (k, n) has, of all joints at `time` s."""
-        count = len(rows)
-        self.rows[:count] = rows
-        self._times[:count] = time
-        for quantity in self.quantities[:count]:
-            self._oldest[quantity] = self._newest[quantity] = time
-
-    def _take_all(self, quantity: str, values: ArrayLike, time: float) -> None:
-        self._values[quantity][:] = values
-        self._written[quantity].fill(time)
-        self._oldest[quantity] = self._newest[quantity] = time
-
-    def whole(self, values: ArrayLike, joints: Sequence[str]) -> FloatArray | None:
-        """Return the values (n,) of `joints` in the robot's order; None where it is not every joint once."""
-        names = tuple(joints)
-        if names == self.joint_names:
-            given = np.asarray(values, dtype=float)
-            return given if given.shape == (len(names),) else None
-        if names not in self._orders:
-            if len(self._orders) >= ORDERS:
-                self._orders.clear()
-            complete = all(names.count(name) == 1 for name in self.joint_names)
-            self._orders[names] = np.array([names.index(name) for name in self.joint_names]) if complete else None
-        order, given = self._orders[names], np.asarray(values, dtype=float)
-        return None if order is None or given.shape != (len(names),) else given[order]
+        for quantity, values in zip(self.quantities, rows, strict=False):
+            self.write(quantity, values, time)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget everything: the next sample is trusted."""
         super().clear()
-        self._times.fill(-np.inf)
-        self._oldest = dict.fromkeys(self._oldest, -np.inf)
-        self._newest = dict.fromkeys(self._newest, -np.inf)
+        self.inputs.times.fill(-np.inf)
+        for name in JUMP.names or ():
+            self.inputs.jumps[name] = np.nan
 
     def stale(self, quantity: str, time: float) -> BoolArray:
         """Return which joints' values (n,) never came, are too old, or are stamped too far ahead."""
-        return ~(np.abs(time - self._written[quantity]) <= self._limits[quantity])
+        return ~(np.abs(time - self.inputs.times[self._row[quantity]]) <= self._limits[quantity])
 
     def fresh(self, quantity: str, time: float) -> bool:
         """Return whether every joint's value is young enough and not from the future (not whether it is a number)."""
-        limit = self._limits[quantity]
-        return time - self._oldest[quantity] <= limit and self._newest[quantity] - time <= limit
-
-    def in_time(self, quantities: Sequence[str], time: float) -> bool:
-        """Return whether these quantities are `fresh` and none is refused: whether all are numbers is not looked at."""
-        for quantity in quantities:
-            limit = self._limits[quantity]
-            if not (time - self._oldest[quantity] <= limit and self._newest[quantity] - time <= limit):
-                return False
-        return True
+        return bool(is_whole(self.inputs, self._row[quantity], time))
 
     def why_invalid(self, quantities: Sequence[str], time: float, what: str) -> str:
         """Return why these quantities cannot be used now, '' when they can.
 
-        Not there, too old, stamped ahead, or not finite.
+        Not there, too old, stamped ahead, not finite, or positions that jumped.
         """
-        for quantity in quantities:
-            oldest = self._oldest[quantity]
-            limit = self._limits[quantity]
-            if not time - oldest <= limit:
-                joint = self.joint_names[int(np.argmin(self._written[quantity]))]
-                if np.isinf(oldest):
-                    return f'{what} {quantity} of {joint} has not come yet'
-                return (
-                    f'{what} {quantity} of {joint} is {time - oldest:.3f} s old, allowed are {limit:g}'
-                    f' s{other_clock(time - oldest)}'
-                )
-            ahead = self._newest[quantity] - time
-            if not ahead <= limit:
-                joint = self.joint_names[int(np.argmax(self._written[quantity]))]
-                return (
-                    f'{what} {quantity} of {joint} is stamped {ahead:.3f} s ahead of the clock here, allowed are'
-                    f' {limit:g} s{other_clock(ahead) or ": are the clocks of the machines the same?"}'
-                )
-            values = self[quantity]
-            if np.count_nonzero(np.isfinite(values)) != len(values):
-                return (
-                    f'{what} {quantity} of {self.joint_names[int(np.argmin(np.isfinite(values)))]} is not a finite'
-                    ' number'
-                )
-        return ''
+        rows = np.array([self._row[quantity] for quantity in quantities], dtype=np.int64)
+        fault, row, joint = first_fault(self.inputs, rows, time)
+        return self.words_of(fault, row, joint, time, what)
+
+    def words_of(self, fault: int, row: int, joint: int, time: float, what: str) -> str:
+        """Return a fault of `input_sample` at `time` s in words, '' for none."""
+        inputs, quantity, name = self.inputs, tuple(self._row)[row], self.joint_names[joint]
+        age, limit = time - inputs.times[row, joint], inputs.ages[row]
+        if fault == JUMPED:
+            jump = inputs.jumps[row, joint]
+            return (
+                f'{what} {quantity} of {name} jumped by {jump["jump"]:.3g} rad in {jump["period"]:.3g} s, allowed are'
+                f' {inputs.reach[joint]:.3g} rad/s and {inputs.margin[0]:g} rad: not accepted until it has gone on for'
+                f' {RECOVERY_TIME:g} s without a jump'
+            )
+        if fault == OLD:
+            if np.isinf(age):
+                return f'{what} {quantity} of {name} has not come yet'
+            return f'{what} {quantity} of {name} is {age:.3f} s old, allowed are {limit:g} s{other_clock(age)}'
+        if fault == AHEAD:
+            return (
+                f'{what} {quantity} of {name} is stamped {-age:.3f} s ahead of the clock here, allowed are'
+                f' {limit:g} s{other_clock(-age) or ": are the clocks of the machines the same?"}'
+            )
+        return f'{what} {quantity} of {name} is not a finite number' if fault == NOT_FINITE else ''
 
 
 def other_clock(difference: float) -> str:

@@ -16,11 +16,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
-from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.interface import ControllerParameter, ControllerSetup, InterfaceConfiguration
+from joint_dynamics.control.law_sample import BY_DEFORMATION, BY_INTERFACE
 
 
 class JointTorqueFeedback(FlexibleJoint):
@@ -49,9 +47,11 @@ class JointTorqueFeedback(FlexibleJoint):
     def on_configure(self, setup: ControllerSetup) -> None:
         """Take arm and parameters."""
         super().on_configure(setup)
-        self._torque_gain = np.asarray(setup.parameters['torque_gain'], dtype=float)
+        options, axes, _ = self.friction.constants
         self._from_deformation = setup.parameters['torque_source'] == 'deformation'
-        self._torque_limit = setup.parameters['torque_limit'] * setup.arm.effort_limit
+        options['torque_loop'] = BY_DEFORMATION if self._from_deformation else BY_INTERFACE
+        axes['torque_gain'] = setup.parameters['torque_gain']
+        axes['torque_limit'] = setup.parameters['torque_limit'] * setup.arm.effort_limit
 
     def state_interface_configuration(self) -> InterfaceConfiguration:
         """Return what the source of τ̂_J needs, beside what the feedforward does."""
@@ -61,20 +61,3 @@ class JointTorqueFeedback(FlexibleJoint):
         )
         own = InterfaceConfiguration.individual(self.joint_names, quantities)
         return InterfaceConfiguration(tuple(dict.fromkeys((*claimed.names, *own.names))), claimed.optional)
-
-    def transmission_torque(self) -> FloatArray:
-        """Return τ̂_J (n,) N·m of the present state."""
-        if not self._from_deformation:
-            return self.state['torque']
-        theta = self.state['motor_position']
-        phi = theta - self.state['position']
-        if self.arm.kinematic_error is not None:
-            phi = phi - self.arm.kinematic_error(theta)
-        return self._stiffness.torque(phi) + self.arm.damping * (self.state['motor_velocity'] - self.state['velocity'])
-
-    def feedback(self, motion: FloatArray, period: float) -> FloatArray:
-        """Return u_FB and the correction of the torque loop (n,), N·m."""
-        pid = super().feedback(motion, period)
-        error = self._desired[0] + pid - self.transmission_torque()
-        correction = np.maximum(self._torque_gain * error, -self._torque_limit)
-        return pid + np.minimum(correction, self._torque_limit, out=correction)

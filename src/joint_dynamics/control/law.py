@@ -12,25 +12,25 @@ transmission.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
-from joint_dynamics.arm import Arm, Transmission
+from joint_dynamics.arm import Arm, ArmConstants
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.control.command_scale import command_scale
 from joint_dynamics.control.friction import FrictionCompensation, friction_parameters
 from joint_dynamics.control.interface import (
     REFERENCES,
+    STATES,
     Controller,
     ControllerParameter,
     ControllerSetup,
     InterfaceConfiguration,
-    Interfaces,
 )
+from joint_dynamics.control.law_sample import NO_TORQUE_LOOP, LawConstants, LawMemory, law_torque
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.elastic_range import check_range
+from joint_dynamics.joint.stiffness import check_range
 
 COMMON_PARAMETERS = (
     ControllerParameter('gravity', True, 'whether the command holds gravity; false for a robot that adds it itself'),
@@ -48,21 +48,20 @@ COMMON_PARAMETERS = (
 
 
 class TorqueLaw(Controller):
-    """A law that turns the desired motion into motor torque by `feedforward`; see the module for what is added to it.
+    """A law that `law_sample` computes; see the module for what is added to its feedforward.
 
-    Attributes: arm; friction, the compensation with its own state; transmission. DERIVATIVES: how many of the desired
-    motion it needs. ADAPTS,
-    USES_DAMPING: whether it takes the estimator's α, and the damping of the transmission.
+    Attributes: arm; friction, the compensation, with constants and state of the law. DERIVATIVES: how many of the
+    desired motion it needs. ADAPTS, FLEXIBLE: whether it takes the estimator's α; whether the motor is sent where the
+    transmission bends to, so that its damping counts.
     """
 
     PARAMETERS: ClassVar[tuple[ControllerParameter, ...]] = (*COMMON_PARAMETERS, *friction_parameters('none'))
     DERIVATIVES: ClassVar[int] = 2
     ADAPTS: ClassVar[bool] = False
-    USES_DAMPING: ClassVar[bool] = False
+    FLEXIBLE: ClassVar[bool] = False
 
     arm: Arm
     friction: FrictionCompensation
-    transmission: Transmission
 
     def on_configure(self, setup: ControllerSetup) -> None:
         """Take the arm and the parameters; raises JointDynamicsError when the arm lacks what they ask for."""
@@ -73,8 +72,6 @@ class TorqueLaw(Controller):
             # for every torque.
             check_range(arm.stiffness, arm.joint_names, arm.effort_limit)
         self._joint_names = arm.joint_names
-        self.transmission = arm.transmission
-        self._springs = arm.terms.position or None
         values = setup.parameters
         self.friction = FrictionCompensation(
             arm,
@@ -85,22 +82,21 @@ class TorqueLaw(Controller):
             alpha_bounds=(values['alpha_lower'], values['alpha_upper']),
             viscous_share=values['viscous_share'],
         )
-        self._gravity = bool(values['gravity'])
-        self._output = values['output']
-        self._scale = command_scale(arm, self._output)
-        self._feedback = bool(values['feedback'])
-        self._kp, self._kd, self._ki = (np.asarray(values[name], dtype=float) for name in ('kp', 'kd', 'ki'))
-        loose = (self._kp == 0) & (self._ki == 0) & np.ones(arm.n, dtype=bool)
+        self._output, self._feedback = values['output'], bool(values['feedback'])
+        options, axes, _ = self.friction.constants
+        options['flexible'], options['adapts'] = self.FLEXIBLE, self.ADAPTS and self.friction.kind != 'none'
+        options['gravity'], options['feedback'] = bool(values['gravity']), self._feedback
+        axes['scale'] = command_scale(arm, self._output)
+        for name in ('kp', 'kd', 'ki', 'integral_limit'):
+            axes[name] = values[name]
+        loose = (axes['kp'] == 0) & (axes['ki'] == 0)
         if self._feedback and loose.any():
             # Gains under a joint name that is not the robot's would leave the arm to fall.
             name = arm.joint_names[int(np.argmax(loose))]
             raise JointDynamicsError(f'feedback: expected a gain kp or ki > 0 of every joint, found none for {name}')
-        self._integral_limit = np.asarray(values['integral_limit'], dtype=float)
-        self._integral = np.zeros(arm.n)
-        self._motion = np.zeros((self.DERIVATIVES + 1, arm.n))
         self._references = tuple(REFERENCES)[: self.DERIVATIVES + 1]
-        self._none = np.zeros(arm.n)
-        self._none.flags.writeable = False
+        self._motion = np.zeros((len(REFERENCES), arm.n))
+        self._measured = np.full((len(STATES), arm.n), np.nan)
 
     def command_interface_configuration(self) -> InterfaceConfiguration:
         """Return the torque or the current of every joint."""
@@ -121,36 +117,34 @@ class TorqueLaw(Controller):
         """Return as many derivatives as the law needs."""
         return InterfaceConfiguration.individual(self.joint_names, tuple(REFERENCES)[: self.DERIVATIVES + 1])
 
-    def assign_interfaces(self, command: Interfaces, state: Interfaces, reference: Interfaces) -> None:
-        """Take the loaned interfaces."""
-        super().assign_interfaces(command, state, reference)
-        count = len(self._references)
-        # Side by side where they are loaned in the order of the derivatives, as `ControlLoop` does.
-        self._given = reference.rows[:count] if reference.quantities[:count] == self._references else None
-
     def on_activate(self) -> None:
         """Forget integral and hysteresis."""
-        self._integral[:] = 0.0
+        self.friction.memory.integral.fill(0.0)
         self.friction.reset()
 
     def update(self, time: float, period: float) -> None:
         """Write the command of one step."""
-        if self._given is not None:
-            self._motion[:] = self._given
-        else:
-            for row, quantity in enumerate(self._references):
-                self._motion[row] = self.reference[quantity]
-        if self.friction.kind != 'none':
-            self.friction.warm(self.state['temperature'])
-            if self.ADAPTS:
-                self.friction.adapt(self.state['friction_scale'], self.state['viscous_excess'])
-        tau = self.feedforward(self._motion)
-        if not self._gravity:
-            tau -= self.arm.rigid.gravity(self._motion[0])
-        correction = self.feedback(self._motion, period)
-        if correction is not self._none:
-            tau += correction
-        self.command[self._output] = tau if self._output == 'effort' else tau * self._scale
+        for row, quantity in enumerate(self._references):
+            self._motion[row] = self.reference[quantity]
+        for row, quantity in enumerate(STATES):
+            if quantity in self.state:
+                self._measured[row] = self.state[quantity]
+        law_torque(*self.compiled, self._measured, self._motion, period)
+        self.command[self._output] = self.friction.memory.command
+
+    def feedforward(self, motion: FloatArray) -> FloatArray:
+        """Return the motor torque (n,) N·m of a desired motion (5, n), gravity and friction in it; advances H."""
+        arm, law, memory = self.compiled
+        options = law.options.copy()
+        options['gravity'], options['feedback'], options['torque_loop'] = 1, 0, NO_TORQUE_LOOP
+        self._motion[: len(motion)] = motion
+        law_torque(arm, law._replace(options=options), memory, np.full_like(self._measured, np.nan), self._motion, 0.0)
+        return memory.torque.copy()
+
+    @property
+    def compiled(self) -> tuple[ArmConstants, LawConstants, LawMemory]:
+        """Arm, settings and memory as `law_sample` takes them."""
+        return self.friction.arm.constants, self.friction.constants, self.friction.memory
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -160,12 +154,12 @@ class TorqueLaw(Controller):
         """
         arm = self.arm
         # A rigid law takes of the transmission what carries the hysteresis of the friction, and nothing else.
-        rigid, none = not self.USES_DAMPING and self.friction.kind != 'hysteresis', np.zeros(arm.n, dtype=bool)
+        rigid, none = not self.FLEXIBLE and self.friction.kind != 'hysteresis', np.zeros(arm.n, dtype=bool)
         unused = {
             'stiffness': arm.stiffness_described if rigid else none,
             'kinematic_error': none if arm.kinematic_error is None or not rigid else ~none,
             'backlash': none if arm.backlash is None else ~none,
-            'damping': none if self.USES_DAMPING else arm.damping > 0,
+            'damping': none if self.FLEXIBLE else arm.damping > 0,
         }
         named = {
             key: [name for name, there in zip(arm.joint_names, where, strict=True) if there]
@@ -188,39 +182,3 @@ class TorqueLaw(Controller):
         Joint and quantity.
         """
         return tuple(self.friction.watch.notes())
-
-    def motor_torque(
-        self, q: FloatArray, theta: FloatArray | None, speed: FloatArray, acceleration: FloatArray, tau_J: FloatArray
-    ) -> FloatArray:
-        """Return the motor torque (n,) N·m that τ_J, rotors, friction and further terms take.
-
-        `Arm.motor_torque` with the law's own friction.
-
-        q: link rad; theta: motor encoder rad (None where the friction has no hysteresis); speed, acceleration: of the
-        motor.
-        """
-        total = tau_J + self.arm.rotor_torque(acceleration)
-        if self.friction.kind != 'none':
-            total += self.friction.torque(q, theta, speed, tau_J)
-        return total if self._springs is None else total + self._springs.torque(q, speed, tau_J)
-
-    @abstractmethod
-    def feedforward(self, motion: FloatArray) -> FloatArray:
-        """Return the motor torque (n,) N·m of the desired motion (DERIVATIVES + 1, n), gravity and friction in it."""
-
-    def tracking_error(self, motion: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return e = q − q_d (n,) rad and ė rad/s, what the PID takes off."""
-        return self.state['position'] - motion[0], self.state['velocity'] - motion[1]
-
-    def feedback(self, motion: FloatArray, period: float) -> FloatArray:
-        """Return u_FB (n,) N·m: the PID, or nothing."""
-        return self._pid(motion, period) if self._feedback else self._none
-
-    def _pid(self, motion: FloatArray, period: float) -> FloatArray:
-        error, rate = self.tracking_error(motion)
-        # Bounded as the acceleration it asks for, so that no time of standing at a stop winds it up.
-        self._integral = np.clip(
-            self._integral + self._ki * error * period, -self._integral_limit, self._integral_limit
-        )
-        acceleration = -self._kd * rate - self._kp * error - self._integral
-        return self.arm.rigid.mass_matrix(motion[0]) @ acceleration + self.arm.rotor_torque(acceleration)

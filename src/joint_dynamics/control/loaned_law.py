@@ -30,10 +30,9 @@ class LoanedLaw:
     ----------
     output
         `effort` or `current`, the unit of its commands.
-    required, states, references
-        quantities: states without which it cannot do, all states that it is loaned, references that it follows.
-    warning
-        what slow input is not there or old, ''.
+    required, optional, states, references
+        quantities: states without which it cannot do, those it can do without, all that it is loaned, references that
+        it follows.
 
     Raises
     ------
@@ -51,33 +50,34 @@ class LoanedLaw:
                 f'controller: expected it to claim one command, effort or current, found {commands}'
             )
         self.output = commands[0]
-        self.required, self._optional = controller.state_interface_configuration().quantities(names, STATES)
+        self.required, self.optional = controller.state_interface_configuration().quantities(names, STATES)
         self.references, _ = controller.reference_interface_configuration().quantities(names, REFERENCES)
         # Where the arm is and how fast is looked at whatever the law does.
-        self.states = tuple(dict.fromkeys(('position', 'velocity', *self.required, *self._optional)))
+        self.states = tuple(dict.fromkeys(('position', 'velocity', *self.required, *self.optional)))
         self._command = Interfaces(names, commands)
         self._state, self._reference = Interfaces(names, self.states), Interfaces(names, REFERENCES)
         controller.assign_interfaces(self._command, self._state, self._reference)
-        self.warning = ''
 
     def clear(self) -> None:
         """Forget what stands in the interfaces."""
         for interfaces in (self._state, self._reference, self._command):
             interfaces.clear()
-        self.warning = ''
 
     def read_state(self, measured: AgedInterfaces, time: float) -> None:
         """Take the states that stand there at `time` s; what is too old of those it can do without is left out."""
-        state = self._state
-        state.rows[:] = measured.rows
-        self.warning = ''
-        for quantity in self._optional:
-            if not measured.fresh(quantity, time):
-                old = measured.stale(quantity, time)
-                # Too old to be used: the law goes on with the last good one, or with its nominal value.
-                state[quantity][old] = np.nan
-                name = measured.joint_names[int(np.argmax(old))]
-                self.warning = f'{quantity} of {name} is missing or old: going on without'
+        for quantity in self.states:
+            self._state[quantity] = measured[quantity]
+        for quantity in self.optional:
+            # Too old to be used: the law goes on with the last good one, or with its nominal value.
+            self._state[quantity][measured.stale(quantity, time)] = np.nan
+
+    def warning(self, measured: AgedInterfaces, time: float) -> str:
+        """Return what slow input is not there or old at `time` s, '' when all are."""
+        for quantity in reversed(self.optional):
+            old = measured.stale(quantity, time)
+            if old.any():
+                return f'{quantity} of {measured.joint_names[int(np.argmax(old))]} is missing or old: going on without'
+        return ''
 
     def read_reference(self, desired: Interfaces) -> None:
         """Take the references that stand there."""

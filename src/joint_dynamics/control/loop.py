@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.control.adaptive_friction import AdaptiveFriction
 from joint_dynamics.control.command_scale import command_scale
+from joint_dynamics.control.computed_torque import ComputedTorque
+from joint_dynamics.control.flexible_joint import FlexibleJoint
+from joint_dynamics.control.friction import FrictionCompensation
 from joint_dynamics.control.handover import Handover, taken_over
-from joint_dynamics.control.input_checks import InputChecks
+from joint_dynamics.control.input_sample import FINE
 from joint_dynamics.control.inputs import AgedInterfaces
-from joint_dynamics.control.interface import REFERENCES, Controller
+from joint_dynamics.control.interface import REFERENCES, STATES, Controller
+from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
+from joint_dynamics.control.law import TorqueLaw
 from joint_dynamics.control.loaned_law import LoanedLaw
+from joint_dynamics.control.loop_sample import (
+    BEYOND,
+    BY_OTHERS,
+    CLOSED,
+    NO_TIME,
+    NOT_YET,
+    REFERENCE_FAULT,
+    STATUS,
+    Loop,
+    begin,
+    finish,
+    hold,
+)
 from joint_dynamics.control.loop_settings import LoopSettings
-from joint_dynamics.control.plausibility import MeasuredStates
 from joint_dynamics.control.safety import SafetyGate
+from joint_dynamics.control.step_entry import StepEntry
 
+SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback)
 #: Inputs that change slowly or may be missing: their age is not that of the control loop.
 SLOW = ('temperature', 'friction_scale', 'viscous_excess')
+BOUNDS = ('desired position', 'distance from the desired position', 'desired speed', 'speed')
 
 
 class ControlLoop:
@@ -41,17 +63,10 @@ class ControlLoop:
     ----------
     state, reference
         AgedInterfaces to `write`. output: `effort` or `current`, the unit of the commands.
-    added
-        (n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into.
-    alone
-        whether that is all that is asked for where there is no reference: it is passed on then, within the limits of
-        the gate, as long as the state is there and as it should be; settable.
     handover
         Handover between the law and what is asked for alone; its `time` is settable.
-    checks
-        InputChecks of both.
-    fallback_reason
-        why the last step did not follow the law, '' when it did.
+    sample
+        all of it as `loop_sample` takes it.
 
     Raises
     ------
@@ -73,30 +88,94 @@ class ControlLoop:
         names, limits = arm.joint_names, arm.robot.limits
         speed = np.where(limits.velocity > 0, limits.velocity, np.inf) * settings.velocity_margin
         ages = {name: settings.slow_timeout if name in SLOW else settings.timeout for name in self._law.states}
-        self.state: AgedInterfaces = MeasuredStates(names, ages, speed, settings.jump_margin)
+        self.state = AgedInterfaces(names, ages, tuple(STATES), reach=speed, margin=settings.jump_margin)
         self.reference = AgedInterfaces(names, dict.fromkeys(REFERENCES, settings.timeout))
-        self.gate = self._make_gate()
-        # Where the arm was last known to be, and gravity there, computed when it is asked for.
-        self._known, self._moved = np.zeros(arm.n), False
-        self._gravity = np.zeros(arm.n)
-        self.added: FloatArray = np.zeros(arm.n)
-        self.alone, self.handover = False, Handover(arm.n)
-        room = settings.position_margin
-        self.checks = InputChecks(
-            self.state,
-            self.reference,
-            self._law.required,
-            self.references,
-            (limits.lower - room, limits.upper + room),
-            speed,
-            settings.tracking,
+        self.gate, self.handover = self._make_gate(), Handover(arm.n)
+        bounds, room = self.gate.constants.bounds, settings.position_margin
+        bounds['position_low'], bounds['position_high'] = limits.lower - room, limits.upper + room
+        bounds['tracking'], bounds['speed'] = settings.tracking, speed
+        self.sample = self._make_sample()
+
+    def _make_sample(self) -> Loop:
+        if isinstance(self.controller, TorqueLaw) and type(self.controller) in SHIPPED:
+            arm, law, memory = self.controller.compiled
+        else:
+            neutral = FrictionCompensation(self.arm, 'none')
+            arm, law, memory = self.arm.constants, neutral.constants, neutral.memory
+            law.axes['scale'] = self._scale
+        n, status = self.arm.n, np.zeros(1, STATUS)
+        status['time'], status['gravity'] = np.nan, self.settings.safe == 'gravity' and self.settings.holds_gravity
+        return Loop(
+            arm=arm,
+            law=law,
+            memory=memory,
+            inputs=self.state.inputs,
+            reference=self.reference.inputs,
+            required=_rows(STATES, dict.fromkeys(('position', *self._law.required))),
+            optional=_rows(STATES, self._law.optional),
+            desired=_rows(REFERENCES, self.references),
+            measured=np.full((len(STATES), n), np.nan),
+            gate=self.gate.constants,
+            handover=self.handover.constants,
+            rest=self.handover.rest,
+            status=status,
+            added=np.zeros(n),
+            known=np.zeros(n),
+            holding=np.zeros(n),
         )
-        self.fallback_reason = 'not active'
+
+    @property
+    def entry(self) -> StepEntry | None:
+        """The compiled step as a C function, where the law is one of the shipped ones; None: it is called in Python."""
+        return None if type(self.controller) not in SHIPPED else self._entry
+
+    @cached_property
+    def _entry(self) -> StepEntry:
+        return StepEntry(self.sample)
+
+    @property
+    def added(self) -> FloatArray:
+        """(n,) N·m, what is asked for beside the law, before the gate; zeros, to be written into."""
+        return self.sample.added
+
+    @property
+    def alone(self) -> bool:
+        """Whether that is passed on where there is no reference, as long as the state is as it should be; settable."""
+        return bool(self.sample.status['alone'][0])
+
+    @alone.setter
+    def alone(self, value: bool) -> None:
+        self.sample.status['alone'] = value
 
     @property
     def warning(self) -> str:
         """What slow input is not there or old, ''."""
-        return self._law.warning
+        time = float(self.sample.status['time'][0])
+        return '' if np.isnan(time) else self._law.warning(self.state, time)
+
+    @property
+    def fallback_reason(self) -> str:
+        """Why the last step did not follow the law, '' when it did."""
+        if not self.gate.is_open:
+            return 'not active'
+        status = self.sample.status[0]
+        fault, row, joint, value, time = (status[name] for name in ('fault', 'row', 'joint', 'value', 'time'))
+        if self.gate.failure or fault in (FINE, NOT_YET):
+            return self.gate.failure or ('' if fault == FINE else 'just activated')
+        if fault == NO_TIME:
+            return f'time does not go on: {value} s since the last step'
+        if fault >= BEYOND:
+            what, bound = BOUNDS[fault - BEYOND], self.gate.constants.bounds[joint]
+            low, high = (
+                (bound['position_low'], bound['position_high'])
+                if fault == BEYOND
+                else np.array([-1.0, 1.0]) * bound['tracking' if fault == BEYOND + 1 else 'speed']
+            )
+            name = self.arm.joint_names[joint]
+            return f'{what} of {name} is {value:.6g}, allowed are {low:.6g} … {high:.6g}'
+        if fault > REFERENCE_FAULT:
+            return self.reference.words_of(int(fault - REFERENCE_FAULT), int(row), int(joint), time, 'reference')
+        return self.state.words_of(int(fault), int(row), int(joint), time, 'state')
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -114,13 +193,8 @@ class ControlLoop:
     @property
     def safe_command(self) -> FloatArray:
         """What is commanded on a fault (n,) N·m, or A with `output` current, where the arm was last known to be."""
-        return self.gate.bounded(self._holding())
-
-    def _holding(self) -> FloatArray:
-        """Return gravity where the arm was last known to be, in the unit `output`, as it comes."""
-        if self._moved:
-            self._gravity, self._moved = self.arm.rigid.gravity(self._known), False
-        return self._gravity * self._scale
+        hold(self.sample)
+        return self.gate.bounded(self.gate.constants.safe)
 
     def _make_gate(self) -> SafetyGate:
         arm, settings = self.arm, self.settings
@@ -162,19 +236,21 @@ class ControlLoop:
         JointDynamicsError
             When the controller refuses.
         """
+        sample = self.sample
         self.state.clear()
         self.reference.clear()
         self._law.clear()
-        self._gravity[:] = self.added[:] = 0.0
-        self._moved = self.alone = False
+        sample.holding.fill(0.0)
+        sample.added.fill(0.0)
+        sample.status['moved'], sample.status['fault'], sample.status['time'], self.alone = 0, NOT_YET, np.nan, False
         self.handover.clear()
         self.controller.on_activate()
-        self.fallback_reason = 'just activated'
         if position is None or not np.isfinite(position).all():
             self.gate.open()
             return
-        if self.settings.safe == 'gravity' and self.settings.holds_gravity:
-            self._known[:], self._moved = position, True
+        if sample.status['gravity'][0]:
+            sample.known[:] = position
+            sample.status['moved'] = 1
         unknown = np.full(self.arm.n, np.nan)
         torque = taken_over(
             self.arm,
@@ -184,14 +260,13 @@ class ControlLoop:
             holds_gravity=self.settings.holds_gravity,
         )
         if torque is None:
-            self.gate.open(self._holding())
+            self.gate.open(self.safe_command)
         else:
             self.gate.open(torque * self._scale, taken_over=True)
-            self.handover.clear('before')
+            self.handover.clear(BY_OTHERS)
 
     def deactivate(self, period: float = 0.002) -> Iterator[FloatArray]:
         """Yield the last commands (n,), one per `period` s, down to exactly zero; the gate is closed afterwards."""
-        self.fallback_reason = 'not active'
         try:
             self.controller.on_deactivate()
         finally:
@@ -206,12 +281,11 @@ class ControlLoop:
         """
         if not self.gate.is_open:
             return
-        self.fallback_reason = 'not active'
         try:
             self.controller.on_deactivate()
         finally:
             for _ in range(int(np.ceil((self.settings.ramp_time + hold_time) / period)) + 1):
-                out = self.gate.step(None, self._holding(), period, fallback=True)
+                out = self.gate.step(None, self.safe_command, period, fallback=True)
                 if out is not None:
                     yield out
             self.gate.release()
@@ -221,35 +295,24 @@ class ControlLoop:
 
         time: s, steady; period: s since the last.
         """
+        return None if self.advance(time, period) == CLOSED else self.gate.last
+
+    def advance(self, time: float, period: float) -> int:
+        """Make the same step; return what it came to, of `loop_sample`. The command is the gate's last."""
+        sample = self.sample
+        status = sample.status
+        status['time'], status['period'] = time, period
+        if self.entry is not None:
+            return self.entry.call()
         if not self.gate.is_open:
-            return None
-        self.fallback_reason = self.gate.failure or self._why_fallback(time, period)
-        command, valid, source = None, False, ''
-        if not self.fallback_reason:
-            valid = True
+            return CLOSED
+        begin(sample)
+        command = None
+        if status['fault'][0] == FINE and not status['effort_only'][0]:
             command = self.law_now(time, period)
-            if command is not None:
-                command += self.added if self.output == 'effort' else self.added * self._scale
-                source = 'law'
-            self.fallback_reason = self.gate.failure
-        elif self.alone and not self.gate.failure and period > 0 and self.checks.lacks_only_references(time):
-            self.fallback_reason, command, source = '', self.added * self._scale, 'effort'
-        if command is None:
-            self.handover.wait(period)
-        else:
-            command = self.handover.blended(source, command, self.gate.last, self.gate.limit, period)
-        if (
-            self.settings.safe == 'gravity'
-            and self.settings.holds_gravity
-            and (valid or not self.state.why_invalid(('position',), time, 'state'))
-        ):
-            self._known[:] = self.state['position']
-            self._moved = True
-        # A law that is followed in full has no share of the safe command in it.
-        safe = None if command is not None and not self.fallback_reason and self.gate.follows else self._holding()
-        out = self.gate.step(command, safe, period, fallback=bool(self.fallback_reason))
-        self.fallback_reason = self.gate.failure or self.fallback_reason
-        return out
+        if command is not None:
+            sample.gate.command[:] = command
+        return int(finish(sample, command is not None))
 
     def law_along(self, motion: FloatArray, time: float, period: float, *, load: bool = True) -> FloatArray:
         """Return the law's command (n,) at one instant of a desired motion that is tracked perfectly, past the gate.
@@ -271,11 +334,11 @@ class ControlLoop:
         return self._law.along(motion, time, period, self.state if load else None)
 
     def look(self, time: float) -> str:
-        """Return what slow input is missing or old at `time` s, '' when all are there.
+        """Return what slow input is missing or old at `time` s, '' when all are there: `warning` from here on.
 
-        `warning`, before the law is asked for anything.
+        Before the law is asked for anything.
         """
-        self._law.read_state(self.state, time)
+        self.sample.status['time'] = time
         return self.warning
 
     def law_now(self, time: float, period: float) -> FloatArray | None:
@@ -291,7 +354,7 @@ class ControlLoop:
             self.gate.fail(f'the law raised {type(error).__name__}: {error}')
             return None
 
-    def _why_fallback(self, time: float, period: float) -> str:
-        if not period > 0:
-            return f'time does not go on: {period} s since the last step'
-        return self.checks.why_not(time)
+
+def _rows(order: Iterable[str], quantities: Iterable[str]) -> IntArray:
+    known = list(order)
+    return np.array([known.index(quantity) for quantity in quantities], dtype=np.int64)

@@ -14,19 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from joint_dynamics.arm import Arm
-from joint_dynamics.control.adaptive_friction import AdaptiveFriction
-from joint_dynamics.control.computed_torque import ComputedTorque
-from joint_dynamics.control.flexible_joint import FlexibleJoint
 from joint_dynamics.control.interface import Controller
-from joint_dynamics.control.joint_torque_feedback import JointTorqueFeedback
-from joint_dynamics.control.loop import ControlLoop
+from joint_dynamics.control.loop import SHIPPED, ControlLoop
 from joint_dynamics.control.loop_settings import LoopSettings
 from joint_dynamics.control.registry import load
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings import Parameter
 
-SHIPPED: tuple[type[Controller], ...] = (ComputedTorque, AdaptiveFriction, FlexibleJoint, JointTorqueFeedback)
 #: A parameter whose default differs from law to law has this one, which stands for the law's own.
 OWN_DEFAULT = 'default'
 

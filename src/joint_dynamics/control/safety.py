@@ -17,13 +17,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
-from joint_dynamics.control.packed_friction import compiled_kernels
+from joint_dynamics.arrays import BoolArray, FloatArray
+from joint_dynamics.control.loop_sample import BOUND, GATE, Gate, gate_step
 from joint_dynamics.errors import JointDynamicsError
 
 
 class SafetyGate:
-    """Gate of n joints; closed (no command at all) until opened.
+    """Gate of n joints; closed (no command at all) until opened. `loop_sample.gate_step` has the step.
 
     limit: largest command (n,) > 0, finite. rate: largest change per second (n,) > 0. ramp_time: s, of the way to the
     safe command.
@@ -32,17 +32,15 @@ class SafetyGate:
 
     Attributes
     ----------
-    weight
-        w, 1 law, 0 safe command. failure: why it has failed for good, '' when it has not. limited: (n,) joints that
-        were limited in torque or rate in the last step. compiled: whether steps are taken by the kernel; False, by the
-        array form that it is compared with.
-
+    constants
+        `Gate`, settings and state.
+    limited
+        (n,) joints that were limited in torque or rate in the last step.
     """
 
     def __init__(self, limit: ArrayLike, rate: ArrayLike, ramp_time: float, *, max_period: float = 0.02):
         self.limit = np.array(limit, dtype=float)
         self.rate = np.array(rate, dtype=float)
-        self.compiled = True
         n = self.limit.shape
         if (
             self.limit.ndim != 1
@@ -65,27 +63,39 @@ class SafetyGate:
             )
         self.ramp_time = float(ramp_time)
         self.max_period = float(max_period)
-        self.limited = np.zeros(n, dtype=bool)
-        self.weight = 0.0
-        self.failure = ''
-        self._open = False
-        # Rows as the kernel takes them.
-        self._rows = np.zeros((7, *n))
-        self._rows[:2] = self.limit, self.rate
-        self._law, self._last, self._command, self._safe, self._next = self._rows[2:]
-        self._has_law = False
-        # Compiled or loaded before it has to be in time.
-        compiled_kernels().gate(self._rows.copy(), self.limited.copy(), False, False, False, 0.0, 0.0, 0.0)
+        state, bounds = np.zeros(1, GATE), np.zeros(n, BOUND)
+        state['ramp_time'], state['max_period'] = self.ramp_time, self.max_period
+        bounds['limit'], bounds['rate'] = self.limit, self.rate
+        law, last, safe, command = np.zeros((4, *n))
+        self.constants = Gate(state, bounds, law, last, safe, command, np.zeros(n, dtype=bool))
+        self._failure = ''
+
+    @property
+    def limited(self) -> BoolArray:
+        """Joints (n,) that were limited in torque or rate in the last step."""
+        return self.constants.limited
 
     @property
     def is_open(self) -> bool:
         """Whether it gives commands."""
-        return self._open
+        return bool(self.constants.state['open'][0])
+
+    @property
+    def weight(self) -> float:
+        """w: 1 law, 0 safe command."""
+        return float(self.constants.state['weight'][0])
+
+    @property
+    def failure(self) -> str:
+        """Why it has failed for good, '' when it has not."""
+        if self.constants.state['failed'][0] == 2 and not self._failure:
+            self._failure = f'the law gave a command that is not finite: {self.constants.command.tolist()}'
+        return self._failure
 
     @property
     def last(self) -> FloatArray:
         """The last command (n,) that went out; zeros before the first."""
-        return self._last.copy()
+        return self.constants.last.copy()
 
     def open(self, begin: FloatArray | None = None, *, taken_over: bool = False) -> None:
         """Begin, without a failure, with the weight of the law rising.
@@ -97,94 +107,60 @@ class SafetyGate:
         taken_over
             whether that is to be gone on with until a law commands: it counts as the last command of a law, in full.
         """
-        self._last[:] = 0.0 if begin is None else self.bounded(begin)
-        self._law[:] = self._last
-        self._has_law, self.failure, self._open = taken_over, '', True
-        self.weight = 1.0 if taken_over else 0.0
-        self.limited[:] = False
-
-    @property
-    def follows(self) -> bool:
-        """Whether the command of a law goes out next without a share of the safe one: w is 1, and nothing failed."""
-        return self.weight >= 1.0 and not self.failure
+        gate, state = self.constants, self.constants.state
+        gate.last[:] = 0.0 if begin is None else self.bounded(begin)
+        gate.law[:] = gate.last
+        self._failure = ''
+        state['failed'], state['open'], state['has_law'], state['weight'] = 0, 1, taken_over, float(taken_over)
+        gate.limited[:] = False
 
     def fail(self, reason: str) -> None:
         """Go to zero and stay there until opened again."""
-        self.failure = self.failure or reason
+        self._failure = self.failure or reason
+        self.constants.state['failed'] = 1
 
     def step(
-        self, command: FloatArray | None, safe: FloatArray | None, period: float, *, fallback: bool = False
+        self, command: FloatArray | None, safe: FloatArray, period: float, *, fallback: bool = False
     ) -> FloatArray | None:
         """Return the next command (n,), or None when closed.
 
         command: of the law, or None when there is none. safe: the safe command; what of it is not finite counts as
-        zero. None: that of the step before, for a step that it cannot reach (`follows`).
+        zero.
         period: s since the last step; 0, negative or not a number: no time has passed, and nothing changes.
         """
-        if not self._open:
+        if not self.is_open:
             return None
-        T = float(min(period, self.max_period)) if period > 0 else 0.0
-        if safe is not None:
-            self._safe[:] = safe
-        if not self.compiled:
-            return self._step_arrays(command, self._safe, T, fallback=fallback)
+        gate = self.constants
+        gate.safe[:] = safe
         given = command is not None and not fallback
         if given:
-            self._command[:] = command
-        self.weight, self._has_law, sound = compiled_kernels().gate(
-            self._rows, self.limited, given, bool(self.failure), self._has_law, self.weight, T / self.ramp_time, T
-        )
-        if not sound:
-            self.fail(f'the law gave a command that is not finite: {self._command.tolist()}')
-        return self._next.copy()
-
-    def _step_arrays(
-        self, command: FloatArray | None, safe: FloatArray, T: float, *, fallback: bool
-    ) -> FloatArray | None:
-        """`step` by arrays, for a time T of at most `max_period`: the form that the kernel is compared with."""
-        if command is not None and not fallback:
-            if np.count_nonzero(np.isfinite(command)) == len(command):
-                self._law[:], self._has_law = np.minimum(np.maximum(command, -self.limit), self.limit), True
-            else:
-                self.fail(f'the law gave a command that is not finite: {np.asarray(command).tolist()}')
-        good = command is not None and not fallback and not self.failure
-        self.weight = min(1.0, self.weight + T / self.ramp_time) if good else max(0.0, self.weight - T / self.ramp_time)
-        rest = np.zeros_like(self.limit) if self.failure else self.bounded(safe)
-        # Opened a moment ago: the first way to the safe command is the rate limit's.
-        target = self.weight * self._law + (1 - self.weight) * rest if self._has_law else rest
-        return self._send(target, T, command if good else None)
+            gate.command[:] = command
+        gate_step(gate, given, True, float(period))
+        return self.last
 
     def close(self, period: float) -> Iterator[FloatArray]:
         """Yield the commands that end at zero, one per `period` s, within the ramp time; then the gate is closed.
 
         Sent without waiting they are the fastest way down; the last is exactly zero.
         """
-        if not self._open:
+        if not self.is_open:
             return
-        zero = np.zeros_like(self.limit)
-        steps = int(np.ceil(np.max(np.abs(self._last) / (self.rate * min(period, self.max_period)), initial=0.0)))
+        gate = self.constants
+        reach = self.rate * min(period, self.max_period)
+        steps = int(np.ceil(np.max(np.abs(gate.last) / reach, initial=0.0)))
         try:
             for _ in range(steps):
-                yield self._send(zero, period, None)
-            yield zero
+                gate.last[:] -= np.clip(gate.last, -reach, reach)
+                yield self.last
+            yield np.zeros_like(self.limit)
         finally:
-            self._last[:] = 0.0
-            self._open, self.weight = False, 0.0
+            gate.last[:] = 0.0
+            self.release()
 
     def release(self) -> None:
         """Close without a further command: whoever takes them goes on with the last."""
-        self._open, self.weight = False, 0.0
+        self.constants.state['open'], self.constants.state['weight'] = 0, 0.0
 
     def bounded(self, safe: FloatArray) -> FloatArray:
         """Return a safe command (n,) within the limits; what of it is not finite counts as zero."""
-        sound = np.count_nonzero(np.isfinite(safe)) == len(safe)
-        finite = safe if sound else np.where(np.isfinite(safe), safe, 0.0)
-        return np.minimum(np.maximum(finite, -self.limit), self.limit)
-
-    def _send(self, target: FloatArray, period: float, asked: FloatArray | None) -> FloatArray:
-        reach = self.rate * min(period, self.max_period)
-        out = np.minimum(np.maximum(target, self._last - reach), self._last + reach)
-        out = np.minimum(np.maximum(out, -self.limit), self.limit)
-        self.limited[:] = out != target if asked is None else (out != target) | (np.abs(asked) > self.limit)
-        self._last[:] = out
-        return out
+        return np.clip(np.where(np.isfinite(safe), safe, 0.0), -self.limit, self.limit)

@@ -8,8 +8,7 @@ As the flexible-joint law needs them [M2 eq 2.66-2.67].
 
 which depend on the motion up to q⁗ and on nothing else. So any other motion with the same derivatives up to the fourth
 at t has the same τ_J, τ̇_J, τ̈_J there, for one the Taylor polynomial x(s) = q + q̇ s + … + q⁗ s⁴/24. Its torque is an
-analytic function of s, evaluated with the compiled inverse dynamics (1 µs each) at seven points s = −3h … 3h, and
-differentiated by the sixth-order central stencils
+analytic function of s, evaluated at seven points s = −3h … 3h, and differentiated by the sixth-order central stencils
 
     f' ≈ (−f₋₃ + 9 f₋₂ − 45 f₋₁ + 45 f₁ − 9 f₂ + f₃)/(60 h),
     f'' ≈ (2 f₋₃ − 27 f₋₂ + 270 f₋₁ − 490 f₀ + 270 f₁ − 27 f₂ + 2 f₃)/(180 h²)
@@ -23,28 +22,38 @@ from __future__ import annotations
 
 import numpy as np
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.robot import RigidBody
+from joint_dynamics.compilation import compiled
+from joint_dynamics.robot.newton_euler import WORK, inverse_dynamics
 
 STEP = 2e-3
-_S = STEP * np.arange(-3, 4)
-# Rows: the seven points. Columns: what q, q̇, q̈, q⃛, q⁗ contribute to position, speed and acceleration of the Taylor
-# polynomial.
-_ONE, _ZERO = np.ones_like(_S), np.zeros_like(_S)
-_POSITION = np.stack([_ONE, _S, _S**2 / 2, _S**3 / 6, _S**4 / 24], axis=1)
-_SPEED = np.stack([_ZERO, _ONE, _S, _S**2 / 2, _S**3 / 6], axis=1)
-_ACCELERATION = np.stack([_ZERO, _ZERO, _ONE, _S, _S**2 / 2], axis=1)
-_TAYLOR = np.concatenate([_POSITION, _SPEED, _ACCELERATION])
-_FIRST = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / (60 * STEP)
-_SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180 * STEP**2)
-_STENCILS = np.stack([np.eye(7)[3], _FIRST, _SECOND])
+"""h, s."""
 
 
-def torque_derivatives(rigid: RigidBody, motion: FloatArray) -> FloatArray:
+@compiled
+def torques_along(links, motion, work, points, out):  # type: ignore[no-untyped-def]
+    """Write τ_J, τ̇_J and τ̈_J of a desired motion (5, n) into out (3, n); points (4, n) and work are written."""
+    out[:] = 0.0
+    q, dq, ddq, torque = points[0], points[1], points[2], points[3]
+    for k in range(-3, 4):
+        s, size = k * STEP, abs(k)
+        first = 0.0 if size == 0 else 45.0 if size == 1 else -9.0 if size == 2 else 1.0
+        second = -490.0 if size == 0 else 270.0 if size == 1 else -27.0 if size == 2 else 2.0
+        for j in range(motion.shape[1]):
+            v, a, jerk, snap = motion[1, j], motion[2, j], motion[3, j], motion[4, j]
+            q[j] = motion[0, j] + s * (v + s * (a / 2.0 + s * (jerk / 6.0 + s * snap / 24.0)))
+            dq[j] = v + s * (a + s * (jerk / 2.0 + s * snap / 6.0))
+            ddq[j] = a + s * (jerk + s * snap / 2.0)
+        inverse_dynamics(links, q, dq, ddq, work, torque)
+        for j in range(motion.shape[1]):
+            out[0, j] += torque[j] if k == 0 else 0.0
+            out[1, j] += (first if k > 0 else -first) * torque[j] / (60.0 * STEP)
+            out[2, j] += second * torque[j] / (180.0 * STEP * STEP)
+
+
+def torque_derivatives(arm: Arm, motion: FloatArray) -> FloatArray:
     """Return τ_J N·m, τ̇_J N·m/s and τ̈_J N·m/s² (3, n) of a desired motion (5, n): q, q̇, q̈, q⃛, q⁗ in rad and s."""
-    states = _TAYLOR @ motion
-    torques = np.empty((7, motion.shape[1]))
-    for k in range(7):
-        torques[k] = rigid.inverse_dynamics(states[k], states[k + 7], states[k + 14])
-    derivatives: FloatArray = _STENCILS @ torques
-    return derivatives
+    out, work = np.empty((3, arm.n)), np.empty((arm.n, WORK))
+    torques_along(arm.constants.links, np.ascontiguousarray(motion), work, np.empty((4, arm.n)), out)
+    return out

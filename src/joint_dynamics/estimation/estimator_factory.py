@@ -32,7 +32,7 @@ def make_friction(
     if use.friction == 'none' or model is None:
         return None
     lower, upper = (np.tile(bound, (n, 1)) for bound in (use.friction_lower, use.friction_upper))
-    viscous = use.viscous_share * np.abs(model.static_part.viscous(np.ones(n)))
+    viscous = use.viscous_share * np.abs(model.viscous(np.ones(n)))
     lower[:, 1], upper[:, 1] = np.minimum(lower[:, 1], -viscous), np.maximum(upper[:, 1], viscous)
     coulomb = np.maximum(0.3 * model.parameters['F_C0'], 1e-2)
     floor = np.stack([coulomb**2, np.full(n, 0.04)], axis=1)

@@ -106,10 +106,8 @@ class JointTorques:
                 'take coulomb_viscous'
             )
         self._kinematic = arm.kinematic_error if motor_side else None
-        self._slip = None if slip is None else slip.copy()
-        if self._slip is not None:
-            # The kinematic error is taken off before, once for all uses; without θ there is none to take off.
-            self._slip.kinematic_error = None
+        # The kinematic error is taken off before, once for all uses; without θ there is none to take off.
+        self._slip = None if slip is None else slip.without_kinematic_error()
         signals = ['q', 'tau'] + ['theta'] * self.motor_side + ['H', 'F_v'] * (slip is not None)
         self._slot = {name: slice(k * n, (k + 1) * n) for k, name in enumerate(signals)}
         self._side = self._slot['theta' if self.motor_side else 'q']
@@ -127,7 +125,7 @@ class JointTorques:
         self.body = arm.rigid
         self.fusion = TorqueFusion(arm, use)
         self.effort_limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 100.0)
-        width = None if arm.backlash is None else arm.backlash.at
+        width = None if arm.backlash is None else arm.backlash
         self.lost_motion = LostMotion(n, width, self.effort_limit, turn, arm.backlash_deviation)
         self.friction = make_friction(arm, use, turn)
         self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
@@ -207,7 +205,7 @@ class JointTorques:
         if self.motor_side:
             if theta is None:
                 raise JointDynamicsError('estimator: expected θ with every sample, found none')
-            motor = theta if self._kinematic is None else theta - self._kinematic.at(theta)
+            motor = theta if self._kinematic is None else theta - self._kinematic(theta)
             x[slot['theta']] = motor
         if self._slip is not None:
             x[slot['H']] = self._slip.step(motor)

@@ -5,6 +5,8 @@ By the arm's own functions, on smoothed signals.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from joint_dynamics.arm import Arm
@@ -48,6 +50,7 @@ class KnownTorque:
 
     def __init__(self, arm: Arm, hysteresis: bool) -> None:
         self._arm, self._hysteresis = arm, hysteresis
+        self._bare = replace(arm, friction=None)
         self.further = bool(arm.terms) or arm.coupled is not None
         self.temperature: Array | None = None
 
@@ -61,8 +64,8 @@ class KnownTorque:
 
     def further_torque(self, q: Array, omega: Array, load: Array, H: Array) -> Array:
         """Friction of coupled motors, and the further terms of the description, N·m (n,)."""
-        found = self._arm.terms.torque(q, omega, load, H if self._hysteresis else None, self.temperature)
-        return found if self._arm.coupled is None else found + self._arm.coupled.friction(omega)
+        direction = H if self._hysteresis else np.sign(omega)
+        return self._bare.drive_torque(direction, q, omega, np.zeros_like(omega), load, self.temperature)
 
     def dry(self, level: Array, H: Array, omega: Array, load: Array) -> Array:
         """Return the dry friction at its nominal α, N·m (n,): level · H, or that of the quadrants."""

@@ -20,15 +20,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.constants import Record, blank
 from joint_dynamics.joint.friction_documents import DOCUMENT_FIELDS, PARAMETERS, check_fields, maps_of, quadrants_of
-from joint_dynamics.joint.load import QUADRANT_PARAMETERS, CoulombLevel
+from joint_dynamics.joint.load import QUADRANT_PARAMETERS, QuadrantFriction
+from joint_dynamics.joint.mapping import (
+    coulomb_levels,
+    dry_frictions,
+    mapped,
+    speed_frictions,
+    viscous_torques,
+    warmths,
+)
 from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.maxwell_slip import MaxwellSlip
-from joint_dynamics.joint.quadrants import Quadrants
-from joint_dynamics.joint.static_friction import StaticFriction, direction
-from joint_dynamics.joint.temperature import TemperatureFriction, root_speed
+from joint_dynamics.joint.static_friction import as_parameter, direction
+from joint_dynamics.joint.temperature import check_temperatures
 
 
 class FrictionModel:
@@ -79,35 +87,66 @@ class FrictionModel:
         self.parameters: dict[str, FloatArray] = {
             name: np.broadcast_to(np.asarray(value, float), (self.joints,)).copy() for name, value in full.items()
         }
-        p = self.parameters
-        self.coulomb = CoulombLevel(p['F_C0'], p['F_Cl'], p['F_C1'], p['tau_max'])
-        self.static_part = StaticFriction(
-            p['F_C0'], p['F_S'], p['V_S'], p['mu'], p['F_V1'], p['F_V2'], p['F_V3'], p['offset']
-        )
-        self.temperature = TemperatureFriction(p['F_T1'], p['F_T2'], p['T_0'], p['T_min'], p['T_max'])
+        self._check()
         self.maxwell_slip = maxwell_slip
-        self._hamon = None if quadrants is None else Quadrants(quadrants, self.joints)
-        self.quadrants = None if self._hamon is None else self._hamon.values
+        self.quadrants = (
+            None
+            if quadrants is None
+            else {name: np.broadcast_to(np.asarray(value, float), (self.joints,)) for name, value in quadrants.items()}
+        )
+        self._constants = blank(self.joints)
+        self.write_constants(self._constants)
+
+    def _check(self) -> None:
+        p = self.parameters
+        for name, values in p.items():
+            if name != 'tau_max':
+                as_parameter(name, values, positive=name in ('V_S', 'mu'))
+        if not np.all(p['tau_max'] >= 0):
+            raise JointDynamicsError(f'tau_max: expected values >= 0, found {p["tau_max"]!r}')
+        check_temperatures(p['T_min'], p['T_max'], p['T_0'])
+
+    def write_constants(self, joints: Record) -> None:
+        """Write the parameters into records of `constants.JOINT` (n,); those of the hysteresis are `maxwell_slip`'s."""
+        for name, values in self.parameters.items():
+            joints[name] = values
+        if self.quadrants is None:
+            return
+        described = self.has_quadrants
+        checked = QuadrantFriction(**{name: np.where(described, v, 1.0) for name, v in self.quadrants.items()})
+        joints['quadrants'] = described
+        for name in self.quadrants:
+            joints[name] = np.where(described, getattr(checked, name), joints[name])
+
+    @property
+    def has_quadrants(self) -> BoolArray:
+        """Which joints have Hamon's friction, (n,) bool."""
+        return np.zeros(self.joints, dtype=bool) if self.quadrants is None else ~np.isnan(self.quadrants['dq_s'])
+
+    def _of(self, loop: Any, *given: ArrayLike) -> FloatArray:
+        return mapped(loop, (self._constants,), self.joints, *given)
 
     def level(self, tau_J: ArrayLike = 0.0) -> FloatArray:
         """Coulomb level F(τ_J) (…, n) [N·m] under the torque tau_J through the transmission (…, n) [N·m]."""
-        return self.coulomb.level(tau_J)
+        return self._of(coulomb_levels, tau_J)
 
     def dry(self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0) -> FloatArray:
         """Dry friction F(τ_J) H, or Hamon's where the joint has `quadrants`, (…, n) [N·m].
 
         What α₁ of the adaptive law scales. H (…, n); omega, tau_J: ω and τ_J (…, n) [rad/s, N·m].
         """
-        found = self.level(tau_J) * np.asarray(H, dtype=float)
-        return found if self._hamon is None else self._hamon.dry(H, omega, tau_J, found)
+        return self._of(dry_frictions, H, omega, tau_J)
+
+    def viscous(self, omega: ArrayLike) -> FloatArray:
+        """F_V1 ω + F_V2 |ω|ω + F_V3 ω³ (…, n) [N·m] at ω (…, n) [rad/s]."""
+        return self._of(viscous_torques, omega)
 
     def temperature_factor(self, temperature: ArrayLike | None = None) -> FloatArray:
         """Return the factor of sgn(ω)√|ω|, (…, n) [N·m·√(s/rad)], at a temperature (…, n) or one [°C].
 
         Without one the joint is taken to be at T0.
         """
-        rise = 0.0 if temperature is None else self.temperature.factor(temperature)
-        return self.parameters['F_T0'] + rise
+        return self._of(warmths, self.parameters['T_0'] if temperature is None else temperature)
 
     def speed_part(
         self,
@@ -127,17 +166,8 @@ class FrictionModel:
         temperature_factor
             what `temperature_factor` gives for the temperature, where it is known already.
         """
-        omega = np.asarray(omega, dtype=float)
-        warm = root_speed(omega) * (
-            self.temperature_factor(temperature) if temperature_factor is None else temperature_factor
-        )
-        found = (
-            np.asarray(H, dtype=float) * self.static_part.stribeck(omega)
-            + self.static_part.viscous(omega)
-            + warm
-            + self.parameters['offset']
-        )
-        return found if self._hamon is None else self._hamon.speed_part(omega, warm, found)
+        warm = self.temperature_factor(temperature) if temperature_factor is None else temperature_factor
+        return self._of(speed_frictions, H, omega, warm)
 
     def torque(
         self, H: ArrayLike, omega: ArrayLike, tau_J: ArrayLike = 0.0, temperature: ArrayLike | None = None
@@ -210,11 +240,11 @@ class FrictionModel:
         self._slip().reset(theta, direction)
 
     @property
-    def depends_on_load(self) -> FloatArray:
+    def depends_on_load(self) -> BoolArray:
         """Whether the friction of each joint depends on τ_J, (n,) bool."""
         p = self.parameters
-        loaded: FloatArray = (p['F_Cl'] != 0) | (p['F_C1'] != 0)
-        return loaded if self._hamon is None else loaded | self._hamon.described
+        loaded: BoolArray = (p['F_Cl'] != 0) | (p['F_C1'] != 0)
+        return loaded | self.has_quadrants
 
     @property
     def depends_on_temperature(self) -> FloatArray:
@@ -243,8 +273,8 @@ class FrictionModel:
         document: dict[str, Any] = {'parameters': values}
         if self.maxwell_slip is not None:
             document['maxwell_slip'] = self.maxwell_slip.to_dict(joint)
-        if self._hamon is not None and self._hamon.described[joint]:
-            document['quadrants'] = {name: float(value[joint]) for name, value in self._hamon.values.items()}
+        if self.quadrants is not None and self.has_quadrants[joint]:
+            document['quadrants'] = {name: float(value[joint]) for name, value in self.quadrants.items()}
         return document
 
     @classmethod

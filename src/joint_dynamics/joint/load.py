@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.constants import of_fields
+from joint_dynamics.joint.mapping import coulomb_levels, mapped
 from joint_dynamics.joint.static_friction import Parameter, as_parameter, direction
 
 
@@ -38,8 +40,8 @@ class CoulombLevel:
 
     def level(self, tau_J: ArrayLike) -> FloatArray:
         """F(τ_J), N·m, at the transmission torque τ_J (N·m, joint side)."""
-        magnitude = np.minimum(np.abs(np.asarray(tau_J, dtype=float)), self.tau_max)
-        return self.F_C0 + magnitude * (self.F_Cl + magnitude * self.F_C1)
+        records, joints = of_fields(F_C0=self.F_C0, F_Cl=self.F_Cl, F_C1=self.F_C1, tau_max=self.tau_max)
+        return mapped(coulomb_levels, (records,), joints, tau_J)
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,7 @@ class LoadFriction:
 
     def torque(self, omega: ArrayLike, tau_J: ArrayLike, smoothing: float = 0.0) -> FloatArray:
         """Load-dependent friction torque, N·m."""
-        magnitude = np.abs(np.asarray(tau_J, dtype=float))
-        return direction(omega, smoothing) * magnitude * (self.linear + self.quadratic * magnitude)
+        return direction(omega, smoothing) * CoulombLevel(0.0, self.linear, self.quadratic).level(tau_J)
 
 
 QUADRANT_PARAMETERS = ('a_m', 'b_m', 'a_g', 'b_g', 'c_m', 'd_m', 'c_g', 'd_g', 'F_V', 'tau_off')

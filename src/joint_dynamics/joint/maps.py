@@ -7,8 +7,6 @@ alike.
 
 from __future__ import annotations
 
-import functools
-import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,17 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from joint_dynamics.arrays import FloatArray, IntArray
+from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.constants import MAP, Record, Tables
+from joint_dynamics.joint.mapping import map_slopes, map_values, mapped
 
 MAX_HARMONICS = 12
 TURN = 2.0 * np.pi
-
-
-@functools.cache
-def compiled_kernels() -> Any:
-    """Return the module of kernels; numba is not loaded before single samples are taken."""
-    return importlib.import_module('joint_dynamics.joint.kernels')
 
 
 class PeriodicMap:
@@ -44,45 +38,22 @@ class PeriodicMap:
             raise JointDynamicsError(f'PeriodicMap: expected a finite table of shape (K,), found shape {table.shape}')
         if not (np.isfinite(period) and period > 0):
             raise JointDynamicsError(f'PeriodicMap: expected a period > 0 rad, found {period}')
-        self._tables: tuple[FloatArray, ...] = (table,)
-        self._periods: tuple[float, ...] = (float(period),)
-        self._prepare(joints=None)
+        self._take((table,), (float(period),), None)
 
-    def _prepare(self, joints: int | None) -> None:
-        # All tables in one flat array, each closed by its own first value, so that one gather serves every joint.
-        self.joints = joints
-        self._flat = np.concatenate([np.append(table, table[0]) for table in self._tables])
-        sizes = np.array([table.size for table in self._tables])
-        starts = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
-        per_turn = 1.0 / np.array(self._periods)
-        # Rise to the next point. The closing points are met by rounding alone, and go on as their tables begin.
-        self._rise = np.append(np.diff(self._flat), 0.0)
-        closing = starts + sizes
-        self._rise[closing] = self._rise[starts]
-        self._even = bool(np.all(sizes == 1))
-        # Scalars for one joint, so that any shape of θ broadcasts; (n,) for all joints.
-        pick = slice(None) if joints is not None else 0
-        self._size: FloatArray = sizes[pick].astype(float)
-        self._start: IntArray = starts[pick]
-        self._per_turn: FloatArray = per_turn[pick]
-        self._packed = np.array([starts, sizes, per_turn], dtype=float), np.array([self._flat, self._rise])
+    def _take(self, tables: tuple[FloatArray, ...], periods: tuple[float, ...], joints: int | None) -> None:
+        self._tables, self._periods, self.joints = tables, periods, joints
+        points = Tables()
+        self._records = self.records(points)
+        self._points = points.array()
 
-    def packed(self, joints: int) -> tuple[FloatArray, FloatArray]:
-        """Return what a kernel takes the map of so many joints by: (3, n) where its tables are, (2, …) their points."""
-        places, points = self._packed
-        return np.ascontiguousarray(np.broadcast_to(places, (3, joints))), points
-
-    def at(self, theta: FloatArray) -> FloatArray:
-        """Value at one sample θ (n,) rad of all joints, compiled; the same bits as of a call."""
-        if self.joints is None:
-            return self(theta)
-        given = np.array(theta, dtype=float)
-        out = np.empty_like(given)
-        places, points = self._packed
-        if given.shape != places.shape[1:]:
-            raise JointDynamicsError(f'PeriodicMap: expected theta of shape {places.shape[1:]}, found {given.shape}')
-        compiled_kernels().map_values(given, places, points, out)
-        return out
+    def records(self, points: Tables) -> Record:
+        """Put the points into tables and return the map as the compiled laws take it, (n,) of `constants.MAP`."""
+        records = np.zeros(len(self._tables), MAP)
+        for record, table, period in zip(records, self._tables, self._periods, strict=True):
+            # Closed by its first value, and once more: the closing point is met by rounding alone.
+            record['start'] = points.add([*table, table[0], table[0]])
+            record['size'], record['per_turn'] = len(table), 1.0 / period
+        return records
 
     @classmethod
     def stack(cls, maps: Sequence[PeriodicMap]) -> PeriodicMap:
@@ -93,9 +64,9 @@ class PeriodicMap:
                 + (', '.join(f'{item.joints} joints' for item in maps if item.joints is not None) or 'none')
             )
         joined = cls.__new__(cls)
-        joined._tables = tuple(item._tables[0] for item in maps)
-        joined._periods = tuple(item._periods[0] for item in maps)
-        joined._prepare(joints=len(maps))
+        joined._take(
+            tuple(item._tables[0] for item in maps), tuple(item._periods[0] for item in maps), joints=len(maps)
+        )
         return joined
 
     @classmethod
@@ -113,40 +84,19 @@ class PeriodicMap:
         """The points, one array per joint."""
         return tuple(table.copy() for table in self._tables)
 
-    @property
-    def constant_value(self) -> FloatArray | None:
-        """The value of maps that are the same everywhere, a number or (n,); None where one changes with the angle."""
-        return self._flat.take(self._start) if self._even else None
-
     def _angles(self, theta: ArrayLike) -> FloatArray:
         given = np.asarray(theta, dtype=float)
         if self.joints is not None and given.shape[-1:] != (self.joints,):
             raise JointDynamicsError(f'PeriodicMap: expected theta of shape (…, {self.joints}), found {given.shape}')
         return given
 
-    def _locate(self, theta: ArrayLike) -> tuple[IntArray, FloatArray]:
-        """Index of the point before θ, and how far θ is on the way to the next; few operations, for loops at 1 kHz."""
-        u = self._angles(theta) * self._per_turn
-        u -= np.floor(u)
-        u *= self._size
-        # Below a whole turn by rounding alone, this is the closing point.
-        cell = u.astype(np.intp)
-        u -= cell
-        cell += self._start
-        return cell, u
-
     def __call__(self, theta: ArrayLike) -> FloatArray:
         """Value at θ (rad; any shape, or (…, n) for a stacked map), same shape as θ."""
-        index, fraction = self._locate(theta)
-        # An angle that is not a number has no cell; its value is not a number either.
-        fraction *= self._rise.take(index, mode='clip')
-        fraction += self._flat.take(index, mode='clip')
-        return fraction
+        return mapped(map_values, (self._records, self._points), self.joints, self._angles(theta))
 
     def derivative(self, theta: ArrayLike) -> FloatArray:
         """Slope d(map)/dθ at θ (per rad), constant between points."""
-        index, _ = self._locate(theta)
-        return self._rise.take(index, mode='clip') * self._size * self._per_turn
+        return mapped(map_slopes, (self._records, self._points), self.joints, self._angles(theta))
 
     def for_joint(self, joint: int) -> PeriodicMap:
         """Return the map of one joint."""

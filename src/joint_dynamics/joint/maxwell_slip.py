@@ -4,15 +4,12 @@ With the polynomial laws and the backlash map of the extended model [M6 eq 12-18
 
     δ_i ← clip(δ_i + θ(k+1) − θ(k), ±𝓑(θ(k+1)) Δ_i),    H = 𝓑(θ)⁻¹ Σ k_i δ_i,    Σ k_i Δ_i = 1,  −1 ≤ H ≤ 1
 
-Kept here is the position of each slider, s_i = θ − δ_i, for which the same rule reads s ← clip(s, θ − 𝓑Δ, θ + 𝓑Δ):
-minima and maxima of numbers given from outside. Clips compose without any rounding, (l₁,u₁) then (l₂,u₂) is the clip to
-(clip(l₁), clip(u₁)) by the second; so a whole recording is evaluated block by block in parallel and gives, bit for bit,
-what single steps give.
+Kept is the position of each slider, s_i = θ − δ_i (`laws.slide`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +17,10 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.clip_scan import clip_scan
-from joint_dynamics.joint.maps import PeriodicMap, compiled_kernels
+from joint_dynamics.joint.constants import Record, Tables, blank
+from joint_dynamics.joint.mapping import relative_deformations, slips
+from joint_dynamics.joint.maps import PeriodicMap
 from joint_dynamics.joint.slip_operators import operators_of, polynomial_limits, polynomial_stiffness
-
-CHUNK = 65536
-MOST_OPERATORS = 7
-"""Numbers that numpy adds up one after the other, as the kernel does; more it adds in pairs."""
 
 
 class MaxwellSlip:
@@ -95,15 +89,24 @@ class MaxwellSlip:
             raise JointDynamicsError(
                 f'MaxwellSlip: expected a presliding length > 0 everywhere, found {self.presliding.minimum}'
             )
-        self._slider: FloatArray | None = None
+        self._slider = np.full(self.limits.shape, np.nan)
         self._output = np.zeros(self.joints)
-        # What does not change from sample to sample.
-        self._share = self.stiffness * self.limits
-        self._operators = np.array([self.limits, self._share])
-        self._presliding = self.presliding.packed(self.joints)
-        self._error = None if self.kinematic_error is None else self.kinematic_error.packed(self.joints)
-        constant = self.presliding.constant_value
-        self._width = None if constant is None else np.asarray(constant)[..., None] * self.limits
+        self._take_constants()
+
+    def _take_constants(self) -> None:
+        tables = Tables()
+        self._constants = blank(self.joints)
+        self.write_constants(self._constants, tables)
+        self._tables = tables.array()
+
+    def write_constants(self, joints: Record, tables: Tables) -> None:
+        """Write operators, presliding length and kinematic error into records of `constants.JOINT` (n,)."""
+        joints['operators'] = self.operators
+        share = self.stiffness * self.limits
+        joints['slip'] = [tables.add([*own, *part]) for own, part in zip(self.limits, share, strict=True)]
+        joints['presliding'] = self.presliding.records(tables)
+        if self.kinematic_error is not None:
+            joints['error'] = self.kinematic_error.records(tables)
 
     def _check_limits(self) -> None:
         steps = np.diff(self.limits, axis=1, prepend=0.0)
@@ -141,83 +144,47 @@ class MaxwellSlip:
     @property
     def state(self) -> FloatArray | None:
         """Slider positions s_i = θ − δ_i, (n, M) rad, or None before the first sample; may be set."""
-        return None if self._slider is None else self._slider.copy()
+        return None if np.isnan(self._slider).all() else self._slider.copy()
 
     @state.setter
     def state(self, slider: ArrayLike | None) -> None:
-        self._slider = (
-            None if slider is None else np.broadcast_to(np.asarray(slider, dtype=float), self.limits.shape).copy()
-        )
+        given = np.nan if slider is None else np.asarray(slider, dtype=float)
+        self._slider = np.broadcast_to(given, self.limits.shape).copy()
 
     def reset(self, theta: ArrayLike | None = None, direction: ArrayLike = 0.0) -> None:
         """Forget the past: no deformation at θ (n,) rad, or full slip in `direction` (±1 per joint).
 
         θ None waits for the first sample.
         """
-        self._slider, self._output = None, np.zeros(self.joints)
+        self._slider, self._output = np.full(self.limits.shape, np.nan), np.zeros(self.joints)
         if theta is not None:
-            angle, width = self._input(np.broadcast_to(np.asarray(theta, dtype=float), (self.joints,)))
-            delta = np.broadcast_to(np.asarray(direction, dtype=float), (self.joints,))[:, None] * width
-            self._slider = angle[:, None] - delta
-            self._output = self._hysteresis(delta / width)
+            given = np.broadcast_to(np.asarray(theta, dtype=float), (self.joints,))
+            side = np.broadcast_to(np.asarray(direction, dtype=float), (self.joints,))
+            angle, width = self._undeformed(given), np.asarray(self.presliding(given))
+            self._slider = angle[:, None] - (side * width)[:, None] * self.limits
+            self._output = self._advance(given[None])[0]
 
     def copy(self) -> MaxwellSlip:
         """Return an independent twin: the same parameters, its own state."""
         twin = object.__new__(MaxwellSlip)
         twin.__dict__.update(self.__dict__)
-        twin._slider, twin._output = self.state, self._output.copy()
+        twin._slider, twin._output = self._slider.copy(), self._output.copy()
         return twin
 
-    def _input(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Corrected angle θ − θ̃(θ), (…, n), and the limits 𝓑(θ)Δ_i, (…, n, M)."""
-        angle = theta if self.kinematic_error is None else theta - self.kinematic_error(theta)
-        if self._width is not None:
-            return angle, self._width
-        return angle, self.presliding(theta)[..., None] * self.limits
+    def without_kinematic_error(self) -> MaxwellSlip:
+        """Return an independent twin for angles that the kinematic error has been taken off already."""
+        twin = self.copy()
+        twin.kinematic_error = None
+        twin._take_constants()
+        return twin
 
-    def _hysteresis(self, relative: FloatArray) -> FloatArray:
-        """H = 𝓑⁻¹ Σ k_i δ_i = Σ (k_i Δ_i) δ_i / (𝓑 Δ_i): exactly ±1 in slip, whatever 𝓑 [M6 proposition 1]."""
-        H: FloatArray = np.add.reduce(relative * self._share, axis=-1)
-        return np.minimum(np.maximum(H, -1.0, out=H), 1.0, out=H)
-
-    def advancing(self) -> tuple[Any, ...] | None:
-        """Return what `kernels.slip_step` takes: error, presliding length, operators, sliders and H, (n,).
-
-        Whoever calls it with them advances this hysteresis. None before the first sample, and where `step` goes by
-        arrays.
-        """
-        if self._slider is None or self.operators > MOST_OPERATORS:
-            return None
-        error = None if self.kinematic_error is None else self._error
-        return error, self._presliding, self._operators, self._slider, self._output
+    def _undeformed(self, theta: FloatArray) -> FloatArray:
+        return theta if self.kinematic_error is None else theta - self.kinematic_error(theta)
 
     def step(self, theta: ArrayLike) -> FloatArray:
         """Take one sample of the motor angle θ (n,) rad, return H (n,)."""
-        given = np.array(theta, dtype=float)
-        row = given.reshape(self.joints)
-        advancing = self.advancing()
-        if advancing is None:
-            return self._step_arrays(row).reshape(given.shape)
-        compiled_kernels().slip_step(row, *advancing)
-        return self._output.reshape(given.shape).copy()
-
-    def _step_arrays(self, theta: FloatArray) -> FloatArray:
-        """The same by arrays: the form that the kernel is compared with, and the first sample."""
-        angle, width = self._input(theta)
-        if self._slider is None:
-            self._slider = np.repeat(angle[:, None], self.operators, axis=1)
-        column = angle[:, None]
-        slider = np.maximum(self._slider, column - width)
-        self._slider = np.minimum(slider, column + width, out=slider)
-        self._output = self._hysteresis(self._relative(angle, self._slider, width))
-        return self._output.copy()
-
-    @staticmethod
-    def _relative(angle: FloatArray, slider: FloatArray, width: FloatArray) -> FloatArray:
-        # θ − s rounds; in slip the clip at 𝓑Δ takes the rounding off again, so that H is ±1 and not ±1 ∓ 1e-13.
-        delta = angle[..., None] - slider
-        slack = 4e-16 * (1.0 + np.abs(angle))[..., None]
-        return np.where(np.abs(delta) >= width - slack, np.sign(delta), delta / width)
+        given = np.asarray(theta, dtype=float)
+        return self._advance(given.reshape(1, self.joints))[0].reshape(given.shape)
 
     def run(self, theta: ArrayLike) -> FloatArray:
         """Take a recording θ (N, n) rad, return H (N, n).
@@ -225,38 +192,33 @@ class MaxwellSlip:
         The state goes on from where it was, and on from here afterwards.
         """
         given = np.asarray(theta, dtype=float)
-        H = np.empty((given.size // self.joints, self.joints))
-        for rows, relative in self._advance(given):
-            H[rows] = self._hysteresis(relative)
-        return H.reshape(given.shape)
+        return self._advance(self._recording(given)).reshape(given.shape)
 
     def relative_deformation(self, theta: ArrayLike) -> FloatArray:
         """Take a recording θ (N, n) rad like `run`, return δ_i/(𝓑 Δ_i), (N, n, M) in [−1, 1].
 
         What the stiffness is regressed on.
         """
-        given = np.asarray(theta, dtype=float)
-        out = np.empty((given.size // self.joints, self.joints, self.operators))
-        for rows, relative in self._advance(given):
-            out[rows] = relative
+        rows = self._recording(np.asarray(theta, dtype=float))
+        out = np.empty((*rows.shape, self.operators))
+        relative_deformations(self._constants, self._tables, rows, self._slider, out)
+        self._output = np.clip(np.sum(out[-1] * self.stiffness * self.limits, axis=-1), -1.0, 1.0)
         return out
 
-    def _advance(self, given: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Move the sliders along the recording, chunk by chunk: (rows, δ_i/(𝓑 Δ_i)); the output follows at the end."""
+    def _recording(self, given: FloatArray) -> FloatArray:
         rows = given.reshape(-1, self.joints) if given.ndim <= 1 and self.joints == 1 else given
         if rows.ndim != 2 or rows.shape[1] != self.joints:
             raise JointDynamicsError(
                 f'MaxwellSlip: expected a recording theta of shape (N, {self.joints}), found {given.shape}'
             )
-        for start in range(0, len(rows), CHUNK):
-            angle, width = self._input(rows[start : start + CHUNK])
-            if self._slider is None:
-                self._slider = np.repeat(angle[0][:, None], self.operators, axis=1)
-            sliders = clip_scan(self._slider, angle[..., None] - width, angle[..., None] + width)
-            self._slider = sliders[-1].copy()
-            relative = self._relative(angle, sliders, width)
-            self._output = self._hysteresis(relative[-1])
-            yield slice(start, start + len(angle)), relative
+        return np.ascontiguousarray(rows)
+
+    def _advance(self, rows: FloatArray) -> FloatArray:
+        out = np.empty(rows.shape)
+        if len(rows):
+            slips(self._constants, self._tables, np.ascontiguousarray(rows), self._slider, out)
+            self._output = out[-1].copy()
+        return out
 
     def to_dict(self, joint: int = 0) -> dict[str, Any]:
         """Plain document of one joint.

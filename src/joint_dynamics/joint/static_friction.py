@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.constants import of_fields
+from joint_dynamics.joint.mapping import dry_frictions, mapped, speed_frictions, stribecks, viscous_torques
 
 # Given as a number or (n,), kept as an array after the checks.
 Parameter = Any
@@ -59,18 +61,24 @@ class StaticFriction:
         for name in ('F_C', 'F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3', 'offset'):
             object.__setattr__(self, name, as_parameter(name, getattr(self, name), positive=name in ('V_S', 'mu')))
 
+    def _of(self, loop: Any, *given: ArrayLike) -> FloatArray:
+        names = ('F_C', 'F_S', 'V_S', 'mu', 'F_V1', 'F_V2', 'F_V3', 'offset')
+        fields = {'F_C0' if name == 'F_C' else name: getattr(self, name) for name in names}
+        records, joints = of_fields(**fields)
+        return mapped(loop, (records,), joints, *given)
+
     def stribeck(self, omega: ArrayLike) -> FloatArray:
         """Magnitude of the Stribeck term (F_S − F_C) exp(−(|ω|/V_S)^μ), N·m, without a sign."""
-        return (self.F_S - self.F_C) * np.exp(-((np.abs(np.asarray(omega, dtype=float)) / self.V_S) ** self.mu))
+        return self._of(stribecks, omega)
 
     def viscous(self, omega: ArrayLike) -> FloatArray:
         """Return F_V1 ω + F_V2 |ω|ω + F_V3 ω³, N·m."""
-        omega = np.asarray(omega, dtype=float)
-        return omega * (self.F_V1 + np.abs(omega) * self.F_V2 + omega * omega * self.F_V3)
+        return self._of(viscous_torques, omega)
 
     def torque(self, omega: ArrayLike, smoothing: float = 0.0) -> FloatArray:
         """Friction torque at ω, N·m; `smoothing` (rad/s) replaces sgn by tanh(ω/smoothing)."""
-        return direction(omega, smoothing) * (self.F_C + self.stribeck(omega)) + self.viscous(omega) + self.offset
+        H = direction(omega, smoothing)
+        return self._of(dry_frictions, H, omega, 0.0) + self._of(speed_frictions, H, omega, 0.0)
 
 
 @dataclass(frozen=True)

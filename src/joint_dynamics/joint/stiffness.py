@@ -1,4 +1,12 @@
-"""Torsional stiffness of a transmission: its elastic polynomial, with the inverse and the document of a description."""
+"""Torsional stiffness of a transmission: an odd polynomial of any order in its deformation [M3 eq 4-10, M4 eq 12-22].
+
+    τ_E(φ) = Σ_{p=1..P} α_p φ^{2p−1},   k(φ) = dτ_E/dφ = Σ (2p−1) α_p φ^{2p−2}
+
+with the deformation φ = θ − q − θ̃(θ) in rad (motor minus link, after the kinematic error) and τ_E in N·m on the joint
+side. With α_p ≥ 0 it has an inverse everywhere. A measured joint may have α_2 < 0: one that softens, or one whose curve
+bends over within the noise. It has an inverse as long as its torques stay below τ_max = τ_E(φ_max), k(φ_max) = 0, and
+is useful as long as the stiffness does not come near zero.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +18,98 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.joint.elastic_polynomial import ElasticPolynomial
-from joint_dynamics.joint.elastic_range import ElasticInverse
+from joint_dynamics.joint.constants import Record, Tables, blank
+from joint_dynamics.joint.mapping import deformations, elastic_torques, mapped, stiffness_slopes, stiffnesses
+
+#: Least stiffness within the working range, as a share of that without load.
+SOFTEST = 0.05
 
 
-class TorsionalStiffness(ElasticPolynomial):
-    """Stiffness polynomials of one joint, or of all joints at once: τ_E(φ) = Σ α_p φ^{2p−1} [M3 eq 4-10, M4 eq 12-22].
-
-    Evaluated on φ of any shape (one joint) or (…, n).
+class TorsionalStiffness:
+    """Stiffness polynomials of one joint, or of all joints at once; evaluated on arrays of any shape, or (…, n).
 
     Parameters
     ----------
     coefficients
         (P,) for one joint, or (n, P); α_p in N·m/rad^{2p−1}.
+
+    Raises
+    ------
+    JointDynamicsError
+        For other shapes and numbers that are not finite.
     """
 
-    def deformation(self, torque: ArrayLike) -> FloatArray:
-        """Deformation φ with τ_E(φ) = torque (N·m): the one real root, rad, same shape as the torque.
+    def __init__(self, coefficients: ArrayLike) -> None:
+        self.coefficients: FloatArray = np.atleast_1d(np.array(coefficients, dtype=float))
+        if self.coefficients.ndim > 2 or self.coefficients.size == 0 or not np.all(np.isfinite(self.coefficients)):
+            raise JointDynamicsError(
+                'TorsionalStiffness: expected finite coefficients of shape (P,) or (n, P), found shape '
+                f'{self.coefficients.shape}'
+            )
+        self._joints = len(self.coefficients) if self.coefficients.ndim == 2 else None
+        self._records, tables = blank(self._joints or 1), Tables()
+        self.write_constants(self._records, tables)
+        self._tables = tables.array()
 
-        Needs α_p ≥ 0 with one above zero, so that τ_E is monotone; raises otherwise. See `ElasticInverse` for joints
-        that soften.
+    def write_constants(self, joints: Record, tables: Tables) -> None:
+        """Write the polynomials into records of `constants.JOINT` (n,)."""
+        rows = np.atleast_2d(self.coefficients)
+        joints['order'] = self.order
+        joints['elastic'] = [tables.add(row) for row in rows]
+        joints['phi_max'] = [_largest_deformation(row) for row in rows]
+
+    @property
+    def order(self) -> int:
+        """Number of polynomial terms P."""
+        return int(self.coefficients.shape[-1])
+
+    @property
+    def largest(self) -> tuple[FloatArray, FloatArray]:
+        """φ_max (n,) rad and τ_max (n,) N·m, infinite where the stiffness never vanishes."""
+        phi = self._records['phi_max'].copy()
+        bent = np.isfinite(phi)
+        torque = mapped(elastic_torques, (self._records, self._tables), len(phi), np.where(bent, phi, 0.0))
+        return phi, np.where(bent, torque, np.inf)
+
+    def _of(self, loop: Any, x: ArrayLike) -> FloatArray:
+        array = np.asarray(x, dtype=float)
+        if self._joints is not None and (array.ndim == 0 or array.shape[-1] != self._joints):
+            raise JointDynamicsError(f'TorsionalStiffness: expected shape (…, {self._joints}), found {array.shape}')
+        return mapped(loop, (self._records, self._tables), self._joints, array)
+
+    @staticmethod
+    def basis(phi: ArrayLike, order: int) -> FloatArray:
+        """Regressor ψ = [φ, φ³, …, φ^{2P−1}], phi [rad] (…,), P = `order`; shape (…, P) [rad^{2p−1}]."""
+        return np.asarray(phi, dtype=float)[..., None] ** (2 * np.arange(order) + 1)
+
+    def torque(self, phi: ArrayLike) -> FloatArray:
+        """Elastic torque τ_E(φ) [N·m] of the deformation phi [rad], (…,) of one joint or (…, n); same shape."""
+        return self._of(elastic_torques, phi)
+
+    def stiffness(self, phi: ArrayLike) -> FloatArray:
+        """Stiffness k(φ) = dτ_E/dφ [N·m/rad] at the deformation phi [rad], (…,) or (…, n); same shape."""
+        return self._of(stiffnesses, phi)
+
+    def curvature(self, phi: ArrayLike) -> FloatArray:
+        """Return dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3} [N·m/rad²] at phi [rad], (…,) or (…, n); same shape."""
+        return self._of(stiffness_slopes, phi)
+
+    def deformation(self, torque: ArrayLike) -> FloatArray:
+        """Deformation φ [rad] with τ_E(φ) = torque [N·m]: the one real root, same shape as the torque.
+
+        Needs α_p ≥ 0 with one above zero, so that τ_E is monotone; raises JointDynamicsError otherwise.
         """
-        torque = self._check(torque)
         alpha = self.coefficients
         if np.any(alpha < 0) or not np.all(np.any(alpha > 0, axis=-1)):
             raise JointDynamicsError(
                 'TorsionalStiffness.deformation: expected coefficients >= 0, one of them > 0 per joint (monotone), '
                 f'found {alpha.tolist()}'
             )
-        return ElasticInverse(self)(torque)
+        return self.bounded_deformation(torque)
+
+    def bounded_deformation(self, torque: ArrayLike) -> FloatArray:
+        """Return the same for joints that may soften: torques beyond τ_max, which no joint bears, give ±φ_max."""
+        return self._of(deformations, torque)
 
     def to_dict(self, joint: int = 0) -> dict[str, Any]:
         """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}."""
@@ -64,3 +135,38 @@ class TorsionalStiffness(ElasticPolynomial):
         """
         order = max(stiffness.order for stiffness in stiffnesses)
         return cls([np.pad(stiffness.coefficients.ravel(), (0, order - stiffness.order)) for stiffness in stiffnesses])
+
+
+def _largest_deformation(coefficients: FloatArray) -> float:
+    """Return φ_max [rad]: the smallest positive root of the stiffness, a polynomial in φ²; infinite without."""
+    factors = coefficients * (2 * np.arange(1, len(coefficients) + 1) - 1)
+    if np.all(factors >= 0):
+        return np.inf
+    roots = np.roots(np.trim_zeros(factors[::-1], 'f'))
+    squares = roots.real[(np.abs(roots.imag) <= 1e-9 * np.abs(roots)) & (roots.real > 0)]
+    return float(np.sqrt(squares.min(initial=np.inf)))
+
+
+def check_range(stiffness: TorsionalStiffness, joint_names: Sequence[str], working: FloatArray) -> None:
+    """Raise JointDynamicsError for the first joint without positive stiffness over its torques ±`working` (n,) N·m.
+
+    Working torques that are infinite (no limit known) leave room for joints only whose stiffness never vanishes.
+    """
+    _, tau_max = stiffness.largest
+    for joint, name in enumerate(joint_names):
+        single = TorsionalStiffness(stiffness.coefficients[joint])
+        row = single.coefficients
+        if np.all(row >= 0) and np.any(row > 0):
+            continue
+        soft = float(single.stiffness(0.0))
+        if soft > 0 and tau_max[joint] > working[joint]:
+            # The polynomial may dip in between, so all of the way counts.
+            slopes = np.array([np.inf])
+            if np.isfinite(working[joint]):
+                slopes = single.stiffness(np.linspace(0.0, float(single.bounded_deformation(working[joint])), 101))
+            if slopes.min() >= SOFTEST * soft:
+                continue
+        raise JointDynamicsError(
+            f'arm: expected a stiffness of {name} that stays positive up to its torque limit of {working[joint]:g} N·m,'
+            f' found coefficients {row.tolist()}, which hold up to {tau_max[joint]:.4g} N·m'
+        )

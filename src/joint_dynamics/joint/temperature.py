@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.joint.constants import of_fields
+from joint_dynamics.joint.mapping import mapped, root_speeds, warmths
 from joint_dynamics.joint.static_friction import Parameter, as_parameter
 
 T_MIN, T_MAX = 5.0, 80.0
@@ -20,17 +22,15 @@ T_MIN, T_MAX = 5.0, 80.0
 
 def root_speed(omega: ArrayLike) -> FloatArray:
     """sgn(ω)√|ω|, continuous through zero."""
-    omega = np.asarray(omega, dtype=float)
-    return np.sign(omega) * np.sqrt(np.abs(omega))
+    return mapped(root_speeds, (), None, omega)
 
 
-def _bounded(temperature: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
-    return np.clip(np.asarray(temperature, dtype=float), low, high)
-
-
-def _check_bounds(low: FloatArray, high: FloatArray) -> None:
-    if np.any(low <= 0) or np.any(high <= low):
+def check_temperatures(low: FloatArray, high: FloatArray, T_0: FloatArray | None = None) -> None:
+    """Raise JointDynamicsError unless 0 < T_min < T_max [°C], with T_0 within them where there is one."""
+    if not (np.all(low > 0) and np.all(high > low)):
         raise JointDynamicsError(f'temperature bounds: expected 0 < T_min < T_max in °C, found {low} and {high}')
+    if T_0 is not None and not (np.all(low <= T_0) and np.all(high >= T_0)):
+        raise JointDynamicsError(f'T_0: expected within [T_min, T_max], found {T_0}')
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,12 @@ class TemperatureFriction:
     def __post_init__(self) -> None:
         for name in ('F_T1', 'F_T2', 'T_0', 'T_min', 'T_max'):
             object.__setattr__(self, name, as_parameter(name, getattr(self, name)))
-        _check_bounds(self.T_min, self.T_max)
-        if np.any(self.T_min > self.T_0) or np.any(self.T_max < self.T_0):
-            raise JointDynamicsError(f'T_0: expected within [T_min, T_max], found {self.T_0}')
+        check_temperatures(self.T_min, self.T_max, self.T_0)
 
     def factor(self, temperature: ArrayLike) -> FloatArray:
         """F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³) at the bounded temperature (°C)."""
-        bounded = _bounded(temperature, self.T_min, self.T_max)
-        return self.F_T1 * (bounded - self.T_0) + self.F_T2 * (bounded**-3.0 - self.T_0**-3.0)
+        records, joints = of_fields(F_T1=self.F_T1, F_T2=self.F_T2, T_0=self.T_0, T_min=self.T_min, T_max=self.T_max)
+        return mapped(warmths, (records,), joints, temperature)
 
     def torque(self, omega: ArrayLike, temperature: ArrayLike) -> FloatArray:
         """Friction torque f_T, N·m."""
@@ -76,11 +74,11 @@ class AbsoluteTemperatureFriction:
     def __post_init__(self) -> None:
         for name in ('F_T1', 'F_T2', 'F_T3', 'T_min', 'T_max'):
             object.__setattr__(self, name, as_parameter(name, getattr(self, name)))
-        _check_bounds(self.T_min, self.T_max)
+        check_temperatures(self.T_min, self.T_max)
 
     def factor(self, temperature: ArrayLike) -> FloatArray:
         """F_T1 + F_T2 T + F_T3 T⁻³ at the bounded temperature (°C)."""
-        bounded = _bounded(temperature, self.T_min, self.T_max)
+        bounded = np.clip(np.asarray(temperature, dtype=float), self.T_min, self.T_max)
         return self.F_T1 + self.F_T2 * bounded + self.F_T3 * bounded**-3.0
 
     def torque(self, omega: ArrayLike, temperature: ArrayLike) -> FloatArray:

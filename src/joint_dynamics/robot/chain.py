@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio
+from numpy.typing import NDArray
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.newton_euler import LINK, inverse_dynamics_along
+
+Record = NDArray[np.void]
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,45 @@ class Chain:
             np.array(prismatic),
             np.array(model.gravity.linear),
         )
+
+    def links(self, bodies: FloatArray | None = None) -> Record:
+        """Return the constants of the links, (n,) of `newton_euler.LINK`.
+
+        Parameters
+        ----------
+        bodies
+            (n, 10) inertial standard parameters; None: none.
+        """
+        links = np.zeros(self.n, LINK)
+        x, y, z = self.axis.T
+        zero = np.zeros(self.n)
+        hat = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]).transpose(2, 0, 1)
+        links['parent'], links['prismatic'], links['axis'] = self.parent, self.prismatic, self.axis
+        links['rotation'], links['translation'] = self.rotation, self.translation
+        links['by_sine'], links['by_versine'] = self.rotation @ hat, self.rotation @ hat @ hat
+        links['slide'] = np.einsum('ijk,ik->ij', self.rotation, self.axis)
+        links['fall'] = -self.gravity
+        if bodies is not None:
+            links['body'] = bodies
+        return links
+
+    def torque(self, q: FloatArray, dq: FloatArray, ddq: FloatArray, bodies: FloatArray) -> FloatArray:
+        """Return M q̈ + C q̇ + g of the links alone, τ_J, the load of the drives.
+
+        Parameters
+        ----------
+        q, dq, ddq
+            (samples, n) [rad, rad/s, rad/s²].
+        bodies
+            (n, 10) inertial standard parameters.
+
+        Returns
+        -------
+        (samples, n) [N·m].
+        """
+        out = np.empty(q.shape)
+        inverse_dynamics_along(self.links(bodies), *map(np.ascontiguousarray, (q, dq, ddq)), out)
+        return out
 
     @property
     def n(self) -> int:

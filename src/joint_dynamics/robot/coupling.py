@@ -51,24 +51,6 @@ class DriveCoupling:
         """Names of the extra parameters, three per coupled motor (motors count from 1)."""
         return [f'{kind}_m{m + 1}' for m in self.motors for kind in ('Ia', 'Fv', 'Fs')]
 
-    def rotor_matrix(self, parameters: FloatArray) -> FloatArray:
-        """Return A (n, n) with torque A q̈.
-
-        What the coupled motors' rotors, `parameters` as `parameter_names`, add to the own ones.
-        """
-        return self._others(parameters[0::3])
-
-    def viscous_matrix(self, parameters: FloatArray) -> FloatArray:
-        """Return A (n, n) with torque A q̇: what the coupled motors' viscous friction adds to the own one."""
-        return self._others(parameters[1::3])
-
-    def _others(self, values: FloatArray) -> FloatArray:
-        total = np.zeros_like(self.matrix)
-        for value, m in zip(values, self.motors, strict=True):
-            c = self.matrix[m]
-            total += value * (np.outer(c, c) - np.diag(c * c))
-        return total
-
     def regressor_rows(self, dq: FloatArray, ddq: FloatArray) -> FloatArray:
         """Return the extra columns, (joints, parameters, samples), of speeds and accelerations (joints, samples)."""
         n, samples = dq.shape

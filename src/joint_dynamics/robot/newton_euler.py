@@ -1,66 +1,192 @@
-"""Torque of a tree of rigid bodies for whole recordings at once.
+"""Newton and Euler along a tree of one-axis joints, compiled: torque of one state, and the regressor's rows of many.
 
-Newton-Euler with samples last, without a regressor in between.
+Everything of link i is in its own joint frame. With w, ẇ its angular velocity and acceleration, a its origin's
+acceleration less gravity, its wrench is linear in its ten inertial parameters about that origin:
+
+    f = ẇ × m c + w × (w × m c) + m a,      n = J ẇ + w × J w + m c × a
+
+A vector is a tuple of three numbers, a rotation a tuple of three rows: the compiler keeps them in registers.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from joint_dynamics.arrays import FloatArray
-from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.link_motion import LinkMotion, cross_components, dot
+from joint_dynamics.compilation import compiled
 
-BLOCK = 4096
+LINK = np.dtype(
+    [
+        ('parent', 'i8'),  # −1: the base
+        ('prismatic', 'i8'),
+        ('axis', 'f8', (3,)),  # unit vector
+        ('rotation', 'f8', (3, 3)),  # into the parent's frame: rotation + by_sine sin q + by_versine (1 − cos q)
+        ('by_sine', 'f8', (3, 3)),
+        ('by_versine', 'f8', (3, 3)),
+        ('translation', 'f8', (3,)),  # origin in the parent's frame: translation + slide q, m
+        ('slide', 'f8', (3,)),
+        ('fall', 'f8', (3,)),  # −gravity in the base frame, m/s²
+        ('body', 'f8', (10,)),  # XX XY XZ YY YZ ZZ [kg·m²], MX MY MZ [kg·m], M [kg]
+    ],
+    align=True,
+)
+"""Constants of one link and its joint; `Chain.links` makes them."""
+WORK = 24
+"""Numbers per joint that `inverse_dynamics` writes into its work array."""
 
 
-def rigid_torque(chain: Chain, q: FloatArray, dq: FloatArray, ddq: FloatArray, links: FloatArray) -> FloatArray:
-    """Return M q̈ + C q̇ + g of the links alone, (joints, samples) [N·m], for motion of that shape [rad, rad/s, rad/s²].
+@compiled
+def vector(a):  # type: ignore[no-untyped-def]
+    """Return three numbers of an array as a vector."""
+    return a[0], a[1], a[2]
 
-    Parameters
-    ----------
-    links
-        (n, 10) inertial standard parameters. This is the torque τ_J through the transmissions, the load of the drives.
+
+@compiled
+def keep(array, v):  # type: ignore[no-untyped-def]
+    """Write a vector into an array (3,)."""
+    array[0], array[1], array[2] = v
+
+
+@compiled
+def add(a, b):  # type: ignore[no-untyped-def]
+    """A + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@compiled
+def scaled(s, a):  # type: ignore[no-untyped-def]
+    """Return s a."""
+    return s * a[0], s * a[1], s * a[2]
+
+
+@compiled
+def dot(a, b):  # type: ignore[no-untyped-def]
+    """A · b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@compiled
+def cross(a, b):  # type: ignore[no-untyped-def]
+    """A × b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@compiled
+def turn(R, v):  # type: ignore[no-untyped-def]
+    """R v: from the link's frame into its parent's."""
+    return dot(R[0], v), dot(R[1], v), dot(R[2], v)
+
+
+@compiled
+def turn_back(R, v):  # type: ignore[no-untyped-def]
+    """Rᵀ v: from the parent's frame into the link's."""
+    return (
+        R[0][0] * v[0] + R[1][0] * v[1] + R[2][0] * v[2],
+        R[0][1] * v[0] + R[1][1] * v[1] + R[2][1] * v[2],
+        R[0][2] * v[0] + R[1][2] * v[1] + R[2][2] * v[2],
+    )
+
+
+@compiled
+def _row(link, r, sine, versine):  # type: ignore[no-untyped-def]
+    return (
+        link.by_sine[r, 0] * sine + link.by_versine[r, 0] * versine + link.rotation[r, 0],
+        link.by_sine[r, 1] * sine + link.by_versine[r, 1] * versine + link.rotation[r, 1],
+        link.by_sine[r, 2] * sine + link.by_versine[r, 2] * versine + link.rotation[r, 2],
+    )
+
+
+@compiled
+def placement(link, q, sine, versine):  # type: ignore[no-untyped-def]
+    """Return rotation and origin of a link in its parent's frame at q [rad or m]; sine, versine: sin q, 1 − cos q.
+
+    Rodrigues: E + sin q [axis]× + (1 − cos q) [axis]×².
     """
-    out = np.empty_like(q)
-    for start in range(0, q.shape[1], BLOCK):
-        part = slice(start, min(start + BLOCK, q.shape[1]))
-        positions, speeds, accelerations = (np.ascontiguousarray(array[:, part]) for array in (q, dq, ddq))
-        out[:, part] = _torque(LinkMotion(chain, positions, speeds, accelerations), links)
-    return out
+    if link.prismatic:
+        return (
+            (vector(link.rotation[0]), vector(link.rotation[1]), vector(link.rotation[2])),
+            add(vector(link.translation), scaled(q, vector(link.slide))),
+        )
+    return (
+        (_row(link, 0, sine, versine), _row(link, 1, sine, versine), _row(link, 2, sine, versine)),
+        vector(link.translation),
+    )
 
 
-def _wrench(motion: LinkMotion, i: int, link: FloatArray) -> tuple[list[Any], list[Any]]:
-    """Force and moment about the origin of frame i that link i's motion takes."""
-    xx, xy, xz, yy, yz, zz, mx, my, mz, mass = link
-    w, dw, a = motion.w[i], motion.dw[i], motion.a[i]
-    first = (mx, my, mz)
-    swing, turn = cross_components(dw, first), cross_components(w, cross_components(w, first))
-    force = [swing[k] + turn[k] + mass * a[k] for k in range(3)]
-    tensor = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    spin = tuple(dot(row, w) for row in tensor)
-    gyro, lever = cross_components(w, spin), cross_components(first, a)
-    moment = [dot(row, dw) + gyro[r] + lever[r] for r, row in enumerate(tensor)]
+@compiled
+def base_motion(link):  # type: ignore[no-untyped-def]
+    """Return w, ẇ and a of the base, which stands and seems to rise as bodies fall."""
+    return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), vector(link.fall)
+
+
+@compiled
+def link_motion(link, placed, before, dq, ddq):  # type: ignore[no-untyped-def]
+    """Return w, ẇ and a of a link from those of its parent `before`, both in their own frames."""
+    (R, p), (w, dw, a) = placed, before
+    a = turn_back(R, add(a, add(cross(dw, p), cross(w, cross(w, p)))))
+    w, dw = turn_back(R, w), turn_back(R, dw)
+    axis = vector(link.axis)
+    gyro = scaled(dq, cross(w, axis))
+    if link.prismatic:
+        return w, dw, add(a, add(scaled(ddq, axis), scaled(2.0, gyro)))
+    return add(w, scaled(dq, axis)), add(dw, add(scaled(ddq, axis), gyro)), a
+
+
+@compiled
+def wrench(link, motion):  # type: ignore[no-untyped-def]
+    """Return the force and the moment about its origin that a link's motion takes."""
+    w, dw, a = motion
+    b = link.body
+    first = b[6], b[7], b[8]
+    tensor = (b[0], b[1], b[2]), (b[1], b[3], b[4]), (b[2], b[4], b[5])
+    force = add(add(cross(dw, first), cross(w, cross(w, first))), scaled(b[9], a))
+    moment = add(add(turn(tensor, dw), cross(w, turn(tensor, w))), cross(first, a))
     return force, moment
 
 
-def _torque(motion: LinkMotion, links: FloatArray) -> FloatArray:
-    chain = motion.chain
-    wrenches = [_wrench(motion, i, links[i]) for i in range(chain.n)]
-    tau = np.empty((chain.n, motion.w[0].shape[1]))
-    for i in reversed(range(chain.n)):
-        force, moment = wrenches[i]
-        along = force if chain.prismatic[i] else moment
-        tau[i] = dot(chain.axis[i], along)
-        parent = chain.parent[i]
-        if parent < 0:
+@compiled
+def inverse_dynamics(links, q, dq, ddq, work, out):  # type: ignore[no-untyped-def]
+    """Write M q̈ + C q̇ + g of one state (n,) [rad, rad/s, rad/s²] into out (n,) [N·m].
+
+    work: (n, WORK), written.
+    """
+    for i in range(len(links)):
+        link, own = links[i], work[i]
+        placed = placement(link, q[i], np.sin(q[i]), 1.0 - np.cos(q[i]))
+        if link.parent < 0:
+            before = base_motion(link)
+        else:
+            up = work[link.parent]
+            before = vector(up[15:18]), vector(up[18:21]), vector(up[21:24])
+        motion = link_motion(link, placed, before, dq[i], ddq[i])
+        force, moment = wrench(link, motion)
+        R = placed[0]
+        keep(own[0:3], R[0])
+        keep(own[3:6], R[1])
+        keep(own[6:9], R[2])
+        keep(own[9:12], force)
+        keep(own[12:15], moment)
+        keep(own[15:18], motion[0])
+        keep(own[18:21], motion[1])
+        keep(own[21:24], motion[2])
+    for i in range(len(links) - 1, -1, -1):
+        link, own = links[i], work[i]
+        force, moment = vector(own[9:12]), vector(own[12:15])
+        out[i] = dot(vector(link.axis), force if link.prismatic else moment)
+        if link.parent < 0:
             continue
-        R, p = motion.rotation[i], motion.position[i]
-        turned = [dot(R[r], force) for r in range(3)]
-        lever = cross_components(p, turned)
-        for r in range(3):
-            wrenches[parent][0][r] = wrenches[parent][0][r] + turned[r]
-            wrenches[parent][1][r] = wrenches[parent][1][r] + lever[r] + dot(R[r], moment)
-    return tau
+        up = work[link.parent]
+        R = vector(own[0:3]), vector(own[3:6]), vector(own[6:9])
+        p = vector(link.translation)
+        if link.prismatic:
+            p = add(p, scaled(q[i], vector(link.slide)))
+        force = turn(R, force)
+        keep(up[9:12], add(vector(up[9:12]), force))
+        keep(up[12:15], add(vector(up[12:15]), add(cross(p, force), turn(R, moment))))
+
+
+@compiled
+def inverse_dynamics_along(links, q, dq, ddq, out):  # type: ignore[no-untyped-def]
+    """`inverse_dynamics` of a recording (N, n) into out (N, n)."""
+    work = np.empty((len(links), WORK))
+    for s in range(len(q)):
+        inverse_dynamics(links, q[s], dq[s], ddq[s], work, out[s])

@@ -1,27 +1,15 @@
-"""The wanted columns of the regressor without the zeros: of each joint only the links that it moves.
-
-Two ways to the same bits: numpy's (`inertial_columns`, the reference) and the compiled one. The compiled one is many
-times faster, but numba and the kernel take a third of a second to load (several to compile, once per installation). So
-a process begins with numpy's and changes over when it has seen so many samples that loading would have paid: it never
-takes more than about twice what the better choice, known beforehand, would have taken.
-"""
+"""The wanted columns of the regressor without the zeros: of each joint only the links that it moves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
 from joint_dynamics.robot.chain import Chain
-from joint_dynamics.robot.regressor import inertial_columns
-from joint_dynamics.robot.standard_parameters import column, drive_columns, link_columns, parameter_names
-
-Motion = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
-"""q, dq, ddq, dtheta, ddtheta."""
-LINKS_UNTIL_COMPILED = 600_000
-"""Samples times joints after which the compiled way has paid for its loading."""
+from joint_dynamics.robot.regressor_rows import fill_drive_rows, fill_link_rows
+from joint_dynamics.robot.standard_parameters import drive_columns, link_columns, parameter_names
 
 
 class PackedRows:
@@ -113,21 +101,11 @@ class RowPacker:
                     self._seen[j, k] = row
                 else:
                     self._again.append((row, int(self._seen[j, k])))
-        self._asked = np.asarray((self._seen >= 0).any(axis=0))
-        self._compiled = _arguments(chain, self._seen)
-        self._unwritten = self._left_out(chain, parts)
+        self._links = chain.links()
+        self._place = np.array([[self._seen[j, link_columns(i)] for i in range(n)] for j in range(n)])
+        # Spare rows, and the caller's.
+        self._unwritten = np.setdiff1d(np.arange(self._rows), self._seen)
         self._drives = np.array([self._seen[j, drive_columns(j)] for j in range(n)])
-
-    def _left_out(self, chain: Chain, parts: Sequence[slice]) -> IntArray:
-        """Return the rows that nothing is written into: spare ones, the caller's, and what is zero by itself.
-
-        A joint's own link: the mass does not act on its axis, nor anything but first moments and mass along its slide.
-        """
-        written = set(self._seen[self._seen >= 0].tolist())
-        for j, sliding in enumerate(chain.prismatic):
-            zero = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ') if sliding else ('M',)
-            written -= {self.row(j, column(kind, j)) for kind in zero}
-        return np.array([row for row in range(self._rows) if row not in written], dtype=int)
 
     def row(self, j: int, parameter: int) -> int:
         """Return the row in which joint j has a standard parameter of the chain, −1 where it has none."""
@@ -142,71 +120,8 @@ class RowPacker:
         """
         out = np.empty((self._rows, len(q)))
         out[self._unwritten] = 0.0
-        TIER.fill(self, (q, dq, ddq, dtheta, ddtheta), out)
+        fill_link_rows(self._links, self._place, (q, np.sin(q), 1.0 - np.cos(q), dq, ddq), out)
+        fill_drive_rows(self._drives, dtheta, ddtheta, out)
         for row, first in self._again:
             out[row] = out[first]
         return PackedRows(out, self.columns, len(self._wanted))
-
-    def by_numpy(self, motion: Motion, out: FloatArray) -> None:
-        """Write the rows of links and drives into out, the readable way; motion as for `rows`."""
-        q, dq, ddq, dtheta, ddtheta = (np.ascontiguousarray(array.T) for array in motion)
-        for j, parameter, values in inertial_columns(self._chain, q, dq, ddq, self._asked):
-            if self._seen[j, parameter] >= 0:
-                out[self._seen[j, parameter]] = values
-        for j, rows in enumerate(self._drives):
-            for row, values in zip(rows, (ddtheta[j], dtheta[j], np.sign(dtheta[j]), 1.0), strict=True):
-                if row >= 0:
-                    out[row] = values
-
-    def by_kernel(self, kernel: Callable[..., None], motion: Motion, out: FloatArray) -> None:
-        """Write the same by the compiled loop."""
-        q, dq, ddq, dtheta, ddtheta = motion
-        kernel(*self._compiled, q, np.sin(q), 1 - np.cos(q), dq, ddq, dtheta, ddtheta, self._drives, out)
-
-
-class Tier:
-    """Which of the two ways is taken; see the module.
-
-    Attributes
-    ----------
-    seen
-        links of samples so far. kernel: the compiled loop, None until there were many.
-    """
-
-    def __init__(self) -> None:
-        self.seen = 0
-        self.kernel: Callable[..., None] | None = None
-
-    def fill(self, packer: RowPacker, motion: Motion, out: FloatArray) -> None:
-        """Write the rows of a motion (see `RowPacker.rows`) into out."""
-        if self.kernel is None and self.seen > LINKS_UNTIL_COMPILED:
-            from joint_dynamics.robot.regressor_kernel import fill_rows
-
-            self.kernel = fill_rows
-        if self.kernel is None:
-            self.seen += motion[0].size
-            packer.by_numpy(motion, out)
-        else:
-            packer.by_kernel(self.kernel, motion, out)
-
-
-TIER = Tier()
-
-
-def _arguments(chain: Chain, seen: IntArray) -> tuple[Any, ...]:
-    """Return what the kernel takes of a chain, as `JointPlacements` computes it."""
-    n = chain.n
-    hat = [np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) for x, y, z in chain.axis]
-    place = np.array([[seen[j, link_columns(i)] for i in range(n)] for j in range(n)], dtype=np.int64)
-    return (
-        np.array(chain.parent, dtype=np.int64),
-        np.ascontiguousarray(chain.rotation),
-        np.array([chain.rotation[i] @ hat[i] for i in range(n)]),
-        np.array([chain.rotation[i] @ hat[i] @ hat[i] for i in range(n)]),
-        np.ascontiguousarray(chain.translation),
-        np.ascontiguousarray(chain.axis),
-        np.array([chain.rotation[i] @ chain.axis[i] for i in range(n)]),
-        np.array(chain.prismatic, dtype=np.bool_),
-        np.array(chain.gravity, dtype=float),
-        place,
-    )

@@ -11,7 +11,6 @@ from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.standard_rows import StandardRows
 from joint_dynamics.robot import BaseParameters, RobotModel, StandardParameters
-from joint_dynamics.robot.newton_euler import rigid_torque
 
 INERTIAL_SPREAD = 0.3
 """How far a URDF's inertials may be off, as a share of themselves.
@@ -112,9 +111,4 @@ def load_torque(
     links
         (n, 10) inertial parameters.
     """
-    return rigid_torque(model.chain, *_motion(observation, part), links)
-
-
-def _motion(observation: Observation, part: slice = slice(None)) -> tuple[FloatArray, FloatArray, FloatArray]:
-    q, dq, ddq = (np.ascontiguousarray(array[part].T) for array in (observation.q, observation.dq, observation.ddq))
-    return q, dq, ddq
+    return model.chain.torque(observation.q[part], observation.dq[part], observation.ddq[part], links).T

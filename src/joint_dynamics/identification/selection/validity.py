@@ -15,7 +15,6 @@ from joint_dynamics.identification.physical.dissipation import checked_speed
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.regression.torque import standard_set
 from joint_dynamics.robot import StandardParameters
-from joint_dynamics.robot.newton_euler import rigid_torque
 
 
 def validity(problem: Problem, chi: FloatArray, standard: FloatArray | None = None) -> dict[str, dict[str, Any]]:
@@ -35,8 +34,9 @@ def validity(problem: Problem, chi: FloatArray, standard: FloatArray | None = No
     links = StandardParameters(standard, model.n).links
     load = np.zeros(model.n)
     for part in problem.observations:
-        q, dq, ddq = (np.ascontiguousarray(values[part.kept].T) for values in (part.q, part.dq, part.ddq))
-        load = np.maximum(load, np.abs(rigid_torque(model.chain, q, dq, ddq, links)).max(axis=1))
+        kept = part.kept
+        torque = model.chain.torque(part.q[kept], part.dq[kept], part.ddq[kept], links)
+        load = np.maximum(load, np.abs(torque).max(axis=0))
     if problem.state.load_limit is not None:
         load = np.maximum(load, problem.state.load_limit)
     found: dict[str, dict[str, Any]] = {

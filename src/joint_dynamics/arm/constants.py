@@ -1,0 +1,66 @@
+"""The constants of a described arm by name, as everything compiled takes them: made here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from joint_dynamics.arrays import FloatArray
+from joint_dynamics.joint.constants import Record, Tables, blank
+
+if TYPE_CHECKING:
+    from joint_dynamics.arm.fields import ArmFields
+
+MOTOR = np.dtype([('inertia', 'f8'), ('viscous', 'f8'), ('coulomb', 'f8')], align=True)
+"""What a motor that drives several joints adds: kg·m², N·m·s/rad, N·m."""
+
+
+class ArmConstants(NamedTuple):
+    """Constants of n joints; `tables` holds what of them has no fixed length.
+
+    Attributes
+    ----------
+    joints
+        (n,) of `joint.constants.JOINT`.
+    tables
+        (m,), see `joint.constants.Tables`; the stacks of formulas in it are written.
+    links
+        (n,) of `robot.newton_euler.LINK`, with rotors and payload where they belong.
+    terms
+        (k,) of `term_laws.TERM`.
+    ratios, motors
+        (c, n) speed of the coupled motors per joint speed, their own 1; (c,) of `MOTOR`.
+
+    """
+
+    joints: Record
+    tables: FloatArray
+    links: Record
+    terms: Record
+    ratios: FloatArray
+    motors: Record
+
+
+def constants_of(arm: ArmFields, bodies: FloatArray) -> ArmConstants:
+    """Return the constants of an arm whose links have inertial parameters `bodies` (n, 10)."""
+    joints, tables = blank(arm.n), Tables()
+    joints['rotor_inertia'], joints['damping'] = arm.rotor_inertia, arm.damping
+    if arm.kinematic_error is not None:
+        joints['error'] = arm.kinematic_error.records(tables)
+    if arm.friction is not None:
+        arm.friction.write_constants(joints)
+        if arm.friction.maxwell_slip is not None:
+            arm.friction.maxwell_slip.write_constants(joints, tables)
+    if arm.stiffness is not None:
+        arm.stiffness.write_constants(joints, tables)
+    if arm.validity is not None:
+        joints['speed_limit'], joints['load_limit'] = arm.validity.speed, arm.validity.load
+    terms = arm.terms.records(tables)
+    ratios, motors = np.zeros((0, arm.n)), np.zeros(0, MOTOR)
+    if arm.coupled is not None and arm.robot.coupling is not None:
+        ratios = arm.robot.coupling.matrix[arm.robot.coupling.motors]
+        motors = np.zeros(len(ratios), MOTOR)
+        for k, name in enumerate(MOTOR.names or ()):
+            motors[name] = arm.coupled[k::3]
+    return ArmConstants(joints, tables.array(), arm.robot.chain.links(bodies), terms, ratios, motors)

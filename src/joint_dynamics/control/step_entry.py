@@ -1,0 +1,226 @@
+"""The compiled step as a C function: `int64_t step(void ** table)`, no interpreter, no lock, no allocation in it.
+
+The table holds the addresses of all arrays of a `Loop`, the sizes first; whoever calls keeps them alive (`StepEntry`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import carray, types  # type: ignore[attr-defined]
+
+from joint_dynamics.arm.constants import MOTOR, ArmConstants
+from joint_dynamics.arm.term_laws import TERM
+from joint_dynamics.arrays import BoolArray, FloatArray, IntArray
+from joint_dynamics.compilation import compiled, entry_of
+from joint_dynamics.control.input_sample import JUMP, Inputs, take
+from joint_dynamics.control.interface import REFERENCES, STATES
+from joint_dynamics.control.law_sample import AXIS, LAW, LawConstants, LawMemory
+from joint_dynamics.control.loop_sample import BOUND, CLOSED, FAILED, GATE, HANDOVER, STATUS, Gate, Loop, hold, step
+from joint_dynamics.joint.constants import JOINT
+from joint_dynamics.joint.laws import held
+from joint_dynamics.robot.newton_euler import LINK, WORK
+
+ENTRY = types.int64(types.CPointer(types.voidptr))  # type: ignore[no-untyped-call]
+STATE_ROWS, REFERENCE_ROWS = len(STATES), len(REFERENCES)
+
+
+class Host(NamedTuple):
+    """What a host that is no Python program writes and reads, see `HostedLoop`.
+
+    Attributes
+    ----------
+    clock, state, state_time, reference, reference_time, command, safe
+        as of `HostedLoop`.
+    written
+        (9,) s, of what was taken last.
+    known, slow
+        (9,) whether the loop has the quantity, and whether it may come joint by joint.
+    factor, shift
+        (9, n) of what is reflected to the joint side: factor · value + shift.
+    timeout
+        (1,) s, largest age of an effort.
+    values, given
+        (n,), written.
+    code
+        (5,) outcome, fault, row and joint of this step, values that the law does without.
+
+    """
+
+    clock: FloatArray
+    state: FloatArray
+    state_time: FloatArray
+    reference: FloatArray
+    reference_time: FloatArray
+    command: FloatArray
+    safe: FloatArray
+    written: FloatArray
+    known: IntArray
+    slow: IntArray
+    factor: FloatArray
+    shift: FloatArray
+    timeout: FloatArray
+    values: FloatArray
+    given: BoolArray
+    code: IntArray
+
+
+@compiled
+def take_inputs(host, loop):  # type: ignore[no-untyped-def]
+    """Take what the host has written."""
+    status, n = loop.status[0], len(host.values)
+    status.time, status.period = host.clock[0], host.clock[1]
+    for row in range(STATE_ROWS):
+        when = host.state_time[row]
+        if not host.known[row] or when != when or when == host.written[row]:
+            continue
+        host.written[row] = when
+        for j in range(n):
+            host.values[j] = host.factor[row, j] * host.state[row, j] + host.shift[row, j]
+            host.given[j] = not host.slow[row] or np.isfinite(host.values[j])
+        take(loop.inputs, row, host.values, host.given, when)
+    host.given[:] = True
+    when = host.reference_time[0]
+    if when == when:
+        for row in range(3):
+            take(loop.reference, row, host.reference[row], host.given, when)
+    alone, young = 1, status.time - host.reference_time[1] <= host.timeout[0]
+    for j in range(n):
+        asked = np.isfinite(host.reference[3, j]) and young
+        loop.added[j] = host.reference[3, j] if asked else 0.0
+        alone = alone if asked else 0
+    status.alone = alone
+
+
+@compiled
+def give_command(host, loop, outcome):  # type: ignore[no-untyped-def]
+    """Write command and safe command for the host."""
+    status = loop.status[0]
+    host.code[0], host.code[1], host.code[2], host.code[3] = outcome, status.fault, status.row, status.joint
+    host.code[4] = status.missing
+    if outcome == CLOSED:
+        return
+    hold(loop)
+    for j in range(len(host.values)):
+        safe = loop.gate.safe[j]
+        host.safe[j] = held(safe, loop.gate.bounds[j].limit) if np.isfinite(safe) else 0.0
+        if outcome != FAILED:
+            host.command[j] = loop.gate.last[j]
+
+
+@compiled
+def host_step(host, loop):  # type: ignore[no-untyped-def]
+    """Take what the host has written, step, write command and safe command; return what it came to."""
+    take_inputs(host, loop)
+    outcome = step(loop)
+    give_command(host, loop, outcome)
+    return outcome
+
+
+@compiled
+def loop_of(p):  # type: ignore[no-untyped-def]
+    """Return the `Loop` of a table of addresses, in the order of its fields; the sizes first.
+
+    Those are joints, points of the arm's tables, terms, coupled motors, operators, quantities required, done without
+    and desired.
+    """
+    sizes = carray(p[0], (8,), np.int64)
+    n, points, terms, motors = sizes[0], sizes[1], sizes[2], sizes[3]
+    number = np.float64
+    arm = ArmConstants(
+        carray(p[1], (n,), JOINT), carray(p[2], (points,), number), carray(p[3], (n,), LINK),
+        carray(p[4], (terms,), TERM), carray(p[5], (motors, n), number), carray(p[6], (motors,), MOTOR),
+    )  # fmt: skip
+    law = LawConstants(carray(p[7], (1,), LAW), carray(p[8], (n,), AXIS), carray(p[9], (n,), number))
+    memory = LawMemory(
+        carray(p[10], (n, 2), number), carray(p[11], (n,), number), carray(p[12], (n, sizes[4]), number),
+        carray(p[13], (n,), number), carray(p[14], (4, n), number), carray(p[15], (n,), number),
+        carray(p[16], (n,), number), carray(p[17], (n,), number), carray(p[18], (n,), number),
+        carray(p[19], (n,), number), carray(p[20], (n,), number), carray(p[21], (n,), number),
+        carray(p[22], (n,), number), carray(p[23], (7, n), number), carray(p[24], (n, WORK), number),
+    )  # fmt: skip
+    inputs = Inputs(
+        carray(p[25], (STATE_ROWS, n), number), carray(p[26], (STATE_ROWS, n), number),
+        carray(p[27], (STATE_ROWS,), number), carray(p[28], (STATE_ROWS,), np.int64),
+        carray(p[29], (STATE_ROWS, n), JUMP), carray(p[30], (n,), number), carray(p[31], (1,), number),
+    )  # fmt: skip
+    reference = Inputs(
+        carray(p[32], (REFERENCE_ROWS, n), number), carray(p[33], (REFERENCE_ROWS, n), number),
+        carray(p[34], (REFERENCE_ROWS,), number), carray(p[35], (REFERENCE_ROWS,), np.int64),
+        carray(p[36], (REFERENCE_ROWS, n), JUMP), carray(p[37], (n,), number), carray(p[38], (1,), number),
+    )  # fmt: skip
+    required, optional = carray(p[39], (sizes[5],), np.int64), carray(p[40], (sizes[6],), np.int64)
+    desired, measured = carray(p[41], (sizes[7],), np.int64), carray(p[42], (STATE_ROWS, n), number)
+    gate = Gate(
+        carray(p[43], (1,), GATE), carray(p[44], (n,), BOUND), carray(p[45], (n,), number),
+        carray(p[46], (n,), number), carray(p[47], (n,), number), carray(p[48], (n,), number),
+        carray(p[49], (n,), np.bool_),
+    )  # fmt: skip
+    return Loop(
+        arm, law, memory, inputs, reference, required, optional, desired, measured, gate,
+        carray(p[50], (1,), HANDOVER), carray(p[51], (n,), number), carray(p[52], (1,), STATUS),
+        carray(p[53], (n,), number), carray(p[54], (n,), number), carray(p[55], (n,), number),
+    )  # fmt: skip
+
+
+@compiled
+def host_of(p):  # type: ignore[no-untyped-def]
+    """Return the `Host` behind the `Loop` of a table."""
+    n, number = carray(p[0], (8,), np.int64)[0], np.float64
+    return Host(
+        carray(p[56], (2,), number), carray(p[57], (STATE_ROWS, n), number), carray(p[58], (STATE_ROWS,), number),
+        carray(p[59], (4, n), number), carray(p[60], (2,), number), carray(p[61], (n,), number),
+        carray(p[62], (n,), number), carray(p[63], (STATE_ROWS,), number), carray(p[64], (STATE_ROWS,), np.int64),
+        carray(p[65], (STATE_ROWS,), np.int64), carray(p[66], (STATE_ROWS, n), number),
+        carray(p[67], (STATE_ROWS, n), number), carray(p[68], (1,), number), carray(p[69], (n,), number),
+        carray(p[70], (n,), np.bool_), carray(p[71], (5,), np.int64),
+    )  # fmt: skip
+
+
+def step_entry(p):  # type: ignore[no-untyped-def]
+    """`step` of the loop in the table."""
+    return step(loop_of(p))
+
+
+def host_entry(p):  # type: ignore[no-untyped-def]
+    """`host_step` of host and loop in the table."""
+    return host_step(host_of(p), loop_of(p))
+
+
+@functools.cache
+def _address(function: Callable[..., Any]) -> int:
+    return int(entry_of(function, ENTRY).address)
+
+
+def _arrays(part: Any) -> list[Any]:
+    return [array for item in part for array in _arrays(item)] if isinstance(part, tuple) else [part]
+
+
+class StepEntry:
+    """The address of the compiled step, and of the table that it takes; keeps what is in it alive.
+
+    Attributes
+    ----------
+    address, table
+        int, of the function and of its argument.
+    """
+
+    def __init__(self, loop: Loop, host: Host | None = None):
+        arm = loop.arm
+        counts = [len(arm.joints), len(arm.tables), len(arm.terms), len(arm.motors), loop.memory.sliders.shape[1]]
+        sizes = np.array([*counts, len(loop.required), len(loop.optional), len(loop.desired)], dtype=np.int64)
+        self._kept: Sequence[Any] = [sizes, *_arrays(loop), *([] if host is None else _arrays(host))]
+        if not all(array.flags.c_contiguous for array in self._kept):
+            raise ValueError('step: expected arrays without gaps')
+        self._table = (ctypes.c_void_p * len(self._kept))(*(array.ctypes.data for array in self._kept))
+        self.table = ctypes.addressof(self._table)
+        self.address = _address(step_entry if host is None else host_entry)
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self.address)
+
+    def call(self) -> int:
+        """Make one step; return what it came to."""
+        return int(self._function(self.table))

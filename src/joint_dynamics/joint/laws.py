@@ -1,0 +1,266 @@
+"""The laws of one joint, each once, compiled: functions of numbers and of the joint's constants by name.
+
+    c       a record of `constants.JOINT`
+    tables  what of it has no fixed length (`constants.Tables`)
+    omega   ω, speed of the motor side, rad/s;  load  τ_J, torque through the transmission, N·m;  H  hysteresis, −1 … 1
+
+Signs and symbols as in `FrictionModel`, `MaxwellSlip`, `PeriodicMap` and `TorsionalStiffness`, which map these laws
+over arrays. Importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joint_dynamics.compilation import compiled
+
+
+@compiled
+def held(value, limit):  # type: ignore[no-untyped-def]
+    """Return a value within ±limit; what is not a number stays none."""
+    return -limit if value < -limit else limit if value > limit else value
+
+
+@compiled
+def map_value(m, tables, theta):  # type: ignore[no-untyped-def]
+    """Return a periodic map `m` (of `constants.MAP`) at θ [rad], linear between its points; 0 without points."""
+    if m.size == 0:
+        return 0.0
+    u = theta * m.per_turn
+    u -= np.floor(u)
+    u *= m.size
+    if not np.isfinite(u):
+        return np.nan
+    cell = int(u)
+    low = tables[m.start + cell]
+    return (u - cell) * (tables[m.start + cell + 1] - low) + low
+
+
+@compiled
+def map_slope(m, tables, theta):  # type: ignore[no-untyped-def]
+    """Return the slope of a periodic map at θ, per rad."""
+    if m.size == 0:
+        return 0.0
+    u = theta * m.per_turn
+    u = (u - np.floor(u)) * m.size
+    if not np.isfinite(u):
+        return np.nan
+    # Below a whole turn by rounding alone this is the closing point, which goes on as the table begins.
+    cell = m.start + int(u) % m.size
+    return (tables[cell + 1] - tables[cell]) * m.size * m.per_turn
+
+
+@compiled
+def coulomb_level(c, load):  # type: ignore[no-untyped-def]
+    """F(τ_J) = F_C0 + F_Cl |τ_J| + F_C1 τ_J², |τ_J| bounded to tau_max [M6 eq 20; linear: M4 eq 27], N·m."""
+    size = min(abs(load), c.tau_max) if load == load else load
+    return c.F_C0 + size * (c.F_Cl + size * c.F_C1)
+
+
+@compiled
+def stribeck(c, omega):  # type: ignore[no-untyped-def]
+    """(F_S − F_C0) exp(−(|ω|/V_S)^μ), without a sign [M3 eq 14], N·m."""
+    return (c.F_S - c.F_C0) * np.exp(-((abs(omega) / c.V_S) ** c.mu))
+
+
+@compiled
+def viscous(c, omega):  # type: ignore[no-untyped-def]
+    """F_V1 ω + F_V2 |ω|ω + F_V3 ω³ [M3 eq 14, with + for F_V2], N·m."""
+    return omega * (c.F_V1 + abs(omega) * c.F_V2 + omega * omega * c.F_V3)
+
+
+@compiled
+def root_speed(omega):  # type: ignore[no-untyped-def]
+    """sgn(ω)√|ω|, continuous through zero."""
+    return np.sign(omega) * np.sqrt(abs(omega))
+
+
+@compiled
+def warmth(c, temperature):  # type: ignore[no-untyped-def]
+    """Factor of sgn(ω)√|ω|: F_T0 + F_T1 (T − T0) + F_T2 (T⁻³ − T0⁻³), T within [T_min, T_max] [M6 eq 11, corrected].
+
+    [M6 eq 11] prints (T − T0)⁻³, which diverges where its text says the term is zero.
+    """
+    T = c.T_min if temperature < c.T_min else c.T_max if temperature > c.T_max else temperature
+    return c.F_T0 + (c.F_T1 * (T - c.T_0) + c.F_T2 * (T**-3.0 - c.T_0**-3.0))
+
+
+@compiled
+def motor_share(H, load):  # type: ignore[no-untyped-def]
+    """P⁺ = (1 + H sgn τ_J)/2: in steady slip 1 where the joint drives its load, 0 where it is driven [H eq 25]."""
+    return 0.5 * (1.0 + H * np.sign(load))
+
+
+@compiled
+def quadrant_friction(c, H, omega, load):  # type: ignore[no-untyped-def]
+    """Hamon's dry friction on the hysteresis [H eq 30], N·m.
+
+    (P⁺(a_m + b_m E) + P⁻(a_g − b_g E) − 1) τ_J + (P⁺(c_m + d_m E) + P⁻(c_g + d_g E)) H, E = exp(−|ω|/q̇_s).
+    """
+    fade = np.exp(-abs(omega) / c.dq_s)
+    motor = motor_share(H, load)
+    generator = 1.0 - motor
+    gain = motor * (c.a_m + c.b_m * fade) + generator * (c.a_g - c.b_g * fade) - 1.0
+    level = motor * (c.c_m + c.d_m * fade) + generator * (c.c_g + c.d_g * fade)
+    return gain * load + level * H
+
+
+@compiled
+def dry_friction(c, H, omega, load):  # type: ignore[no-untyped-def]
+    """F(τ_J) H, or Hamon's where the joint has quadrants: what α₁ of the adaptive law scales [M6 eq 24], N·m."""
+    return quadrant_friction(c, H, omega, load) if c.quadrants else coulomb_level(c, load) * H
+
+
+@compiled
+def speed_friction(c, H, omega, warm):  # type: ignore[no-untyped-def]
+    """F_v(ω, T) with its Stribeck term on H, so that nothing jumps at ω = 0 [M6 eq 11, M3 eq 14], N·m.
+
+    warm: `warmth` at the temperature.
+    """
+    if c.quadrants:
+        return c.F_V * omega + c.tau_off + root_speed(omega) * warm
+    return H * stribeck(c, omega) + viscous(c, omega) + root_speed(omega) * warm + c.offset
+
+
+@compiled
+def slide(at, angle, reach):  # type: ignore[no-untyped-def]
+    """Return where one Maxwell-slip operator's slider goes from `at`, and δ/(𝓑Δ), both for the angle θ [rad].
+
+    δ ← clip(δ + Δθ, ±𝓑Δ) [M6 eq 12] for the slider s = θ − δ reads s ← clip(s, θ − 𝓑Δ, θ + 𝓑Δ), without rounding.
+    reach: 𝓑Δ. What is not a number stays none.
+    """
+    low, high = angle - reach, angle + reach
+    at = low if at < low or low != low else at
+    at = high if at > high or high != high else at
+    delta = angle - at
+    # θ − s rounds; in slip the clip takes the rounding off again, so that H is ±1 and not ±1 ∓ 1e-13.
+    slips = abs(delta) >= reach - 4e-16 * (1.0 + abs(angle))
+    return at, np.sign(delta) if slips else delta / reach
+
+
+@compiled
+def presliding(c, tables, theta, sliders):  # type: ignore[no-untyped-def]
+    """Return the angle that deforms the Maxwell-slip operators at θ [rad], and 𝓑 there.
+
+    sliders: (M,) rad, not a number where nothing is known: undeformed from here on.
+    """
+    angle = theta - map_value(c.error, tables, theta)
+    for i in range(c.operators):
+        if sliders[i] != sliders[i]:
+            sliders[i] = angle
+    return angle, map_value(c.presliding, tables, theta)
+
+
+@compiled
+def slip(c, tables, theta, sliders):  # type: ignore[no-untyped-def]
+    """Advance the Maxwell-slip operators to θ [rad] and return H = 𝓑⁻¹ Σ k_i δ_i [M6 eq 13-16].
+
+    sliders: (M,) rad, written, see `presliding`.
+    """
+    angle, length = presliding(c, tables, theta, sliders)
+    total = 0.0
+    for i in range(c.operators):
+        sliders[i], relative = slide(sliders[i], angle, length * tables[c.slip + i])
+        total += relative * tables[c.slip + c.operators + i]
+    return -1.0 if total < -1.0 else 1.0 if total > 1.0 else total
+
+
+@compiled
+def elastic_polynomial(c, tables, phi):  # type: ignore[no-untyped-def]
+    """Σ α_p φ^{2p−1} and its slope Σ (2p−1) α_p φ^{2p−2} [M3 eq 4-10, the slope printed as φ⁻¹Ψ, 0/0 at φ = 0]."""
+    square, torque, slope = phi * phi, 0.0, 0.0
+    for p in range(c.order - 1, -1, -1):
+        alpha = tables[c.elastic + p]
+        torque = torque * square + alpha
+        slope = slope * square + (2 * p + 1) * alpha
+    return torque * phi, slope
+
+
+@compiled
+def elastic_torque(c, tables, phi):  # type: ignore[no-untyped-def]
+    """τ_E(φ) [N·m] of the deformation φ [rad]: the polynomial, and beyond `elastic_range` its tangent there."""
+    inside = held(phi, c.elastic_range)
+    torque, slope = elastic_polynomial(c, tables, inside)
+    return torque if inside == phi else torque + slope * (phi - inside)
+
+
+@compiled
+def stiffness(c, tables, phi):  # type: ignore[no-untyped-def]
+    """k(φ) = dτ_E/dφ, N·m/rad."""
+    return elastic_polynomial(c, tables, held(phi, c.elastic_range))[1]
+
+
+@compiled
+def stiffness_slope(c, tables, phi):  # type: ignore[no-untyped-def]
+    """dk/dφ = Σ (2p−1)(2p−2) α_p φ^{2p−3}, 0 beyond `elastic_range`, N·m/rad²."""
+    if abs(phi) > c.elastic_range:
+        return 0.0
+    square, total = phi * phi, 0.0
+    for p in range(c.order - 1, 0, -1):
+        total = total * square + (2 * p + 1) * (2 * p) * tables[c.elastic + p]
+    return total * phi
+
+
+@compiled
+def deformation(c, tables, load):  # type: ignore[no-untyped-def]
+    """φ with τ_E(φ) = τ_J, rad; ±φ_max beyond the largest torque that the polynomial has; 0 for a rigid joint.
+
+    α₁ φ + α₃ φ³ has with s = √(α₁/(3 |α₃|)) and x = 3 τ/(2 α₁ s) the root 2 s sinh(asinh(x)/3) where it hardens, and
+    2 s sin(asin(x)/3) where it softens; neither has a difference of large numbers, unlike Cardano's. Other orders:
+    Newton's steps, bisected where they leave the interval.
+    """
+    if c.order == 0:
+        return 0.0
+    if np.isfinite(c.elastic_range):
+        torque, slope = elastic_polynomial(c, tables, c.elastic_range)
+        if abs(load) > torque:
+            return np.sign(load) * (c.elastic_range + (abs(load) - torque) / slope)
+    first = tables[c.elastic]
+    if c.order > 2 or not first > 0.0:
+        return _root(c, tables, load)
+    third = tables[c.elastic + 1] if c.order == 2 else 0.0
+    # A cubic term this small changes φ by less than its rounding for any torque.
+    s = np.sqrt(first / (3.0 * max(abs(third), 1e-30 * first)))
+    x = 1.5 * load / (first * s)
+    if third < 0.0:
+        return 2.0 * s * np.sin(np.arcsin(held(x, 1.0)) / 3.0)
+    return 2.0 * s * np.sinh(np.arcsinh(x) / 3.0)
+
+
+@compiled
+def _root(c, tables, load):  # type: ignore[no-untyped-def]
+    target = abs(load)
+    if target == 0.0 or not np.isfinite(target):
+        return load
+    # Where no coefficient is negative the root is below that of each term alone.
+    low, high = 0.0, np.inf
+    for p in range(c.order):
+        if tables[c.elastic + p] > 0.0:
+            high = min(high, (target / tables[c.elastic + p]) ** (1.0 / (2 * p + 1)))
+    while high < c.phi_max and elastic_polynomial(c, tables, high)[0] < target * (1.0 - 1e-12):
+        high *= 2.0
+    high = min(high, c.phi_max)
+    phi = high
+    for _ in range(200):
+        torque, slope = elastic_polynomial(c, tables, phi)
+        if torque < target:
+            low = phi
+        else:
+            high = phi
+        new = phi - (torque - target) / slope if slope > 0.0 else -1.0
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        done = abs(new - phi) <= 4e-16 * phi
+        phi = new
+        if done:
+            break
+    return np.sign(load) * phi
+
+
+@compiled
+def encoder(c, tables, theta):  # type: ignore[no-untyped-def]
+    """Return what the motor's encoder shows where the motor, less the kinematic error, is at θ [rad].
+
+    One step of the fixed point: what is left is θ̃ θ̃', below 1e-7 rad.
+    """
+    return theta + map_value(c.error, tables, theta)

@@ -1,0 +1,109 @@
+r"""The joint-torque regressor of a tree of rigid bodies, compiled: the wanted columns of many samples, without zeros.
+
+With w, ẇ the link's angular velocity and acceleration, a its origin's acceleration less gravity (`newton_euler`), the
+wrench of link i is linear in its standard parameters about the origin of its joint frame:
+
+    f = K [MX MY MZ]ᵀ + a M,                     K = [ẇ]× + [w]×[w]×
+    n = L(ẇ) I + w × L(w) I − a × [MX MY MZ]ᵀ,   I = [XX XY XZ YY YZ ZZ]ᵀ,  L(w) I = (inertia tensor) w
+
+The torque of a revolute joint j before i is zᵀ n + uᵀ f with z its axis, u = z × (origin of j → origin of i), both in
+frame i; of a prismatic one uᵀ f with u its axis and z = 0. Hence one row per pair (j, i) without any 6 by 10 matrix:
+
+    inertia  L(ẇ)ᵀ z + L(w)ᵀ (z × w)      first moments  Kᵀ u + a × z      mass  u · a
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from joint_dynamics.compilation import compiled
+from joint_dynamics.robot.newton_euler import (
+    add,
+    base_motion,
+    cross,
+    dot,
+    keep,
+    link_motion,
+    placement,
+    turn_back,
+    vector,
+)
+
+
+@compiled
+def link_columns(lever, motion):  # type: ignore[no-untyped-def]
+    """Return the ten numbers by which a link's XX … M turn the joint of a lever (z, u)."""
+    (z, u), (w, dw, a) = lever, motion
+    v = cross(z, w)
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    K = ((-yy - zz, xy - dw[2], xz + dw[1]), (xy + dw[2], -xx - zz, yz - dw[0]), (xz - dw[1], yz + dw[0], -xx - yy))
+    first = add(cross(a, z), turn_back(K, u))
+    return (
+        dw[0] * z[0] + w[0] * v[0],
+        dw[0] * z[1] + dw[1] * z[0] + w[0] * v[1] + w[1] * v[0],
+        dw[0] * z[2] + dw[2] * z[0] + w[0] * v[2] + w[2] * v[0],
+        dw[1] * z[1] + w[1] * v[1],
+        dw[1] * z[2] + dw[2] * z[1] + w[1] * v[2] + w[2] * v[1],
+        dw[2] * z[2] + w[2] * v[2],
+        first[0],
+        first[1],
+        first[2],
+        dot(u, a),
+    )
+
+
+@compiled
+def fill_link_rows(links, place, motion, out):  # type: ignore[no-untyped-def]
+    """Write the columns of the links into out (rows, samples).
+
+    place (n, n, 10): row of out for joint, link and parameter, −1 for none. motion: q, sin q, 1 − cos q, dq, ddq,
+    (samples, n) each.
+    """
+    q, sine, versine, dq, ddq = motion
+    n = len(links)
+    moving = np.zeros((n, 9))
+    levers = np.zeros((n, n, 6))
+    for s in range(len(q)):
+        for i in range(n):
+            link, up = links[i], links[i].parent
+            placed = placement(link, q[s, i], sine[s, i], versine[s, i])
+            if up < 0:
+                before = base_motion(link)
+            else:
+                before = vector(moving[up, 0:3]), vector(moving[up, 3:6]), vector(moving[up, 6:9])
+            now = link_motion(link, placed, before, dq[s, i], ddq[s, i])
+            keep(moving[i, 0:3], now[0])
+            keep(moving[i, 3:6], now[1])
+            keep(moving[i, 6:9], now[2])
+            j = i
+            while j >= 0:
+                if j == i:
+                    none, axis = (0.0, 0.0, 0.0), vector(link.axis)
+                    lever = (none, axis) if link.prismatic else (axis, none)
+                else:
+                    R, p = placed
+                    z, u = vector(levers[up, j, 0:3]), vector(levers[up, j, 3:6])
+                    lever = turn_back(R, z), turn_back(R, add(u, cross(z, p)))
+                keep(levers[i, j, 0:3], lever[0])
+                keep(levers[i, j, 3:6], lever[1])
+                values = link_columns(lever, now)
+                for k in range(10):
+                    if place[j, i, k] >= 0:
+                        out[place[j, i, k], s] = values[k]
+                j = links[j].parent
+
+
+@compiled
+def fill_drive_rows(place, dtheta, ddtheta, out):  # type: ignore[no-untyped-def]
+    """Write each drive's Ia, Fv, Fc, off into out (rows, samples); place (n, 4): rows of out, −1 for none."""
+    for j in range(len(place)):
+        for s in range(len(dtheta)):
+            if place[j, 0] >= 0:
+                out[place[j, 0], s] = ddtheta[s, j]
+            if place[j, 1] >= 0:
+                out[place[j, 1], s] = dtheta[s, j]
+            if place[j, 2] >= 0:
+                out[place[j, 2], s] = np.sign(dtheta[s, j])
+            if place[j, 3] >= 0:
+                out[place[j, 3], s] = 1.0
