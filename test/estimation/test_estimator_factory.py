@@ -28,9 +28,8 @@ from joint_dynamics.estimation.description_update import (
 )
 from joint_dynamics.estimation.estimator_factory import largest_backlash, make_friction, make_payload, make_stiffness
 from joint_dynamics.estimation.health import HealthThresholds, JointHealth
-from joint_dynamics.estimation.known_torque import KnownTorque
 from joint_dynamics.estimation.remarks import remarks_of
-from joint_dynamics.joint import FrictionModel, QuadrantFriction, TorsionalStiffness
+from joint_dynamics.joint import TorsionalStiffness
 
 PERIOD = 0.01
 
@@ -141,34 +140,6 @@ def test_payload_weighs_joints_by_their_limit(arm, given):
     np.testing.assert_allclose(given['noise'], [1.5, 1.5, 1.5, 0.28, 0.28, 0.1])
     assert given['memory'] == 9.0 and made.body is arm.rigid and made.period == PERIOD
     assert make_payload(arm.rigid, EstimationSettings(), limit, PERIOD) is None
-
-
-def test_the_described_friction_at_its_scale(arm):
-    """In steady slip; and dry and viscous parts by their α."""
-    known, omega, load = (
-        KnownTorque(arm, True),
-        np.array([1.0, -2, 0.5, 0, 3, -0.1]),
-        np.array([50.0, -80, 20, 5, 1, 0]),
-    )
-    known.temperature = np.full(6, 40.0)
-    model, H = arm.friction, np.array([1.0, -0.5, 0.2, 0.0, 1.1, -1.0])
-    level = model.level(load)
-    np.testing.assert_array_equal(known.dry(level, H, omega, load), level * H)
-    np.testing.assert_allclose(known.scaled(level * H, omega), 0.9 * level * H + 0.02 * omega)
-    steady = 0.9 * model.dry(np.sign(omega), omega, load) + 0.02 * omega
-    steady = steady + model.speed_part(np.sign(omega), omega, known.temperature)
-    np.testing.assert_allclose(known.static(omega, load), steady)
-    np.testing.assert_array_equal(known.held_speed(omega), omega)
-    np.testing.assert_array_equal(known.held_load(load), load)
-    assert not known.further and not known.further_torque(omega, omega, load, H).any()
-    hamon = QuadrantFriction(1.05, 0.02, 0.95, 0.01, 4.0, 1.0, 3.0, 0.5, 12.0, 0.4, 0.05)
-    four = replace(arm, friction=FrictionModel(model.parameters, model.maxwell_slip, quadrants=vars(hamon), joints=6))
-    dry = KnownTorque(four, True).dry(level, H, omega, load)
-    np.testing.assert_array_equal(dry, four.friction.dry(H, omega, load))
-    assert (np.abs(dry - four.friction.dry(H, omega))[:4] > 1e-3).all()
-    bare = KnownTorque(replace(arm, friction=None), False)
-    np.testing.assert_array_equal(bare.static(omega, load), np.zeros(6))
-    np.testing.assert_array_equal(bare.dry(level, H, omega, load), level * H)
 
 
 @pytest.mark.parametrize(

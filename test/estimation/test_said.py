@@ -9,8 +9,8 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.arm.validity import Validity
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, HealthMonitor, HealthThresholds, trend
+from joint_dynamics.estimation.estimator_factory import gain_of
 from joint_dynamics.estimation.health import JointHealth
-from joint_dynamics.estimation.known_torque import gain_of
 from joint_dynamics.estimation.remarks import remarks_of
 from joint_dynamics.joint import FrictionModel, MaxwellSlip, TorsionalStiffness
 from joint_dynamics.robot import RobotModel

@@ -184,8 +184,7 @@ def test_gate_is_what_saves_it(bang_joint, pairs, nrmse):
     assert nrmse(estimator.coefficients[0], bang_joint.stiffness, np.abs(bang_joint.phi).max()) < 90.0
 
 
-@pytest.mark.parametrize('compiled', [True, False])
-def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, nrmse, compiled):
+def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, nrmse):
     """Two joints with the same description and samples; of the second nothing is kept.
 
     The first sample is one that Gazebo gave where its clock had stood still: the acceleration, hence the torque, has
@@ -196,7 +195,6 @@ def test_a_described_map_is_in_force_until_enough_is_learnt(bang_joint, pairs, n
     estimator = StiffnessEstimator(
         2, keep=[True, False], initial_coefficients=described, initial_covariance=[200.0, 200.0]
     )
-    estimator.compiled = compiled
     before = estimator.covariance[0], estimator.variance(phi)[0], estimator.noise[0]
     estimator.update(phi, np.full(2, 0.87))
     assert estimator.excited.all() and not estimator.reliable.any()
@@ -347,8 +345,7 @@ def test_wrong_shapes_are_refused():
         StiffnessEstimator(2).update([1e-3], [1.0, 1.0])
 
 
-@pytest.mark.parametrize('compiled', [True, False])
-def test_a_joint_in_company_is_learnt_as_alone(compiled):
+def test_a_joint_in_company_is_learnt_as_alone():
     """To the last bit, also where the stiffness of others jumps while what is known of it is at its bounds."""
     rng = np.random.default_rng(5)
     joints, samples = 6, 4000
@@ -357,8 +354,6 @@ def test_a_joint_in_company_is_learnt_as_alone(compiled):
     torque += rng.normal(0.0, 0.02, torque.shape)
     together = StiffnessEstimator(joints, initial_covariance=[200.0, 200.0])
     alone = [StiffnessEstimator(1, initial_covariance=[200.0, 200.0]) for _ in range(joints)]
-    for estimator in (together, *alone):
-        estimator.compiled = compiled
     for angle, sample in zip(phi, torque, strict=True):
         together.update(np.full(joints, angle), sample)
         for estimator, value in zip(alone, sample, strict=True):

@@ -16,7 +16,7 @@ from dataclasses import replace
 from joint_dynamics.arm import Validity
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation import EstimationSettings, JointEstimator
-from joint_dynamics.estimation.known_torque import gain_of
+from joint_dynamics.estimation.estimator_factory import gain_of
 from joint_dynamics.estimation.torques import TorqueFusion
 from joint_dynamics.joint import FrictionModel, QuadrantFriction
 from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share
@@ -246,7 +246,6 @@ def test_weights_are_those_of_the_inverse_variances(arm):
     base = replace(arm, stiffness_described=described, rotor_identifiable=rotors)
     for one in (base, replace(base, backlash=None), replace(base, backlash=None, friction=None)):
         fusion = TorqueFusion(one, settings)
-        fusion.compiled = False  # its kernel takes a whole StiffnessEstimator
         np.testing.assert_allclose(fusion.rotor_inertia_deviation, np.where(rotors, 0.0, 0.3 * arm.rotor_inertia))
         np.testing.assert_array_equal(fusion.motor_deviation, 1e6)
         assert not fusion.elastic.any()
@@ -260,11 +259,11 @@ def test_weights_are_those_of_the_inverse_variances(arm):
             torque_link=rng.normal(0, 20, n),
             contact=np.arange(n) == 5,
             lost_motion=SimpleNamespace(slack=rng.uniform(0, 1e-3, n), uncertainty=rng.uniform(0, 1e-4, n)),
-            stiffness=SimpleNamespace(
-                reliable=np.arange(n) < 2, stiffness=lambda phi, k=slope: k + 1e6 * phi,
-                variance=lambda phi, v=variance: v + np.abs(phi),
-            ),
-        )  # fmt: skip
+            stiffness=None,
+        )
+        # one term: its slope, and its variance at this deformation
+        state = np.stack([variance / estimate.deformation**2, slope], axis=1)[:, :, None]
+        estimate.stiffness = SimpleNamespace(quality=(np.arange(n) < 2, np.ones(n), state, np.ones(n)))
         weight, deviation = fusion.measured(estimate, level)
         link = fusion.link_weight(estimate, deviation)
         for j in range(n):
@@ -281,7 +280,7 @@ def test_weights_are_those_of_the_inverse_variances(arm):
                 lost = hint / (1.0 + (estimate.deformation[j] / hint) ** 2)
             elastic = described[j] or j < 2
             assert fusion.elastic[j] == elastic
-            k, v = slope[j] + 1e6 * estimate.deformation[j], variance[j] + abs(estimate.deformation[j])
+            k, v = slope[j], variance[j]
             spring = floor + k**2 * (4e-10 + lost**2) + v + (0.0 if elastic else 1e12)
             rotor = (fusion.rotor_inertia_deviation[j] * estimate.rotor_acceleration[j]) ** 2
             share = (motor + rotor) / (motor + rotor + spring)

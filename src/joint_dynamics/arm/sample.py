@@ -60,11 +60,17 @@ def add_rotors(arm, acceleration, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def add_friction(arm, alpha, share, H, speed, load, temperature, out):  # type: ignore[no-untyped-def]
-    """Friction of the joints and of coupled motors: cᵀ (Fv c θ̇ + Fs sgn(c θ̇)), the own Fv in the joints' [G eq 25]."""
+    """Friction of the joints and of coupled motors."""
     for j in range(len(out)):
         out[j] += share[j] * joint_friction(
             arm.joints[j], alpha[j, 0], alpha[j, 1], H[j], speed[j], load[j], temperature[j]
         )
+    add_coupled_friction(arm, share, speed, out)
+
+
+@compiled
+def add_coupled_friction(arm, share, speed, out):  # type: ignore[no-untyped-def]
+    """Friction of motors that drive several joints: cᵀ (Fv c θ̇ + Fs sgn(c θ̇)), the own Fv in the joints' [G eq 25]."""
     for m in range(len(arm.motors)):
         motor, turning = arm.motors[m], turning_of(arm.ratios[m], speed)
         for j in range(len(out)):

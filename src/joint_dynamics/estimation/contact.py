@@ -16,10 +16,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.estimation.packed_arm import compiled_kernels
+from joint_dynamics.estimation.learning_kernels import contact_levels, contact_ratio
 from joint_dynamics.estimation.recursive import per_joint, positive
 
 Array = FloatArray
@@ -63,7 +63,6 @@ class ContactDetector:
     confirm     s: a contact is one when it lasts for so long.
     patience    s: a contact that lasts longer is a load that the model does not know, and is learnt.
 
-    `compiled`: whether kernels are used, settable.
     `contact` (n,) bool; `armed` (n,) bool, in the present regime; `lasting` (n,) bool, longer than `patience`; `ratio`
     (n,), error over threshold, contact beyond 1; `level` (3, 3, n), the errors' root mean square, of motor side, change
     of the spring and spring in slip, presliding and rest, in stated deviations.
@@ -106,7 +105,6 @@ class ContactDetector:
             float(number)
             for number in (self._learning, self._memory, self._patience, self._forget, self._follow, BOUND)
         )
-        self.compiled = True
         self.reset()
 
     def reset(self) -> None:
@@ -141,80 +139,18 @@ class ContactDetector:
         """
         if self._base is None:
             self._base = np.stack([evidence.spring, evidence.lost])
-        if not self.compiled:
-            return self._update_by_arrays(evidence, omega, adapted)
-        kernels, scratch = compiled_kernels(), np.empty((7, self.joints))
+        scratch = np.empty((7, self.joints))
         counters = np.array([self._still, self._fast, self._over, self._raised, self.ratio, self.armed])
         self.contact = self.contact.copy()
-        kernels.contact_ratio(
+        contact_ratio(
             np.array(evidence[:-1]), evidence.elastic, omega, COUNTS, self._ratio_numbers, self._fixed, self._levels,
             self._seen, counters, self._base, self.contact, scratch,
         )  # fmt: skip
         self._still, self._fast, self._over, _, self.ratio, armed = counters
         self.armed = armed != 0.0
         self._events()
-        kernels.contact_levels(adapted, self._since, self._level_numbers, self._levels, self._seen, self._base, scratch)
+        contact_levels(adapted, self._since, self._level_numbers, self._levels, self._seen, self._base, scratch)
         return self.contact
-
-    def _update_by_arrays(self, evidence: Evidence, omega: Array, adapted: BoolArray) -> BoolArray:
-        """The same: the form that the kernels are compared with."""
-        regime = self._regime(np.abs(omega))
-        errors, units, change = self._errors(evidence)
-        square, largest, seen = (
-            self._levels[0][:, regime, self._rows],
-            self._levels[1][:, regime, self._rows],
-            self._seen[regime, self._rows],
-        )
-        learning = seen < self._learning
-        self.armed = ~learning
-        limit = (
-            np.maximum(np.maximum(self.deviations * np.sqrt(square), MARGIN * largest), self.floor / units)
-            * self._raised
-        )
-        used = COUNTS[evidence.elastic.astype(int), :, regime].T & self.armed
-        self.ratio = np.where(used, errors / limit, 0.0).max(axis=0)
-        # What has begun goes on through a regime that cannot tell.
-        over = np.where(self.armed, self.ratio > 1.0, self.contact)
-        self._over = np.where(over, self._over + 1.0, 0.0)
-        self.contact = self._over >= self._confirm
-        self._events()
-        known = ~over | (self._since > self._patience)
-        learn = known & adapted
-        # One sample adds a bounded amount, so that a push that just misses the threshold does not raise it much.
-        bound = np.where(learning, np.inf, BOUND * np.sqrt(square))
-        squares = np.minimum(errors * errors, np.where(learning, np.inf, 9.0 * square))
-        self._levels[0][:, regime, self._rows] = square + learn * (squares - square) / np.minimum(
-            seen + 1.0, self._memory
-        )
-        self._levels[1][:, regime, self._rows] = np.where(
-            learn, np.maximum(largest * (1.0 - self._forget), np.minimum(errors, bound)), largest
-        )
-        self._seen[regime, self._rows] += learn
-        assert self._base is not None
-        self._base += self._follow * known * change
-        return self.contact
-
-    def _regime(self, speed: Array) -> NDArray[np.intp]:
-        self._still = np.where(speed < 0.2 * self.omega_min, self._still + 1.0, 0.0)
-        self._fast = np.where(speed < 5.0 * self.omega_min, 0.0, self._fast + 1.0)
-        return np.where(self._still >= self._settle, REST, np.where(self._fast >= self._slip, SLIP, PRESLIDING))
-
-    def _errors(self, evidence: Evidence) -> tuple[Array, Array, Array]:
-        """Return the errors of motor side, change of the spring and spring in their stated deviations.
-
-        These deviations, and the changes.
-        """
-        assert self._base is not None
-        change = np.stack([evidence.spring, evidence.lost]) - self._base
-        units = np.stack(
-            [
-                evidence.motor_deviation**2,
-                (CHANGE * change[1]) ** 2 + evidence.lost_uncertainty**2,
-                evidence.spring_deviation**2,
-            ]
-        )
-        units = np.sqrt(units + self._noise)
-        return np.abs(np.stack([evidence.motor, change[0], evidence.spring])) / units, units, change
 
     def _events(self) -> None:
         """Count how long contacts last; raise the threshold of a joint after what was brief and only just over it.

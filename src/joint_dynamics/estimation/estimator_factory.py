@@ -6,6 +6,7 @@ import numpy as np
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import FrictionEstimator
@@ -14,6 +15,27 @@ from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.robot.rigid_body import RigidBody
 
 Array = FloatArray
+
+
+def gain_of(arm: Arm, effort: str | None) -> Array | None:
+    """Return K_τ (n,) N·m/A that the measured effort is multiplied by, None where it is a torque.
+
+    `effort` as of the estimator.
+
+    Raises
+    ------
+    JointDynamicsError
+        Where currents lack a drive gain.
+    """
+    known = np.isfinite(arm.drive_gain)
+    if effort not in (None, 'current', 'torque'):
+        raise JointDynamicsError(f'estimator: expected the effort to be current or torque, found {effort!r}')
+    if effort == 'current' and not known.all():
+        missing = arm.joint_names[int(np.argmin(known))]
+        raise JointDynamicsError(
+            f'estimator: expected the drive gain of every joint for currents, found none of {missing}'
+        )
+    return arm.drive_gain if effort == 'current' or (effort is None and known.all()) else None
 
 
 def make_friction(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.estimation.packed_arm import compiled_kernels
+from joint_dynamics.estimation.learning_kernels import friction_step
 from joint_dynamics.estimation.recursive import positive
 
 Array = FloatArray
@@ -29,8 +29,7 @@ class FrictionEstimator:
     """α (n, 2) of n joints by the projected gradient law.
 
     `parameters` (n, 2); `covariance` (n, 2, 2); `moving`, `informative`, `excited` (n,) bool; `saturated` (n, 2) bool,
-    at a bound; `excitation` (n,) s of adaptation since the reset; `noise` (n,) N·m, deviation of f − f̂. `compiled`:
-    whether a kernel takes the samples, settable.
+    at a bound; `excitation` (n,) s of adaptation since the reset; `noise` (n,) N·m, deviation of f − f̂.
 
     Parameters
     ----------
@@ -99,7 +98,6 @@ class FrictionEstimator:
         times = float(self._hold), float(self._length), float(self._enough)
         self._numbers = self.omega_min, *times, self.information, LARGEST_TORQUE
         self._fixed = np.stack([self.lower.T, self.upper.T, self.period * self.rate.T, self._floor])
-        self.compiled = True
         self.reset()
 
     def reset(self, parameters: ArrayLike | None = None) -> None:
@@ -111,7 +109,6 @@ class FrictionEstimator:
         self._alpha = np.clip(np.broadcast_to(start, (self.joints, 2)), self.lower, self.upper)
         # Means of Y₁², Y₂², Y₁Y₂ and of the squared prediction error over the motion.
         self._means = np.zeros((4, self.joints))
-        self._products = np.zeros((4, self.joints))
         self._seen = np.zeros(self.joints)
         self._still = np.full(self.joints, self._hold + 1)
         self._step = np.zeros((2, self.joints))
@@ -185,62 +182,12 @@ class FrictionEstimator:
             raise JointDynamicsError(
                 f'friction: expected three arrays of shape ({self.joints},), found {f.shape}, {Y1.shape} and {Y2.shape}'
             )
-        if not self.compiled:
-            return self._update_by_arrays(f, Y1, Y2, None if excited is None else np.asarray(excited))
         allowed = np.ones(self.joints, dtype=bool) if excited is None else np.array(excited, dtype=bool)
         error, flags = np.empty(self.joints), np.empty((2, self.joints), dtype=bool)
         self._updates += 1
-        compiled_kernels().friction_step(
+        friction_step(
             f, Y1, Y2, allowed, self._updates % EVERY == 1, self._numbers, self._fixed, self._alpha, self._means,
             self._seen, self._still, self._step, self.informative, self._adapted, flags, error,
         )  # fmt: skip
         self.moving, self.excited = flags
         return error
-
-    def _update_by_arrays(self, f: Array, Y1: Array, Y2: Array, excited: BoolArray | None) -> Array:
-        """The same by arrays: the form that the kernel is compared with."""
-        alpha = self._alpha
-        error = f - alpha[:, 0] * Y1
-        error -= alpha[:, 1] * Y2
-        # Infinite and NaN compare as false; a number too large would only overflow.
-        sane = np.abs(error) < LARGEST_TORQUE
-        if not sane.all() or not np.isfinite(Y1 + Y2).all():
-            sane &= np.isfinite(Y1 + Y2)
-            f, Y1, Y2, error = (np.where(sane, array, 0.0) for array in (f, Y1, Y2, error))
-        still = self._still
-        still += 1
-        still[np.abs(Y2) >= self.omega_min] = 0
-        moving = still <= self._hold
-        moving &= sane
-        if excited is not None:
-            moving &= excited
-        self.moving = moving
-        self._collect(Y1, Y2, error, moving)
-        active = moving & self.informative
-        self.excited = active
-        g1, g2 = self._step[0] * Y1, self._step[1] * Y2
-        push = active * error / (1.0 + g1 * Y1 + g2 * Y2)
-        alpha[:, 0] += g1 * push
-        alpha[:, 1] += g2 * push
-        np.maximum(alpha, self.lower, out=alpha)
-        np.minimum(alpha, self.upper, out=alpha)
-        self._adapted += active
-        return error
-
-    def _collect(self, Y1: Array, Y2: Array, error: Array, moving: BoolArray) -> None:
-        """Update mean(Y Yᵀ) over the motion, and from it, now and then, the gains and the excitation condition."""
-        products = self._products
-        np.multiply(Y1, Y1, out=products[0])
-        np.multiply(Y2, Y2, out=products[1])
-        np.multiply(Y1, Y2, out=products[2])
-        np.multiply(error, error, out=products[3])
-        self._seen += moving
-        self._means += (products - self._means) * (moving / np.minimum(np.maximum(self._seen, 1.0), self._length))
-        self._updates += 1
-        if self._updates % EVERY == 1:
-            first, second, cross, _ = self._means
-            self._step[:] = self.period * self.rate.T / np.maximum(self._means[:2], self._floor)
-            correlation = np.abs(cross) / np.sqrt(np.maximum(first * second, 1e-300))
-            self.informative = (
-                (self._seen >= self._enough) & (1.0 - correlation >= self.information) & (first > 0) & (second > 0)
-            )

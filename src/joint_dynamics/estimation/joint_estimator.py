@@ -65,7 +65,7 @@ class JointEstimator(JointTorques):
         super().__init__(arm, period, settings, motor_side=motor_side, effort=effort)
         use, turn, limit = self.settings, self.stride * self.period, self.effort_limit
         self._unloaded = (
-            arm.carrying(np.zeros_like(arm.payload)).rigid if use.payload and arm.payload.any() else self.body
+            arm.carrying(np.zeros_like(arm.payload)).rigid if use.payload and arm.payload.any() else arm.rigid
         )
         self.detector = ContactDetector(
             self.n,
@@ -113,7 +113,7 @@ class JointEstimator(JointTorques):
         for part in (self.friction, self.stiffness, self.payload, self.detector):
             if part is not None:
                 part.reset()
-        self.body = self.arm.rigid
+        self.links = self.arm.constants.links
         self.watch.reset()
 
     def update(self, q: Array, effort: Array, theta: Array | None = None) -> bool:
@@ -201,4 +201,4 @@ class JointEstimator(JointTorques):
 
     def _hold(self, payload: Array) -> None:
         """Take the payload [M, MX, MY, MZ] into the link model."""
-        self.body = self.arm.carrying(np.array([0.0] * 6 + [*payload[1:], payload[0]])).rigid
+        self.links = self.arm.carrying(np.array([0.0] * 6 + [*payload[1:], payload[0]])).constants.links

@@ -20,11 +20,12 @@ from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.coulomb_viscous import CoulombViscousEstimator
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
-from joint_dynamics.estimation.estimator_factory import make_friction, make_stiffness
-from joint_dynamics.estimation.known_torque import KnownTorque, gain_of
+from joint_dynamics.estimation.estimator_factory import gain_of, make_friction, make_stiffness
+from joint_dynamics.estimation.friction import FrictionEstimator
+from joint_dynamics.estimation.kernels import HYSTERESIS, NO_FRICTION, OWN, ROWS, STATIC, speed_part, torques
 from joint_dynamics.estimation.lost_motion import LostMotion
-from joint_dynamics.estimation.packed_arm import FOUND, PackedArm, compiled_kernels
 from joint_dynamics.estimation.torques import TorqueFusion
+from joint_dynamics.robot.newton_euler import WORK
 from joint_dynamics.signals.state_estimator import StateEstimator
 
 Array = FloatArray
@@ -72,9 +73,6 @@ class JointTorques:
         (n,) N·m/A: what the current is multiplied by; None where torque is given.
     friction, stiffness
         FrictionEstimator, CoulombViscousEstimator or None; StiffnessEstimator or None.
-    compiled
-        whether compiled kernels are used where they cover the arm (Maxwell-slip, no quadrants, no coupled motors, no
-        further terms); settable.
     filter, fusion, lost_motion, watch
         the smoother, the weights, the play of the gears, and what left the range in which the friction was checked.
 
@@ -99,7 +97,6 @@ class JointTorques:
         use, n, self.gain = self.settings, self.n, gain_of(arm, effort)
         self.friction_model = None if use.friction == 'coulomb_viscous' else arm.friction
         slip = None if self.friction_model is None else self.friction_model.maxwell_slip
-        self._known = KnownTorque(arm, slip is not None)
         if use.friction == 'adaptive' and slip is None:
             raise JointDynamicsError(
                 'friction: expected a friction model with a Maxwell-slip part for the method adaptive, found none; '
@@ -116,22 +113,22 @@ class JointTorques:
         self._line = np.zeros((2 * self._lag + 1, len(signals) * n))
         self.filter = StateEstimator(len(signals) * n, self.period, window=use.window, taper=use.taper)
         self._bind()
-        self._packed = PackedArm.of(arm, self._known.further) if slip is not None else None
+        self._method = OWN if use.friction == 'coulomb_viscous' else HYSTERESIS if slip is not None else STATIC
+        if self._method == STATIC and arm.friction is None:
+            self._method = NO_FRICTION
+        self._work = np.zeros((n, WORK)), np.zeros((3, n))
         starts = [self._slot[name].start for name in ('q', 'tau', 'theta' if self.motor_side else 'q')]
         self._columns = (*starts, *(self._slot[name].start if name in self._slot else 0 for name in ('H', 'F_v')))
-        self.compiled = True
         self.stride = max(int(round(TURN / self.period)), 1)
         turn = self.stride * self.period
-        self.body = arm.rigid
+        self.links = arm.constants.links
         self.fusion = TorqueFusion(arm, use)
         self.effort_limit = np.where(np.isfinite(arm.robot.limits.effort), arm.robot.limits.effort, 100.0)
-        width = None if arm.backlash is None else arm.backlash
-        self.lost_motion = LostMotion(n, width, self.effort_limit, turn, arm.backlash_deviation)
+        self.lost_motion = LostMotion(n, arm.backlash, self.effort_limit, turn, arm.backlash_deviation)
         self.friction = make_friction(arm, use, turn)
         self.stiffness = make_stiffness(arm, use, turn) if motor_side else None
         self.watch = RangeWatch(arm.validity if self.friction_model is not None or arm.terms else None, arm.joint_names)
         self._temperature = np.full(n, np.nan)
-        self._warm: Array | None = None
         self.set_temperature(self._temperature)
         JointTorques.reset_signals(self)
 
@@ -181,8 +178,7 @@ class JointTorques:
         fallback = np.full(self.n, np.nan) if model is None else model.parameters['T_0']
         if self.settings.temperature is not None:
             fallback = np.full(self.n, self.settings.temperature)
-        self._known.temperature = np.where(np.isnan(self._temperature), fallback, self._temperature)
-        self._warm = None if model is None else model.temperature_factor(self._known.temperature)
+        self._known_temperature = np.where(np.isnan(self._temperature), fallback, self._temperature)
 
     @property
     def temperature(self) -> Array:
@@ -220,72 +216,25 @@ class JointTorques:
 
     def _with_speed_part(self, newest: int) -> Array:
         """Return the sample d before the newest, with F_v(ω, T) by the central difference about it."""
-        line, slot, per_span = self._line, self._slot, 0.5 / (self._lag * self.period)
-        if self._packed is not None and self.compiled:
-            columns = self._side.start, slot['H'].start, slot['F_v'].start
-            row = compiled_kernels().speed_part(
-                line, newest, self._lag, per_span, *columns, self._packed.friction, self._warm
-            )
-            return line[row]
-        assert self.friction_model is not None
-        length = len(line)
-        middle = line[(newest - self._lag) % length]
-        omega = (line[newest, self._side] - line[(newest + 1) % length, self._side]) * per_span
-        held = self._known.held_speed(omega)
-        middle[slot['F_v']] = self.friction_model.speed_part(middle[slot['H']], held, temperature_factor=self._warm)
-        return middle
+        per_span = 0.5 / (self._lag * self.period)
+        given = (self._line, newest, self._lag, per_span, self._columns)
+        row: int = speed_part(self.arm.constants, self._known_temperature, *given)
+        return self._line[row]
 
     def _torques(self) -> None:
-        self.torque_link = self.body.inverse_dynamics(self.q, self.dq, self.ddq)
-        if self._packed is None or not self.compiled or isinstance(self.friction, CoulombViscousEstimator):
-            self._torques_by_arrays()
-            return
-        friction, stiffness, found = self.friction, self.stiffness, np.zeros((len(FOUND), self.n))
-        alpha = self.arm.friction_scale if friction is None else friction.parameters
-        before = np.array([self.torque, self.spring_weight, self.link_weight])
-        elastic = None if stiffness is None else stiffness.scaled
-        compiled_kernels().torques(
-            self.filter.states, self._columns, self.torque_link, self._packed.arm, alpha, before,
-            self.lost_motion.motion, elastic, found,
+        friction, stiffness, n = self.friction, self.stiffness, self.n
+        alpha = friction.parameters if isinstance(friction, FrictionEstimator) else self.arm.friction_scale
+        found, own = np.zeros((len(ROWS), n)), np.zeros(n)
+        if isinstance(friction, CoulombViscousEstimator):
+            own, found[2] = friction.predict(self.omega), self.coulomb_level
+        torques(
+            self.arm.constants, self.links, self._method, alpha, own,
+            self._known_temperature, self.filter.states, self._columns,
+            np.array([self.torque, self.spring_weight, self.link_weight]), self.lost_motion.motion,
+            None if stiffness is None else stiffness.scaled, self._work, found,
         )  # fmt: skip
         (
             self.rotor_torque, self.held_speed, self.coulomb_level, self.coulomb_friction, self.friction_torque,
             self.friction_error, self.torque_motor, self.deformation, self.damping_torque, self.torque_spring,
-            self.external, self.torque,
+            self.external, self.torque, self.torque_link,
         ) = found  # fmt: skip
-
-    def _torques_by_arrays(self) -> None:
-        """The same for every arm: the form that the kernel is compared with."""
-        link = self.torque_link
-        self.rotor_torque = self.motor_torque - self.arm.rotor_torque(self.rotor_acceleration)
-        if self._known.further:
-            self.rotor_torque = self.rotor_torque - self._known.further_torque(
-                self.q, self.omega, self.torque, self.hysteresis
-            )
-        residual = self.rotor_torque - link
-        friction, load, speed = self.friction, self._known.held_load(self.torque), self._known.held_speed(self.omega)
-        self.held_speed = speed
-        if isinstance(friction, CoulombViscousEstimator):
-            known = friction.predict(self.omega)
-        elif self.friction_model is not None and self._slip is not None:
-            self.coulomb_level = self.friction_model.level(self.torque)
-            self.coulomb_friction = self._known.dry(self.coulomb_level, self.hysteresis, speed, load)
-            known = self.speed_friction + (
-                self._known.scaled(self.coulomb_friction, speed)
-                if friction is None
-                else friction.predict(self.coulomb_friction, speed)
-            )
-        else:
-            known = 0.0 * residual if self.friction_model is None else self._known.static(speed, load)
-        self.friction_torque = known
-        self.friction_error = error = residual - known
-        # τ_J = K_τ i − B ω̇ − f̂: what of the motor torque neither rotor nor friction takes.
-        self.torque_motor = link + error
-        measured = self.torque_motor
-        if self.stiffness is not None:
-            self.deformation = self.theta - self.q - self.lost_motion.motion
-            self.damping_torque = self.arm.damping * (self.omega - self.dq)
-            self.torque_spring = self.stiffness.torque(self.deformation) + self.damping_torque
-            measured = measured + self.spring_weight * (self.torque_spring - measured)
-        self.external = measured - link
-        self.torque = measured - self.link_weight * self.external

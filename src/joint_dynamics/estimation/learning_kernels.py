@@ -97,15 +97,12 @@ def friction_step(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stiffness_check(phi, numbers, fixed, anchor, still, fresh, sums, memory, jumped):  # type: ignore[no-untyped-def]
-    """`StiffnessEstimator._check` without the bounds: novelty and jumps.
+def novelty(phi, numbers, fixed, anchor, still, fresh):  # type: ignore[no-untyped-def]
+    """Which joints' deformation has moved within the last `hold` samples, into `fresh`.
 
-    numbers: period, window, hold, stride, change_share. fixed (5, n): gate, top, 1/φ_ref, novelty, floor. sums (3, n):
-    emptied. memory: seen, excitation, short, level, usual, long. Return whether any joint has `jumped`.
+    numbers: hold, samples since the last look. fixed (5, n): gate, top, 1/φ_ref, novelty, floor.
     """
-    period, window, hold, stride, change_share = numbers
-    seen, excitation, short, level, usual, long = memory
-    found = False
+    hold, stride = numbers
     for j in range(len(phi)):
         sane = abs(phi[j]) < fixed[1, j]
         moved = sane and abs(phi[j] - anchor[j]) >= fixed[3, j]
@@ -113,6 +110,19 @@ def stiffness_check(phi, numbers, fixed, anchor, still, fresh, sums, memory, jum
             anchor[j] = phi[j]
         still[j] = 0 if moved else still[j] + stride
         fresh[j] = still[j] <= hold
+
+
+@compiled
+def jumps(numbers, floor, sums, memory, jumped):  # type: ignore[no-untyped-def]
+    """Bring the levels of a `JumpDetector` up to the samples since the last look; where the error has `jumped`.
+
+    numbers: period, window, share. floor (n,). sums (3, n): emptied. memory: seen, excitation, short, level, usual,
+    long. Return whether any joint has jumped.
+    """
+    period, window, change_share = numbers
+    seen, excitation, short, level, usual, long = memory
+    found = False
+    for j in range(len(floor)):
         samples, squares, torque = sums[0, j], sums[1, j], sums[2, j]
         sums[0, j] = sums[1, j] = sums[2, j] = 0.0
         seen[j] += samples
@@ -121,9 +131,11 @@ def stiffness_check(phi, numbers, fixed, anchor, still, fresh, sums, memory, jum
         share = 1.0 / min(count, window)
         short[j] += share * (squares - samples * short[j])
         level[j] += share * (torque - samples * level[j])
+        # The usual level never learns from a jump: what one sample can add to it is bounded.
         slow = min(samples / min(count, 20.0 * window), 1.0)
         usual[j] += slow * (level[j] - usual[j])
-        long[j] += slow * (min(max(short[j], fixed[4, j]), 2.0 * long[j]) - long[j])
+        long[j] += slow * (min(max(short[j], floor[j]), 2.0 * long[j]) - long[j])
+        # Where little torque is transmitted, that of a friction not yet learnt is a large share of it, and no jump.
         jumped[j] = (
             change_share < np.inf
             and samples > 0.0

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.estimation.packed_arm import compiled_kernels
+from joint_dynamics.estimation.learning_kernels import lost_motion
 from joint_dynamics.estimation.recursive import per_joint, positive
-from joint_dynamics.joint.lost_motion import loads_of, lost_motion_share
+from joint_dynamics.joint.lost_motion import loads_of
 
 Array = FloatArray
 # s: low-passes of the load; how long a spread of it, and how long a movement of the play is remembered.
@@ -38,7 +38,7 @@ class LostMotion:
     period     s.
     deviation  rad, number or (n,): standard deviation of 𝓑.
 
-    `compiled`: whether a kernel is used, settable. After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the
+    After an update, (n,) each: `motion` g 𝓑 s rad, to be taken off the
     deformation; `slack` g 𝓑 rad, as much as it can be; `uncertainty` rad, how wrong it may be beyond a share of itself:
     all of 𝓑 until θ has once been through it, two deviations of 𝓑 as far as the load leaves them, and as much as it
     went with one of the last updates, for smoothed signals pass through the play in another way than sharp ones.
@@ -59,7 +59,6 @@ class LostMotion:
         self._follow = np.array([[min(period / lag, 1.0)] for lag in LAGS])
         self._keep, self._keep_step = max(1.0 - period / HELD, 0.0), max(1.0 - period / WINDOW, 0.0)
         self._rates = self._follow, self._keep, self._keep_step
-        self.compiled = True
         self.reset()
 
     def reset(self) -> None:
@@ -74,30 +73,11 @@ class LostMotion:
         """Take θ (n,) rad without its kinematic error and the load (n,) N·m of the same instant."""
         if self.backlash is None:
             return
-        width = self.backlash(theta)
         if self._theta is None:
-            self._loads[:] = load
-        elif self.compiled:
-            found = np.array([self.motion, self.slack, self.uncertainty])
-            compiled_kernels().lost_motion(
-                theta, load, width, self._unknown, self._per_load, self._rates, self._theta, self._place, self._spread,
-                self._loads, self._known, self._step, found,
-            )  # fmt: skip
-            self.motion, self.slack, self.uncertainty = found
-            return
-        else:
-            # The limits belong to the new angle; the play comes along with them as a share.
-            step = np.divide(theta - self._theta, width, out=np.zeros(self.joints), where=width > 0.0)
-            self._place = np.minimum(np.maximum(self._place + step, -1.0), 1.0)
-        self._known |= (np.abs(self._place) >= 1.0) | (width <= 0.0)
-        self._theta = theta.copy()
-        self._loads += self._follow * (load - self._loads)
-        loads = np.vstack([load, self._loads])
-        left = lost_motion_share(loads[:, None] * self._per_load).mean(axis=1)
-        self._spread = np.maximum(left.max(axis=0) - left.min(axis=0), self._keep * self._spread)
-        self.slack = left[1] * width
-        motion = self.slack * self._place
-        self._step = np.maximum(np.abs(motion - self.motion), self._keep_step * self._step)
-        self.motion = motion
-        unknown = left.max(axis=0) * self._unknown
-        self.uncertainty = np.where(self._known, self._spread, 1.0) * width + unknown + self._step
+            self._theta, self._loads[:] = theta.copy(), load
+        found = np.array([self.motion, self.slack, self.uncertainty])
+        lost_motion(
+            theta, load, self.backlash(theta), self._unknown, self._per_load, self._rates, self._theta, self._place,
+            self._spread, self._loads, self._known, self._step, found,
+        )  # fmt: skip
+        self.motion, self.slack, self.uncertainty = found

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.estimation.jumps import JumpDetector
-from joint_dynamics.estimation.packed_arm import compiled_kernels
+from joint_dynamics.estimation.learning_kernels import novelty, stiffness_step
 from joint_dynamics.estimation.recursive import SMALL_R, RecursiveLeastSquares, per_joint, positive
 from joint_dynamics.estimation.stiffness_map import StiffnessMap
 
@@ -66,7 +66,6 @@ class StiffnessEstimator(StiffnessMap):
                          excited motion and explains the torque as for `reliable`, in the last `change_window` as
                          well; then the last that did. The others: what is learnt, at once.
 
-    `compiled`: whether kernels are used, settable.
     The map in force is what is asked for by coefficients, covariance, torque, stiffness and variance.
     What is known of the quality, (n,) each: `excited` (bool, of the last update), `excitation` (s of excited motion
     since the reset), `changes` (number of jumps detected), `noise` (N·m, deviation of the prediction error, of the map
@@ -110,11 +109,9 @@ class StiffnessEstimator(StiffnessMap):
         self.change_share = positive('change_share', change_share)
         self._window = max(int(round(positive('change_window', change_window) / self.period)), 1)
         self._floor = per_joint('noise', noise, self.joints) ** 2
-        self._psi = np.empty((self.joints, self.order))
         self._top = LARGEST * self.scale
         self._stride = max(int(round(0.005 / self.period)), 1)
         self._fixed = np.array([self._gate, self._top, self._per_scale, self._novelty, self._floor])
-        self._check_numbers = self.period, float(self._window), self._hold, self._stride, float(self.change_share)
         self._step_numbers = (
             LARGEST_TORQUE,
             float(self.mu),
@@ -123,9 +120,8 @@ class StiffnessEstimator(StiffnessMap):
             MIN_EXCITED_TIME,
             MIN_TAKEN_TIME,
         )
-        self._all, self._jumped = np.ones(self.joints, dtype=bool), np.zeros(self.joints, dtype=bool)
+        self._all = np.ones(self.joints, dtype=bool)
         self._keep = np.broadcast_to(np.asarray(keep, dtype=bool), (self.joints,)).copy()
-        self.compiled = True
         self.reset()
 
     @classmethod
@@ -205,66 +201,22 @@ class StiffnessEstimator(StiffnessMap):
         if self._updates % self._stride == 0:
             self._check(phi)
         self._updates += 1
-        if self.compiled:
-            active, error = np.empty(self.joints, dtype=bool), np.empty(self.joints)
-            allowed = self._all if excited is None else np.array(excited, dtype=bool)
-            jumps = self._jumps
-            compiled_kernels().stiffness_step(
-                phi, y, allowed, self._fresh, self._fixed, self._step_numbers, self._rls.state, jumps.sums, active,
-                error, (jumps.excitation, jumps.short, jumps.long, jumps.usual), self._keep, self.reliable,
-                self._in_force, self._square,
-            )  # fmt: skip
-            self.excited = active
-            return error
-        size = np.abs(phi)
-        active = size >= self._gate
-        active &= size < self._top
-        active &= np.abs(y) < LARGEST_TORQUE
-        active &= self._fresh
-        if excited is not None:
-            active &= np.asarray(excited)
+        active, error = np.empty(self.joints, dtype=bool), np.empty(self.joints)
+        allowed = self._all if excited is None else np.array(excited, dtype=bool)
+        jumps = self._jumps
+        stiffness_step(
+            phi, y, allowed, self._fresh, self._fixed, self._step_numbers, self._rls.state, jumps.sums, active,
+            error, (jumps.excitation, jumps.short, jumps.long, jumps.usual), self._keep, self.reliable,
+            self._in_force, self._square,
+        )  # fmt: skip
         self.excited = active
-        x, y = np.where(active, phi * self._per_scale, 0.0), np.where(active, y, 0.0)
-        psi = self._psi
-        psi[:, 0] = x
-        square = x * x
-        for p in range(1, self.order):
-            np.multiply(psi[:, p - 1], square, out=psi[:, p])
-        error, weighed = self._rls.step(psi, y, active)
-        self._jumps.add(active, weighed, y)
-        self._take()
         return error
-
-    def _take(self) -> None:
-        """Judge what is learnt, and take it in force where it may be."""
-        alpha, jumps = self._rls.alpha, self._jumps
-        rising = (alpha[:, 0] > 0) & (alpha @ np.array(self._odd) > 0)
-        fits = (jumps.long <= 0.2 * jumps.usual) & rising
-        self.reliable = fits & (self.excitation >= MIN_EXCITED_TIME)
-        fits &= jumps.short <= 0.2 * jumps.usual
-        taken = (fits & (self.excitation >= MIN_TAKEN_TIME)) | ~self._keep
-        self._in_force[taken], self._square[taken] = self._rls.state[taken], jumps.long[taken]
 
     def _check(self, phi: Array) -> None:
         """Do what need not be done with every sample: novelty, jumps, the bounds of P."""
-        if self.compiled:
-            jumps = self._jumps
-            memory = jumps.seen, jumps.excitation, jumps.short, jumps.level, jumps.usual, jumps.long
-            if compiled_kernels().stiffness_check(
-                phi, self._check_numbers, self._fixed, self._anchor, self._still, self._fresh, jumps.sums, memory,
-                self._jumped,
-            ):  # fmt: skip
-                self._open(np.flatnonzero(self._jumped))
-            if self._updates % CHECK < self._stride:
-                self._rls.bound()
-            return
         # A standstill tells one torque over and over, with the friction's error in it: φ must have moved within the
         # last `hold` s.
-        sane = np.abs(phi) < self._top
-        moved = sane & (np.abs(np.where(sane, phi, 0.0) - self._anchor) >= self._novelty)
-        self._anchor = np.where(moved, phi, self._anchor)
-        self._still = np.where(moved, 0, self._still + self._stride)
-        self._fresh = self._still <= self._hold
+        novelty(phi, (self._hold, self._stride), self._fixed, self._anchor, self._still, self._fresh)
         self._open(np.flatnonzero(self._jumps.jumped()))
         if self._updates % CHECK < self._stride:
             self._rls.bound()

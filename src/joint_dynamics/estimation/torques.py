@@ -16,8 +16,8 @@ import numpy as np
 from joint_dynamics.arm import Arm
 from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
+from joint_dynamics.estimation.learning_kernels import spring_weight
 from joint_dynamics.estimation.lost_motion import LostMotion
-from joint_dynamics.estimation.packed_arm import compiled_kernels
 from joint_dynamics.estimation.stiffness import StiffnessEstimator
 from joint_dynamics.joint import FrictionModel
 
@@ -48,7 +48,6 @@ class TorqueFusion:
     deviations need not be exact: they decide which side counts where; at rest the spring, in slip both, near φ = 0 the
     motor.
 
-    `compiled`: whether a kernel is used, settable.
     `motor_deviation` (n,) N·m, stated deviation of the motor side's torque; `elastic` (n,) bool: whether the spring's
     torque tells anything.
     """
@@ -70,7 +69,6 @@ class TorqueFusion:
         self.rotor_inertia_deviation = np.where(arm.rotor_identifiable, 0.0, ROTOR_INERTIA_SPREAD * arm.rotor_inertia)
         self._fixed = np.array([self._floor, self.rotor_inertia_deviation])
         self._noise = float(self._friction), self._per_slip_speed, float(self._deformation)
-        self.compiled = True
         self.motor_deviation = np.full(arm.n, 1e6)
         self.elastic = np.zeros(arm.n, dtype=bool)
 
@@ -79,32 +77,21 @@ class TorqueFusion:
 
         level: Coulomb level F(τ_J), N·m. That torque is measured, contact or not.
         """
-        if self.compiled and estimate.stiffness is not None:
-            return self._measured_compiled(estimate, estimate.stiffness, level)
-        # In slip the model is good to a share; else friction is what holds the joint, anywhere between ±1 of the level.
-        slip = np.minimum(np.abs(estimate.omega) * self._per_slip_speed, 1.0)
-        if estimate.friction_model is not None and estimate.friction_model.maxwell_slip is not None:
-            slip = slip * np.minimum(np.abs(estimate.hysteresis), 1.0)
-        motor = self._floor + ((self._friction + 0.5 * (1.0 - slip)) * level) ** 2
-        self.motor_deviation = np.sqrt(motor)
-        if estimate.stiffness is None:
-            return np.zeros_like(motor), self.motor_deviation
-        phi, stiffness = estimate.deformation, estimate.stiffness
-        lost = self._lost(estimate)
-        # A stiffness that is neither described nor learnt tells nothing.
-        self.elastic = self._described | stiffness.reliable
-        unknown = np.where(self.elastic, 0.0, 1e12)
-        spring = (
-            unknown
-            + self._floor
-            + stiffness.stiffness(phi) ** 2 * (self._deformation + lost * lost)
-            + stiffness.variance(phi)
+        model, stiffness = estimate.friction_model, estimate.stiffness
+        slip = estimate.hysteresis if model is not None and model.maxwell_slip is not None else None
+        signals = np.array([estimate.omega, estimate.rotor_acceleration, estimate.deformation, level])
+        if stiffness is None:
+            none = np.zeros((len(level), 2, 1))
+            quality: tuple[Array | BoolArray, ...] = np.zeros(len(level), dtype=bool), level, none, level
+        else:
+            quality = stiffness.quality
+        weight, both, self.motor_deviation, elastic = spring_weight(
+            signals, slip, self._fixed, self._noise, self._lost(estimate), self._described, *quality
         )
-        # That deviation is in the torque of motor and link alike, so it is not in the external torque, which is their
-        # difference.
-        motor = motor + (self.rotor_inertia_deviation * estimate.rotor_acceleration) ** 2
-        weight = motor / (motor + spring)
-        return weight, np.sqrt(weight * spring)
+        if stiffness is None:
+            return np.zeros_like(weight), self.motor_deviation
+        self.elastic = elastic != 0.0
+        return weight, both
 
     def _lost(self, estimate: Sample) -> Array:
         """Return what of the deformation may be lost motion, (n,) rad."""
@@ -113,16 +100,6 @@ class TorqueFusion:
             return lost
         hinted: Array = self._hint / (1.0 + (estimate.deformation / self._hint) ** 2)
         return hinted
-
-    def _measured_compiled(self, estimate: Sample, stiffness: StiffnessEstimator, level: Array) -> tuple[Array, Array]:
-        model = estimate.friction_model
-        slip = estimate.hysteresis if model is not None and model.maxwell_slip is not None else None
-        signals = np.array([estimate.omega, estimate.rotor_acceleration, estimate.deformation, level])
-        weight, both, self.motor_deviation, elastic = compiled_kernels().spring_weight(
-            signals, slip, self._fixed, self._noise, self._lost(estimate), self._described, *stiffness.quality
-        )
-        self.elastic = elastic != 0.0
-        return weight, both
 
     def link_weight(self, estimate: Sample, deviation: Array) -> Array:
         """Return the weight of the link model beside the measured torque, (n,): none where there is contact."""
