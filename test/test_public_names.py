@@ -56,13 +56,13 @@ def test_nothing_heavy_is_imported_before_it_is_used(code):
         (
             'import joint_dynamics.identification.identify',
             {
-                'cvxpy', 'matplotlib', 'numba', 'rosbags', 'scipy.integrate', 'scipy.interpolate', 'scipy.ndimage',
+                'cvxpy', 'matplotlib', 'rosbags', 'scipy.integrate', 'scipy.interpolate', 'scipy.ndimage',
                 'scipy.optimize', 'scipy.signal', 'scipy.spatial', 'scipy.stats',
             },
         ),
         (
             'import joint_dynamics.report.identification',
-            {'cvxpy', 'matplotlib', 'numba', 'scipy.spatial', 'scipy.stats', 'joint_dynamics.excitation'},
+            {'cvxpy', 'matplotlib', 'scipy.spatial', 'scipy.stats', 'joint_dynamics.excitation'},
         ),
     ],
 )  # fmt: skip

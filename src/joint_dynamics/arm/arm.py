@@ -185,7 +185,7 @@ class Arm(ArmFields):
                       speed)  # fmt: skip
 
     def begin(self) -> FloatArray:
-        """Return the state of a hysteresis that the first sample finds undeformed, (n, M)."""
+        """Return sliders (n, M) [rad] of a hysteresis that the first sample finds undeformed: not a number."""
         return np.full((self.n, max(1, int(self.constants.joints['operators'].max(initial=0)))), np.nan)
 
     def drive_torque(
@@ -224,11 +224,22 @@ class Arm(ArmFields):
         return self.constants, alpha if self.friction is not None else np.tile([1.0, 0.0], (self.n, 1)), np.ones(self.n)
 
     def deformation(self, load: FloatArray) -> FloatArray:
-        """Return φ with τ_E(φ) = τ_J (…, n) [rad]; beyond the largest torque that a joint bears, what it is there."""
+        """Return the deformation φ (…, n) [rad] with τ_E(φ) = τ_J; beyond the largest torque there is, what it is there.
+
+        load: τ_J (…, n) [N·m].
+        """
         return np.zeros_like(load) if self.stiffness is None else self.stiffness.bounded_deformation(load)
 
     def motor_angle(self, q: FloatArray, load: FloatArray) -> FloatArray:
-        """Return what the motors' encoders show for links at q under τ_J, (…, n) [rad, N·m]: q + φ(τ_J) + θ̃."""
+        """Return what the motors' encoders show, q + φ(τ_J) + θ̃ (…, n) [rad].
+
+        Parameters
+        ----------
+        q
+            link angles (…, n) [rad].
+        load
+            τ_J (…, n) [N·m].
+        """
         return mapped(motor_angles, (self.constants,), self.n, q, load)
 
     # The motor torque of recordings; `MotorTorque` is the same sample by sample.
@@ -301,7 +312,19 @@ class Arm(ArmFields):
         temperature: FloatArray | None,
         sliders: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return τ_m − τ_J [N·m] and H, (N, n) both; arguments as `motor_torque` and `slip_direction`."""
+        """Return τ_m − τ_J [N·m] and H without unit, (N, n) both.
+
+        Parameters
+        ----------
+        load
+            τ_J (N, n) [N·m] for friction and terms.
+        tau_J
+            that of the rigid bodies (N, n) [N·m], which bends the transmission.
+        q, dq, ddq, theta, dtheta, ddtheta, temperature
+            as of `motor_torque`.
+        sliders
+            as of `slip_direction`.
+        """
         theta = self.motor_angle(q, tau_J) if theta is None else theta
         speed, acceleration = dq if dtheta is None else dtheta, ddq if ddtheta is None else ddtheta
         H = self.slip_direction(theta, speed, sliders)

@@ -298,7 +298,10 @@ class ControlLoop:
         return None if self.advance(time, period) == CLOSED else self.gate.last
 
     def advance(self, time: float, period: float) -> int:
-        """Make the same step; return what it came to, of `loop_sample`. The command is the gate's last."""
+        """Make the same step; return what it came to, of `loop_sample`. The command is the gate's last.
+
+        time, period: s, as of `step`.
+        """
         sample = self.sample
         status = sample.status
         status['time'], status['period'] = time, period

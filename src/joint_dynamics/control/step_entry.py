@@ -196,6 +196,12 @@ def _address(function: Callable[..., Any]) -> int:
     return int(entry_of(function, ENTRY).address)
 
 
+def compile_entries() -> None:
+    """Compile the step as a C function, or load it: what would take half a minute when a loop is first configured."""
+    for function in (step_entry, host_entry):
+        _address(function)
+
+
 def _arrays(part: Any) -> list[Any]:
     return [array for item in part for array in _arrays(item)] if isinstance(part, tuple) else [part]
 

@@ -138,7 +138,7 @@ class FrictionModel:
         return self._of(dry_frictions, H, omega, tau_J)
 
     def viscous(self, omega: ArrayLike) -> FloatArray:
-        """F_V1 ω + F_V2 |ω|ω + F_V3 ω³ (…, n) [N·m] at ω (…, n) [rad/s]."""
+        """Return F_V1 ω + F_V2 |ω|ω + F_V3 ω³ (…, n) [N·m]; omega: ω (…, n) [rad/s]."""
         return self._of(viscous_torques, omega)
 
     def temperature_factor(self, temperature: ArrayLike | None = None) -> FloatArray:

@@ -100,7 +100,15 @@ class MaxwellSlip:
         self._tables = tables.array()
 
     def write_constants(self, joints: Record, tables: Tables) -> None:
-        """Write operators, presliding length and kinematic error into records of `constants.JOINT` (n,)."""
+        """Write operators, presliding length [rad] and kinematic error [rad] into constants.
+
+        Parameters
+        ----------
+        joints
+            (n,) of `constants.JOINT`, written.
+        tables
+            what has no fixed length is added here.
+        """
         joints['operators'] = self.operators
         share = self.stiffness * self.limits
         joints['slip'] = [tables.add([*own, *part]) for own, part in zip(self.limits, share, strict=True)]

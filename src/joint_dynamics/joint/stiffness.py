@@ -52,7 +52,15 @@ class TorsionalStiffness:
         self._tables = tables.array()
 
     def write_constants(self, joints: Record, tables: Tables) -> None:
-        """Write the polynomials into records of `constants.JOINT` (n,)."""
+        """Write the polynomials [N·m/rad^{2p−1}] into constants.
+
+        Parameters
+        ----------
+        joints
+            (n,) of `constants.JOINT`, written.
+        tables
+            what has no fixed length is added here.
+        """
         rows = np.atleast_2d(self.coefficients)
         joints['order'] = self.order
         joints['elastic'] = [tables.add(row) for row in rows]
@@ -108,7 +116,10 @@ class TorsionalStiffness:
         return self.bounded_deformation(torque)
 
     def bounded_deformation(self, torque: ArrayLike) -> FloatArray:
-        """Return the same for joints that may soften: torques beyond τ_max, which no joint bears, give ±φ_max."""
+        """Return the same [rad] for joints that may soften: beyond τ_max, which no joint bears, ±φ_max.
+
+        torque [N·m] (…,) or (…, n).
+        """
         return self._of(deformations, torque)
 
     def to_dict(self, joint: int = 0) -> dict[str, Any]:
