@@ -224,7 +224,7 @@ class Arm(ArmFields):
         return self.constants, alpha if self.friction is not None else np.tile([1.0, 0.0], (self.n, 1)), np.ones(self.n)
 
     def deformation(self, load: FloatArray) -> FloatArray:
-        """Return the deformation φ (…, n) [rad] with τ_E(φ) = τ_J; beyond the largest torque there is, what it is there.
+        """Return the deformation φ (…, n) [rad], τ_E(φ) = τ_J; beyond the largest torque there is, what it is there.
 
         load: τ_J (…, n) [N·m].
         """
