@@ -14,8 +14,8 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import bodies_to_export, inconsistent_links, joint_friction
-from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import inertia_of
 

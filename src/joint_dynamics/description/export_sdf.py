@@ -11,11 +11,11 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import bodies_to_export, is_body, joint_friction, payload_name
-from joint_dynamics.description.files import write_atomically
 from joint_dynamics.description.placement import placements_in
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel, mounting_rotation
 from joint_dynamics.robot.standard_parameters import INERTIAL, body_of, inertia_of
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import INERTIAL, inertia_of, tensor_of
 from joint_dynamics.robot.urdf import parse_urdf, read_source
