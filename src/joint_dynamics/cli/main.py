@@ -16,7 +16,6 @@ from collections.abc import Sequence
 
 from joint_dynamics import __version__
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
-from joint_dynamics.python_process import leave_working_folder
 
 # Module by command; imported only when the command runs, so that --help stays quick.
 COMMANDS = {
@@ -87,5 +86,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
-    leave_working_folder()
     sys.exit(main())
