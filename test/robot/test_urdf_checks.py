@@ -95,6 +95,24 @@ def test_the_arm_itself_is_one_and_a_limit_may_be_none():
     assert RobotModel.from_urdf(ARM.replace('effort="4"', 'effort="1e16"')).n == 2
 
 
+@pytest.mark.parametrize('moments', [('ixx="1"', 'ixx="2.1"'), ('ixx="1"', 'ixx="-1"'), ('ixy="0"', 'ixy="2"')])
+def test_an_inertia_that_no_body_has_is_said_once(moments, caplog):
+    # said once per process: by a name of its own
+    link = f'l_{moments[1]}'.replace('"', '')
+    text = ARM.replace(*moments).replace('"l1"', f'"{link}"')
+    for _ in range(2):
+        assert RobotModel.from_urdf(text).n == 2
+    (record,) = caplog.records
+    assert 'expected inertias that a body can have' in record.message and link in record.message
+
+
+@pytest.mark.parametrize('moment', ['ixx="2.02"', 'ixx="1.99"'])
+def test_an_inertia_is_held_to_what_its_digits_tell(moment, caplog):
+    """A plate, ixx = iyy + izz, in numbers of two or three digits."""
+    RobotModel.from_urdf(ARM.replace('ixx="1"', moment))
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     ('part', 'left', 'missing'),
     [
