@@ -74,7 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'joint-dynamics {args.command}: not reliable: {error}', file=sys.stderr)
         return 3
     except JointDynamicsError as error:
-        print(f'joint-dynamics {args.command}: {error}', file=sys.stderr)
+        # What is refused by a function of the same name says so itself.
+        said = str(error) if str(error).startswith(args.command) else f'{args.command}: {error}'
+        print(f'joint-dynamics {said}', file=sys.stderr)
         return 2
     except BrokenPipeError:
         # the reader of our output went away (head, less): nothing more to say, and nothing to say it to

@@ -103,13 +103,11 @@ def pinocchio_model(
     """
     if not hasattr(pinocchio.Model(), 'armature'):
         raise JointDynamicsError(
-            f'export --to python: expected pinocchio 3 or newer, found {pinocchio.__version__}, whose models have no'
+            f'pinocchio model: expected pinocchio 3 or newer, found {pinocchio.__version__}, whose models have no'
             ' armature for the rotors: upgrade it (pip install -U pin), or export to urdf, mjcf or sdf'
         )
     robot = description.robot_model() if model is None else model
-    bodies = bodies_to_export(description, payload, 'export --to python', robot)
-    if payload == 'apart':
-        bodies = bodies_to_export(description, 'merged', 'export --to python', robot)
+    bodies = bodies_to_export(description, 'merged' if payload == 'apart' else payload, robot)
     found = robot.pinocchio.copy()
     for k, body in enumerate(bodies):
         found.inertias[k + 1] = inertia_of(body)

@@ -70,7 +70,7 @@ def export_sdf(
     axes parallel to that frame. `damping` is F_V1 + α2 [N·m·s/rad; N·s/m] and `friction` α1 F_C0 [N·m; N], both against
     the motion. What SDF has no place for, `not_exported` lists.
     """
-    bodies = bodies_to_export(description, payload, 'export --to sdf', model)
+    bodies = bodies_to_export(description, payload, model)
     apart = description.payload() if payload == 'apart' and description.payload_attached else None
     if into is None:
         root, carriers = _new_model(model)
