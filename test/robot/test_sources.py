@@ -194,6 +194,10 @@ def test_an_mdh_table_that_cannot_be_used_is_refused(ur_table, change, message):
 def test_files_that_are_no_robot(tmp_path):
     with pytest.raises(JointDynamicsError, match='No such file'):
         RobotModel.load(tmp_path / 'missing.urdf')
+    (tmp_path / 'empty.urdf').write_text(' \n')
+    for source in (tmp_path / 'empty.urdf', str(tmp_path / 'empty.urdf'), '', ' \n'):
+        with pytest.raises(JointDynamicsError, match='expected a URDF or an MDH table, found one that is empty'):
+            RobotModel.load(source)
     (tmp_path / 'x').write_bytes(b'\xff\xfe\x00')
     with pytest.raises(JointDynamicsError, match='binary'):
         RobotModel.load(tmp_path / 'x')

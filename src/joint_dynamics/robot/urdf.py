@@ -30,11 +30,14 @@ def read_source(source: str | Path) -> tuple[str, str]:
     """Return the text of a URDF given as XML text or as a path, and a name for messages."""
     if isinstance(source, str) and source.lstrip().startswith('<'):
         return source, 'robot_description'
-    if isinstance(source, str) and ('\n' in source or len(source) > MAX_PATH):
+    if isinstance(source, str) and source.strip() and ('\n' in source or len(source) > MAX_PATH):
         raise JointDynamicsError(
             f'robot: expected the path of a file, or the text of a URDF, found text that begins with {source[:40]!r}'
         )
-    return read_text(source, f'robot {source}'), str(source)
+    text = read_text(source, f'robot {source}') if str(source).strip() else ''
+    if not text.strip():
+        raise JointDynamicsError(f'robot {source}: expected a URDF or an MDH table, found one that is empty')
+    return text, str(source)
 
 
 def parse_urdf(text: str, name: str) -> ET.Element:
