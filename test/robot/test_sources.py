@@ -80,14 +80,14 @@ def chain_of(n):
 @pytest.mark.parametrize('build', [lambda n: load_mdh(table_of(n)), lambda n: RobotModel.from_urdf(chain_of(n))])
 def test_more_joints_than_an_arm_has_are_refused_before_anything_is_made_of_them(build):
     assert build(MAX_JOINTS).n == MAX_JOINTS
-    for n in (MAX_JOINTS + 1, 1000):
+    for n in (MAX_JOINTS + 1, 400):
         with pytest.raises(JointDynamicsError, match=f'at most {MAX_JOINTS} joints .*, found {n}: name those'):
             build(n)
 
 
 def test_an_arm_of_a_large_robot_is_taken_out_of_it():
-    model = RobotModel.from_urdf(chain_of(1000), joints=['j3', 'j500', 'j999'])
-    assert model.joint_names == ('j3', 'j500', 'j999')
+    model = RobotModel.from_urdf(chain_of(499), joints=['j3', 'j250', 'j498'])
+    assert model.joint_names == ('j3', 'j250', 'j498')
 
 
 NAMES = [' ', 'j1 ', 'j\n1', 'ј1', 'j\u200b1', 'j' * 100_000]

@@ -18,8 +18,8 @@ from joint_dynamics.errors import JointDynamicsError
 #: Greatest magnitude by attribute: lengths m, angles rad (also those of prismatic limits), masses kg, inertias kg·m².
 #: No arm comes near them.
 MAX_LENGTH, MAX_MASS, MAX_INERTIA = 1e3, 1e6, 1e9
-#: Most links, and most joints: a parser that recurses along the chain survives them.
-MAX_PARTS = 2000
+#: Most links, and most joints: readers that recurse along the chain survive them, and humanoids have half as many.
+MAX_PARTS = 500
 #: How far a principal moment may be above half the sum of the three: relative to the sum, for numbers of two digits,
 #: and kg·m², for bodies that no arm feels (at 100 rad/s² a mN·m).
 ROUNDING, SMALL_INERTIA = 0.01, 1e-5
