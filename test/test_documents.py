@@ -16,6 +16,7 @@ from joint_dynamics.documents import MAX_BYTES, MAX_DEPTH, parse_json, parse_xml
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation import load_trajectory
 from joint_dynamics.robot import RobotModel
+from joint_dynamics.robot.mdh import load_mdh
 
 ALIASES = '\n'.join(
     ['a0: &a0 [x, x, x, x, x, x, x, x, x]'] + [f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 9)}]' for k in range(1, 12)]
@@ -43,6 +44,44 @@ def test_yaml_that_would_break_a_parser_is_one_error(text):
         parse_yaml(text, 'thing')
     assert '\n' not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('a: 1\nb: 2\na: 3', "expected each key once, found 'a' twice"),
+        ('x: [{a: {b: 1}, c: 2, a: 3}]', "expected each key once, found 'a' twice"),
+        ('mode: 0777', 'found 0777, which YAML reads as 511: write that, or quote it'),
+        ('time: 1:30:00', 'found 1:30:00, which YAML reads as 5400'),
+        ('gain: [1_0.5]', 'found 1_0.5, which YAML reads as 10.5'),
+    ],
+)
+def test_yaml_that_is_read_as_nobody_means_it_is_refused(text, message):
+    with pytest.raises(JointDynamicsError, match=f'^thing: .*{re.escape(message)}'):
+        parse_yaml(text, 'thing')
+
+
+def test_yaml_that_looks_alike_is_read():
+    text = 'a: "0777"\nb: \'1:30:00\'\nc: 0.5\nd: 0\ne: [a, a]\nf: {a: 1}\ng: {a: 2}\nh: 2026-01-02\ni: 1e-3\nj: v_1_0'
+    found = parse_yaml(text, 'thing')
+    assert [found[key] for key in 'abcdejfg'] == ['0777', '1:30:00', 0.5, 0, ['a', 'a'], 'v_1_0', {'a': 1}, {'a': 2}]
+    merged = parse_yaml('a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: &c {<<: *a, y: 5}\nd: {<<: *c}', 'thing')
+    assert (merged['b'], merged['d']) == ({'x': 3, 'y': 2}, {'x': 1, 'y': 5})
+
+
+def test_a_key_that_comes_twice_in_json_is_refused():
+    with pytest.raises(JointDynamicsError, match=r"^thing: expected each key once, found 'b' twice"):
+        parse_json('{"a": 1, "b": {"b": 2}, "b": 3}', 'thing')
+
+
+def test_a_message_is_no_longer_than_a_screen_shows():
+    """Aliases: a row of a table that stands for a hundred thousand numbers."""
+    text = 'x: &x [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\ny: &y [' + '*x, ' * 900 + ']\n'
+    row = 'joints: [{alpha: *y, a: 0, d: 0, theta: 0}]'
+    with pytest.raises(JointDynamicsError, match=r'^robot MDH table: joints\[1\]: expected numbers') as caught:
+        load_mdh(parse_yaml(text + row, 'thing'))
+    assert len(str(caught.value)) < 300
+    assert len(str(JointDynamicsError('x' * 100_000))) < 2000
 
 
 def test_aliases_as_dumpers_write_them_are_read():

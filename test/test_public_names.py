@@ -80,7 +80,7 @@ def test_a_name_brings_its_own_folder_only():
 def homes():
     """Name -> folder, of the imports under TYPE_CHECKING, which type checkers see."""
     tree = ast.parse(Path(joint_dynamics.__file__).read_text(encoding='utf-8'))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING']
     return {alias.asname: node.module for node in block.body for alias in node.names if alias.name == alias.asname}
 
 

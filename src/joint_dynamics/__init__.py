@@ -6,6 +6,15 @@ The names of `__all__` are what programs may build on. Each is imported when it 
 the command line starts without numpy; every folder exports what else it has.
 """
 
+import os
+import sys
+
+if sys.argv[:1] == ['-m'] and 'joint_dynamics' in sys.orig_argv[-len(sys.argv)]:
+    # `python -m` is looking for a module of this package, with the working folder first on the path: a struct.py or
+    # rclpy.py there would be executed. What PYTHONPATH names is the user's own.
+    _given = {part for part in os.environ.get('PYTHONPATH', '').split(os.pathsep) if part}
+    sys.path[:] = [folder for folder in sys.path if folder in _given or folder not in ('', os.getcwd())]
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -31,6 +31,10 @@ _LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 # What the constructors of PyYAML let through beside their own error, for text such as `!!int ''`, `2026-13-40` or 5,000
 # digits.
 _CONSTRUCTION = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+#: Greatest length of a name; ROS has 255 for a whole topic.
+MAX_NAME = 100
+# What YAML 1.1 reads as a number that nobody means: 0777 as 511, 1:30:00 as 5400, 1_0.5 as 10.5.
+_STRANGE_NUMBER = re.compile(r'[-+]?(0[0-7_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9][0-9.]*_[0-9_.e+-]*)')
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
@@ -92,12 +96,38 @@ def parse_yaml(text: str, what: str, max_bytes: int = MAX_BYTES, max_nodes: int 
     """
     _check_size(text, what, max_bytes)
     try:
-        _count_yaml(text, what, max_nodes)
+        _check_yaml(text, what, max_nodes)
         return yaml.load(text, Loader=_LOADER)
     except JointDynamicsError:
         raise
     except _CONSTRUCTION as error:
         raise JointDynamicsError(f'{what}: expected YAML, found: {_one_line(error)}') from None
+
+
+def number(text: str) -> float:
+    """Return a decimal number, `inf` or `nan`; raise ValueError for other text.
+
+    Python's `float` takes digits of other scripts and `1_0.5`, which is 1 to other readers of the same file.
+    """
+    if '_' in text or not text.isascii():
+        raise ValueError(f'{text[:40]!r}')
+    return float(text)
+
+
+def check_name(name: object, where: str) -> None:
+    """Raise JointDynamicsError unless this is a name of printable ASCII, without spaces around it, of at most MAX_NAME.
+
+    Then no two are told apart by what nobody sees: Cyrillic letters, spaces without width, line breaks.
+    """
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or name != name.strip():
+        found = f'one of {len(name)} characters' if isinstance(name, str) and len(name) > MAX_NAME else repr(name)
+        raise JointDynamicsError(
+            f'{where}: expected a name of 1 to {MAX_NAME} characters without spaces around it, found {found}'
+        )
+    if not (name.isascii() and name.isprintable()):
+        raise JointDynamicsError(
+            f'{where}: expected a name of printable ASCII characters, so that no two look alike, found {name!a}'
+        )
 
 
 def parse_json(text: str, what: str, max_bytes: int = MAX_BYTES) -> Any:
@@ -109,7 +139,9 @@ def parse_json(text: str, what: str, max_bytes: int = MAX_BYTES) -> Any:
         if depth > MAX_DEPTH:
             raise _too_deep(what)
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=lambda pairs: _each_once(pairs, what))
+    except JointDynamicsError:
+        raise
     except ValueError as error:
         raise JointDynamicsError(f'{what}: expected JSON, found: {_one_line(error)}') from None
 
@@ -153,20 +185,41 @@ def parse_xml(text: str, what: str, max_bytes: int = MAX_BYTES) -> ET.Element:
         raise JointDynamicsError(f'{what}: expected XML, found text that does not parse: {_one_line(error)}') from None
 
 
-def _count_yaml(text: str, what: str, max_nodes: int) -> None:
-    """Raise JointDynamicsError where the document is too deep or expands to too much.
+def _each_once(pairs: list[tuple[str, Any]], what: str) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _twice(what, next(name for name in names if names.count(name) > 1))
+    return found
+
+
+def _twice(what: str, key: str) -> JointDynamicsError:
+    return JointDynamicsError(f'{what}: expected each key once, found {key[:MAX_NAME]!r} twice')
+
+
+def _check_yaml(text: str, what: str, max_nodes: int) -> None:
+    """Raise JointDynamicsError where the document is too deep or expands to too much, or is read as nobody means it.
 
     Events come one by one, without recursion.
     """
     loader = _LOADER(text)
     anchors: dict[str, tuple[int, int]] = {}  # name -> values and levels it stands for
-    open_: list[list[Any]] = []  # of each collection begun: anchor, values so far, levels below
+    # of each collection begun: anchor, values so far, levels below; of a mapping its keys, and whether a key comes next
+    open_: list[list[Any]] = []
     nodes = 0
     try:
         while loader.check_event():
             event = loader.get_event()
+            if isinstance(event, yaml.NodeEvent) and open_ and open_[-1][3] is not None:
+                _, _, _, keys, is_key = open_[-1]
+                if is_key and isinstance(event, yaml.ScalarEvent):
+                    if event.value in keys:
+                        raise _twice(what, event.value)
+                    keys.add(event.value)
+                open_[-1][4] = not is_key
             if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-                open_.append([event.anchor, 1, 0])
+                keys = set() if isinstance(event, yaml.MappingStartEvent) else None
+                open_.append([event.anchor, 1, 0, keys, True])
                 if event.anchor is not None:
                     anchors.pop(event.anchor, None)  # until its end an alias of it would be recursive
                 nodes += 1
@@ -174,7 +227,7 @@ def _count_yaml(text: str, what: str, max_nodes: int) -> None:
                     raise _too_deep(what)
             else:
                 if isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-                    anchor, size, levels = open_.pop()
+                    anchor, size, levels, *_ = open_.pop()
                     levels += 1
                     counted = 0
                 elif isinstance(event, yaml.AliasEvent):
@@ -185,6 +238,11 @@ def _count_yaml(text: str, what: str, max_nodes: int) -> None:
                     size, levels = anchors[event.anchor]
                     anchor, counted = None, size
                 elif isinstance(event, yaml.ScalarEvent):
+                    if event.implicit[0] and _STRANGE_NUMBER.fullmatch(event.value):
+                        raise JointDynamicsError(
+                            f'{what}: expected decimal numbers, found {event.value[:40]}, which YAML reads as '
+                            f'{yaml.safe_load(event.value[:40])!r}: write that, or quote it where it is text'
+                        )
                     anchor, size, levels, counted = event.anchor, 1, 0, 1
                 else:
                     continue

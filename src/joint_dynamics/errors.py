@@ -1,14 +1,19 @@
 """The errors this package raises, one class per exit status of the command line."""
 
+MAX_MESSAGE = 2000
+"""Most characters of a message: the joints of a large arm have room, what somebody's document expands to has not."""
+
 
 class JointDynamicsError(ValueError):
     """Bad input or usage: one line that names what was expected and what was found (exit status 2).
 
     Names and values come from outside: a message stays one line whatever they hold, and control characters among them
-    are shown as escapes, so that they cannot steer a terminal.
+    are shown as escapes, so that they cannot steer a terminal. What is longer than MAX_MESSAGE is cut in its middle.
     """
 
     def __init__(self, message: str = ''):
+        if len(message) > MAX_MESSAGE:
+            message = f'{message[: MAX_MESSAGE // 2]} … {message[-MAX_MESSAGE // 4 :]}'
         super().__init__(printable(message))
 
 

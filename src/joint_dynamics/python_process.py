@@ -46,10 +46,3 @@ def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     found = {**os.environ, **(changes or {})}
     folders = [folder for folder in found.pop('PYTHONPATH', '').split(os.pathsep) if folder]
     return {**found, 'PYTHONPATH': os.pathsep.join(folders)} if folders else found
-
-
-def leave_working_folder() -> None:
-    """Take the working folder off this process's path of modules: `python -m` or an empty PYTHONPATH put it there."""
-    here = {'', os.getcwd()}
-    given = {part for part in os.environ.get('PYTHONPATH', '').split(os.pathsep) if part}
-    sys.path[:] = [folder for folder in sys.path if folder not in here or folder in given]

@@ -33,6 +33,7 @@ def description_file(tmp_path):
             'robot': {'joint_names': list(robot.joint_names), **robot.kinematics()},
             'joints': joints,
             'inertial': {'standard': links},
+            'mounting': [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         }
         DynamicsDescription(document).save(path)
         return path
@@ -46,6 +47,9 @@ def test_an_mjcf_is_written_and_what_it_has_no_place_for_is_said(run, descriptio
     assert 'drive_gain' in done.out
     assert 'offset' in done.out
     assert 'rotor_inertia' not in done.out
+    assert 'mounting' not in done.out, 'it is the identity'
+    (line,) = (line for line in done.out.splitlines() if line.startswith('not in'))
+    assert line.startswith('not in an MJCF: all joints: drive_gain, friction.parameters')
     joints = {joint.get('name'): joint for joint in ET.parse(tmp_path / 'arm.xml').iter('joint')}
     assert joints['elbow_joint'].get('armature') == '0.5'
     # At the present scale α of the friction.
@@ -98,5 +102,22 @@ def test_a_link_that_is_no_body_is_named(run, description_file, tmp_path):
     assert (tmp_path / 'arm.xml').exists()
     refused = run('export-mjcf', description_file(M=-1.0), '--out', tmp_path / 'none.xml')
     assert refused.status == 2
-    assert 'expected a positive mass behind elbow_joint' in refused.error
+    assert refused.error.startswith(
+        'joint-dynamics export-mjcf: dynamics description: expected a positive mass behind elbow_joint, found -1 kg; '
+        'identify with `physical: true`, or from a motion that excites more'
+    )
+    assert 'MDH' not in refused.error
+    assert refused.error.count('export') == 1
     assert not (tmp_path / 'none.xml').exists()
+
+
+def test_what_only_some_joints_have_is_said_of_them(run, description_file, tmp_path):
+    path = description_file()
+    description = DynamicsDescription.load(path)
+    description.document['joints']['elbow_joint']['stiffness'] = {'coefficients': [1e4]}
+    description.save(path)
+    lines = run('export', path, '--out', tmp_path / 'arm.xml').out.splitlines()
+    assert [line.removeprefix('not in an MJCF: ').split(': ')[:2] for line in lines[1:]] == [
+        ['all joints', 'drive_gain, friction.parameters'],
+        ['elbow_joint', 'stiffness'],
+    ]

@@ -19,7 +19,7 @@ def mask(text):
 
 def make_line(**changes):
     line = SimpleNamespace(
-        period=2e-3, given=1000, bridged=0, late=0, broken=3, gaps=1, jumps=2, error=1e-4,
+        period=2e-3, given=1000, bridged=0, late=0, repeated=0, broken=3, gaps=1, jumps=2, error=1e-4,
         missing=dict, silent=dict, duplicates=list,
     )  # fmt: skip
     line.__dict__.update(changes)
@@ -111,6 +111,8 @@ def test_samples_and_their_counts():
         ({'duplicates': lambda: ['a', 'b']}, 'warning', 'several publishers give a, b'),
         ({'late': 20}, 'ok', 'aligned'),
         ({'late': 21}, 'warning', 'samples out of order, dropped: several publishers, or clocks that differ'),
+        ({'repeated': 20}, 'ok', 'aligned'),
+        ({'repeated': 21}, 'warning', 'stamps repeat, dropped: a clock that stands still, or messages sent twice'),
         ({'bridged': 20}, 'ok', 'aligned'),
         ({'bridged': 21}, 'warning', 'samples are lost on the way, and bridged'),
     ],

@@ -169,6 +169,14 @@ def test_time_that_goes_back_begins_again(back):
     assert out[-1][0] == (start + 199) * MS
 
 
+def test_stamps_of_a_clock_that_stands_still_are_counted_by_themselves():
+    timeline = Timeline(NAMES, ('q',), 1e-3)
+    for k in range(100):
+        send(timeline, [(1000 + min(k, 59)) * MS])
+    assert (timeline.repeated, timeline.late, timeline.jumps) == (40, 0, 0)
+    assert len(take(timeline)[0]) == 60
+
+
 def test_a_second_publisher_that_lags_is_dropped_not_taken_for_a_new_time():
     timeline = Timeline(NAMES, ('q',), 1e-3)
     for k in range(500):

@@ -56,7 +56,7 @@ def test_a_joint_without_position_limits_keeps_to_the_continuous_range(make_urdf
     [
         ({'inertials': False}, {}, r'limits: expected inertial parameters .* set torque_limit: false'),
         (
-            {'limit': 'lower="-1" upper="1" velocity="0" effort="10"'},
+            {'limit': 'lower="-1" upper="1" velocity="inf" effort="10"'},
             {},
             r'limits: expected a speed limit for every joint, found none for a, b, c',
         ),

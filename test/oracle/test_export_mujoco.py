@@ -174,6 +174,6 @@ def test_another_robot_is_refused(urdf_of, tmp_path):
     (tmp_path / 'robot.xml').write_text(robot.urdf)
     with pytest.raises(JointDynamicsError, match='expected the root element <mujoco>, found <robot>'):
         export_mjcf(description, robot, tmp_path / 'arm.xml', into=tmp_path / 'robot.xml')
-    with pytest.raises(JointDynamicsError, match='expected the payload merged, apart, without'):
+    with pytest.raises(JointDynamicsError, match='payload: expected merged, apart, without'):
         export_mjcf(description, robot, tmp_path / 'arm.xml', 'with')
     assert not (tmp_path / 'arm.xml').exists()

@@ -11,6 +11,7 @@ from joint_dynamics.arm import Arm
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.description.export_sdf import export_sdf
 from joint_dynamics.description.import_inertials import import_inertials
+from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, StandardParameters, mounting_rotation
 
@@ -249,6 +250,25 @@ def test_another_robot_is_refused(urdf_of, tmp_path):
     assert not (tmp_path / 'out.sdf').exists()
 
 
+def test_what_hangs_on_a_link_in_a_loop_is_counted_once(urdf_of):
+    """A gripper of bars: its last joint leads back to where the first one began."""
+    rng = np.random.default_rng(4)
+    robot = RobotModel.from_urdf(urdf_of(rng, joints=3))
+    root = ET.fromstring(others_sdf(robot, rng))
+    last = SdfKinematics(root, robot.joint_names, 'x').children[robot.joint_names[-1]]
+    bars = ''.join(
+        f'<link name="bar_{k}"/><joint name="pin_{k}" type="revolute"><parent>{"bar_" + str(k - 1) if k else last}'
+        f'</parent><child>bar_{k}</child><axis><xyz>0 0 1</xyz></axis></joint>'
+        for k in range(3)
+    )
+    loop = '<joint name="pin_3" type="revolute"><parent>bar_2</parent><child>bar_0</child></joint>'
+    root.find('.//model').extend(ET.fromstring(f'<model>{bars}{loop}</model>'))
+    hanging = SdfKinematics(root, robot.joint_names, 'x').hanging(robot.joint_names[-1])
+    assert {name: hanging[name] for name in ('bar_0', 'bar_1', 'bar_2')} == dict.fromkeys(
+        ('bar_0', 'bar_1', 'bar_2'), True
+    )
+
+
 @pytest.mark.parametrize(
     ('before', 'after', 'message'),
     [
@@ -258,6 +278,7 @@ def test_another_robot_is_refused(urdf_of, tmp_path):
         ('<pose relative_to="corner">', '<pose relative_to="corner">1 ', 'expected 6 numbers as the pose of'),
         ('type="revolute"', 'type="ball"', 'to be one of revolute, continuous, prismatic'),
         ('<joint name="', '<joint name="my_', 'expected one model with the joints'),
+        ('</model>', ''.join(f'<link name="l{k}"/>' for k in range(600)) + '</model>', 'expected at most 500 links'),
     ],
 )
 def test_what_is_no_sdf_of_the_robot_is_refused(urdf_of, tmp_path, before, after, message):

@@ -213,6 +213,8 @@ def test_damage_within_an_unfinished_file_is_found(tmp_path, empty, raw_rows):
 
 
 def test_messages_wait_no_longer_than_stated(monkeypatch, empty, raw_rows):
+    """What is told of a killed node is half a second: the rest of it is for the node, which looks every 50 ms."""
+    assert bag_writer.FLUSH_EVERY <= 0.25
     now = [100.0]
     monkeypatch.setattr(bag_writer.time, 'monotonic', lambda: now[0])
     writer = BagWriter(empty)
@@ -249,6 +251,30 @@ def test_a_recording_of_another_recorder_is_left_alone(tmp_path, write_bag, join
     assert end_unfinished(tmp_path) == []
     assert (path / 'recording_3.mcap').read_bytes() == content[:-100]
     assert load_recording(path).samples == 401
+
+
+@pytest.mark.parametrize('kind', ['folder', 'file', 'metadata'])
+def test_a_link_to_somebody_elses_is_left_alone(tmp_path, raw_rows, kind):
+    foreign, out = tmp_path / 'foreign', tmp_path / 'out'
+    _, writer = new_recording(foreign)
+    for row in raw_rows:
+        writer.write(*row)
+    writer.flush()
+    writer.abandon()
+    content = writer.file.read_bytes()
+    _, own = new_recording(out)
+    own.abandon()
+    if kind == 'folder':
+        (out / 'recording_2').symlink_to(writer.folder)
+    elif kind == 'file':
+        own.file.unlink()
+        own.file.symlink_to(writer.file)
+    else:
+        (own.folder / '.metadata.yaml.part').symlink_to(writer.file)
+    end_unfinished(out)
+    assert [item.name for item in writer.folder.iterdir()] == [writer.file.name]
+    assert writer.file.read_bytes() == content
+    assert not (kind == 'file' and (own.folder / 'metadata.yaml').exists())
 
 
 def test_a_refused_recording_stays_with_the_reason(empty, raw_rows):

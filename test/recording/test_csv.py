@@ -119,6 +119,7 @@ GOOD = [[k * 0.01, np.sin(k * 0.01), np.cos(k * 0.01)] for k in range(100)]
             [*GOOD[:50], [0.5, 'x', 1.0], *GOOD[51:]],
             "line 52: could not convert string to float: 'x'",
         ),
+        (['time', 'q1', 'q2'], [*GOOD[:50], [0.5, '1_0.004', 1.0], *GOOD[51:]], "found in line 52: '1_0.004'"),
         (['time', 'q1', 'q2'], [*GOOD[:50], [0.5, 1.0], *GOOD[51:]], 'expected 3 fields in line 52, found 2'),
         (
             ['time', 'q1', 'q2'],

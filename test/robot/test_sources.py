@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 import yaml
 
+from joint_dynamics.description import DynamicsDescription
+from joint_dynamics.description.schema import VERSION
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot import RobotModel, gravity_in_base, mounting_rotation
+from joint_dynamics.robot.limits import MAX_JOINTS
 from joint_dynamics.robot.mdh import load_mdh
 from joint_dynamics.robot.robot_parameters import MOUNTING
 from joint_dynamics.robot.urdf import stripped_urdf
@@ -19,17 +22,90 @@ ARM = """<robot name="arm"><link name="base"/><link name="one"/><link name="two"
   <axis xyz="0 0 1"/></joint>
 <joint name="grip" type="prismatic"><parent link="two"/><child link="finger"/><axis xyz="1 0 0"/>
   <limit lower="0" upper="0.05" velocity="1" effort="9"/></joint>
-<joint name="grip2" type="prismatic"><parent link="two"/><child link="other"/><axis xyz="-1 0 0"/>
-  <limit lower="0" upper="0.05" velocity="1" effort="9"/>
-<mimic joint="grip"/></joint></robot>"""
+<joint name="grip2" type="fixed"><parent link="two"/><child link="other"/></joint></robot>"""
+MIMIC = ARM.replace('name="grip2" type="fixed"', 'name="grip2" type="prismatic"').replace(
+    '<child link="other"/>',
+    '<child link="other"/><axis xyz="-1 0 0"/><limit lower="0" upper="0.05" velocity="1" effort="9"/>'
+    '<mimic joint="grip" multiplier="1"/>',
+)
 
 
-def test_mimic_joints_are_left_out_and_limits_read():
+def test_limits_are_read():
     model = RobotModel.from_urdf(ARM)
     assert model.joint_names == ('j1', 'j2', 'grip')
     assert model.limits.lower.tolist() == [-1, -np.inf, 0]
     assert model.limits.velocity.tolist() == [3, np.inf, 1]
     assert model.parameters is None, 'no inertials: fine for identification'
+
+
+@pytest.mark.parametrize('joints', [None, ['j1', 'grip'], ['j1', 'grip2']])
+def test_a_joint_that_mimics_one_that_moves_is_refused(joints):
+    with pytest.raises(JointDynamicsError, match='that move by themselves, found grip2, which mimics grip:'):
+        RobotModel.from_urdf(MIMIC, joints=joints)
+    assert RobotModel.from_urdf(MIMIC, joints=['j1', 'j2']).joint_names == ('j1', 'j2')
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        ('multiplier="1"', 'multiplier="nan"'),
+        ('<mimic joint="grip"', '<mimic joint="nobody"'),
+        (' velocity="3" effort="4"/>', '/>'),
+        ('<limit lower="-1" upper="2" velocity="3" effort="4"/>', ''),
+        ('velocity="3"', 'velocity="3 4"'),
+    ],
+)
+def test_the_parser_behind_has_nothing_to_add(change, capfd):
+    """urdfdom writes lines of its own to the console."""
+    assert change[0] in MIMIC
+    with pytest.raises(JointDynamicsError):
+        RobotModel.from_urdf(MIMIC.replace(*change), joints=['j1', 'j2'])
+    RobotModel.from_urdf(MIMIC.replace('<mimic', '<dynamics damping="nan"/><mimic'), joints=['j1', 'j2'])
+    assert capfd.readouterr() == ('', '')
+
+
+def table_of(n):
+    return {'joints': [{'alpha': 1.5 * (k % 2), 'a': 0.1, 'd': 0.0, 'theta': 0.0} for k in range(n)]}
+
+
+def chain_of(n):
+    links = ''.join(f'<link name="l{k}"/>' for k in range(n + 1))
+    joints = ''.join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/><axis xyz="0 0 1"/></joint>'
+        for k in range(n)
+    )
+    return f'<robot name="chain">{links}{joints}</robot>'
+
+
+@pytest.mark.parametrize('build', [lambda n: load_mdh(table_of(n)), lambda n: RobotModel.from_urdf(chain_of(n))])
+def test_more_joints_than_an_arm_has_are_refused_before_anything_is_made_of_them(build):
+    assert build(MAX_JOINTS).n == MAX_JOINTS
+    for n in (MAX_JOINTS + 1, 400):
+        with pytest.raises(JointDynamicsError, match=f'at most {MAX_JOINTS} joints .*, found {n}: name those'):
+            build(n)
+
+
+def test_an_arm_of_a_large_robot_is_taken_out_of_it():
+    model = RobotModel.from_urdf(chain_of(499), joints=['j3', 'j250', 'j498'])
+    assert model.joint_names == ('j3', 'j250', 'j498')
+
+
+NAMES = [' ', 'j1 ', 'j\n1', 'ј1', 'j\u200b1', 'j' * 100_000]
+
+
+@pytest.mark.parametrize('name', NAMES, ids=ascii)
+def test_a_name_that_looks_like_another_is_refused(name):
+    shown = name.replace('\n', '&#10;')
+    for build in (
+        lambda: RobotModel.from_urdf(ARM.replace('"j1"', f'"{shown}"')),
+        lambda: load_mdh({'joints': [{**table_of(1)['joints'][0], 'name': name}]}),
+        lambda: DynamicsDescription(
+            {'format': 'joint_dynamics', 'version': VERSION, 'robot': {'joint_names': [name]}, 'joints': {name: {}}}
+        ),
+    ):
+        with pytest.raises(JointDynamicsError, match='expected a name of') as caught:
+            build()
+        assert len(str(caught.value)) < 250
 
 
 def test_a_robot_of_one_joint():
@@ -75,6 +151,16 @@ def test_mounting_in_every_form_is_the_same():
         ('<sdf/>', 'expected the root element <robot>, found <sdf>'),
         ('<robot name="x"><link name="base"/></robot>', 'at least one movable joint, found none'),
         (ARM.replace('type="continuous"', 'type="floating"'), r'j2 \(floating\)'),
+        (ARM.replace('velocity="3"', 'velocity="0"'), 'joint j1: expected a velocity limit above 0, found 0'),
+        (
+            ARM.replace('lower="-1" upper="2"', 'lower="-360" upper="360"'),
+            'joint j1: expected limits in rad within ±63 .*, found -360 and 360: are they degrees',
+        ),
+        (ARM.replace('0.3 0 0', '1_0.3 0 0'), "joint j2: expected a number for origin xyz, found '1_0.3'"),
+        (
+            ARM.replace('</robot>', '<x:arm xmlns:x="http://www.ros.org/wiki/xacro"/></robot>'),
+            'expected a URDF, found xacro',
+        ),
         (ARM.replace('velocity="3"', 'velocity="fast"'), "joint j1: expected a number for velocity, found 'fast'"),
     ],
 )
@@ -108,6 +194,10 @@ def test_an_mdh_table_that_cannot_be_used_is_refused(ur_table, change, message):
 def test_files_that_are_no_robot(tmp_path):
     with pytest.raises(JointDynamicsError, match='No such file'):
         RobotModel.load(tmp_path / 'missing.urdf')
+    (tmp_path / 'empty.urdf').write_text(' \n')
+    for source in (tmp_path / 'empty.urdf', str(tmp_path / 'empty.urdf'), '', ' \n'):
+        with pytest.raises(JointDynamicsError, match='expected a URDF or an MDH table, found one that is empty'):
+            RobotModel.load(source)
     (tmp_path / 'x').write_bytes(b'\xff\xfe\x00')
     with pytest.raises(JointDynamicsError, match='binary'):
         RobotModel.load(tmp_path / 'x')
@@ -144,7 +234,7 @@ def arm_with(
         ('<limit lower="-1" upper="2" velocity="3" effort="4"/>', (-1, 2, 3, 4)),
         ('<limit upper="2" velocity="3" effort="4"/>', (-np.inf, 2, 3, 4)),
         ('<limit lower="-1" velocity="3" effort="0"/>', (-1, np.inf, 3, np.inf)),
-        ('<limit lower="0" upper="0" velocity="0" effort="0"/>', (-np.inf, np.inf, np.inf, np.inf)),
+        ('<limit lower="0" upper="0" velocity="3" effort="0"/>', (-np.inf, np.inf, 3, np.inf)),
         ('<limit effort="4" velocity="3"/>', (-np.inf, np.inf, 3, 4)),
     ],
 )

@@ -115,12 +115,12 @@ import os, signal, sys
 from joint_dynamics.nodes import estimator
 
 replace, saved = os.replace, []
-def last_moment(source, target):
+def last_moment(source, target, **options):
     if str(target).endswith(estimator.FILE):
         saved.append(target)
         if len(saved) == 2:
             os.kill(os.getpid(), signal.SIGKILL)
-    replace(source, target)
+    replace(source, target, **options)
 os.replace = last_moment
 sys.exit(estimator.main())
 """
@@ -166,6 +166,7 @@ def test_an_estimator_killed_while_it_saves_goes_on_from_what_it_saved_before(
     answer = ros.trigger('/estimator/save')
     assert not answer.success
     assert 'File too large' in answer.message
+    assert answer.message.count('expected a file that can be written') == 1
     assert all(path.read_bytes() == content for path, content in before.items())
     resource.prlimit(again.pid, resource.RLIMIT_FSIZE, (soft, hard))
     assert ros.trigger('/estimator/save').success
@@ -316,13 +317,15 @@ def test_a_disk_that_is_full_ends_no_recording_and_no_node(ros, robot_file, tmp_
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (20_000, hard))
     assert ros.trigger('/identifier/start_recording').success
     arm.talk(lambda: 'goes on in memory only' in arm.status('identifier', 'recording')[1], 'the full disk')
-    assert ros.trigger('/identifier/stop_recording').success
+    answer = ros.trigger('/identifier/stop_recording')
+    assert answer.success
+    assert f'; cut on disk: {out}/recording_1: expected a recording that can be written, found: ' in answer.message
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (soft, hard))
     # There is room again: the next one is saved whole.
     assert ros.trigger('/identifier/start_recording').success
     answer = ros.trigger('/identifier/stop_recording')
     assert answer.success
-    assert 'saved as' in answer.message
+    assert 'saved as' in answer.message and 'cut' not in answer.message
 
 
 @pytest.mark.slow

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 
 from joint_dynamics import __version__
 from joint_dynamics.errors import JointDynamicsError, NotReliableError
-from joint_dynamics.python_process import leave_working_folder
 
 # Module by command; imported only when the command runs, so that --help stays quick.
 COMMANDS = {
@@ -75,7 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'joint-dynamics {args.command}: not reliable: {error}', file=sys.stderr)
         return 3
     except JointDynamicsError as error:
-        print(f'joint-dynamics {args.command}: {error}', file=sys.stderr)
+        # What is refused by a function of the same name says so itself.
+        said = str(error) if str(error).startswith(args.command) else f'{args.command}: {error}'
+        print(f'joint-dynamics {said}', file=sys.stderr)
         return 2
     except BrokenPipeError:
         # the reader of our output went away (head, less): nothing more to say, and nothing to say it to
@@ -87,5 +88,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
-    leave_working_folder()
     sys.exit(main())

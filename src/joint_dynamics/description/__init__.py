@@ -4,9 +4,9 @@ from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export import export
 from joint_dynamics.description.export_pinocchio import pinocchio_model
 from joint_dynamics.description.export_urdf import export_urdf, inconsistent_links, not_exported, pseudo_inertia
-from joint_dynamics.description.files import prepare_folder, write_atomically, write_set
 from joint_dynamics.description.identity import check_identity, identity_of
 from joint_dynamics.description.result_files import summary_text, write_result
+from joint_dynamics.output_files import prepare_folder, write_atomically, write_set
 
 __all__ = [
     'DynamicsDescription',

@@ -16,13 +16,13 @@ import numpy as np
 import yaml
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.description.files import current, write_atomically
 from joint_dynamics.description.identity import check_identity, identity_of
 from joint_dynamics.description.migration import migrated
 from joint_dynamics.description.schema import FORMAT, VERSION, validate
 from joint_dynamics.documents import parse_yaml, read_text
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.joint import PeriodicMap
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import INERTIAL, RobotModel, StandardParameters
 
 
@@ -67,7 +67,7 @@ class DynamicsDescription:
     @classmethod
     def load(cls, path: str | Path) -> DynamicsDescription:
         """Read a file."""
-        text = read_text(current(path), f'dynamics description {path}')
+        text = read_text(path, f'dynamics description {path}')
         try:
             return cls.from_yaml(text)
         except JointDynamicsError as error:

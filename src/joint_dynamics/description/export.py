@@ -73,7 +73,7 @@ def format_of(path: str | Path) -> str:
             return name
     endings = ', '.join(ending for known in FORMATS.values() for ending in known.endings)
     raise JointDynamicsError(
-        f'export: expected --to {", ".join(FORMATS)}, or a file that ends in {endings}, found {Path(path).name}'
+        f'{path}: expected a file that ends in {endings}, or --to {", ".join(FORMATS)}, found neither'
     )
 
 
@@ -111,7 +111,7 @@ def export(
     """
     to = to or format_of(out)
     if to not in FORMATS:
-        raise JointDynamicsError(f'export: expected the format {", ".join(FORMATS)}, found {to!r}')
+        raise JointDynamicsError(f'format: expected {", ".join(FORMATS)}, found {to!r}')
     apart = 0.0
     if to == 'urdf':
         unphysical = export_urdf(description, _urdf_source(description, into), out, payload)
@@ -120,7 +120,7 @@ def export(
     elif to == 'sdf':
         unphysical, apart = export_sdf(description, description.robot_model(), out, payload, into)
     elif into is not None:
-        raise JointDynamicsError('export --to python: expected no file to write into, found one: leave --into out')
+        raise JointDynamicsError(f'pinocchio model: expected no file to write into, found {into}: leave --into out')
     else:
         unphysical = export_pinocchio(description, description.robot_model(), out, payload)
     known = FORMATS[to]

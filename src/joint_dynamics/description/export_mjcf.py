@@ -15,11 +15,11 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import bodies_to_export, inconsistent_links, joint_friction, payload_name
-from joint_dynamics.description.files import write_atomically
 from joint_dynamics.description.mjcf_kinematics import MjcfKinematics
 from joint_dynamics.description.placement import placements_in
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import inertia_of
 
@@ -67,7 +67,7 @@ def export_mjcf(
     axes parallel to that frame. `armature` is the rotor's inertia on the joint side [kg·m²; kg], `damping` F_V1 + α2
     [N·m·s/rad; N·s/m], `frictionloss` α1 F_C0 [N·m; N], the last two against the motion.
     """
-    bodies = bodies_to_export(description, payload, 'export-mjcf', model)
+    bodies = bodies_to_export(description, payload, model)
     apart = description.payload() if payload == 'apart' and description.payload_attached else None
     if into is None:
         root, carriers, placements = _new_model(model)
@@ -78,7 +78,7 @@ def export_mjcf(
         if root.tag != 'mujoco':
             raise JointDynamicsError(f'MJCF {into}: expected the root element <mujoco>, found <{root.tag}>')
         carriers = _carriers(root, model, str(into))
-        placements, apart_by = placements_in(MjcfKinematics(into, model.joint_names, 'export-mjcf --into'), model)
+        placements, apart_by = placements_in(MjcfKinematics(into, model.joint_names), model)
         _keep_inertials(root)
         for carrier in carriers:
             _take_masses_off(carrier)

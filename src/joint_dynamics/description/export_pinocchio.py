@@ -14,8 +14,8 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import bodies_to_export, inconsistent_links, joint_friction
-from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.robot.standard_parameters import inertia_of
 
@@ -103,13 +103,11 @@ def pinocchio_model(
     """
     if not hasattr(pinocchio.Model(), 'armature'):
         raise JointDynamicsError(
-            f'export --to python: expected pinocchio 3 or newer, found {pinocchio.__version__}, whose models have no'
+            f'pinocchio model: expected pinocchio 3 or newer, found {pinocchio.__version__}, whose models have no'
             ' armature for the rotors: upgrade it (pip install -U pin), or export to urdf, mjcf or sdf'
         )
     robot = description.robot_model() if model is None else model
-    bodies = bodies_to_export(description, payload, 'export --to python', robot)
-    if payload == 'apart':
-        bodies = bodies_to_export(description, 'merged', 'export --to python', robot)
+    bodies = bodies_to_export(description, 'merged' if payload == 'apart' else payload, robot)
     found = robot.pinocchio.copy()
     for k, body in enumerate(bodies):
         found.inertias[k + 1] = inertia_of(body)

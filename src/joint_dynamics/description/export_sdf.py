@@ -11,11 +11,11 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
 from joint_dynamics.description.export_urdf import bodies_to_export, is_body, joint_friction, payload_name
-from joint_dynamics.description.files import write_atomically
 from joint_dynamics.description.placement import placements_in
 from joint_dynamics.description.sdf_kinematics import SdfKinematics
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import RobotModel, mounting_rotation
 from joint_dynamics.robot.standard_parameters import INERTIAL, body_of, inertia_of
 
@@ -70,7 +70,7 @@ def export_sdf(
     axes parallel to that frame. `damping` is F_V1 + α2 [N·m·s/rad; N·s/m] and `friction` α1 F_C0 [N·m; N], both against
     the motion. What SDF has no place for, `not_exported` lists.
     """
-    bodies = bodies_to_export(description, payload, 'export --to sdf', model)
+    bodies = bodies_to_export(description, payload, model)
     apart = description.payload() if payload == 'apart' and description.payload_attached else None
     if into is None:
         root, carriers = _new_model(model)

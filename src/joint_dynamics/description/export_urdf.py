@@ -16,9 +16,9 @@ import numpy as np
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot import RobotModel
+from joint_dynamics.output_files import write_atomically
+from joint_dynamics.robot import RobotModel, mounting_rotation
 from joint_dynamics.robot.standard_parameters import INERTIAL, inertia_of, tensor_of
 from joint_dynamics.robot.urdf import parse_urdf, read_source
 
@@ -52,7 +52,7 @@ def is_body(body: FloatArray) -> bool:
 
 
 def bodies_to_export(
-    description: DynamicsDescription, payload: str, what: str, model: RobotModel | None = None
+    description: DynamicsDescription, payload: str, model: RobotModel | None = None
 ) -> list[FloatArray]:
     """Return the ten inertial parameters of every link, joints in the order of the model, or of the description.
 
@@ -62,8 +62,6 @@ def bodies_to_export(
         what was identified.
     payload
         one of `PAYLOAD`.
-    what
-        the export, for messages.
     model
         the robot, which must be that of the description; None: it is looked at elsewhere.
 
@@ -73,17 +71,18 @@ def bodies_to_export(
         Where the description has no inertial part or is of another robot, or a link has no mass.
     """
     if payload not in PAYLOAD:
-        raise JointDynamicsError(f'{what}: expected the payload {", ".join(PAYLOAD)}, found {payload!r}')
+        raise JointDynamicsError(f'payload: expected {", ".join(PAYLOAD)}, found {payload!r}')
     if 'inertial' not in description.document:
-        raise JointDynamicsError(f'{what}: expected a description with inertial parameters, found none')
+        raise JointDynamicsError('dynamics description: expected one with inertial parameters, found none')
     if model is not None:
         description.check_robot(model, mass=False)
     links = exported_links(description, payload)
     for name, link in links.items():
         if link[9] <= 0:
+            also = ', or with the URDF in place of an MDH table' if 'mdh' in description.document['robot'] else ''
             raise JointDynamicsError(
-                f'{what}: expected a positive mass behind {name}, found {link[9]:.4g} kg; identify with the URDF'
-                ' (not an MDH table) or with physical consistency'
+                f'dynamics description: expected a positive mass behind {name}, found {link[9]:.4g} kg; identify with '
+                f'`physical: true`, or from a motion that excites more{also}'
             )
     return [links[name] for name in (description if model is None else model).joint_names]
 
@@ -94,11 +93,11 @@ def inconsistent_links(description: DynamicsDescription, payload: str = 'merged'
 
 
 def not_exported(description: DynamicsDescription, payload: str = 'merged', held: Collection[str] = ()) -> list[str]:
-    """Return what of a description a URDF has no place for, one line per field with its joints.
+    """Return what of a description a URDF has no place for, one line per set of joints with its fields.
 
     Torques computed from the URDF are without it. held: fields that another format than URDF does hold.
     """
-    lines: dict[str, list[str]] = {}
+    lacking: dict[str, list[str]] = {}
     friction = {
         'parameters': 'all but F_C0, F_V1 (offset, Stribeck, load and temperature parts)',
         'maxwell_slip': '',
@@ -120,13 +119,18 @@ def not_exported(description: DynamicsDescription, payload: str = 'merged', held
             'validity',
         ):
             if key in part and key not in held:
-                lines.setdefault(key, []).append(name)
+                lacking.setdefault(key, []).append(name)
         for key, what in friction.items():
             given = part.get('friction', {}).get(key, {})
             if given and (key != 'parameters' or set(given) - {'F_C0', 'F_V1'}):
-                lines.setdefault(f'friction.{key}{f": {what}" if what else ""}', []).append(name)
-    found = [f'joints.({", ".join(names)}).{key}' for key, names in lines.items()]
-    if 'mounting' in description.document and 'mounting' not in held:
+                lacking.setdefault(f'friction.{key}{f": {what}" if what else ""}', []).append(name)
+    fields: dict[str, list[str]] = {}
+    for key, names in lacking.items():
+        who = 'all joints' if len(names) == len(description.joint_names) else ', '.join(names)
+        fields.setdefault(who, []).append(key)
+    found = [f'{who}: {", ".join(keys)}' for who, keys in fields.items()]
+    mounting = mounting_rotation(description.document.get('mounting'))
+    if not np.array_equal(mounting, np.eye(3)) and 'mounting' not in held:
         found.append('mounting')
     if description.document['robot'].get('coupling') is not None or 'coupling' in description.document['inertial']:
         found.append('robot.coupling, inertial.coupling')
@@ -170,7 +174,7 @@ def export_urdf(
     axes parallel to that frame. `dynamics damping` is F_V1 + α2 [N·m·s/rad; N·s/m] and `friction` α1 F_C0 [N·m; N],
     both against the motion. What a URDF has no place for, `not_exported` lists.
     """
-    bodies = dict(zip(description.joint_names, bodies_to_export(description, payload, 'export-urdf'), strict=True))
+    bodies = dict(zip(description.joint_names, bodies_to_export(description, payload), strict=True))
     text, name = read_source(urdf)
     root = parse_urdf(text, name)
     joints = {joint.get('name'): joint for joint in root.findall('joint')}
@@ -178,7 +182,7 @@ def export_urdf(
     for joint_name in description.joint_names:
         if joint_name not in joints:
             raise JointDynamicsError(
-                f'export-urdf: expected joint {joint_name!r} in {name}, found {", ".join(map(str, joints))}'
+                f'robot {name}: expected joint {joint_name!r}, found {", ".join(map(str, joints))}'
             )
     robot = description.document['robot']
     description.check_robot(
@@ -223,9 +227,7 @@ def payload_name(elements: Iterable[ET.Element]) -> str:
 
 def _write_payload(root: ET.Element, parent: str | None, body: FloatArray) -> None:
     if body[9] <= 0:
-        raise JointDynamicsError(
-            f'export-urdf: expected a payload of positive mass to keep apart, found {body[9]:.4g} kg'
-        )
+        raise JointDynamicsError(f'payload: expected a positive mass to keep it apart, found {body[9]:.4g} kg')
     name = payload_name(root)
     link, joint = (
         ET.SubElement(root, 'link', name=name),

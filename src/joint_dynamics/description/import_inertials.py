@@ -42,7 +42,7 @@ def import_inertials(path: str | Path, model: RobotModel) -> FloatArray:
         theirs = _UrdfKinematics(path, model)
         inertias = theirs.carried()
     elif root.tag == 'mujoco':
-        theirs = MjcfKinematics(path, model.joint_names, what)
+        theirs = MjcfKinematics(path, model.joint_names)
         inertias = theirs.carried()
     elif root.tag == 'sdf':
         theirs = SdfKinematics(root, model.joint_names, str(path))

@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.files import write_atomically
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.output_files import write_atomically
 from joint_dynamics.robot import gravity_in_base
 from joint_dynamics.robot.urdf import parse_urdf, read_source
 

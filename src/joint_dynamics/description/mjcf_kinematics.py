@@ -23,8 +23,6 @@ class MjcfKinematics:
         of the file.
     joint_names
         the joints, which it has.
-    what
-        what needs it, for the message where mujoco is missing.
 
     Raises
     ------
@@ -32,12 +30,12 @@ class MjcfKinematics:
         Where mujoco is missing or refuses the file, or a joint is not there.
     """
 
-    def __init__(self, path: str | Path, joint_names: Sequence[str], what: str):
+    def __init__(self, path: str | Path, joint_names: Sequence[str]):
         try:
             import mujoco
         except ImportError:
             raise JointDynamicsError(
-                f'{what}: expected the package mujoco, not found (pip install joint_dynamics[mujoco])'
+                f'MJCF {path}: expected the package mujoco to read it, found none (pip install joint_dynamics[mujoco])'
             ) from None
         self.source = f'MJCF {path}'
         # What MuJoCo warns of in a file that is only read would end in a log in the working folder.

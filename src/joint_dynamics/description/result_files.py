@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from joint_dynamics.description.description import DynamicsDescription
-from joint_dynamics.description.files import remove_files, write_set
+from joint_dynamics.output_files import remove_files, write_set
 
 NAMES = ('dynamics.yaml', 'summary.json', 'report.html')
 NOT_RELIABLE = 'not_reliable'

@@ -27,6 +27,7 @@ from joint_dynamics.description.field_checks import (
     text,
     truth,
 )
+from joint_dynamics.documents import check_name
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.robot.standard_parameters import INERTIAL
 
@@ -192,6 +193,8 @@ def validate(document: Any) -> None:
     names = list(document['robot']['joint_names'])
     if len(set(names)) != len(names) or not names:
         fail('robot.joint_names', 'at least one joint, each once', names)
+    for name in names:
+        check_name(name, 'dynamics description: robot.joint_names')
     for section, present in (
         ('joints', document['joints']),
         ('inertial.standard', document.get('inertial', {}).get('standard')),

@@ -16,6 +16,7 @@ import pinocchio
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.description.placement import Posture
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.robot.urdf_checks import MAX_PARTS
 
 MODEL = '__model__'
 ONE_AXIS = ('revolute', 'continuous', 'prismatic')
@@ -55,6 +56,11 @@ class SdfKinematics:
         self.links = {str(link.get('name')): link for link in self.model.findall('link')}
         self.joints = {str(joint.get('name')): joint for joint in self.model.findall('joint')}
         self._frames = {str(frame.get('name')): frame for frame in self.model.findall('frame')}
+        for what in (self.links, self.joints, self._frames):
+            if len(what) > MAX_PARTS:
+                raise JointDynamicsError(
+                    f'{self.source}: expected at most {MAX_PARTS} links, joints and frames each, found {len(what)}'
+                )
         self._poses: dict[str, pinocchio.SE3] = {MODEL: pinocchio.SE3.Identity()}
         self.joint_names = tuple(joint_names)
         for name in joint_names:
@@ -90,7 +96,7 @@ class SdfKinematics:
         while ahead:
             link, moves = ahead.pop()
             for joint, parent in self.parents.items():
-                if parent == link and joint not in self.joint_names:
+                if parent == link and joint not in self.joint_names and self.children[joint] not in found:
                     loose = moves or self.joints[joint].get('type') != 'fixed'
                     found[self.children[joint]] = loose
                     ahead.append((self.children[joint], loose))

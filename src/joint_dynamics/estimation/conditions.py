@@ -93,6 +93,8 @@ def _samples(session: Running) -> Condition:
     double = line.duplicates()
     if double:
         return Condition(WARNING, f'several publishers give {", ".join(double)}', values)
+    if line.repeated > 0.01 * line.given + 10:
+        return Condition(WARNING, 'stamps repeat, dropped: a clock that stands still, or messages sent twice', values)
     if line.late > 0.01 * line.given + 10:
         return Condition(WARNING, 'samples out of order, dropped: several publishers, or clocks that differ', values)
     if line.bridged > 0.01 * line.given + 10:

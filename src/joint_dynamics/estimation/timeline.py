@@ -66,6 +66,8 @@ class _Source:
 class Timeline:
     """From stamped samples to whole samples on a uniform grid.
 
+    A sample of the stamp before (a clock that stands still) is dropped and counted in `repeated`.
+
     `add` takes a sample, `samples()` yields what is complete. `restarts`: number of gaps and jumps; when it has
     changed, the next sample does not follow the last one. Counters: `given` samples; `bridged`, those interpolated over
     a lost one; `late` (out of order, dropped), `broken` (not finite, dropped), `gaps`, `jumps` (time back). `error` s:
@@ -103,6 +105,7 @@ class Timeline:
         self._learn = max(int(learn), 2)
         self._index = {name: k for k, name in enumerate(self.joint_names)}
         self._rows = {name: k for k, name in enumerate(self.quantities)}
+        self.repeated = 0
         self.given = self.bridged = self.late = self.broken = self.gaps = self.jumps = 0
         self.error = 0.0
         self.reset()
@@ -181,7 +184,8 @@ class Timeline:
             step = stamp - source.stamps[-1]
             if step <= 0:
                 if not self._is_new_time(source, stamp):
-                    self.late += 1
+                    self.late += step < 0
+                    self.repeated += step == 0
                     return
                 self.jumps += 1
                 self._begin_again()

@@ -234,17 +234,12 @@ class EstimatorNode(DynamicsNode):
         try:
             date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds')
             description = session.adapted(date)
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             description.save(self._path)
-        except (JointDynamicsError, OSError) as error:
-            self.diagnostics.set(
-                'save', ERROR, f'{self._path}: expected a file that can be written, found: {one_line(error)}'
-            )
+        except JointDynamicsError as error:
+            self.diagnostics.set('save', ERROR, str(error))
             if refuse:
-                raise JointDynamicsError(
-                    f'{self._path}: expected a file that can be written, found: {one_line(error)}'
-                ) from None
-            self.get_logger().error(f'{self._path}: expected a file that can be written, found: {one_line(error)}')
+                raise
+            self.get_logger().error(str(error))
             return
         self._steps_saved = session.steps
         self.diagnostics.set('save', OK, f'written to {self._path}')

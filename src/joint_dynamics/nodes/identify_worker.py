@@ -61,9 +61,9 @@ def work(job: Job, say: Callable[[str], None]) -> dict[str, Any]:
         When there is no result at all.
     """
     from joint_dynamics.description import write_result
-    from joint_dynamics.description.files import prepare_folder
     from joint_dynamics.identification import IdentificationSettings, identify
     from joint_dynamics.identification.display import residual_text
+    from joint_dynamics.output_files import prepare_folder
     from joint_dynamics.report.identification import identification_report
     from joint_dynamics.robot import RobotModel
 

@@ -32,6 +32,7 @@ class Saving:
         self.saved: dict[str, str] = {}
         self._node = node
         self._writer: BagWriter | None = None
+        self._cut = ''
         self._leftovers: Background[list[str]] | None = None
         # Names of interfaces come once, before any recording, which cannot be read without them.
         self._latched: dict[str, tuple[str, bytes]] = {}
@@ -52,6 +53,7 @@ class Saving:
             Where it cannot be written.
         """
         number, self._writer = new_recording(folder, after)
+        self._cut = ''
         self._node.diagnostics.clear('recording')
         for topic, (kind, data) in self._latched.items():
             self.write(topic, kind, data, now)
@@ -69,14 +71,14 @@ class Saving:
 
     def end(self, name: str) -> str:
         """End the recording; return what to say of it."""
+        if self._writer is not None:
+            folder = self._writer.folder
+            try:
+                self._writer.close()
+            except JointDynamicsError as error:
+                self._fail(str(error))
         if self._writer is None:
-            return ''
-        folder = self._writer.folder
-        try:
-            self._writer.close()
-        except JointDynamicsError as error:
-            self._fail(str(error))
-            return f'; not saved: {error}'
+            return f'; cut on disk: {self._cut}' * bool(self._cut)
         self._writer = None
         self.saved[name] = str(folder)
         return f'; saved as {folder}'
@@ -96,6 +98,6 @@ class Saving:
     def _fail(self, line: str) -> None:
         if self._writer is not None:
             self._writer.abandon()
-            self._writer = None
+            self._writer, self._cut = None, line
         self._node.diagnostics.set('recording', ERROR, line)
         self._node.get_logger().error(line)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.documents import check_file
+from joint_dynamics.documents import check_file, number
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.recording.aligned_signals import AlignedSignals
 from joint_dynamics.recording.quantities import QUANTITIES
@@ -155,7 +155,7 @@ def _rows(path: Path, header: list[str]) -> Iterator[list[float]]:
         if len(row) != len(header):
             raise JointDynamicsError(f'{path}: expected {len(header)} fields in line {line}, found {len(row)}')
         try:
-            yield [float(field) if field.strip() else np.nan for field in row]
+            yield [number(field) if field.strip() else np.nan for field in row]
         except ValueError as error:
             raise JointDynamicsError(
                 f'{path}: expected numbers in the columns of the header, found in line {line}: {str(error)[:100]}'

@@ -84,12 +84,7 @@ def refuse_recording(path: str | Path, reason: str) -> None:
     metadata = parse_yaml(read_text(path / 'metadata.yaml', str(path)), f'{path}: metadata.yaml')
     information = metadata['rosbag2_bagfile_information']
     information['custom_data'] = {**(information.get('custom_data') or {}), 'refused': reason}
-    try:
-        write_metadata(path, metadata)
-    except OSError as error:
-        raise JointDynamicsError(
-            f'{path}: expected a recording that can be written, found: {error.strerror or error}'
-        ) from None
+    write_metadata(path, metadata)
 
 
 def _end(path: Path) -> int | None:
@@ -98,8 +93,8 @@ def _end(path: Path) -> int | None:
     Return its number of messages, or None where it is none, ended, or being written.
     """
     file = unfinished_file(path) if path.is_dir() else None
-    # `ros2 bag record` locks nothing: what it writes here may be going on
-    if file is None or library_of(file) != LIBRARY:
+    # a link leads to what is not of this folder; `ros2 bag record` locks nothing: what it writes here may be going on
+    if file is None or path.is_symlink() or file.is_symlink() or library_of(file) != LIBRARY:
         return None
     with _lock(file) as free:
         # the one who held the lock may have ended it meanwhile

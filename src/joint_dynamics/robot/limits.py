@@ -7,6 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from joint_dynamics.arrays import FloatArray
+from joint_dynamics.errors import JointDynamicsError
+
+MAX_JOINTS = 24
+"""Most joints of one arm.
+
+The base parameters of a chain are found from a matrix that grows with the cube of this number, in time with its fourth
+power: 5 s and 0.5 GB at 24.
+"""
+
+
+def check_count(count: int, where: str) -> None:
+    """Raise JointDynamicsError for more joints than MAX_JOINTS."""
+    if count > MAX_JOINTS:
+        raise JointDynamicsError(
+            f'{where}: expected at most {MAX_JOINTS} joints that move (time grows with their fourth power, memory with '
+            f'the third), found {count}: name those of one arm in robot.joints (of a URDF; the others are locked)'
+        )
 
 
 @dataclass(frozen=True)

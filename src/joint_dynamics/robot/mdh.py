@@ -15,9 +15,9 @@ import numpy as np
 import pinocchio
 
 from joint_dynamics.arrays import BoolArray, FloatArray
-from joint_dynamics.documents import parse_yaml
+from joint_dynamics.documents import check_name, parse_yaml
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.robot.limits import JointLimits, check_count
 from joint_dynamics.robot.urdf import read_source
 from joint_dynamics.robot.urdf_checks import MAX_LENGTH
 
@@ -84,11 +84,14 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
         document = parse_yaml(text, f'robot {name}')
     if not isinstance(document, Mapping) or not isinstance(document.get('joints'), list) or not document['joints']:
         raise JointDynamicsError(f'robot {name}: expected a list `joints` of MDH rows, found none')
+    check_count(len(document['joints']), f'robot {name}')
     names, rows, prismatic = [], [], []
     for index, row in enumerate(document['joints'], start=1):
         where = f'robot {name}: joints[{index}]'
         if not isinstance(row, Mapping):
-            raise JointDynamicsError(f'{where}: expected a mapping with name, alpha, a, d, theta, found {row!r}')
+            raise JointDynamicsError(
+                f'{where}: expected a mapping with name, alpha, a, d, theta, found {repr(row)[:200]}'
+            )
         kind = row.get('type', 'revolute')
         if kind not in ('revolute', 'prismatic'):
             raise JointDynamicsError(f'{where}.type: expected revolute or prismatic, found {kind!r}')
@@ -98,6 +101,7 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
                 ' quote them)'
             )
         names.append(row.get('name') or f'joint_{index}')
+        check_name(names[-1], f'{where}.name')
         prismatic.append(kind == 'prismatic')
         try:
             rows.append([_number(row[key]) for key in ('alpha', 'a', 'd', 'theta')])
@@ -105,7 +109,7 @@ def load_mdh(source: str | Path | Mapping[str, Any]) -> MdhTable:
             raise JointDynamicsError(f'{where}: expected alpha, a, d and theta, found no {error.args[0]}') from None
         except (TypeError, ValueError, OverflowError):
             raise JointDynamicsError(
-                f'{where}: expected numbers for alpha, a, d and theta, found {dict(row)}'
+                f'{where}: expected numbers for alpha, a, d and theta, found {str(dict(row))[:200]}'
             ) from None
     values = np.array(rows)
     for index, row in enumerate(values, start=1):

@@ -12,12 +12,14 @@ import pinocchio
 
 from joint_dynamics.documents import parse_xml, read_text
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.robot.limits import JointLimits
+from joint_dynamics.robot.limits import JointLimits, check_count
 from joint_dynamics.robot.urdf_checks import check_numbers, check_tree, plain_number
 
 MOVABLE = ('revolute', 'continuous', 'prismatic')
 #: Longest path.
 MAX_PATH = 4096
+#: Furthest limit of a revolute joint [rad], ten turns: wrists that turn further are continuous, degrees are further.
+MAX_TURNS = 20 * np.pi
 #: Furthest position [rad or m] at which a joint may be locked.
 MAX_POSITION = 1e3
 # pinocchio wants finite limits for a revolute joint; ours are kept apart and stay infinite.
@@ -28,11 +30,14 @@ def read_source(source: str | Path) -> tuple[str, str]:
     """Return the text of a URDF given as XML text or as a path, and a name for messages."""
     if isinstance(source, str) and source.lstrip().startswith('<'):
         return source, 'robot_description'
-    if isinstance(source, str) and ('\n' in source or len(source) > MAX_PATH):
+    if isinstance(source, str) and source.strip() and ('\n' in source or len(source) > MAX_PATH):
         raise JointDynamicsError(
             f'robot: expected the path of a file, or the text of a URDF, found text that begins with {source[:40]!r}'
         )
-    return read_text(source, f'robot {source}'), str(source)
+    text = read_text(source, f'robot {source}') if str(source).strip() else ''
+    if not text.strip():
+        raise JointDynamicsError(f'robot {source}: expected a URDF or an MDH table, found one that is empty')
+    return text, str(source)
 
 
 def parse_urdf(text: str, name: str) -> ET.Element:
@@ -43,6 +48,10 @@ def parse_urdf(text: str, name: str) -> ET.Element:
     root = parse_xml(text, f'robot {name} (URDF)')
     if root.tag != 'robot':
         raise JointDynamicsError(f'robot {name}: expected the root element <robot>, found <{root.tag}>')
+    if any('xacro' in element.tag for element in root.iter()):
+        raise JointDynamicsError(
+            f'robot {name}: expected a URDF, found xacro: run `xacro` on it and give what it writes'
+        )
     check_tree(root, name)
     check_numbers(root, name)
     return root
@@ -57,6 +66,8 @@ def _number(element: ET.Element | None, attribute: str, default: float, where: s
 def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
     limit = joint.find('limit')
     bounded = joint.get('type') != 'continuous'
+    if bounded and (limit is None or not {'effort', 'velocity'} <= set(limit.attrib)):
+        raise JointDynamicsError(f'robot {where}: expected <limit> with effort and velocity, found none')
     lower = _number(limit, 'lower', -np.inf, where) if bounded else -np.inf
     upper = _number(limit, 'upper', np.inf, where) if bounded else np.inf
     # URDF's defaults are zero, which no one means: a joint that cannot move is written as fixed.
@@ -66,28 +77,37 @@ def _limits(joint: ET.Element, where: str) -> tuple[float, float, float, float]:
         raise JointDynamicsError(
             f'robot {where}: expected a lower limit below the upper one, found {lower:g} and {upper:g}'
         )
+    if joint.get('type') == 'revolute' and not max(-lower, upper) <= MAX_TURNS and np.isfinite(max(-lower, upper)):
+        raise JointDynamicsError(
+            f'robot {where}: expected limits in rad within ±{MAX_TURNS:.0f} (ten turns), found {lower:g} and '
+            f'{upper:g}: are they degrees? A joint that turns further is of type continuous'
+        )
     speed, effort = (_number(limit, name, np.inf, where) for name in ('velocity', 'effort'))
     if speed < 0 or effort < 0:
         raise JointDynamicsError(
             f'robot {where}: expected limits of velocity and effort as magnitudes, found {speed:g} and {effort:g}'
         )
-    return lower, upper, speed or np.inf, effort or np.inf
+    if speed == 0:
+        raise JointDynamicsError(
+            f"robot {where}: expected a velocity limit above 0, found 0: state the joint's (one that does not move is "
+            'of type fixed)'
+        )
+    return lower, upper, speed, effort or np.inf
 
 
 def _make_bounded(root: ET.Element) -> None:
-    """Turn continuous joints into revolute ones.
+    """Give all joints the same limits, continuous ones as revolute.
 
-    Pinocchio would give them two coordinates (cos, sin) instead of an angle.
+    Pinocchio would give those two coordinates (cos, sin) instead of an angle, and urdfdom tells on its own of limits
+    that it cannot read.
     """
     for joint in root.iter('joint'):
-        if joint.get('type') != 'continuous':
-            continue
-        joint.set('type', 'revolute')
-        limit = joint.find('limit')
-        if limit is None:
-            limit = ET.SubElement(joint, 'limit', effort='0', velocity='0')
-        limit.set('lower', f'-{UNBOUNDED}')
-        limit.set('upper', UNBOUNDED)
+        for element in [*joint.findall('limit'), *joint.findall('mimic')]:
+            joint.remove(element)
+        if joint.get('type') in MOVABLE:
+            ET.SubElement(joint, 'limit', effort='0', velocity='0', lower=f'-{UNBOUNDED}', upper=UNBOUNDED)
+        if joint.get('type') == 'continuous':
+            joint.set('type', 'revolute')
 
 
 def _names(joints: Any) -> list[str]:
@@ -152,8 +172,11 @@ def build_from_urdf(
         )
     if not wanted:
         raise JointDynamicsError(f'robot {name}: expected at least one movable joint, found none')
+    check_count(len(wanted), f'robot {name}')
+    _check_mimics(elements, wanted, name)
     limits = {key: _limits(elements[key], f'{name}, joint {key}') for key in wanted}
     has_inertials = any(link.find('inertial') is not None for link in root.findall('link'))
+    _keep_dynamics(root)
     _make_bounded(root)
     try:
         model = pinocchio.buildModelFromXML(ET.tostring(root, encoding='unicode'))
@@ -167,15 +190,28 @@ def build_from_urdf(
     if lock:
         model = pinocchio.buildReducedModel(model, lock, reference)
     ordered = np.array([limits[key] for key in model.names[1:]]).T
+    model.lowerPositionLimit, model.upperPositionLimit, model.velocityLimit, model.effortLimit = ordered
     return model, JointLimits(*ordered), has_inertials, text
 
 
-def stripped_urdf(text: str) -> str:
-    """Return the URDF with links, joints and inertials only.
+def _check_mimics(elements: Mapping[str, ET.Element], moving: Sequence[str], name: str) -> None:
+    """Raise JointDynamicsError for a joint that follows another which moves, or moves itself."""
+    for key, joint in elements.items():
+        mimic = joint.find('mimic')
+        if mimic is None:
+            continue
+        leader = mimic.get('joint')
+        if leader not in elements:
+            raise JointDynamicsError(f'robot {name}, joint {key}: expected a joint that it mimics, found {leader!r}')
+        if key in moving or leader in moving:
+            raise JointDynamicsError(
+                f'robot {name}: expected joints that move by themselves, found {key}, which mimics {leader}: name the '
+                'joints of the arm in robot.joints, without these two (what is left out is locked)'
+            )
 
-    What dynamics needs, without meshes, colours and plugins.
-    """
-    root = ET.fromstring(text)
+
+def _keep_dynamics(root: ET.Element) -> None:
+    """Take away what dynamics does not need: pictures, plugins, and what only urdfdom would read, and tell of."""
     for element in list(root):
         if element.tag not in ('link', 'joint'):
             root.remove(element)
@@ -183,5 +219,15 @@ def stripped_urdf(text: str) -> str:
         for element in list(link):
             if element.tag != 'inertial':
                 link.remove(element)
+    for joint in root.findall('joint'):
+        for element in list(joint):
+            if element.tag not in ('parent', 'child', 'origin', 'axis', 'limit', 'mimic'):
+                joint.remove(element)
+
+
+def stripped_urdf(text: str) -> str:
+    """Return the URDF with links, joints and inertials only: what dynamics needs."""
+    root = ET.fromstring(text)
+    _keep_dynamics(root)
     ET.indent(root)
     return ET.tostring(root, encoding='unicode')
