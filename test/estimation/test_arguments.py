@@ -32,7 +32,7 @@ DEFAULTS = {
     FrictionObserver: (30.0,),
     MomentumObserver: (30.0,),
     RecursiveLeastSquares: (1.0, 0.0, True),
-    Timeline: (None, 0.1, 100),
+    Timeline: (None, 0.1, 100, None),
     EstimationSession: (None, None, 0.1, None, None, None, 1e-3),
     StiffnessEstimator.thesis: (1,),
     StiffnessEstimator.ordinary: (1, 2),

@@ -19,7 +19,7 @@ def mask(text):
 
 def make_line(**changes):
     line = SimpleNamespace(
-        period=2e-3, given=1000, bridged=0, late=0, repeated=0, broken=3, gaps=1, jumps=2, error=1e-4,
+        period=2e-3, given=1000, bridged=0, late=0, repeated=0, broken=3, beyond='', gaps=1, jumps=2, error=1e-4,
         missing=dict, silent=dict, duplicates=list,
     )  # fmt: skip
     line.__dict__.update(changes)
@@ -32,8 +32,7 @@ def make_session(**changes):
         parameters=np.array([[1.0, 0.0], [1.23456, -0.01], [0.9, 0.02]]),
         excitation=np.array([1.0, 9.0, 9.0]),
         saturated=np.zeros((3, 2), dtype=bool),
-        moving=mask('a'),
-        informative=mask('a'),
+        informative=mask('a b c'),
     )
     stiffness = SimpleNamespace(
         coefficients=np.array([[2e4, 3e9], [1e4, 0.0], [12345.678, 1.0]]),
@@ -60,6 +59,8 @@ def make_session(**changes):
         estimator=estimator,
         seconds=0.5,
         steps=1000,
+        begun_anew=0,
+        begun_anew_said=0,
         reads_temperature=True,
         health=lambda: health,
     )
@@ -93,8 +94,8 @@ def test_samples_and_their_counts():
         'ok',
         'aligned',
         {
-            'period_s': 2e-3, 'given': 1000, 'bridged': 0, 'out_of_order': 0, 'not_finite': 3, 'gaps': 1,
-            'time_jumps': 2, 'alignment_error_s': 1e-4, 'step_us': 500.0,
+            'period_s': 2e-3, 'given': 1000, 'bridged': 0, 'out_of_order': 0, 'implausible': 3, 'gaps': 1,
+            'time_jumps': 2, 'alignment_error_s': 1e-4, 'begun_anew': 0, 'step_us': 500.0,
         },
     )  # fmt: skip
     assert session.timeline.error == 0.0
@@ -122,6 +123,15 @@ def test_samples_that_are_not_in_order(line, level, message):
     assert (found.level, found.message) == (level, message)
 
 
+def test_what_was_dropped_and_what_began_anew_is_said_once():
+    session = make_session(timeline=make_line(beyond='q of a 1e+150'), begun_anew=2, begun_anew_said=1)
+    for message in ('torques were not finite: the filters have begun anew', 'aligned'):
+        assert of('samples', session).message == message
+    session.timeline.beyond = 'q of a 1e+150'
+    assert of('samples', session)[:2] == ('error', 'dropped, no joint can do this: q of a 1e+150')
+    assert of('samples', session).message == 'aligned'
+
+
 def test_filters_fill_first():
     for session in (make_session(estimator=None), make_session()):
         if session.estimator is not None:
@@ -133,7 +143,6 @@ def test_filters_fill_first():
     ('parts', 'level', 'message'),
     [
         ({}, 'ok', 'adapting'),
-        ({'friction': {'moving': mask('')}}, 'ok', 'at rest'),
         ({'learning': False}, 'warning', 'not adapting: switched off'),
         ({'friction': {'excitation': np.array([0.99, 1.0, 0.0])}}, 'warning', 'not excited yet: a, c'),
         (
@@ -142,7 +151,7 @@ def test_filters_fill_first():
             'saturated, at a bound of its parameters: a, c',
         ),
         (
-            {'friction': {'moving': mask('a b c'), 'informative': mask('b'), 'excitation': np.array([0.0, 2.0, 2.0])}},
+            {'friction': {'informative': mask('b'), 'excitation': np.array([0.0, 2.0, 2.0])}},
             'warning',
             'not excited yet: a; not excited, motion tells Coulomb from viscous friction too little: c',
         ),

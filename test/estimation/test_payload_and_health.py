@@ -99,6 +99,26 @@ def test_health_compares_torques_not_coefficients():
     assert monitor.stiffness_ratios(np.array([[other[0], 0.0]]))[0] == pytest.approx(1.0, abs=0.02)
 
 
+def test_a_change_that_wanders_about_its_threshold_is_decided_once():
+    """Entered beyond 25 % by two deviations, left below 20 % by two: nothing in between is news."""
+    monitor, enough = HealthMonitor(None), np.array([60.0])
+    rng = np.random.default_rng(7)
+
+    def status(change):
+        return monitor.judge(
+            friction=np.array([1.0 + change]), friction_deviation=np.array([0.01]), friction_excitation=enough
+        )[0].status
+
+    assert [status(0.25 + 0.04 * value) for value in rng.uniform(-1, 0.4, 200)] == ['ok'] * 200
+    assert status(0.28) == 'warning'
+    assert {status(0.25 + 0.04 * value) for value in rng.uniform(-1, 1, 200)} == {'warning'}
+    assert status(0.43) == 'error'
+    assert {status(0.38 + 0.04 * value) for value in rng.uniform(-1, 1, 200)} == {'error'}
+    assert status(0.29) == 'warning'
+    assert status(0.17) == 'ok'
+    assert status(0.25) == 'ok'
+
+
 def test_health_does_not_judge_what_it_does_not_know():
     monitor = HealthMonitor(None, thresholds=HealthThresholds(excitation=5.0))
     assert monitor.judge(stiffness=np.ones((1, 2)))[0].status == 'unknown'

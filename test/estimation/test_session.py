@@ -245,6 +245,52 @@ def test_values_that_are_no_numbers(feed, bound):
     assert np.all(feed.worst < bound)
 
 
+@pytest.mark.parametrize('quantity', ['q', 'theta', 'current'])
+def test_one_sample_that_no_joint_can_do_changes_nothing_after_it(feed, clean, quantity):
+    feed.play(0, 1200)
+    feed.send(quantity, 1200, offset=1e150)
+    for other in {'q', 'theta', 'current'} - {quantity}:
+        feed.send(other, 1200)
+    feed.step()
+    assert f'no joint can do this: {quantity} of' in feed.message('samples')
+    feed.play(1201, 2500)
+    assert feed.session.timeline.broken == 1
+    assert len(feed.external) >= len(clean.external[:2400]) - 100
+    assert np.isfinite(feed.worst).all()
+    # One sample of one signal was bridged by a straight line: 4 ms of a motion with some 10 rad/s² bend by 0.1 mrad.
+    ours, theirs = (dict(zip(one.stamps, one.external, strict=True)) for one in (feed, clean))
+    last = max(set(ours) & set(theirs))
+    np.testing.assert_allclose(ours[last], theirs[last], atol=0.5)
+
+
+def test_a_place_that_lasts_is_a_new_beginning(feed, bound, short_run):
+    """An encoder that slips by 3 rad: held back for the longest gap, then the filters begin anew there."""
+    feed.play(0, 1200)
+    for k in range(1200, 2500):
+        feed.send('q', k, offset=3.0)
+        feed.send('theta', k, offset=3.0)
+        feed.send('current', k)
+        feed.step()
+    assert feed.session.timeline.gaps >= 1
+    assert 20 <= feed.session.timeline.broken <= 60
+    assert 'no joint can do this' in feed.message('samples')
+    assert feed.level('samples') == 'ok'
+    assert feed.session.estimator.q[0] == pytest.approx(short_run.samples.q[2490, 0] + 3.0, abs=0.1)
+
+
+def test_filters_that_are_not_finite_begin_anew_and_say_so(feed, bound):
+    feed.play(0, 1200)
+    feed.session.estimator.friction.reset(np.full(2, np.nan))
+    estimates = len(feed.external)
+    feed.play(1200, 1210)
+    assert 'begun anew' in feed.message('samples')
+    assert len(feed.external) == estimates
+    feed.play(1210, 3500)
+    assert feed.session.begun_anew == 1
+    assert np.isfinite(feed.worst).all()
+    assert np.isfinite(feed.session.estimator.friction.parameters).all()
+
+
 def test_a_long_silence(feed, bound, short_run):
     feed.play(0, 1200)
     feed.play(2000, 3200)

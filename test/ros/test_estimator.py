@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray, String
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.estimation import EstimationSession, estimates
 from joint_dynamics.nodes.estimator import EstimatorNode
-from joint_dynamics.nodes.topics import LATCHED
+from joint_dynamics.nodes.topics import LATCHED, STATE
 from joint_dynamics.nodes.watch import Listener
 from joint_dynamics.robot import INERTIAL
 from joint_dynamics.simulation import FlexibleJointRobot, TrajectoryPoints, play, ur5e_urdf
@@ -411,6 +411,53 @@ def test_estimates_carry_their_names_and_a_table_shows_them(ros, arm, start):
     for joint in arm.robot.joint_names:
         assert joint in process.output
     assert 'stiffness, N·m/rad' in process.output
+
+
+def test_a_contact_of_one_sample_is_said_at_once(ros, arm, start):
+    """It is over before any report of the conditions could have looked."""
+    node, publisher = start(sample_rate=RATE)
+    publisher.play(0, 300)
+    messages = ros.listen(DiagnosticArray, '/diagnostics')
+    status(ros, messages, 'contact')
+    run, joint = node.session.run, arm.robot.joint_names[3]
+
+    def one_contact():
+        node.session.run = run
+        for stamp in run():
+            node.session.estimator.contact = np.arange(6) == 3
+            yield stamp
+        node.session.estimator.contact = np.zeros(6, dtype=bool)
+
+    node.session.run = one_contact
+    publisher.play(300, 310)
+    ros.until(
+        lambda: any(item.message == f'contact: {joint}' for message in messages for item in message.status),
+        what='the contact',
+    )
+
+
+def test_a_table_shown_once_waits_for_everything_that_is_published(ros):
+    """Health came, other estimates did not: topics have no order among each other."""
+    listener = Listener(ros.probe, 'other')
+    names = ('friction_scale', 'stiffness', 'health')
+    estimates_ = {name: ros.probe.create_publisher(JointState, f'/other/estimates/{name}', STATE) for name in names}
+    torques = [
+        ros.probe.create_publisher(JointState, f'/other/{kind}_torques', STATE) for kind in ('joint', 'external')
+    ]
+    said = ros.probe.create_publisher(DiagnosticArray, '/diagnostics', STATE)
+    publishers = [*estimates_.values(), *torques, said]
+    ros.until(lambda: all(item.get_subscription_count() for item in publishers), what='subscriptions')
+    message = JointState(name=['a'], position=[1.0], effort=[0.1])
+    for publisher in (*torques, estimates_['health'], estimates_['friction_scale']):
+        publisher.publish(message)
+    said.publish(DiagnosticArray(status=[DiagnosticStatus(name='/other: state', message='active')]))
+    ros.until(
+        lambda: listener.watched.statuses and len(listener.watched.values) == len(listener.watched.torques) == 2,
+        what='all but the stiffness',
+    )
+    assert not listener.whole
+    estimates_['stiffness'].publish(message)
+    ros.until(lambda: listener.whole, what='the stiffness')
 
 
 # Ctrl-C in the worst moment: while rclpy makes the message that the publisher's bytes become.

@@ -33,6 +33,8 @@ class Running(Protocol):
     reads_temperature: bool
     steps: int
     seconds: float
+    begun_anew: int
+    begun_anew_said: int
 
     def health(self) -> list[JointHealth]:
         """Return the health of every joint."""
@@ -58,7 +60,7 @@ def conditions(session: Running) -> dict[str, Condition]:
     found['temperature'] = _temperature(session)
     if session.estimator.stiffness is not None:
         found['stiffness'] = _stiffness(session)
-    found['contact'] = _contact(session)
+    found['contact'] = contact_condition(session)
     if session.estimator.payload is not None:
         found['payload'] = _payload(session)
     found['health'] = _health(session)
@@ -72,13 +74,20 @@ def _samples(session: Running) -> Condition:
         'given': line.given,
         'bridged': line.bridged,
         'out_of_order': line.late,
-        'not_finite': line.broken,
+        'implausible': line.broken,
         'gaps': line.gaps,
         'time_jumps': line.jumps,
         'alignment_error_s': line.error,
+        'begun_anew': session.begun_anew,
         'step_us': 1e6 * session.seconds / max(session.steps, 1),
     }
-    line.error = 0.0
+    beyond = line.beyond
+    line.error, line.beyond = 0.0, ''
+    if session.begun_anew > session.begun_anew_said:
+        session.begun_anew_said = session.begun_anew
+        return Condition(ERROR, 'torques were not finite: the filters have begun anew', values)
+    if beyond:
+        return Condition(ERROR, f'dropped, no joint can do this: {beyond}', values)
     missing, silent = line.missing(), line.silent()
     if missing:
         text = '; '.join(f'{quantity} of {", ".join(joints)}' for quantity, joints in missing.items())
@@ -118,18 +127,17 @@ def _friction(session: Running) -> Condition:
             if waiting.any()
             else Condition(OK, 'adapting', values)
         )
+    # Nothing here follows from whether a joint moves just now: a stop is no news.
     begun = friction.excitation >= 1.0
     reasons = {
         'saturated, at a bound of its parameters': np.any(friction.saturated, axis=1),
         'not excited yet': ~begun,
-        'not excited, motion tells Coulomb from viscous friction too little': (
-            friction.moving & ~friction.informative & begun
-        ),
+        'not excited, motion tells Coulomb from viscous friction too little': ~friction.informative & begun,
     }
     said = [f'{reason}: {_joints(names, mask)}' for reason, mask in reasons.items() if mask.any()]
     if said:
         return Condition(WARNING, '; '.join(said), values)
-    return Condition(OK, 'adapting' if friction.moving.any() else 'at rest', values)
+    return Condition(OK, 'adapting', values)
 
 
 def _temperature(session: Running) -> Condition:
@@ -164,7 +172,8 @@ def _stiffness(session: Running) -> Condition:
     return Condition(OK if stiffness.reliable.any() else WARNING, said or 'learnt', values)
 
 
-def _contact(session: Running) -> Condition:
+def contact_condition(session: Running) -> Condition:
+    """Return what there is to say of contacts alone; of a session that has an estimator."""
     estimator = session.estimator
     assert estimator is not None
     names, detector = estimator.arm.joint_names, estimator.detector

@@ -47,9 +47,11 @@ class Running(Protocol):
 
 def estimates(session: Running) -> dict[str, Estimate]:
     """Return what a session estimates, by the names of `QUANTITIES`; those it has, none before it has samples."""
-    estimator = session.estimator
-    if estimator is None:
-        return {}
+    return {} if session.estimator is None else estimates_of(session.estimator, session.health())
+
+
+def estimates_of(estimator: JointEstimator, health: list[JointHealth]) -> dict[str, Estimate]:
+    """Return what an estimator and the health that follows from it give: the same names in every state."""
     found: dict[str, Estimate] = {}
     if estimator.friction is not None:
         parameters, covariance = estimator.friction_scale()
@@ -63,7 +65,6 @@ def estimates(session: Running) -> dict[str, Estimate]:
         found['stiffness'] = Estimate(
             spring.coefficients[:, 0], np.sqrt(np.maximum(spring.covariance[:, 0, 0], 0.0)) * spring.noise
         )
-    health = session.health()
     for name in ('stiffness_ratio', 'friction_ratio'):
         ratios = [getattr(item, name) for item in health]
         if any(ratio is not None for ratio in ratios):

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Array = FloatArray
 OK, WARNING, ERROR, UNKNOWN = 'ok', 'warning', 'error', 'unknown'
+#: Share of its threshold that a change has to come back below until a joint no longer counts as worn: an estimate of
+#: Coulomb friction wanders by some 5 % with the work, a fifth of the smallest threshold of 25 %.
+RETURN = 0.8
 
 
 def _rising(levels: Sequence[float]) -> str | None:
@@ -84,6 +87,12 @@ class HealthMonitor:
     working_range: ArrayLike = 1e-3
     thresholds: HealthThresholds = field(default_factory=HealthThresholds)
     friction_reference: ArrayLike = 1.0
+    # By part and joint the level that was decided last.
+    _decided: dict[tuple[str, int], str] = field(default_factory=dict, repr=False)
+
+    def reset(self) -> None:
+        """Forget the decisions: the next ones are made by the thresholds alone."""
+        self._decided.clear()
 
     def stiffness_ratios(self, coefficients: Array) -> Array:
         """Return the ratio of the estimated torque over the working range to the reference, (n,).
@@ -184,13 +193,18 @@ class HealthMonitor:
         limits: Sequence[float],
     ) -> tuple[str, str]:
         if excitation is not None and excitation[j] < self.thresholds.excitation:
+            self._decided.pop((name, j), None)
             return UNKNOWN, f'{name} not excited yet'
         change = ratio - 1.0
-        sure = abs(change) - self.thresholds.deviations * (0.0 if deviation is None else float(deviation[j]))
-        text = f'{name} {100 * change:+.0f} % against the reference'
-        if sure >= limits[1]:
-            return ERROR, text
-        return (WARNING, text) if sure >= limits[0] else (OK, text)
+        doubt = self.thresholds.deviations * (0.0 if deviation is None else float(deviation[j]))
+        before, status = self._decided.get((name, j), OK), OK
+        for level, limit in zip((WARNING, ERROR), limits, strict=True):
+            # Entered when it is surely beyond, left when it is surely back.
+            inside = before in (ERROR, level)
+            if abs(change) + doubt >= RETURN * limit if inside else abs(change) - doubt >= limit:
+                status = level
+        self._decided[name, j] = status
+        return status, f'{name} {100 * change:+.0f} % against the reference'
 
 
 def trend(times: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:

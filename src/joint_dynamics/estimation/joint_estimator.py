@@ -116,6 +116,26 @@ class JointEstimator(JointTorques):
         self.links = self.arm.constants.links
         self.watch.reset()
 
+    @property
+    def finite(self) -> bool:
+        """Whether all torques of the sample, and what tells a contact in them, are finite."""
+        total = float((self.torque + self.external + self.friction_torque + self.detector.ratio).sum())
+        return total - total == 0.0
+
+    def begin_anew(self) -> None:
+        """Forget the signals, and of what was learnt the parts that are not finite."""
+        friction, stiffness, payload = self.friction, self.stiffness, self.payload
+        if friction is not None and not np.isfinite(friction.covariance.sum() + friction.parameters.sum()):
+            friction.reset()
+        if stiffness is not None and not np.isfinite(stiffness.covariance.sum() + stiffness.coefficients.sum()):
+            stiffness.reset()
+        if payload is not None and not np.isfinite(payload.parameters.sum()):
+            payload.reset()
+            self.body = self.arm.rigid
+        if not np.isfinite(self.detector.level.sum()):
+            self.detector.reset()
+        self.reset_signals()
+
     def update(self, q: Array, effort: Array, theta: Array | None = None) -> bool:
         """Take one sample, as `JointTorques.update`, and give one of the learning parts its turn."""
         if not super().update(q, effort, theta):

@@ -24,12 +24,14 @@ from joint_dynamics.estimation.description_update import (
     notes_of,
     reference_of,
 )
+from joint_dynamics.estimation.estimates import estimates_of
 from joint_dynamics.estimation.estimation_settings import EstimationSettings
 from joint_dynamics.estimation.friction import FrictionEstimator
 from joint_dynamics.estimation.friction_method import choose_friction_method
 from joint_dynamics.estimation.health import HealthMonitor, HealthThresholds, JointHealth
 from joint_dynamics.estimation.joint_estimator import JointEstimator
 from joint_dynamics.estimation.motor_reflection import MotorReflection
+from joint_dynamics.estimation.plausible_samples import plausible_samples
 from joint_dynamics.estimation.remarks import remarks_of
 from joint_dynamics.estimation.timeline import NS, Timeline
 from joint_dynamics.recording.motor_side import MotorSide
@@ -74,6 +76,8 @@ class EstimationSession:
         None until the period is known.
     remarks
         what is worth saying once.
+    begun_anew, begun_anew_said
+        how often filters were no longer finite, and began anew; how many of them `conditions` has said.
 
     Raises
     ------
@@ -133,13 +137,15 @@ class EstimationSession:
         self.reads_temperature = 'temperature' in offered
         self._motors = MotorReflection(motor_side or MotorSide(), robot.joint_names)
         quantities = ('q', self.effort, 'theta') if self.two_sides else ('q', self.effort)
-        self.timeline = Timeline(robot.joint_names, quantities, period, max_gap=max_gap)
+        self.timeline = Timeline(
+            robot.joint_names, quantities, period, max_gap=max_gap, plausible=plausible_samples(robot, quantities)
+        )
         self.monitor = HealthMonitor(
             reference_of(description, self.arm), working_range, thresholds or HealthThresholds()
         )
         self.estimator: JointEstimator | None = None
         self.steps, self.seconds = 0, 0.0
-        self._restarts = 0
+        self._restarts = self.begun_anew = self.begun_anew_said = 0
         self._temperatures = np.full(robot.n, np.nan)
         self._learning = True
 
@@ -184,8 +190,16 @@ class EstimationSession:
 
     def check(self, settings: EstimationSettings) -> None:
         """Raise JointDynamicsError where the estimates could not go on with these settings; changes nothing."""
+        self._trial(settings)
+
+    def quantities(self) -> tuple[str, ...]:
+        """Return the names, as in `QUANTITIES`, of what is estimated as soon as there are samples."""
+        trial = self._trial(self.settings)
+        return tuple(estimates_of(trial, self.monitor.of(trial)))
+
+    def _trial(self, settings: EstimationSettings) -> JointEstimator:
         method, chosen, _ = choose_friction_method(self.arm, settings)
-        self._estimator(method, PERIOD if self.estimator is None else self.estimator.period, chosen)
+        return self._estimator(method, PERIOD if self.estimator is None else self.estimator.period, chosen)
 
     def _estimator(self, arm: Arm, period: float, settings: EstimationSettings) -> JointEstimator:
         effort: Literal['current', 'torque'] = 'current' if self._effort_source == 'current' else 'torque'
@@ -238,6 +252,10 @@ class EstimationSession:
                 self.estimator.reset_signals()
             ready = self.estimator.update(arrays['q'], arrays[self.effort], arrays.get('theta'))
             self.steps += 1
+            if ready and not self.estimator.finite:
+                self.begun_anew += 1
+                self.estimator.begin_anew()
+                ready = False
             self.seconds += time.perf_counter() - begin
             if ready:
                 yield stamp - round(self.estimator.delay / NS)
@@ -257,6 +275,7 @@ class EstimationSession:
         self.arm = Arm.from_description(self.robot, self.described)
         self.history = []
         self.monitor.reference = reference_of(self.described, self.arm)
+        self.monitor.reset()
         self.timeline.reset()
         if self.estimator is not None:
             self._build(self.estimator.period)

@@ -10,13 +10,14 @@ bridged, and time that goes back is a new beginning: the caller is told, and for
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.estimation.plausible_samples import Plausible
 from joint_dynamics.estimation.recursive import positive
 from joint_dynamics.signals.alignment import sample_period
 
@@ -36,10 +37,13 @@ COINCIDENT = 0.05
 class _Source:
     """One quantity of one set of joints: its history, oldest first.
 
-    `columns`: of its joints in messages that name `names`.
+    `columns`: of its joints in messages that name `names`. `plausible`: what these joints can do.
     """
 
-    def __init__(self, row: int, joints: list[int], columns: list[int], names: tuple[str, ...]) -> None:
+    def __init__(
+        self, row: int, joints: list[int], columns: list[int], names: tuple[str, ...], plausible: Plausible
+    ) -> None:
+        self.plausible = plausible.of(joints)
         self.row, self.joints, self.columns, self.names = row, np.array(joints), np.array(columns), names
         self.foreign: list[int] = []
         self.stamps: deque[int] = deque(maxlen=HISTORY)
@@ -70,8 +74,9 @@ class Timeline:
 
     `add` takes a sample, `samples()` yields what is complete. `restarts`: number of gaps and jumps; when it has
     changed, the next sample does not follow the last one. Counters: `given` samples; `bridged`, those interpolated over
-    a lost one; `late` (out of order, dropped), `broken` (not finite, dropped), `gaps`, `jumps` (time back). `error` s:
-    largest distance of a given sample from a measured one; may be set to 0.
+    a lost one; `late` (out of order, dropped), `broken` (not finite, or beyond what a joint can do: dropped, the last
+    of them in `beyond`), `gaps`, `jumps` (time back). `error` s: largest distance of a given sample from a measured
+    one. `beyond` and `error` may be set to '' and 0.
 
     Parameters
     ----------
@@ -82,7 +87,10 @@ class Timeline:
     period
         s; None: from the stamps of the first `learn` samples.
     max_gap
-        s: longest hole that is bridged.
+        s: longest hole that is bridged. A place that a joint cannot have reached is dropped for so long; one that lasts
+        is then a new beginning.
+    plausible
+        Plausible of the joints by quantity; one that is not there need only be finite.
     """
 
     def __init__(
@@ -93,6 +101,7 @@ class Timeline:
         *,
         max_gap: float = 0.1,
         learn: int = 100,
+        plausible: Mapping[str, Plausible] | None = None,
     ) -> None:
         self.joint_names, self.quantities = tuple(joint_names), tuple(quantities)
         if not self.joint_names or not self.quantities or len(set(self.joint_names)) != len(self.joint_names):
@@ -107,7 +116,9 @@ class Timeline:
         self._rows = {name: k for k, name in enumerate(self.quantities)}
         self.repeated = 0
         self.given = self.bridged = self.late = self.broken = self.gaps = self.jumps = 0
-        self.error = 0.0
+        self.error, self.beyond = 0.0, ''
+        anything = Plausible.finite(len(self.joint_names))
+        self._plausible = {name: (plausible or {}).get(name, anything) for name in self.quantities}
         self.reset()
 
     @property
@@ -176,9 +187,8 @@ class Timeline:
         if order != source.names:
             source.rearrange(order, self.joint_names)
         given = np.asarray(values, dtype=float)[source.columns]
-        total = float(given.sum())
-        if total - total != 0.0:
-            self.broken += 1
+        if not source.plausible.values(given):
+            self._drop(source, given)
             return
         if source.stamps:
             step = stamp - source.stamps[-1]
@@ -194,6 +204,9 @@ class Timeline:
                 self.gaps += 1
                 source.clear()
                 self._next = None
+            elif not source.plausible.step(given, source.values[-1], step * NS):
+                self._drop(source, given)
+                return
         source.past = 0
         source.stamps.append(stamp)
         source.values.append(given)
@@ -201,6 +214,13 @@ class Timeline:
             self._take_over(source, stamp)
         if self.period is None and source is self._needed[0] and len(source.stamps) >= self._learn:
             self.period = sample_period((np.array(source.stamps) - source.stamps[0]) * NS)
+
+    def _drop(self, source: _Source, given: Array) -> None:
+        self.broken += 1
+        last = source.values[-1] if source.values else None
+        column = source.plausible.worst(given, last)
+        joint, quantity = self.joint_names[source.joints[column]], self.quantities[source.row]
+        self.beyond = f'{quantity} of {joint} {given[column]:.6g}'
 
     def samples(self) -> Iterator[tuple[int, dict[str, Array]]]:
         """Yield (stamp in ns, {quantity: (n,)}) of every grid point that is complete, oldest first."""
@@ -266,7 +286,11 @@ class Timeline:
         source = None
         if row is not None and pairs:
             source = self._sources[key] = _Source(
-                row, [joint for joint, _ in pairs], [column for _, column in pairs], names
+                row,
+                [joint for joint, _ in pairs],
+                [column for _, column in pairs],
+                names,
+                self._plausible[self.quantities[row]],
             )
             for joint, _ in pairs:
                 self._of[row][joint] = self._of[row][joint] or source

@@ -16,10 +16,11 @@ from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import BoolArray, FloatArray
 from joint_dynamics.description import DynamicsDescription
 from joint_dynamics.errors import JointDynamicsError, one_line
-from joint_dynamics.estimation import QUANTITIES, EstimationSession, HealthThresholds, estimates
+from joint_dynamics.estimation import EstimationSession, HealthThresholds, estimates
+from joint_dynamics.estimation.conditions import contact_condition
 from joint_dynamics.nodes.diagnostics import ERROR, OK, WARN
 from joint_dynamics.nodes.estimator_messages import joint_state, payload_message, stamp_message, table
 from joint_dynamics.nodes.estimator_parameters import PARAMETERS, TOPICS, TUNED, settings_of
@@ -46,6 +47,8 @@ class EstimatorNode(DynamicsNode):
     DESCRIPTION: ClassVar[Literal['none', 'optional', 'required']] = 'required'
 
     _session: EstimationSession | None = None
+    # Joints whose contact the diagnostics say already.
+    _contact: BoolArray | None = None
 
     def configure(self) -> None:
         """Build the estimation from the description, or from what an earlier run saved; subscribe, advertise."""
@@ -77,7 +80,9 @@ class EstimatorNode(DynamicsNode):
             name: self.advertise(Float64MultiArray, f'~/{name}')
             for name in ('friction_parameters', 'friction_covariance', 'stiffness_parameters', 'stiffness_covariance')
         }
-        self._estimates = {name: self.advertise(JointState, f'~/estimates/{name}') for name in QUANTITIES}
+        self._estimates = {
+            name: self.advertise(JointState, f'~/estimates/{name}') for name in self._session.quantities()
+        }
         self._payload = self.advertise(InertiaStamped, '~/payload')
         self._description_publisher = self.advertise(String, '~/dynamics_description', LATCHED, when_inactive=True)
         self.serve('~/reset', self._reset)
@@ -158,6 +163,7 @@ class EstimatorNode(DynamicsNode):
         rate = self.parameters['torque_rate']
         step = 1e9 / rate if rate > 0 else 0.0
         for stamp in self.session.run():
+            self._say_contact()
             # Half a sample early is as near as it gets.
             if (
                 self._published < 0
@@ -168,6 +174,17 @@ class EstimatorNode(DynamicsNode):
                 self._publish_torques(stamp)
 
     # Outputs.
+
+    def _say_contact(self) -> None:
+        """Say a contact of a joint that has none in the diagnostics at once: it may be over before the next report."""
+        assert self.session.estimator is not None
+        contact = self.session.estimator.contact
+        if self._contact is None or (contact & ~self._contact).any():
+            level, message, shown = contact_condition(self.session)
+            self.diagnostics.set('contact', LEVELS[level], message, **shown)
+            if contact.any():
+                self.diagnostics.publish()
+            self._contact = contact
 
     def _publish_torques(self, stamp: int) -> None:
         estimate, names = self.session.estimator, self.robot.joint_names
@@ -207,6 +224,7 @@ class EstimatorNode(DynamicsNode):
             return
         for name, (level, message, shown) in self._session.conditions().items():
             self.diagnostics.set(name, LEVELS[level], message, **shown)
+        self._contact = None if self._session.estimator is None else self._session.estimator.contact
         if self._session.arm.validity is not None:
             self.diagnostics.beyond(self._session.beyond)
 

@@ -27,7 +27,7 @@ class Listener:
 
     def __init__(self, node: Node, name: str):
         name = f'/{name.strip("/")}'
-        self.watched = Watched(name)
+        self._node, self.watched = node, Watched(name)
         self._heard: float | None = None
         for quantity in QUANTITIES:
             node.create_subscription(
@@ -41,6 +41,17 @@ class Listener:
     def age(self) -> float | None:
         """Seconds since it was last heard, None: never."""
         return None if self._heard is None else time.monotonic() - self._heard
+
+    @property
+    def whole(self) -> bool:
+        """Whether all estimates, and the diagnostics, were heard once.
+
+        It has a publisher for what it estimates alone; health is its last one, known here when its message has come.
+        """
+        topics = {quantity: f'{self.watched.node}/estimates/{quantity}' for quantity in QUANTITIES}
+        wanted = {quantity for quantity, topic in topics.items() if self._node.count_publishers(topic)}
+        heard = self.watched.values.keys()
+        return 'health' in heard and wanted <= heard and bool(self.watched.statuses)
 
     def _take_estimate(self, quantity: str, message: JointState) -> None:
         self._heard = time.monotonic()
@@ -77,7 +88,7 @@ def watch(
     seconds
         how long, None: until interrupted.
     once
-        end as soon as every joint has an estimate, and show that.
+        end as soon as all estimates and the diagnostics were heard, and show that.
     """
     leave_out_shared_memory()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -91,8 +102,7 @@ def watch(
             while seconds is None or time.monotonic() - begun < seconds:
                 with held_back():
                     executor.spin_once(timeout_sec=0.05)
-                # Health is what an estimator publishes last of each round.
-                if once and 'health' in listener.watched.values and listener.watched.statuses:
+                if once and listener.whole:
                     break
                 if not once and time.monotonic() - shown >= every:
                     shown = time.monotonic()
