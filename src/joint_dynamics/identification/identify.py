@@ -94,7 +94,7 @@ def identify(
         problem = Problem(model, observed(data.training), settings.terms, rest_speed=rest_speed)
 
         # 3 Its solution, with the terms of friction that the data ask for
-        solved = solve_by_method(problem, settings, plan.f_dyn, say)
+        solved = solve_by_method(problem, settings, say)
     except JointDynamicsError as error:
         raise with_faults(error, data.training) from None
     problem, solution = solved.problem, solved.solution

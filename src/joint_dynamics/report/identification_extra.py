@@ -5,6 +5,7 @@ What held-out data chose, drive gains, payload, loops, residual checks, leverage
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -46,19 +47,19 @@ def _selection(report: Report, entry: dict[str, Any]) -> None:
         f' alone, {after:.3g} with the terms chosen.'
     )
     rows = [
-        [step['term'], step['gain_percent'], step['standard_errors'], step['ridge'], 'chosen']
-        for step in entry['chosen']
-    ]
-    rows += [
-        [step['term'], step['gain_percent'], step['standard_errors'], step['ridge'], 'left out']
-        for step in entry['left_out']
+        [step['term'], step['gain_percent'], step['standard_errors'], _range(step.get('ridges', {}).values())]
+        for step in (*entry['chosen'], *entry['left_out'])
     ]
     report.add_table(
-        ['term', 'held-out loss falls by %', 'in standard errors', 'ridge', ''],
+        ['term', 'held-out loss falls by %', 'in standard errors', 'ridges'],
         rows,
-        'In the order of choice; each gain is on top of the terms above it. A term is left out below 2 standard errors'
-        ' or 3 %',
+        'Each gain is on top of the other terms chosen. Every joint has the ridge that held-out blocks ask for, or goes'
+        ' without the term; without a ridge it is left out of all',
     )
+
+
+def _range(ridges: Collection[float]) -> str:
+    return ' … '.join(f'{ridge:g}' for ridge in sorted({min(ridges), max(ridges)})) if ridges else ''
 
 
 def _drive_gains(report: Report, entry: dict[str, Any]) -> None:

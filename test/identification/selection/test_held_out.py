@@ -3,148 +3,186 @@
 import numpy as np
 import pytest
 
-from joint_dynamics.identification.selection.held_out import HeldOut, HeldOutLoss, Rows, ranges_of
-from joint_dynamics.identification.selection.stepwise import Candidate, best_ridge, gain_of
+from joint_dynamics.identification import identify
+from joint_dynamics.identification.selection.held_out import BLOCKS, HeldOut, Rows
+from joint_dynamics.identification.selection.ridges import Candidate, select
+from joint_dynamics.recording import Recording
 
-N, B, C, K, BLOCKS = 2, 3, 3, 160, 8
+N, B, C, K = 2, 3, 3, 160
 
 
-def rows_of(seed=0, **more):
+def rows_of(seed=0, parts=None, friction=()):
     """Two joints, base columns and candidates; the second candidate does not exist in the first joint."""
     rng = np.random.default_rng(seed)
     base, candidates = rng.normal(size=(N, B, K)), rng.normal(size=(N, C, K))
     candidates[0, 1] = 0.0
     tau = np.einsum('jbk,b->jk', base, [1.0, -2.0, 0.5]) + 0.8 * candidates[:, 0] + rng.normal(size=(N, K))
     tau[0, 7] += 30.0
-    return Rows(base, candidates, tau, np.repeat(np.arange(BLOCKS), K // BLOCKS), **more)
+    return Rows(base, candidates, tau, np.zeros(K, dtype=int) if parts is None else parts, friction)
 
 
 def huber(residual):
-    return np.array([r * r if abs(r) < 2.0 else 4.0 * abs(r) - 4.0 for r in residual.ravel()]).reshape(residual.shape)
+    return np.where(np.abs(residual) < 2.0, residual**2, 4.0 * np.abs(residual) - 4.0)
 
 
 def predicted(rows, fold, ridges):
-    """Residuals (N, K) of the rows in fold f = 0, 1, … from a fit to all others; NaN where fold is −1."""
-    residual, chosen = np.full(rows.tau.shape, np.nan), sorted(ridges)
+    """Residuals (N, K) of the rows in every fold (K,) from a fit to all others."""
+    residual, chosen = np.empty(rows.tau.shape), sorted(ridges)
     columns = np.concatenate([rows.base, rows.candidates[:, chosen]], axis=1)
-    for f in range(fold.max() + 1):
-        rest = [(columns[j][:, fold[j] != f], rows.tau[j, fold[j] != f]) for j in range(N)]
+    for f in np.unique(fold):
+        rest = [(columns[j][:, fold != f], rows.tau[j, fold != f]) for j in range(N)]
         gram = sum(W @ W.T for W, _ in rest)
         right = sum(W @ y for W, y in rest)
         # a candidate's ridge is a share of its norm in the rows that are left
         share = np.array([0.0] * B + [ridges[column] for column in chosen])
         solution = np.linalg.solve(gram + np.diag(share**2 * np.diag(gram)), right)
         for j in range(N):
-            here = fold[j] == f
-            residual[j, here] = rows.tau[j, here] - solution @ columns[j][:, here]
+            residual[j, fold == f] = rows.tau[j, fold == f] - solution @ columns[j][:, fold == f]
     return residual
 
 
 @pytest.mark.parametrize('ridges', [{}, {0: 0.1}, {2: 0.3, 1: 0.05}])
-def test_blocks_of_time_are_dealt_and_predicted_from_the_others(ridges):
+def test_blocks_of_time_are_predicted_from_the_others_cut_at_several_places(ridges):
     rows = rows_of()
-    found = HeldOut(rows, folds=4, deals=3, seed=5).loss(ridges)
-    rng = np.random.default_rng(5)
-    assert found.time.shape == (3, N, BLOCKS) and found.ranges.shape == (0, N)
-    for deal in found.time:
-        fold_of_block = np.concatenate([rng.permutation(4) for _ in range(2)])
-        fold = np.tile(fold_of_block[rows.blocks], (N, 1))
-        loss = huber(predicted(rows, fold, ridges)).reshape(N, BLOCKS, -1).sum(axis=2)
-        np.testing.assert_allclose(deal, loss, rtol=1e-6)
-    assert found.mean == pytest.approx(found.time.sum() / 3, rel=1e-12)
-    # no more folds than blocks
-    few = HeldOut(rows, folds=50, deals=1)
-    each = np.tile(rows.blocks, (N, 1))
-    np.testing.assert_allclose(few.loss(ridges).time.sum(), huber(predicted(rows, each, ridges)).sum(), rtol=1e-6)
+    place = np.arange(K) // (K // BLOCKS)
+    expected = []
+    for deal in range(2):
+        fold = np.roll(place, -deal * K // BLOCKS // 2)
+        expected.append(huber(predicted(rows, fold, ridges)).reshape(N, BLOCKS, -1).sum(axis=2))
+    found = HeldOut(rows, deals=2).losses([ridges])
+    np.testing.assert_allclose(found[0], np.mean(expected, axis=0), rtol=1e-6)
 
 
-def test_ranges_are_the_slowest_and_fastest_thirds_and_the_recordings():
-    rng = np.random.default_rng(1)
-    speeds = np.where(rng.random((N, K)) < 0.2, 0.0, rng.uniform(0.1, 2.0, (N, K)))
-    recordings = np.repeat([0, 1], K // 2)
-    rows = rows_of(speeds=speeds, recordings=recordings)
-    found = ranges_of(rows)
-    assert list(found) == ['low speed', 'high speed', 'recording 1', 'recording 2']
-    for j in range(N):
-        moving = np.sort(speeds[j][speeds[j] > 0])
-        low, high = np.quantile(moving, [1 / 3, 2 / 3])
-        np.testing.assert_array_equal(found['low speed'][j] == 0, (speeds[j] > 0) & (speeds[j] <= low))
-        np.testing.assert_array_equal(found['high speed'][j] == 0, speeds[j] >= high)
-        np.testing.assert_array_equal(found['recording 2'][j], np.where(recordings == 1, 0, -1))
-    for fold in found.values():
-        assert set(np.unique(fold)) == {-1, 0}
-    held_out = HeldOut(rows, deals=1)
-    assert held_out.ranges == list(found)
-    losses = held_out.loss({0: 0.1}).ranges
-    for name, loss in zip(held_out.ranges, losses, strict=True):
-        residual = predicted(rows, np.array(found[name]), {0: 0.1})
-        np.testing.assert_allclose(loss, np.where(np.isnan(residual), 0.0, huber(residual)).sum(axis=1), rtol=1e-6)
-    still = np.zeros((N, K))
-    assert ranges_of(rows_of(speeds=still, recordings=np.zeros(K, dtype=int))) == {}
-    assert ranges_of(rows_of()) == {}
+@pytest.mark.parametrize('slow', [False, True])
+def test_friction_of_each_parts_own_is_taken_out_of_what_is_left(slow):
+    """Of each joint alone, in all its samples of the part, with least squares; not of what changes with the parts."""
+    parts = np.repeat([4, 7, 4], [50, 70, 40])
+    rows = rows_of(parts=parts, friction=((0, 2), ()))
+    residual = predicted(rows, np.arange(K) // (K // BLOCKS), {0: 0.1})
+    for part in () if slow else (4, 7):
+        own = rows.base[0][[0, 2]][:, parts == part].T
+        residual[0, parts == part] -= own @ np.linalg.lstsq(own, residual[0, parts == part], rcond=None)[0]
+    found = HeldOut(rows, deals=1).losses([{0: 0.1}], slow)
+    np.testing.assert_allclose(found[0], huber(residual).reshape(N, BLOCKS, -1).sum(axis=2), rtol=1e-6)
 
 
-def test_a_range_that_the_rest_says_nothing_of_is_not_asked():
-    """A base column that only one recording excites: that one cannot be predicted from the others."""
-    recordings = np.repeat([0, 1], K // 2)
-    rows = rows_of(recordings=recordings)
-    rows.base[:, 2] *= np.where(recordings == 1, 1.0, 1e-9)
-    rows.tau[:, recordings == 1] += 30.0 * rows.base[:, 2, recordings == 1]
-    assert HeldOut(rows, deals=1).ranges == ['recording 1']
-
-
-def test_gain_in_all_as_a_fraction_and_in_standard_errors():
-    rng = np.random.default_rng(2)
-    before, after = (HeldOutLoss(rng.uniform(1, 2, (3, N, BLOCKS)), np.zeros((0, N))) for _ in range(2))
-    total, fraction, errors = gain_of(before, after)
-    gain = before.time.sum(axis=1) - after.time.sum(axis=1)
-    assert total == pytest.approx(gain.sum() / 3)
-    assert fraction == pytest.approx(total / (before.time.sum() / 3))
-    error = np.mean([np.std(one, ddof=1) * BLOCKS**0.5 for one in gain])
-    assert errors == pytest.approx(total / error)
-    assert gain_of(before, before) == (0.0, 0.0, 0.0)
-
-
-def test_of_ridges_alike_the_largest_is_taken():
-    """Not worse than the best by a standard error; here the losses are made up."""
-    wave = np.cos(np.arange(BLOCKS) * np.pi)
-
-    class Made:
-        def losses(self, chosen, columns, ridges):
-            assert (chosen, columns) == ({9: 0.5}, (4,))
-            one = np.std(wave, ddof=1) / BLOCKS**0.5
-            return [
-                HeldOutLoss((9.0 + (errors > 0) * (errors * one + wave))[None, None], np.zeros((0, 1)))
-                for errors in ({0.03: 0.0, 0.1: 0.9, 0.3: 1.1}[ridge] for ridge in ridges)
-            ]
-
-    ridge, loss = best_ridge(Made(), {9: 0.5}, Candidate('x', (4,)), (0.03, 0.3, 0.1))
-    assert ridge == 0.1 and loss.mean > 9.0 * BLOCKS
-
-
-def test_losses_of_several_ridges_are_those_of_each_alone():
-    rng = np.random.default_rng(6)
-    base, candidates, tau = (rng.normal(size=shape) for shape in ((2, 3, 300), (2, 5, 300), (2, 300)))
-    held_out = HeldOut(Rows(base, candidates, tau, np.arange(300) // 6, np.abs(rng.normal(size=(2, 300)))))
-    chosen = {4: 0.1, 1: 0.3}
-    for columns in ((0, 2), (3,), (1, 2)):
-        found = held_out.losses(chosen, columns, (0.03, 0.3))
-        for ridge, loss in zip((0.03, 0.3), found, strict=True):
-            alone = held_out.loss({**chosen, **dict.fromkeys(columns, ridge)})
-            np.testing.assert_allclose(loss.time, alone.time, rtol=1e-12)
-            np.testing.assert_allclose(loss.ranges_by_block, alone.ranges_by_block, rtol=1e-12)
-            assert len(loss.ranges) == 2
+def test_losses_of_several_choices_are_those_of_each_alone():
+    """A column that is none of a choice's has a ridge that leaves a millionth of it."""
+    held_out = HeldOut(rows_of(6))
+    settings = [{}, {0: 0.1}, {2: 0.03, 1: 0.3}]
+    for setting, together in zip(settings, held_out.losses(settings), strict=True):
+        np.testing.assert_allclose(together, held_out.losses([setting])[0], rtol=1e-4)
 
 
 def test_columns_that_one_recording_alone_shows_are_held_out_with_it():
-    """Joints that move in one recording only: without it nothing is left of their columns but rounding."""
+    """Joints that move in one block only: without it nothing is left of their columns but rounding."""
     rng = np.random.default_rng(4)
-    recordings = np.repeat([0, 1, 2], 200)
+    place = np.arange(600) // 60
     base = rng.normal(size=(3, 30, 600))
-    base[:, 3:] *= np.where(recordings == 0, 1e6, 1e-3)
+    base[:, 3:] *= np.where(place == 0, 1e6, 1e-3)
     candidates = rng.normal(size=(3, 2, 600))
     tau = base[:, :3].sum(axis=1) + candidates[:, 0] + 0.1 * rng.normal(size=(3, 600))
-    rows = Rows(base, candidates, tau, np.arange(600) // 10, np.abs(rng.normal(size=(3, 600))) + 0.1, recordings)
-    held_out = HeldOut(rows)
-    assert np.isfinite(held_out.loss({}).mean)
-    assert held_out.loss({0: 0.03}).mean < 0.1 * held_out.loss({}).mean
+    held_out = HeldOut(Rows(base, candidates, tau, place))
+    losses = held_out.losses([{}, {0: 0.03}])
+    assert np.isfinite(losses).all()
+    # nothing tells the block itself
+    without, law = losses[:, :, 1:].sum(axis=(1, 2))
+    assert law < 0.1 * without
+
+
+JOINTS, RECORDINGS, SAMPLES = 3, 3, 240
+NOISE = 0.05
+FASTEST = np.array([0.8, 1.6, 2.4])
+COLD_AND_SLOW = np.array([2.0, 1.4, 1.0])
+"""Viscous friction of each recording over that of the warm robot."""
+WARM = np.array([-15.0, -6.0, 0.0])
+"""Temperature of each recording [K] over that of the warm robot."""
+LAW = Candidate('root', tuple(range(JOINTS)), tuple(range(JOINTS)))
+
+
+def friction_rows(seed, speed, viscous, parts, root=0.0):
+    """Coulomb, viscous and √ω friction of every joint, one parameter that all joints share; viscous (K,)."""
+    rng = np.random.default_rng(seed)
+    samples = speed.shape[1]
+    base, candidates = np.zeros((JOINTS, 2 * JOINTS + 1, samples)), np.zeros((JOINTS, JOINTS, samples))
+    for j in range(JOINTS):
+        base[j, 2 * j], base[j, 2 * j + 1] = speed[j], np.sign(speed[j])
+        candidates[j, j] = np.sign(speed[j]) * np.sqrt(np.abs(speed[j]))
+    base[:, -1] = rng.normal(size=(JOINTS, samples))
+    friction = np.sign(speed) * (1.0 + 0.5 * viscous * np.abs(speed) + root * np.sqrt(np.abs(speed)))
+    tau = friction + 0.7 * base[:, -1] + NOISE * rng.normal(size=speed.shape)
+    own = tuple((2 * j, 2 * j + 1) for j in range(JOINTS))
+    return Rows(base / NOISE, candidates / NOISE, tau / NOISE, parts, own)
+
+
+def three_recordings(seed, root=0.0, level=COLD_AND_SLOW):
+    """A slow, a middle and a fast one; level: of viscous friction by recording."""
+    phase = np.random.default_rng(seed + 100).uniform(0, 6, (JOINTS, RECORDINGS))
+    t = np.linspace(0, 25, SAMPLES)
+    speed = np.concatenate([FASTEST[r] * np.sin(t + phase[:, r, None]) for r in range(RECORDINGS)], axis=1)
+    recordings = np.repeat(np.arange(RECORDINGS), SAMPLES)
+    return friction_rows(seed, speed, np.asarray(level)[recordings], recordings, root)
+
+
+PLACE = np.linspace(0, 1, RECORDINGS * SAMPLES)
+
+
+def faded_in(seed, viscous, root=0.0):
+    """One recording of a motion that grows from slow to fast."""
+    rng = np.random.default_rng(seed + 100)
+    t = 75 * PLACE
+    speed = (0.5 + 1.9 * PLACE) * np.sin(t * rng.uniform(0.8, 1.2, (JOINTS, 1)) + rng.uniform(0, 6, (JOINTS, 1)))
+    return friction_rows(seed, speed, viscous, (4 * PLACE).astype(int), root)
+
+
+@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('make', [
+    lambda seed: three_recordings(seed), lambda seed: faded_in(seed, 1.0 + np.exp(-2 * PLACE)),
+])  # fmt: skip
+def test_what_a_drift_makes_look_like_a_law_of_speed_is_none(make, seed):
+    """A cold and slow recording, or friction that falls as a gear warms in a motion that is slow at the start."""
+    rows = make(seed)
+    blind = Rows(rows.base, rows.candidates, rows.tau, rows.parts)
+    assert len(select(HeldOut(blind), [LAW]).ridges) == JOINTS
+    assert select(HeldOut(rows), [LAW]).ridges == {}
+
+
+@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('make', [
+    lambda seed: three_recordings(seed, 0.6, np.ones(3)), lambda seed: faded_in(seed, np.ones(len(PLACE)), 0.6),
+])  # fmt: skip
+def test_a_law_of_speed_that_is_there_is_taken(make, seed):
+    assert set(select(HeldOut(make(seed)), [LAW]).ridges) == {0, 1, 2}
+
+
+def test_what_hardly_changes_within_a_part_may_be_told_by_their_differences():
+    """Viscous friction that falls with temperature: differences between recordings are all that tells it."""
+    rows = three_recordings(1, level=1.0 - 0.06 * WARM)
+    speed = rows.base[np.arange(JOINTS), 2 * np.arange(JOINTS)]
+    candidates = np.zeros_like(rows.candidates)
+    candidates[np.arange(JOINTS), np.arange(JOINTS)] = speed * WARM[rows.parts]
+    rows = Rows(rows.base, candidates, rows.tau, rows.parts, rows.friction)
+    slow = Candidate('temperature', LAW.columns, LAW.joints, slow=True)
+    assert set(select(HeldOut(rows), [slow]).ridges) == {0, 1, 2}
+    assert select(HeldOut(rows), [Candidate('law', LAW.columns, LAW.joints)]).ridges == {}
+
+
+@pytest.fixture(scope='module')
+def cold_and_warm(true_robot):
+    """Coulomb and viscous friction, more of the latter in the cold: a slow, a middle and a fast motion as it warms."""
+
+    def run(seed, frequency, share, duration=20.0):
+        rng = np.random.default_rng(seed)
+        t, q, dq, ddq = true_robot.motion(rng, duration, 200.0, frequency=frequency)
+        scale = np.sqrt(frequency / 0.07)
+        q, dq, ddq = q * scale, dq * scale, ddq * scale
+        tau = true_robot.torque(q, dq, ddq)
+        tau += (share - 1) * true_robot.standard[:, 11] * dq
+        tau += 0.01 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
+        return Recording(true_robot.model.joint_names, t, q, tau=tau, name=f'{share} {seed}')
+
+    return [run(1, 0.02, 1.6), run(2, 0.05, 1.3), run(3, 0.11, 1.0)]
+
+
+def test_identify_takes_no_law_for_the_cold(cold_and_warm, true_robot):
+    assert identify(true_robot.model, cold_and_warm).summary()['selection']['chosen'] == []

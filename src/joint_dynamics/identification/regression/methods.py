@@ -60,7 +60,7 @@ def least_squares(problem: Problem, method: str) -> Solution:
 
 
 def linear(
-    problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress
+    problem: Problem, settings: IdentificationSettings, say: Progress
 ) -> tuple[Problem, Solution, SelectionOutcome]:
     """Return problem and solution by least squares, with the further terms that held-out data ask for."""
     prior = problem.model.parameters
@@ -75,9 +75,9 @@ def linear(
     say('trying further terms on held-out data')
     given, state = problem, state_from(problem, solution, prior)
     tried = menu(given.model.joint_names, temperature_range(given.observations))
-    found = choose(given, tried, state, solution, f_dyn, PROVISIONAL_DEALS)
+    found = choose(given, tried, state, solution, PROVISIONAL_DEALS)
     if not found.terms:
-        found = choose(given, tried, state, solution, f_dyn)
+        found = choose(given, tried, state, solution)
     if found.terms:
         # A model without further friction weighs the rows by what it leaves over, and has another load torque. With
         # those of the model found, terms that only made up for both are not chosen, and what they had hidden is.
@@ -86,7 +86,7 @@ def linear(
         )
         refined = state_from(problem, solution, prior)
         state = replace(state, links=refined.links, load_limit=refined.load_limit)
-        found = choose(given, tried, state, solution, f_dyn)
+        found = choose(given, tried, state, solution)
         problem, solution = iterate_to_fixed_point(given, found.terms, solver, solution, prior, problem)
     kept = {name for term in problem.terms for name in term.names}
     impossible = [name for term in found.terms for name in term.names if name not in kept]
@@ -94,7 +94,7 @@ def linear(
     return problem, solution, SelectionOutcome({'selection': entry}, found.uncertainty())
 
 
-def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: float, say: Progress) -> SolvedProblem:
+def solve_by_method(problem: Problem, settings: IdentificationSettings, say: Progress) -> SolvedProblem:
     """Solve a problem as the settings ask for."""
     prior = stated_prior(problem, settings)
     say(f'solving for {problem.columns} parameters by {settings.method}')
@@ -102,10 +102,10 @@ def solve_by_method(problem: Problem, settings: IdentificationSettings, f_dyn: f
         from joint_dynamics.identification.regression.robust import robust_estimate
 
         problem, solution, covariance, extras = robust_estimate(
-            problem, settings, lambda trial: linear(trial, settings, f_dyn, say)
+            problem, settings, lambda trial: linear(trial, settings, say)
         )
     else:
-        problem, solution, selected = linear(problem, settings, f_dyn, say)
+        problem, solution, selected = linear(problem, settings, say)
         say('estimating deviations')
         scatter = scatter_covariance(problem.blocks, solution, problem.samples)
         covariance = selected.widened(scatter, problem.names)

@@ -2,7 +2,7 @@
 
 Friction is of one kind in all joints of an arm more often than not, so a term is tried for all joints at once: n
 parameters decided by n times the data. What belongs to single joints (a spring or counterbalance) is tried joint by
-joint, and has to be significant.
+joint, and has to be more certain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
-from joint_dynamics.arrays import FloatArray
+from joint_dynamics.arrays import FloatArray, IntArray
 from joint_dynamics.identification.preparation.averaging import wholes
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression.friction_state import FrictionState
@@ -23,8 +23,7 @@ from joint_dynamics.identification.regression.least_squares import Solution
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.identification.selection.choice_uncertainty import ChoiceUncertainty, choice_uncertainty
 from joint_dynamics.identification.selection.held_out import DEALS, HeldOut, Rows
-from joint_dynamics.identification.selection.resampling import Candidate
-from joint_dynamics.identification.selection.stepwise import Choice, SelectionStep, select
+from joint_dynamics.identification.selection.ridges import JOINT_ERRORS, Candidate, Choice, SelectionStep, select
 
 STRIBECK_SPEEDS = (0.4,)
 """Speeds V_S [rad/s] at which the Stribeck term is tried.
@@ -36,45 +35,39 @@ WIDTHS = (1e-4, 3e-4, 1e-3, 3e-3)
 reversal passes within a sample."""
 WARMING = 3.0
 """Rise of temperature [K] within the recordings below which its effect cannot be told from that of anything else."""
-SINGLE_JOINT_ERRORS, SINGLE_JOINT_GAIN = 5.0, 0.05
-"""What a term of a single joint has to reach: standard errors, and fraction of the loss."""
-BLOCK_TIME = 0.8
-"""Length of a block of time, in periods of f_dyn.
-
-Longer than what residuals remember of themselves, short enough to leave the motion's variety.
-"""
+SINGLE_JOINT_ERRORS = 5.0
+"""Standard errors that are taken off the gain of a term of a single joint."""
 MAX_ROWS = 6000
-"""Samples beyond this are thinned, whole blocks at a time."""
+"""Of more samples every so many are used."""
 
 
 @dataclass(frozen=True)
 class CandidateGroup:
     """Terms that are tried together under one name.
 
-    physical: of a form that physics expects, tried first; slow: of what hardly changes within a recording.
+    kind: of one kind one group is chosen; slow: of what hardly changes within a recording.
     """
 
     name: str
     terms: tuple[Term, ...]
     kind: str = ''
     single: bool = False
-    physical: bool = True
     slow: bool = False
 
 
 def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[CandidateGroup]:
     """Return what is tried; temperature: (n, 2) lowest and highest of the recordings [°C], None where not measured."""
 
-    def everywhere(name: str, make: Callable[[str], Term], kind: str = '', physical: bool = True) -> CandidateGroup:
-        return CandidateGroup(name, tuple(make(joint) for joint in model_joints), kind, physical=physical)
+    def everywhere(name: str, make: Callable[[str], Term], kind: str = '') -> CandidateGroup:
+        return CandidateGroup(name, tuple(make(joint) for joint in model_joints), kind)
 
     def friction(name: str) -> Callable[[str], Term]:
         return lambda joint: friction_term(joint, name)
 
     found = [
-        everywhere('square root of speed (F_T0)', friction('F_T0')),
-        everywhere('square of speed (F_V2)', friction('F_V2'), physical=False),
-        everywhere('cube of speed (F_V3)', friction('F_V3'), physical=False),
+        everywhere('square root of speed (F_T0)', friction('F_T0'), 'power of speed'),
+        everywhere('square of speed (F_V2)', friction('F_V2'), 'power of speed'),
+        everywhere('cube of speed (F_V3)', friction('F_V3'), 'power of speed'),
     ]
     found += [
         everywhere(f'Stribeck at {V_S:g} rad/s (F_S)', partial(stribeck_term, V_S=V_S), 'stribeck')
@@ -84,7 +77,7 @@ def menu(model_joints: Sequence[str], temperature: FloatArray | None) -> list[Ca
     found += [
         everywhere('load, linear (F_Cl)', friction('F_Cl')),
         everywhere('load, quadratic (F_C1)', friction('F_C1')),
-        CandidateGroup('motor and generator quadrants', quadrants, physical=False),
+        CandidateGroup('motor and generator quadrants', quadrants),
     ]
     found += [
         everywhere(f'hysteresis of {width:g} rad (Maxwell-slip)', partial(hysteresis_term, width=width), 'hysteresis')
@@ -121,46 +114,37 @@ def temperature_range(observations: Sequence[Observation]) -> FloatArray | None:
     )
 
 
-def gather(problem: Problem, solution: Solution, candidates: Problem, f_dyn: float) -> Rows:
-    """Return weighted rows of `candidates` (the columns of `problem`, the tried ones), thinned to `MAX_ROWS`."""
+def gather(problem: Problem, solution: Solution, candidates: Problem) -> Rows:
+    """Return weighted rows of `candidates` (the columns of `problem`, the tried ones), thinned to `MAX_ROWS`.
+
+    Their parts are the quarters of the recordings.
+    """
     b = problem.columns
-    total = sum(len(observation.kept) for observation in problem.observations)
-    every = -(-total // MAX_ROWS)
+    every = -(-sum(problem.samples) // MAX_ROWS)
     # what comes before and after repeated motion was recorded with it: no other day, temperature or motion
     whole = wholes([observation.name for observation in problem.observations])
-    thinned: list[tuple[FloatArray, ...]] = []
-    started: dict[int, tuple[int, int]] = {}
-    count = 0
+    thinned: list[tuple[FloatArray, FloatArray, IntArray]] = []
     for block in candidates.blocks():
-        observation = problem.observations[block.observation]
-        if block.observation not in started:
-            rows = len(observation.kept)
-            period = float(np.median(np.diff(observation.time[observation.kept]))) if rows > 1 else 1.0
-            length = max(4, int(np.ceil(BLOCK_TIME / f_dyn / period)))
-            started[block.observation] = (count, max(1, round(rows / length)))
-            count += started[block.observation][1]
-        first, blocks = started[block.observation]
-        number = first + np.arange(len(observation.kept))[block.kept] * blocks // len(observation.kept)
-        use = number % every == 0
+        kept = np.arange(problem.samples[block.observation])[block.kept]
+        use = kept % every == 0
         factor = solution.row_factors(block)[:, use]
-        speed = np.abs(block.dq[:, use])
-        if block.resting is not None:
-            speed = np.where(block.resting[:, use], 0.0, speed)
-        thinned.append(
-            (
-                block.rows[:, :, use] * factor[:, None],
-                block.tau[:, use] * factor,
-                number[use],
-                speed,
-                np.full(int(use.sum()), whole[block.observation]),
-            )
-        )
-    W, tau, labels, speeds, recordings = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(5))
+        recording = np.full(int(use.sum()), whole[block.observation])
+        thinned.append((block.rows[:, :, use] * factor[:, None], block.tau[:, use] * factor, recording))
+    W, tau, recordings = (np.concatenate([entry[k] for entry in thinned], axis=-1) for k in range(3))
     own = tuple(
         tuple(problem.names.index(name) for name in (f'Fv_{j + 1}', f'Fc_{j + 1}') if name in problem.names)
         for j in range(problem.model.n)
     )
-    return Rows(W[:, :b], W[:, b:], tau, np.unique(labels, return_inverse=True)[1], speeds, recordings, own)
+    return Rows(W[:, :b], W[:, b:], tau, quarters_of(recordings), own)
+
+
+def quarters_of(recordings: IntArray) -> IntArray:
+    """Return which quarter of which recording each sample is in (K,), of the recordings' numbers (K,)."""
+    found = 4 * recordings
+    for recording in np.unique(recordings):
+        here = np.flatnonzero(recordings == recording)
+        found[here] += 4 * np.arange(len(here)) // len(here)
+    return np.asarray(found)
 
 
 @dataclass(frozen=True)
@@ -178,12 +162,7 @@ class Selection:
 
 
 def choose(
-    problem: Problem,
-    tried: Sequence[CandidateGroup],
-    state: FrictionState,
-    solution: Solution,
-    f_dyn: float,
-    deals: int = DEALS,
+    problem: Problem, tried: Sequence[CandidateGroup], state: FrictionState, solution: Solution, deals: int = DEALS
 ) -> Selection:
     """Return the terms that lower the held-out residual.
 
@@ -197,30 +176,19 @@ def choose(
     solution
         whose weights the rows have.
     deals
-        how often the blocks of time are dealt into folds.
+        at how many places the data are cut into blocks of time.
     """
     terms = [term for group in tried for term in group.terms]
     candidates = problem.with_terms([*problem.terms, *terms], state)
-    rows = gather(problem, solution, candidates, f_dyn)
+    rows = gather(problem, solution, candidates)
     groups, column = [], 0
     for group in tried:
         joints = tuple(problem.model.joint_names.index(term.joint) for term in group.terms for _ in term.names)
-        errors, gain = (SINGLE_JOINT_ERRORS, SINGLE_JOINT_GAIN) if group.single else (None, None)
         columns = tuple(range(column, column + len(joints)))
-        groups.append(
-            Candidate(
-                group.name,
-                columns,
-                group.kind,
-                errors,
-                gain,
-                None if group.single else joints,
-                group.physical,
-                group.slow,
-            )
-        )
+        errors = SINGLE_JOINT_ERRORS if group.single else JOINT_ERRORS
+        groups.append(Candidate(group.name, columns, joints, group.kind, errors, group.slow))
         column += len(joints)
-    choice = select(HeldOut(rows, deals=deals), groups)
+    choice = select(HeldOut(rows, deals), groups)
     found, column = [], 0
     for term in terms:
         if column in choice.ridges:
@@ -233,20 +201,13 @@ def summary_of(choice: Choice, joint_names: Sequence[str]) -> dict[str, Any]:
     """Return the entry `selection` of summary.json."""
 
     def entry(step: SelectionStep) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            'term': step.name,
-            'gain_percent': step.gain_percent,
-            'standard_errors': step.errors,
-            'ridge': step.ridge,
-        }
-        if step.joints is not None:
-            found['joints'] = [joint_names[j] for j in step.joints]
-        if step.disagreeing:
-            found['disagreeing'] = [joint_names[j] for j in step.disagreeing]
+        found: dict[str, Any] = {'term': step.name, 'gain_percent': step.gain_percent, 'standard_errors': step.errors}
+        if step.ridges:
+            found['ridges'] = {joint_names[j]: ridge for j, ridge in step.ridges.items()}
         return found
 
     return {
-        'chosen': [entry(step) for step in choice.steps if step.chosen],
-        'left_out': [entry(step) for step in choice.steps if not step.chosen],
+        'chosen': [entry(step) for step in choice.steps if step.ridges],
+        'left_out': [entry(step) for step in choice.steps if not step.ridges],
         'held_out_loss': {'without': choice.loss_before, 'with': choice.loss_after},
     }
