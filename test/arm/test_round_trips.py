@@ -83,7 +83,8 @@ def test_what_the_estimator_saves_is_the_arm_it_had(tools, arm3):
     assert np.abs(torque - arm.motor_torque(q, dq, ddq, temperature=temperature)).max() > 1.0
     again = JointEstimator(loaded, 2e-3, EstimationSettings(payload=True), effort='torque')
     np.testing.assert_allclose(again.torque_link, estimator.torque_link)
-    np.testing.assert_allclose(again.body.gravity(q[9]), known.rigid.gravity(q[9]), atol=1e-9)
+    np.testing.assert_array_equal(again.links, loaded.constants.links)
+    np.testing.assert_allclose(loaded.rigid.gravity(q[9]), known.rigid.gravity(q[9]), atol=1e-9)
     np.testing.assert_allclose(again.payload.body.gravity(q[9]), arm.rigid.gravity(q[9]), atol=1e-9)
 
 

@@ -32,7 +32,7 @@ def test_without_a_report_there_is_none_of_an_earlier_run_either(run, arm_file, 
 
 
 NOT_NEEDED = {
-    'cvxpy', 'matplotlib', 'numba', 'rosbags', 'scipy.fft', 'scipy.integrate', 'scipy.interpolate',
+    'cvxpy', 'matplotlib', 'rosbags', 'scipy.fft', 'scipy.integrate', 'scipy.interpolate',
     'scipy.ndimage', 'scipy.optimize', 'scipy.signal', 'scipy.sparse', 'scipy.spatial', 'scipy.stats',
     'joint_dynamics.control', 'joint_dynamics.estimation', 'joint_dynamics.excitation', 'joint_dynamics.report',
     'joint_dynamics.identification.joint_tests', 'joint_dynamics.simulation', 'joint_dynamics.trend',

@@ -119,14 +119,16 @@ def test_a_joint_without_a_limit_of_speed_may_be_as_fast_as_it_likes():
     text = (
         '<robot name="rod"><link name="base"/><link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>'
         '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-        '<joint name="hinge" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>'
-        '<limit lower="-3" upper="3" effort="1e6" velocity="{}"/></joint></robot>'
+        '<joint name="hinge" type="{}"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/>'
+        '{}</joint></robot>'
     )
     zero = np.zeros((2, 1))
     fast = Path([0.0, 0.1], [[0.0], [2.0]], zero, zero)
     free, slow = (
-        ControlLoop(create('computed_torque'), Arm(RobotModel.from_urdf(text.format(speed))), LoopSettings(), {})
-        for speed in (0, 5)
+        ControlLoop(
+            create('computed_torque'), Arm(RobotModel.from_urdf(text.format(*kind))), LoopSettings(effort_limit=1e6), {}
+        )
+        for kind in (('continuous', ''), ('revolute', '<limit lower="-3" upper="3" effort="1e6" velocity="5"/>'))
     )
     free.activate()
     assert np.abs(fill_effort(free, fast).dq).max() > 30

@@ -180,9 +180,13 @@ def test_settings_that_are_allowed():
 
 def test_health_in_every_word():
     reference = TorsionalStiffness([[2e4, 3e9]] * 3)
-    monitor = HealthMonitor(
-        reference, 2e-3, HealthThresholds((0.1, 0.2), (0.3, 0.5), 5.0, 2.0), np.array([1.0, 2.0, 1.0])
-    )
+
+    def anew():
+        return HealthMonitor(
+            reference, 2e-3, HealthThresholds((0.1, 0.2), (0.3, 0.5), 5.0, 2.0), np.array([1.0, 2.0, 1.0])
+        )
+
+    monitor = anew()
     coefficients = reference.coefficients * [[0.9], [0.8], [1.25]]
     np.testing.assert_allclose(monitor.stiffness_ratios(coefficients), [0.9, 0.8, 1.25])
     # over the working range, of another shape: the projection of one torque on the other
@@ -201,9 +205,9 @@ def test_health_in_every_word():
     assert [item.friction_ratio for item in found] == [None] * 3
     np.testing.assert_allclose([item.stiffness_ratio for item in found], [0.9, 0.8, 1.25])
     # twice its deviation taken off
-    found = monitor.judge(stiffness=reference.coefficients * factors, stiffness_deviation=np.array([0.01, 0.04, 0.08]))
+    found = anew().judge(stiffness=reference.coefficients * factors, stiffness_deviation=np.array([0.01, 0.04, 0.08]))
     assert [item.status for item in found] == ['ok', 'warning', 'ok']
-    both = monitor.judge(
+    both = anew().judge(
         stiffness=reference.coefficients * factors,
         stiffness_excitation=np.array([4.9, 5.0, 5.0]),
         friction=np.array([1.1, 2.61, 1.51]),
@@ -217,7 +221,7 @@ def test_health_in_every_word():
     ]
     assert [(item.status, item.reason) for item in both] == [(item.status, item.reason) for item in expected]
     np.testing.assert_allclose([item.friction_ratio for item in both], [1.1, 1.305, 1.51])
-    few = monitor.judge(stiffness=coefficients, stiffness_excitation=np.zeros(3), friction=np.ones(3),
+    few = anew().judge(stiffness=coefficients, stiffness_excitation=np.zeros(3), friction=np.ones(3),
                         friction_excitation=np.zeros(3))  # fmt: skip
     assert few[0].reason == 'stiffness not excited yet; Coulomb friction not excited yet'
     none = HealthMonitor(None).judge(stiffness=np.ones((2, 2)))

@@ -48,7 +48,9 @@ def test_noise_free_data_give_the_truth_back(true_robot):
         true_robot.model, [recording], settings=IdentificationSettings(position_cutoff=240.0, parallel_cutoff=20.0)
     )
     scale = np.abs(true_robot.base).max()
-    assert np.abs(result.solution.chi - true_robot.base).max() < 1e-3 * scale
+    # What differentiation leaves over may be taken for further terms, which are next to nothing then.
+    truth = np.append(true_robot.base, np.zeros(len(result.solution.chi) - len(true_robot.base)))
+    assert np.abs(result.solution.chi - truth).max() < 1e-3 * scale
     assert result.training[0].residual_percent()[1] < 0.1
 
 

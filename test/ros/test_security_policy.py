@@ -76,6 +76,9 @@ def files(tmp_path):
     }
     document = {'robot': {'joint_names': list(JOINTS)}, 'joints': dict.fromkeys(JOINTS, joint)}
     DynamicsDescription(document).save(tmp_path / 'dynamics.yaml')
+    bare = {key: value for key, value in joint.items() if key != 'friction'}
+    document = {'robot': {'joint_names': list(JOINTS)}, 'joints': dict.fromkeys(JOINTS, bare)}
+    DynamicsDescription(document).save(tmp_path / 'without_friction.yaml')
     posture = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
     waves = np.column_stack([posture, np.full((6, 4), 0.02)])
     series = FourierTrajectory(JOINTS, FourierBasis(3.0, 2, 1, 0.8, True), waves)
@@ -93,7 +96,10 @@ def configurations(name, files):
         'simulator': [{'robot_file': str(ur5e_urdf()), 'publish_clock': True}],
         'gazebo_model': [robot],
         'identifier': [{**robot, **inputs, 'output_folder': str(files / 'out')}],
-        'estimator': [{**robot, **described, **inputs, 'output_folder': str(files / 'out')}],
+        'estimator': [
+            {**robot, **described, **inputs, 'output_folder': str(files / 'out')},
+            {**robot, **inputs, 'description_file': str(files / 'without_friction.yaml')},
+        ],
         'excitation': [{**robot, 'trajectory_file': str(files / 'summary.json'), 'output': 'auto'}],
         'feedforward': [
             {**robot, **described, **inputs, 'mode': 'trajectory', 'law': 'adaptive_friction'},

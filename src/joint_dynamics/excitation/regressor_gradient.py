@@ -42,6 +42,7 @@ def compile_kernels(model: RobotModel) -> None:
     still = np.zeros((model.n, 1))
     rows = RegressorGradient(model, still, still, still)
     rows.pull_back(np.zeros_like(rows.rows))
+    model.regressor(still.T, still.T, still.T)
 
 
 def chain_arguments(chain: Chain) -> tuple[Any, ...]:

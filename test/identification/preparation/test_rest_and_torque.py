@@ -13,7 +13,6 @@ from joint_dynamics.identification.preparation.rest import find_rest
 from joint_dynamics.identification.reliability.diagnostics import autocorrelation
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import StandardParameters
-from joint_dynamics.robot.newton_euler import rigid_torque
 
 PLAIN = IdentificationSettings(selection=False)
 AS_IT_IS = FilterPlan(10.0, 1e9, 1e9, 1, 0.0)
@@ -25,7 +24,7 @@ def test_rigid_torque_is_that_of_the_regressor(ur):
     standard = StandardParameters.zeros(ur.n)
     standard.links[:] = rng.normal(size=(ur.n, 10))
     expected = ur.inverse_dynamics(q, dq, ddq, standard.values)
-    assert np.allclose(rigid_torque(ur.chain, q.T, dq.T, ddq.T, standard.links).T, expected, atol=1e-11)
+    assert np.allclose(ur.chain.torque(q, dq, ddq, standard.links), expected, atol=1e-11)
 
 
 @pytest.mark.parametrize('position', [0.3, -1.2345, 2.7])

@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from joint_dynamics.arm import Term, friction_term, hysteresis_term, stribeck_term
+from joint_dynamics.arm import Term, fourier_term, friction_term, hysteresis_term, stribeck_term
 from joint_dynamics.identification.preparation.observations import Observation
 from joint_dynamics.identification.regression import additional_columns, standard_rows
 from joint_dynamics.identification.regression.friction_state import FrictionState
 from joint_dynamics.identification.regression.problem import Problem
 from joint_dynamics.robot import RobotModel
-from joint_dynamics.robot.newton_euler import rigid_torque
 from joint_dynamics.signals.filtering import ParallelDecimator
 
 COUPLING = np.eye(6)
@@ -68,8 +67,7 @@ def test_load_torques_out_of_kept_rows_are_those_of_newton_euler(model, monkeypa
     rng = np.random.default_rng(4)
     for links in rng.normal(size=(2, model.n, 10)):
         for run in kept.observations:
-            q, dq, ddq = (np.ascontiguousarray(state.T) for state in (run.q, run.dq, run.ddq))
-            expected = rigid_torque(model.chain, q, dq, ddq, links)
+            expected = model.chain.torque(run.q, run.dq, run.ddq, links).T
             bound = 1e-13 * np.abs(expected).max()
             np.testing.assert_allclose(kept.loads.of(run, links), expected, rtol=0, atol=bound)
             np.testing.assert_array_equal(plain.loads.of(run, links), expected)
@@ -89,18 +87,25 @@ def test_rows_are_kept_as_far_as_there_is_room(model, monkeypatch):
     assert rows.of(observation(model, 100, 4)) is None
 
 
+class Watched(Term):
+    """A term that notes its name and joint in `asked` when its columns are computed."""
+
+    def of(self, motion):
+        self.asked.append((self.names[0].removesuffix(f'_{self.joint}'), self.index))
+        return super().of(motion)
+
+
 def terms_of(model, asked):
     """Of load, hysteresis and speed; asked collects the name and joint of each term whose columns are computed."""
 
     def watched(term):
-        def column(motion):
-            asked.append((term.names[0].removesuffix(f'_{term.joint}'), model.joint_names.index(term.joint)))
-            return term.columns[0](motion)
-
-        return replace(term, columns=(column,))
+        found = Watched(**vars(term))
+        object.__setattr__(found, 'asked', asked)
+        object.__setattr__(found, 'index', model.joint_names.index(term.joint))
+        return found
 
     first, second = model.joint_names[:2]
-    plain = Term(first, ('a', 'b'), (lambda motion: motion.q, lambda motion: motion.dq**2), {'fourier': [1]})
+    plain = fourier_term(first, [1])
     return [
         watched(friction_term(first, 'F_T0')),
         watched(friction_term(second, 'F_Cl')),
