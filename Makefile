@@ -9,7 +9,8 @@ CONSTRAINTS ?= constraints.txt
 PYTHONS ?= python3.10 python3.11 python3.12 python3.13
 BIN    := $(VENV)/bin
 export AMENT_PREFIX_PATH := $(abspath $(VENV))$(if $(AMENT_PREFIX_PATH),:$(AMENT_PREFIX_PATH))
-SOURCES := $(shell find src launch config resource -type f -not -path '*/__pycache__/*' 2>/dev/null)
+# what is packaged; pip leaves *.egg-info there, editors hidden files
+SOURCES := $(shell find src launch config resource -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*' -not -name '.*' 2>/dev/null)
 
 PROGRESS := tools/with_progress.sh
 LOG := $(VENV)/log

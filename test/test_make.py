@@ -3,6 +3,7 @@
 Progress, where the log is when something fails, and what to install when something is missing.
 """
 
+import os
 import re
 import subprocess
 from itertools import product
@@ -96,3 +97,18 @@ def test_quick_and_slow_tests_are_all_but_the_nightly_ones_and_none_runs_twice(s
 def test_continuous_integration_runs_linters_quick_and_slow_tests():
     script = (TOOLS.parent / '.ci' / 'run').read_text()
     assert re.findall(r'^make (.*)$', script, re.MULTILINE) == ['--keep-going lint test test-slow']
+
+
+@pytest.mark.parametrize(
+    ('name', 'is_source'),
+    [('src/arm/new.py', True), ('src/arm.egg-info/PKG-INFO', False), ('src/arm/.new.py.swp', False)],
+)
+def test_env_reinstalls_after_a_change_of_sources_and_of_nothing_else(tmp_path, name, is_source):
+    needed = ('constraints.txt', 'package.xml', 'pyproject.toml', 'setup.cfg', 'setup.py', 'README.md')
+    installed = ('src/arm/__init__.py', '.venv/.dependencies', '.venv/.installed')
+    for when, path in enumerate((*needed, *installed, name)):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+        os.utime(tmp_path / path, (when, when))
+    makefile = TOOLS.parent / 'Makefile'
+    assert run('make', '--question', '-f', makefile, 'env', cwd=tmp_path).returncode == is_source

@@ -32,8 +32,6 @@ using controller_interface::CallbackReturn;
 using controller_interface::return_type;
 
 constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
-/// Opening and closing the gate are a tenth of a millisecond of Python.
-constexpr std::chrono::milliseconds SWITCH_TIMEOUT{200};
 constexpr std::chrono::milliseconds REPORT_PERIOD{200};
 constexpr std::array<const char *, REFERENCE_ROWS> REFERENCES = {
   "position", "velocity", "acceleration", "effort"};
@@ -177,6 +175,9 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
   const double wait = params_.step_timeout > 0.0 ? params_.step_timeout : 0.5 / rate;
   times_.step_timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * wait));
   times_.late_timeout = params_.late_timeout;
+  // This is the manager's loop: opening and closing the gate may take no longer than a step.
+  switch_timeout_ =
+    times_.step_timeout + std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * params_.late_timeout));
   times_.ramp_time = params_.ramp_time;
   const std::size_t n = params_.joints.size();
   measured_.assign(STATE_ROWS * n, NONE);
@@ -359,8 +360,10 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
       host_->arrays().left[k] = command_interfaces_[k].get_optional().value_or(NONE);
     }
   }
-  if (!host_->activate(SWITCH_TIMEOUT)) {
-    RCLCPP_ERROR(get_node()->get_logger(), "cannot activate: %s", host_->reason().c_str());
+  if (!host_->activate(switch_timeout_)) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "cannot activate: %s",
+      host_->ready() ? host_->reason().c_str() : "the law takes longer than step_timeout and late_timeout");
     return CallbackReturn::FAILURE;
   }
   law_.reset(*host_, times_);
@@ -373,7 +376,7 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
 
 CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::State & /*state*/)
 {
-  if (!host_->deactivate(SWITCH_TIMEOUT)) {
+  if (!host_->deactivate(switch_timeout_)) {
     RCLCPP_WARN(get_node()->get_logger(), "the law hangs: it is left behind when this is cleaned up");
   }
   // As the joint trajectory controller does: whoever takes over writes in the same cycle.

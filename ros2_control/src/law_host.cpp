@@ -26,6 +26,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "python.hpp"
 
@@ -58,6 +59,24 @@ bool schedule(int priority, int cpu)
     done = pthread_setaffinity_np(pthread_self(), sizeof(set), &set) == 0 && done;
   }
   return done;
+}
+
+/// Wait for as long as it takes; a signal does not end the wait.
+void await(sem_t & semaphore)
+{
+  while (sem_wait(&semaphore) != 0) {
+  }
+}
+
+timespec deadline(std::chrono::nanoseconds timeout)
+{
+  timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  const auto total = std::chrono::nanoseconds(end.tv_nsec) + timeout;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(total);
+  end.tv_sec += static_cast<time_t>(seconds.count());
+  end.tv_nsec = static_cast<decltype(end.tv_nsec)>((total - seconds).count());
+  return end;
 }
 }  // namespace
 
@@ -113,10 +132,10 @@ struct LawHost::Shared
     loop = python::Object();
   }
 
-  void tell(const std::string & text)
+  void tell(std::string text) noexcept
   {
     const std::lock_guard<std::mutex> lock(reason_mutex);
-    reason = text;
+    reason = std::move(text);
   }
 
   /// Take over why the law is not followed; whoever reads it at the moment is not waited for.
@@ -203,6 +222,27 @@ struct LawHost::Shared
     return static_cast<bool>(result);
   }
 
+  void perform()
+  {
+    switch (task) {
+      case Task::JOB:
+        job();
+        break;
+      case Task::ACTIVATE:
+        outcome = call("activate") ? Outcome::SAFE : Outcome::FAILED;
+        break;
+      case Task::DEACTIVATE:
+        call("deactivate");
+        outcome = Outcome::CLOSED;
+        break;
+      case Task::STEP:
+        make_step();
+        break;
+      case Task::QUIT:
+        break;
+    }
+  }
+
   void make_step()
   {
     const python::Object result(PyObject_CallNoArgs(step.get()));
@@ -220,41 +260,50 @@ struct LawHost::Shared
   }
 };
 
-LawHost::LawHost(const HostSettings & settings) : shared_(std::make_shared<Shared>(settings))
+LawHost::LawHost(std::shared_ptr<Shared> shared) : shared_(std::move(shared))
 {
   shared_->thread = std::thread(&LawHost::work, shared_);
+}
+
+// Delegates: where the start fails, the destructor ends the thread.
+LawHost::LawHost(const HostSettings & settings) : LawHost(std::make_shared<Shared>(settings))
+{
   run([] {});
 }
 
 LawHost::~LawHost()
 {
-  if (busy_ && !wait(PATIENCE)) {
-    // It hangs in somebody's law: there is no way to end it but with the process.
-    shared_->thread.detach();
-    return;
+  const timespec end = deadline(PATIENCE);
+  if (ready() || wait(end)) {
+    post(Task::QUIT);
+    if (wait(end)) {
+      shared_->thread.join();
+      return;
+    }
   }
-  post(Task::QUIT);
-  shared_->thread.join();
+  // It hangs in somebody's law, its own or another's that has the interpreter: there is no way to
+  // end it but with the process.
+  shared_->thread.detach();
 }
 
 void LawHost::work(std::shared_ptr<Shared> shared)
 {
-  sem_wait(&shared->begin);
+  await(shared->begin);
   try {
     python::start(shared->settings.python);
   } catch (const std::exception & error) {
     shared->error = error.what();
   }
-  if (!shared->error.empty()) {
+  if (shared->error.empty()) {
+    const PyGILState_STATE lock = PyGILState_Ensure();
+    serve(*shared);
+    shared->release();
+    PyGILState_Release(lock);
+  } else {
     sem_post(&shared->done);
-    while (sem_wait(&shared->begin) != 0) {
-    }
-    return;
+    await(shared->begin);
   }
-  const PyGILState_STATE lock = PyGILState_Ensure();
-  serve(*shared);
-  shared->release();
-  PyGILState_Release(lock);
+  sem_post(&shared->done);
 }
 
 void LawHost::serve(Shared & shared)
@@ -262,30 +311,23 @@ void LawHost::serve(Shared & shared)
   for (bool first = true;; first = false) {
     if (!first) {
       PyThreadState * const state = PyEval_SaveThread();
-      while (sem_wait(&shared.begin) != 0) {
-      }
+      await(shared.begin);
       PyEval_RestoreThread(state);
     }
-    switch (shared.task) {
-      case Task::QUIT:
-        return;
-      case Task::JOB:
-        try {
-          shared.job();
-        } catch (const std::exception & error) {
-          shared.error = error.what();
-        }
-        break;
-      case Task::ACTIVATE:
-        shared.outcome = shared.call("activate") ? Outcome::SAFE : Outcome::FAILED;
-        break;
-      case Task::DEACTIVATE:
-        shared.call("deactivate");
-        shared.outcome = Outcome::CLOSED;
-        break;
-      case Task::STEP:
-        shared.make_step();
-        break;
+    const Task task = shared.task;
+    if (task == Task::QUIT) {
+      return;
+    }
+    try {
+      shared.perform();
+    } catch (const std::exception & error) {
+      // This thread is the controller manager's: what it cannot do is a failure, not its end.
+      shared.outcome = Outcome::FAILED;
+      if (task == Task::JOB) {
+        shared.error = error.what();
+      } else {
+        shared.tell(error.what());
+      }
     }
     sem_post(&shared.done);
   }
@@ -294,14 +336,14 @@ void LawHost::serve(Shared & shared)
 template <typename Job>
 void LawHost::run(Job && job)
 {
-  while (!ready()) {
-    wait(PATIENCE);
+  if (busy_) {
+    await(shared_->done);
   }
   shared_->job = std::forward<Job>(job);
   shared_->error.clear();
   post(Task::JOB);
-  while (!wait(PATIENCE)) {
-  }
+  await(shared_->done);
+  busy_ = false;
   shared_->job = nullptr;
   if (!shared_->error.empty()) {
     throw std::runtime_error(shared_->error);
@@ -315,14 +357,8 @@ void LawHost::post(Task task)
   sem_post(&shared_->begin);
 }
 
-bool LawHost::wait(std::chrono::nanoseconds timeout)
+bool LawHost::wait(const timespec & end)
 {
-  timespec end;
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  const auto total = std::chrono::nanoseconds(end.tv_nsec) + timeout;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(total);
-  end.tv_sec += static_cast<time_t>(seconds.count());
-  end.tv_nsec = static_cast<decltype(end.tv_nsec)>((total - seconds).count());
   int failed = sem_clockwait(&shared_->done, CLOCK_MONOTONIC, &end);
   while (failed != 0 && errno == EINTR) {
     failed = sem_clockwait(&shared_->done, CLOCK_MONOTONIC, &end);
@@ -382,20 +418,22 @@ std::vector<std::string> LawHost::configure(
 
 bool LawHost::activate(std::chrono::nanoseconds timeout)
 {
-  if (!ready() && !wait(timeout)) {
+  const timespec end = deadline(timeout);
+  if (!ready() && !wait(end)) {
     return false;
   }
   post(Task::ACTIVATE);
-  return wait(timeout) && shared_->outcome == Outcome::SAFE;
+  return wait(end) && shared_->outcome == Outcome::SAFE;
 }
 
 bool LawHost::deactivate(std::chrono::nanoseconds timeout)
 {
-  if (!ready() && !wait(timeout)) {
+  const timespec end = deadline(timeout);
+  if (!ready() && !wait(end)) {
     return false;
   }
   post(Task::DEACTIVATE);
-  return wait(timeout);
+  return wait(end);
 }
 
 Outcome LawHost::step(std::chrono::nanoseconds timeout)
@@ -407,7 +445,7 @@ Outcome LawHost::step(std::chrono::nanoseconds timeout)
     return static_cast<Outcome>(shared_->entry(shared_->table));
   }
   post(Task::STEP);
-  return wait(timeout) ? shared_->outcome : Outcome::LATE;
+  return wait(deadline(timeout)) ? shared_->outcome : Outcome::LATE;
 }
 
 bool LawHost::compiled() const { return shared_->entry != nullptr; }

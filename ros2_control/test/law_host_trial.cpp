@@ -15,26 +15,34 @@
 // calling thread allocates, and measures. Built and run by test/ros2_control/test_law_host.py.
 //
 //     law_host_trial FOLDER [--rate HZ] [--repeat N] [--step-timeout S]
-//         [--late-timeout S] [--priority P]
+//         [--late-timeout S] [--priority P] [--beside LAW]
 //
 // FOLDER holds robot.urdf, description.yaml, parameters.txt (a line each: name, type, value) and
 // motion.bin (a row per step: period, position, velocity, three references, effort, α1, α2,
 // temperature; slow ones NaN where there is nothing new). begin.bin, where it is there, holds what
 // the host is activated with: position, effort, command left by another. commands.bin gets a row per
-// step: phase, outcome, command. The answer on stdout is JSON.
+// step: phase, outcome, command. LAW is that of another arm in a host of its own. The answer on stdout
+// is JSON. Every other wait for a semaphore is interrupted, and nobody gets 64 MB.
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <time.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <new>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -54,6 +62,8 @@ namespace
 thread_local bool watched = false;
 std::atomic<std::size_t> allocations{0};
 constexpr std::size_t COLUMNS = 9;
+constexpr std::size_t TOO_MUCH = std::size_t{1} << 26;
+thread_local std::set<std::pair<time_t, std::int64_t>> * deadlines = nullptr;
 }  // namespace
 
 extern "C" void * __libc_malloc(std::size_t size);
@@ -65,8 +75,47 @@ extern "C" void * malloc(std::size_t size)
   return __libc_malloc(size);
 }
 
+[[gnu::noinline]] void * operator new(std::size_t size)
+{
+  void * const found = size < TOO_MUCH ? malloc(size) : nullptr;
+  if (found == nullptr) {
+    throw std::bad_alloc();
+  }
+  return found;
+}
+[[gnu::noinline]] void operator delete(void * memory) noexcept { free(memory); }
+[[gnu::noinline]] void operator delete(void * memory, std::size_t /*size*/) noexcept { free(memory); }
+
+extern "C" int sem_wait(sem_t * semaphore)
+{
+  static const auto real = reinterpret_cast<int (*)(sem_t *)>(dlsym(RTLD_NEXT, "sem_wait"));
+  thread_local bool interrupted = false;
+  interrupted = !interrupted;
+  if (interrupted) {
+    errno = EINTR;
+    return -1;
+  }
+  return real(semaphore);
+}
+
+extern "C" int sem_clockwait(sem_t * semaphore, clockid_t clock, const timespec * end)
+{
+  using Wait = int (*)(sem_t *, clockid_t, const timespec *);
+  static const auto real = reinterpret_cast<Wait>(dlsym(RTLD_NEXT, "sem_clockwait"));
+  if (deadlines != nullptr) {
+    deadlines->insert({end->tv_sec, end->tv_nsec});
+  }
+  return real(semaphore, clock, end);
+}
+
 namespace
 {
+std::size_t threads()
+{
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
 std::string read(const std::string & path)
 {
   std::ifstream file(path, std::ios::binary);
@@ -144,6 +193,15 @@ int play(int count, char ** words)
   HostSettings settings;
   settings.priority = static_cast<int>(option(count, words, "--priority", 0.0));
   LawHost host(settings);
+  std::unique_ptr<LawHost> beside;
+  for (int k = 2; k + 1 < count; ++k) {
+    if (words[k] == std::string("--beside")) {
+      Values other = given;
+      other["law"] = std::string(words[k + 1]);
+      beside = std::make_unique<LawHost>(settings);
+      beside->configure(read(folder + "/robot.urdf"), read(folder + "/description.yaml"), other);
+    }
+  }
   if (settings.priority > 0) {
     // As the controller manager's loop runs.
     sched_param parameters{};
@@ -232,6 +290,11 @@ int play(int count, char ** words)
       out.insert(out.end(), law.command().begin(), law.command().end());
     }
   }
+  std::set<std::pair<time_t, std::int64_t>> ends;
+  deadlines = &ends;
+  const bool deactivated = host.deactivate(std::chrono::seconds(1));
+  deadlines = nullptr;
+  beside.reset();
   std::ofstream(folder + "/commands.bin", std::ios::binary)
     .write(
       reinterpret_cast<const char *>(out.data()),
@@ -241,6 +304,8 @@ int play(int count, char ** words)
   std::cout << "{\"steps\": " << wall.size() << ", \"errors\": " << refused
             << ", \"late\": " << law.late_steps() << ", \"allocations\": " << allocations
             << ", \"declared\": " << declared.size() << ", \"remarks\": " << remarks.size()
+            << ", \"deactivated\": " << (deactivated ? "true" : "false")
+            << ", \"deadlines\": " << ends.size()
             << ", \"scheduled\": " << (host.scheduled() ? "true" : "false") << ", \"reason\": \""
             << reason << "\", \"wall_us\": " << statistics(wall)
             << ", \"cpu_us\": " << statistics(cpu) << "}" << std::endl;
@@ -257,7 +322,7 @@ int main(int count, char ** words)
   try {
     return play(count, words);
   } catch (const std::exception & error) {
-    std::cerr << error.what() << std::endl;
+    std::cerr << error.what() << "; " << threads() << " threads" << std::endl;
     return 1;
   }
 }

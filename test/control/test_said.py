@@ -75,7 +75,10 @@ def refused(call, *given, **more):
         (([0.0, 1.0], [[0.0], [np.nan]]), 'trajectory: expected finite positions, found nan'),
         (([0.0, 1.0], ZERO, [[np.inf], [0.0]]), 'trajectory: expected finite velocities, found inf'),
         (([0.0, 1.0], ZERO, ZERO, [[0.0], [-np.inf]]), 'trajectory: expected finite accelerations, found -inf'),
-        (([0.0, 1.0], ZERO, [[0.0], [0.5]]), 'trajectory: expected the last point at rest, found velocities [0.5]'),
+        (
+            ([0.0, 1.0], ZERO, [[0.0], [0.5]]),
+            'trajectory: expected the last point at rest (to 1e-06 rad/s), found velocities [0.5]',
+        ),
     ],
 )
 def test_points_of_no_path(arguments, said):

@@ -13,9 +13,10 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed', exc_type=ImportErr
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from builtin_interfaces.msg import Duration
+from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from joint_dynamics.arm import Arm
 from joint_dynamics.control.effort_gains import controller_parameters, effort_gains
@@ -27,6 +28,7 @@ from joint_dynamics.robot import RobotModel
 from joint_dynamics.simulation import ur5e_description
 
 try:
+    from control_msgs.action import FollowJointTrajectory
     from control_msgs.msg import JointTrajectoryControllerState
     from controller_manager_msgs import srv as services
 except ImportError:
@@ -130,7 +132,6 @@ class Manager:
         publisher = ros.probe.create_publisher(String, 'robot_description', LATCHED)
         publisher.publish(String(data=with_mock_hardware(ur5e_description())))
         self.states = ros.listen(JointTrajectoryControllerState, f'/{LAW}/controller_state', 10000)
-        self.trajectory = ros.probe.create_publisher(JointTrajectory, f'/{TRAJECTORY}/joint_trajectory', 10)
         node = Path(get_package_prefix('controller_manager')) / 'lib' / 'controller_manager' / 'ros2_control_node'
         given = [word for file in files for word in ('--params-file', str(file))]
         self.process = ros.start([str(node), '--ros-args', *given], 'controller manager')
@@ -176,11 +177,12 @@ class Manager:
         found = self.ros.call(services.ListControllers, '/controller_manager/list_controllers').controller
         return {item.name for item in found if item.state == 'active'}
 
-    def move(self, offset, publisher=None, shares=(1.0, 0.0)):
-        """Send a motion to HOME + offset and back, 1 s each, or to these shares of the offset."""
-        message = JointTrajectory(joint_names=list(self.robot.joint_names))
+    def move(self, offset, controller=TRAJECTORY, shares=(1.0, 0.0)):
+        """Have a motion accepted: to HOME + offset and back, 1 s each, or to these shares of the offset."""
+        goal = FollowJointTrajectory.Goal()
+        goal.trajectory.joint_names = list(self.robot.joint_names)
         for seconds, share in enumerate(shares, start=1):
-            message.points.append(
+            goal.trajectory.points.append(
                 JointTrajectoryPoint(
                     positions=(HOME + share * offset).tolist(),
                     velocities=[0.0] * 6,
@@ -188,7 +190,11 @@ class Manager:
                     time_from_start=Duration(sec=seconds),
                 )
             )
-        (publisher or self.trajectory).publish(message)
+        client = ActionClient(self.ros.probe, FollowJointTrajectory, f'/{controller}/follow_joint_trajectory')
+        self.ros.until(client.server_is_ready, what=f'the action of {controller}')
+        answer = client.send_goal_async(goal)
+        self.ros.until(answer.done, what=f'the answer of {controller}')
+        assert answer.result().accepted
 
 
 @pytest.fixture
@@ -275,8 +281,8 @@ def test_alpha_of_the_estimator_counts(ros, manager, robot, description):
         message = Float64MultiArray(data=[alpha, 0.0] * 6)
         before = len(made.states)
         ros.until(lambda: source.publish(message) or len(made.states) > before + RATE // 2)
-        made.move(np.full(6, 0.2))
         begin = len(made.states)
+        made.move(np.full(6, 0.2))
         ros.until(lambda: np.abs(made.states[-1].reference.positions - HOME).max() > 0.1, what='motion')
         ros.until(lambda: np.abs(made.states[-1].reference.velocities).max() == 0.0, what='rest')
         rows = made.states[begin:]
@@ -378,7 +384,6 @@ def test_a_preset_comes_up_in_its_chain(ros, robot, description, tmp_path, monke
     ros.until(lambda: len(made.states) > RATE, what='the ramp')
     holds = Arm.from_description(robot, DynamicsDescription.load(description)).rigid.gravity(HOME)
     assert outputs(made.states)[-1] == pytest.approx(gravity * holds, abs=1e-6)
-    ros.until(made.trajectory.get_subscription_count, what='the trajectory controller')
     begin = len(made.states)
     made.move(np.full(6, 0.2))
 
@@ -435,10 +440,8 @@ def test_it_takes_over_from_an_effort_controller_without_letting_the_arm_go(ros,
     shown = ros.listen(JointState, 'joint_states', 10000)
     assert made.switch(on=['joint_state_broadcaster', EFFORT])
     holds = Arm(robot).rigid.gravity(HOME)
-    motion = ros.probe.create_publisher(JointTrajectory, f'/{EFFORT}/joint_trajectory', 10)
-    ros.until(motion.get_subscription_count, what='the effort controller')
     # The robot here does not move: the error stays, and so does the effort, in the direction of gravity.
-    made.move(0.02 * np.sign(holds), motion, [1.0])
+    made.move(0.02 * np.sign(holds), EFFORT, [1.0])
 
     def efforts(begin=0):
         order = [shown[-1].name.index(name) for name in robot.joint_names]

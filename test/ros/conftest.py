@@ -1,5 +1,6 @@
 """Nodes in this process and in others, over DDS, in a domain of their own."""
 
+import contextlib
 import inspect
 import os
 import signal
@@ -95,14 +96,20 @@ class Ros:
     PATIENCE = PATIENCE
 
     def __init__(self):
-        rclpy.init()
-        self.executor = SingleThreadedExecutor()
         self.nodes = []
         self.processes = []
         self.watchers = []
         self.clients = {}
-        self.probe = rclpy.create_node('probe')
-        self.executor.add_node(self.probe)
+        with contextlib.ExitStack() as opened:
+            # Where it was initialised already, too: this test fails, and those after it do not.
+            opened.callback(rclpy.try_shutdown)
+            rclpy.init()
+            self.executor = SingleThreadedExecutor()
+            opened.callback(self.executor.shutdown)
+            self.probe = rclpy.create_node('probe')
+            opened.callback(self.probe.destroy_node)
+            self.executor.add_node(self.probe)
+            self._opened = opened.pop_all()
 
     def node(self, node_class, namespace='', **parameters):
         """Create one of our nodes in this process; parameters by name (`__` for a dot)."""
@@ -247,15 +254,16 @@ class Ros:
         return self.call(SetParameters, f'{node_name}/set_parameters', request).results[0]
 
     def close(self):
-        for process in list(self.processes):
-            status, _ = self.stop(process)
-            assert status == 0, process.last_words
-        for node in self.nodes:
-            self.executor.remove_node(node)
-            node.close()
-        self.probe.destroy_node()
-        self.executor.shutdown()
-        rclpy.try_shutdown()
+        """End the processes, close the nodes and rclpy: all of them, whatever of it fails."""
+        with self._opened as opened:
+            for node in list(self.nodes):
+                opened.callback(self.remove, node)
+            for process in list(self.processes):
+                opened.callback(self._end, process)
+
+    def _end(self, process):
+        status, _ = self.stop(process)
+        assert status == 0, process.last_words
 
 
 @pytest.fixture

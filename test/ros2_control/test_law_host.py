@@ -164,6 +164,7 @@ def test_a_storm_never_gets_a_bad_command_through(play, robot, description):
 
 
 LAWS = """
+import ctypes
 import time
 import numpy as np
 from joint_dynamics.control import Controller, InterfaceConfiguration
@@ -221,6 +222,17 @@ class Stumbles(Bad):
     def go_wrong(self):
         if self._steps == 401:
             time.sleep(0.05)
+
+
+class Seizes(Bad):
+    # As a law in C does that never comes back: with the interpreter in its hands.
+    def go_wrong(self):
+        ctypes.PyDLL(None).sleep(600)
+
+
+class Shouts(Bad):
+    def go_wrong(self):
+        raise RuntimeError('x' * 2**26)
 """
 
 
@@ -232,7 +244,7 @@ def foreign(tmp_path):
     info.mkdir(parents=True)
     (folder / 'bad_laws.py').write_text(LAWS, encoding='utf-8')
     (info / 'METADATA').write_text('Metadata-Version: 2.1\nName: bad-laws\nVersion: 1.0\n', encoding='utf-8')
-    names = ('Raises', 'NotFinite', 'Exits', 'Hangs', 'Sleeps', 'Stumbles')
+    names = ('Raises', 'NotFinite', 'Exits', 'Hangs', 'Sleeps', 'Stumbles', 'Seizes', 'Shouts')
     lines = '\n'.join(f'{name.lower()} = bad_laws:{name}' for name in names)
     (info / 'entry_points.txt').write_text(f'[joint_dynamics.controllers]\n{lines}\n', encoding='utf-8')
     return folder
@@ -282,6 +294,42 @@ def test_a_law_that_stumbles_goes_on(play, robot, description, foreign):
     assert (run.command[late] == run.command[late - 1]).all()
     assert (run.phase == RUNNING).all()
     assert run.outcome[-100:].tolist().count(LAW) > 0
+
+
+def test_a_late_step_and_closing_the_gate_share_one_deadline(play, robot, description, foreign):
+    options = ('--step-timeout', 0.001, '--late-timeout', 10)
+    # The last step is late by 0.05 s when the gate is closed: what is waited for is that, and then the gate.
+    rows = rows_of(robot, standing=401)
+    given = parameters(robot, 'stumbles')
+    run = play(ur5e_urdf().read_text(), description.to_yaml(), given, rows, *options, path=[foreign])
+    assert run.answer['deactivated']
+    assert run.answer['deadlines'] == 1
+
+
+def test_a_law_that_hangs_does_not_keep_another_arm_from_being_cleaned_up(play, robot, description, foreign):
+    """It has the interpreter; the program, which ends the other arm's host in the end, comes back all the same."""
+    options = ('--step-timeout', 0.5, '--late-timeout', 0.02, '--beside', 'computed_torque')
+    rows = rows_of(robot, standing=450)
+    given = parameters(robot, 'seizes')
+    run = play(ur5e_urdf().read_text(), description.to_yaml(), given, rows, *options, path=[foreign])
+    assert run.outcome[-1] == LATE
+    assert not run.answer['deactivated']
+
+
+def test_what_the_host_itself_cannot_do_is_a_failure_of_the_law(play, robot, description, foreign):
+    """No memory for the reason of a law that fails: the process is the controller manager's, and goes on."""
+    rows = rows_of(robot, standing=700)
+    run = play(ur5e_urdf().read_text(), description.to_yaml(), parameters(robot, 'shouts'), rows, path=[foreign])
+    assert run.phase[-1] == ENDED
+    assert run.command[-1] == pytest.approx(gravity(robot, description, rows[400, 1:7]), abs=1e-9)
+    assert run.answer['reason'] == 'std::bad_alloc'
+
+
+def test_a_start_that_fails_leaves_no_thread(play, robot, description, monkeypatch):
+    monkeypatch.setenv('PYTHONHOME', '/nowhere')
+    said = play(ur5e_urdf().read_text(), description.to_yaml(), parameters(robot), rows_of(robot, 1), refused=True)
+    assert 'python: expected the interpreter to start' in said
+    assert '; 1 threads' in said
 
 
 @pytest.mark.parametrize(

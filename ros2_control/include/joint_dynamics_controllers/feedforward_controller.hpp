@@ -15,6 +15,7 @@
 #define JOINT_DYNAMICS_CONTROLLERS__FEEDFORWARD_CONTROLLER_HPP_
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -94,6 +95,7 @@ private:
   std::unique_ptr<LawHost> host_;
   GuardedLaw law_;
   GuardedLaw::Times times_;
+  std::chrono::nanoseconds switch_timeout_{};
 
   // Of the real-time thread.
   rclcpp::Time began_;

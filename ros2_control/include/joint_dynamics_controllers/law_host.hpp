@@ -15,6 +15,8 @@
 #ifndef JOINT_DYNAMICS_CONTROLLERS__LAW_HOST_HPP_
 #define JOINT_DYNAMICS_CONTROLLERS__LAW_HOST_HPP_
 
+#include <time.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -142,12 +144,14 @@ private:
   struct Shared;
   enum class Task { JOB, ACTIVATE, DEACTIVATE, STEP, QUIT };
 
+  explicit LawHost(std::shared_ptr<Shared> shared);
+
   static void work(std::shared_ptr<Shared> shared);
   static void serve(Shared & shared);
   template <typename Job>
   void run(Job && job);
   void post(Task task);
-  bool wait(std::chrono::nanoseconds timeout);
+  bool wait(const timespec & end);
 
   std::shared_ptr<Shared> shared_;
   Arrays arrays_;

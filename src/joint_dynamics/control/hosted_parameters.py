@@ -68,7 +68,7 @@ PLUGIN_PARAMETERS = (
     Parameter(
         'late_timeout',
         0.02,
-        'a step that has been late for so long is a failure; until then the last command is held',
+        'a step that has been late for so long is a failure, and so is activating; until then the last command is held',
         's',
         0,
         1,

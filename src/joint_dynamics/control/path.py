@@ -108,7 +108,8 @@ class Path:
                 )
         if len(given) > 1 and np.any(np.abs(given[1][-1]) > REST):
             raise JointDynamicsError(
-                f'trajectory: expected the last point at rest, found velocities {given[1][-1].tolist()}'
+                f'trajectory: expected the last point at rest (to {REST:g} rad/s), found velocities'
+                f' {given[1][-1].tolist()}'
             )
         if start is not None:
             for d in range(1, len(given)):
