@@ -218,6 +218,10 @@ struct LawHost::Shared
     const python::Object result(PyObject_CallMethod(loop.get(), name, nullptr));
     if (!result) {
       tell(python::error());
+      if (entry != nullptr) {
+        // Until the compiled step has something else to say.
+        std::copy_n(static_cast<const std::int64_t *>(codes.buf), CODES, told.begin());
+      }
     }
     return static_cast<bool>(result);
   }
