@@ -24,6 +24,8 @@ from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 MAX_BYTES, MAX_NODES = 256 * 1024**2, 20_000_000
 #: Longest motion [s].
 MAX_DURATION = 86_400.0
+#: Shortest period and ramp [s]: a thousand ticks of the time of a message.
+SHORTEST = 1e-6
 #: Greatest magnitude of an angle, speed, acceleration or coefficient [rad, s]: beyond, products overflow.
 LARGEST = 1e6
 
@@ -148,13 +150,13 @@ def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
     if not (
         basis.harmonics >= 1
         and basis.repeats >= 1
-        and basis.period > 0
-        and basis.ramp > 0
+        and basis.period >= SHORTEST
+        and basis.ramp >= SHORTEST
         and basis.duration <= MAX_DURATION
     ):
         raise ValueError(
             f'period {basis.period:g} s, harmonics {basis.harmonics:d}, repeats {basis.repeats:d}, ramp'
-            f' {basis.ramp:g} s'
+            f' {basis.ramp:g} s, where period and ramp take at least {SHORTEST:g} s, and all {MAX_DURATION:g} s at most'
         )
     values = _within(document['coefficients'], 'coefficients')
     if values.shape != (len(names), basis.count):
@@ -168,6 +170,12 @@ def _from_coefficients(document: Mapping[str, Any]) -> FourierTrajectory:
 
 def _from_points(document: Mapping[str, Any]) -> SampledTrajectory:
     points = document['points']
+    for point in points:
+        for part in ('sec', 'nanosec'):
+            if type(point['time_from_start'][part]) is not int:
+                raise ValueError(
+                    f'a time_from_start.{part} of {point["time_from_start"][part]!r}, which is no whole number'
+                )
     time = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in points]
     q, dq, ddq = (
         _within([point[key] for point in points], key) for key in ('positions', 'velocities', 'accelerations')

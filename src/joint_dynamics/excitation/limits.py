@@ -5,6 +5,7 @@ The URDF's with the safety factor, or what the settings put in their place.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
 from joint_dynamics.excitation.excitation_settings import LimitSettings
+from joint_dynamics.excitation.trajectory import MotionSamples
 from joint_dynamics.robot import RobotModel
 from joint_dynamics.settings.per_joint import per_joint
 
@@ -53,6 +55,39 @@ class MotionLimits:
             (1 - share) * self.acceleration,
             self.torque,
         )
+
+    def worst(self, joint_names: Sequence[str], samples: MotionSamples, room: float = 0.0) -> str:
+        """Return which sample is farthest beyond these limits, with joint, time and value, '' where none is.
+
+        What is no number is beyond every limit.
+
+        Parameters
+        ----------
+        joint_names
+            (n,).
+        samples
+            the motion, (samples, n).
+        room
+            share of a limit that does not count.
+        """
+        middle, none = self.middle, np.zeros_like(self.middle)
+        most, words = room, ''
+        for what, unit, values, centre, bound in (
+            ('position', 'rad', samples.q, middle, self.half_range),
+            ('speed', 'rad/s', samples.dq, none, self.velocity),
+            ('acceleration', 'rad/s²', samples.ddq, none, self.acceleration),
+        ):
+            with np.errstate(all='ignore'):
+                beyond = np.abs(values - centre) / bound - 1.0
+            beyond = np.where(np.isfinite(beyond), beyond, np.inf)
+            k, j = divmod(int(np.argmax(beyond)), beyond.shape[1])
+            if not beyond[k, j] <= most:
+                most, low, high = float(beyond[k, j]), centre[j] - bound[j], centre[j] + bound[j]
+                words = (
+                    f'{what} of {joint_names[j]} {values[k, j]:.4g} {unit} at {samples.time[k]:.4g} s, allowed are'
+                    f' {low:.4g} … {high:.4g}'
+                )
+        return words
 
     @classmethod
     def of(cls, model: RobotModel, settings: LimitSettings) -> MotionLimits:

@@ -19,7 +19,7 @@ from joint_dynamics.excitation.limits import MotionLimits
 from joint_dynamics.excitation.problem import all_constraints
 from joint_dynamics.excitation.proof import certified_margins
 from joint_dynamics.excitation.sequence import Braking, Move, Succession
-from joint_dynamics.excitation.trajectory import Trajectory
+from joint_dynamics.excitation.trajectory import MotionSamples, Trajectory
 from joint_dynamics.robot import RobotModel
 
 LAG = 0.3
@@ -28,6 +28,8 @@ REST = 1e-3
 """Speed [rad/s] below which a joint rests."""
 ROUNDING = 1e-6
 """Share of a limit that rounding in a file may take beyond it."""
+LOOKED_AT = 20_000
+"""Samples that are looked at for the one to name where a motion is refused."""
 
 
 class Reordered(Trajectory):
@@ -131,12 +133,28 @@ class Playback:
 
     def _refuse(self, trajectory: Trajectory, name: str) -> None:
         margins = certified_margins(self._model, trajectory, self._constraints)
-        broken = {kind: margin for kind, margin in margins.items() if margin < -ROUNDING}
+        # Written so that what is no number is broken.
+        broken = {kind: margin for kind, margin in margins.items() if not margin >= -ROUNDING}
         if broken:
-            kind = min(broken, key=broken.__getitem__)
+            kind = min(broken, key=lambda each: broken[each] if np.isfinite(broken[each]) else -np.inf)
+            size = f'exceeded by {-broken[kind]:.2%} of its limit' if np.isfinite(broken[kind]) else 'that is no number'
+            with np.errstate(all='ignore'):
+                where = self._limits.worst(self._model.joint_names, trajectory.sample(LOOKED_AT / trajectory.duration))
             raise JointDynamicsError(
-                f'{name}: expected one within the limits, found {kind} exceeded by {-broken[kind]:.2%} of its limit'
+                f'{name}: expected one within the limits, found {kind} {size}{where and f" ({where})"}'
             )
+
+    def refuse_samples(self, samples: MotionSamples) -> None:
+        """Look at what is about to be sent, sample by sample.
+
+        Raises
+        ------
+        JointDynamicsError
+            Where one is not finite, or beyond the limits of position, speed or acceleration; names joint, time, value.
+        """
+        where = self._limits.worst(self._model.joint_names, samples, ROUNDING)
+        if where:
+            raise JointDynamicsError(f'motion: expected every sample finite and within the limits, found {where}')
 
     def from_posture(self, q: ArrayLike) -> Succession:
         """Return the whole motion of a robot that rests at q (n,) [rad]: the slow approach, then the trajectory.

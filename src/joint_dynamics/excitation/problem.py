@@ -101,7 +101,7 @@ class ExcitationProblem:
         posture = per_joint(given, self.model.joint_names, 'posture')
         rest = posture[:, None]
         margins = margins_of(RobotMotion(self.model, rest, 0 * rest, 0 * rest), self.constraints)
-        broken = [f'{kind} ({margin:.3g} of the limit)' for kind, margin in margins.items() if margin <= 0]
+        broken = [f'{kind} ({margin:.3g} of the limit)' for kind, margin in margins.items() if not margin > 0]
         if broken:
             raise JointDynamicsError(
                 f'posture: expected one that keeps every limit, found broken at rest: {", ".join(broken)}'

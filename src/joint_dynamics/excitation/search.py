@@ -110,7 +110,7 @@ def repaired_trajectory(problem: ExcitationProblem, rng: np.random.Generator) ->
         if trajectory is not None:
             return trajectory
     margins = problem.assess(problem.trajectory(x)).margins
-    raise NoMotionFound({kind: margin for kind, margin in margins.items() if margin < 0})
+    raise NoMotionFound({kind: margin for kind, margin in margins.items() if not margin >= 0})
 
 
 def search(problem: ExcitationProblem, start: int, deadline: float, report: Callable[[FoundMotion], None]) -> None:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from builtin_interfaces.msg import Duration, Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.excitation import Trajectory
+from joint_dynamics.excitation import MotionSamples, Trajectory
 from joint_dynamics.excitation.files import seconds_and_nanoseconds
 
 MAX_POINTS = 20000
 
 
-def moving(joint_names: Sequence[str], motion: Trajectory, rate: float) -> JointTrajectory:
-    """Return a motion as points with positions, speeds and accelerations, `rate` Hz, `MAX_POINTS` of them at most."""
+def moving(
+    joint_names: Sequence[str], motion: Trajectory, rate: float, refuse: Callable[[MotionSamples], None] | None = None
+) -> JointTrajectory:
+    """Return a motion as points with positions, speeds and accelerations, `rate` Hz, `MAX_POINTS` of them at most.
+
+    refuse: looks at the points and raises JointDynamicsError for those that must not be sent; None: a motion that ends
+    one which was looked at.
+    """
     samples = motion.sample(min(rate, MAX_POINTS / motion.duration))
+    if refuse is not None:
+        refuse(samples)
     message = JointTrajectory(joint_names=list(joint_names))
     for time, q, dq, ddq in zip(samples.time, samples.q, samples.dq, samples.ddq, strict=True):
         message.points.append(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray
-from joint_dynamics.excitation import Trajectory
+from joint_dynamics.excitation import MotionSamples, Trajectory
 from joint_dynamics.nodes import excitation_messages as messages
 from joint_dynamics.nodes.robot_states import RobotStates
 from joint_dynamics.nodes.trajectory_output import EitherOutput, staying
@@ -33,9 +33,12 @@ class MotionSender:
     def __init__(self, output: EitherOutput, joint_names: Sequence[str], states: RobotStates, rate: float):
         self._output, self._joint_names, self._states, self._rate = output, tuple(joint_names), states, rate
 
-    def message(self, motion: Trajectory) -> JointTrajectory:
-        """Return the message of a motion, not stamped yet; for a thread, since a long motion has many points."""
-        return messages.moving(self._joint_names, motion, self._rate)
+    def message(self, motion: Trajectory, refuse: Callable[[MotionSamples], None] | None = None) -> JointTrajectory:
+        """Return the message of a motion, not stamped yet; for a thread, since a long motion has many points.
+
+        refuse: as of `excitation_messages.moving`.
+        """
+        return messages.moving(self._joint_names, motion, self._rate, refuse)
 
     def send(self, message: JointTrajectory, begins: float, accepted: Callable[[], None] | None = None) -> None:
         """Send a message.

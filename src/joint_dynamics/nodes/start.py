@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from joint_dynamics.arrays import FloatArray
 from joint_dynamics.errors import JointDynamicsError
-from joint_dynamics.excitation import Playback, Trajectory
+from joint_dynamics.excitation import MotionSamples, Playback, Trajectory
 from joint_dynamics.nodes.background import Background
 from joint_dynamics.nodes.robot_states import REST, RobotStates
 
@@ -32,7 +32,12 @@ class Start:
         makes the trajectory message of a motion (called in a thread).
     """
 
-    def __init__(self, states: RobotStates, playback: Playback, message_of: Callable[[Trajectory], JointTrajectory]):
+    def __init__(
+        self,
+        states: RobotStates,
+        playback: Playback,
+        message_of: Callable[[Trajectory, Callable[[MotionSamples], None]], JointTrajectory],
+    ):
         self.answer: Future = Future()
         self.playback = playback
         self._states, self._message_of = states, message_of
@@ -82,7 +87,7 @@ class Start:
 
     def _prepare(self, posture: FloatArray) -> Prepared:
         motion = self.playback.from_posture(posture)
-        return motion, self._message_of(motion)
+        return motion, self._message_of(motion, self.playback.refuse_samples)
 
     def reply(self, success: bool, message: str) -> None:
         """Answer the service."""

@@ -1,0 +1,81 @@
+"""What is played keeps every limit, and what is no number keeps none."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import joint_dynamics
+from joint_dynamics import JointDynamicsError
+from joint_dynamics.excitation import MotionSamples, Playback
+from joint_dynamics.excitation.excitation_settings import LimitSettings
+from joint_dynamics.excitation.files import coefficients, load_trajectory
+from joint_dynamics.excitation.fourier import FourierBasis, FourierTrajectory
+from joint_dynamics.robot import RobotModel
+from joint_dynamics.simulation import ur5e_urdf
+
+POSTURE = np.array([0.0, -1.57, 0.6, -1.57, 0.3, 0.0])
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return RobotModel.load(ur5e_urdf())
+
+
+def series(robot, period=3.0, ramp=0.8):
+    waves = np.column_stack([POSTURE, np.full((6, 4), 0.02)])
+    return FourierTrajectory(robot.joint_names, FourierBasis(period, 2, 1, ramp, True), waves)
+
+
+@pytest.mark.parametrize('times', [{'period': 1e-100}, {'period': 1e-300}, {'ramp': 1e-300}, {'ramp': 1e-100}])
+def test_times_too_short_for_a_message_are_refused_as_what_they_are(robot, tmp_path, times):
+    file = tmp_path / 'summary.json'
+    file.write_text(json.dumps({'trajectory': coefficients(series(robot)) | times}))
+    with pytest.raises(JointDynamicsError, match=r'found: period .* ramp .* at least 1e-06 s') as caught:
+        load_trajectory(file)
+    assert '\n' not in str(caught.value)
+
+
+def test_a_time_that_is_no_whole_number_is_named(robot, tmp_path):
+    file = tmp_path / 'motion.yaml'
+    point = '{{positions: [0, 0, 0, 0, 0, 0], velocities: [0, 0, 0, 0, 0, 0], accelerations: [0, 0, 0, 0, 0, 0], {}}}'
+    times = ('time_from_start: {sec: 0, nanosec: 0}', 'time_from_start: {sec: 1.0e-300, nanosec: 0}')
+    rows = ''.join(f'- {point.format(time)}\n' for time in times)
+    file.write_text(f'joint_names: [{", ".join(robot.joint_names)}]\npoints:\n{rows}')
+    with pytest.raises(JointDynamicsError, match=r'time_from_start\.sec of 1e-300'):
+        load_trajectory(file)
+
+
+@pytest.mark.parametrize('period', [1e-100, 1e-5, 0.02])
+@pytest.mark.filterwarnings('ignore::RuntimeWarning')
+def test_a_motion_far_over_its_limits_is_refused_with_joint_time_and_value(robot, period):
+    """Of 1e-100 s the margins are no numbers."""
+    with pytest.raises(JointDynamicsError, match=r'of \w+_joint .* at .* s, allowed are'):
+        Playback(robot, LimitSettings(), series(robot, period))
+
+
+@pytest.mark.parametrize('field', ['q', 'dq', 'ddq'])
+@pytest.mark.parametrize('wrong', [np.nan, np.inf, -np.inf, 50.0])
+def test_every_sample_is_looked_at_before_it_is_sent(robot, field, wrong):
+    motion = series(robot)
+    playback, samples = Playback(robot, LimitSettings(), motion), motion.sample(100.0)
+    playback.refuse_samples(samples)
+    values = getattr(samples, field).copy()
+    values[37, 4] = wrong
+    given = {'time': samples.time, 'q': samples.q, 'dq': samples.dq, 'ddq': samples.ddq, field: values}
+    what = {'q': 'position', 'dq': 'speed', 'ddq': 'acceleration'}[field]
+    with pytest.raises(JointDynamicsError, match=rf'found {what} of {robot.joint_names[4]} .* at 0\.37 s'):
+        playback.refuse_samples(MotionSamples(**given))
+
+
+def test_no_margin_is_compared_so_that_what_is_no_number_passes():
+    """`margin < bound` is false of what is no number: `not margin >= bound` is not."""
+    wrong = [
+        f'{path.name}:{number}: {line.strip()}'
+        for path in sorted(Path(joint_dynamics.__file__).parent.rglob('*.py'))
+        for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1)
+        if re.search(r'\bif (?!not )[\w.\[\]]*margin\w* <=? ', line)
+    ]
+    assert wrong == []
