@@ -94,7 +94,6 @@ def test_joints_without_a_part_beside_joints_that_have_one(arm3, document):
     arm = read(arm3, document)
     assert arm.remarks == (
         'joints.j1.friction: none described, taken for none',
-        'joints.j2.friction.maxwell_slip: none described, slips at once',
         'joints.j2.stiffness: none described, taken for rigid',
     )
     assert arm.friction_described.tolist() == [False, True, True]

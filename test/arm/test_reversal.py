@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from joint_dynamics.arm import Arm, with_reversal
+from joint_dynamics.arm.reading import AT_ONCE
 from joint_dynamics.arm.reversal import REVERSAL
 from joint_dynamics.identification.selection.candidate_terms import WIDTHS
 from joint_dynamics.joint import FrictionModel, MaxwellSlip
@@ -45,3 +46,18 @@ def test_friction_is_as_described_once_it_has_turned_over(make_arm):
     np.testing.assert_allclose(
         found.friction_torque(np.ones(6), speed, load), arm.friction_torque(np.ones(6), speed, load), rtol=1e-12
     )
+
+
+def test_only_joints_without_hysteresis_turn_over_within_it(make_arm):
+    """A description has operators for the joints they were chosen for; the others slip at once, in batch as sgn θ̇."""
+    lengths = np.array([1e-3, AT_ONCE, 3e-3, AT_ONCE, AT_ONCE, 5e-4])
+    arm = make_arm(
+        FrictionModel({'F_C0': np.ones(6)}, MaxwellSlip(6, lengths, limits=[0.5, 1.0], stiffness=[1.0, 0.5]))
+    )
+    found, (remark,) = with_reversal(arm)
+    assert f'of {", ".join(arm.joint_names[j] for j in (1, 3, 4))} in' in remark
+    slip = found.friction.maxwell_slip
+    assert slip.presliding.constant_value.tolist() == [1e-3, REVERSAL, 3e-3, REVERSAL, REVERSAL, 5e-4]
+    np.testing.assert_array_equal(slip.limits, arm.friction.maxwell_slip.limits)
+    np.testing.assert_array_equal(slip.stiffness, arm.friction.maxwell_slip.stiffness)
+    assert with_reversal(found) == (found, [])

@@ -8,7 +8,7 @@ import pytest
 
 from joint_dynamics.errors import NotReliableError
 from joint_dynamics.identification import transmissions
-from joint_dynamics.identification.describe import add_term, complete_hysteresis, payload_part
+from joint_dynamics.identification.describe import add_term, payload_part
 from joint_dynamics.identification.drive_gains.estimate import DriveGains
 from joint_dynamics.identification.physical import semidefinite
 from joint_dynamics.identification.regression.irls import WeightedEstimate
@@ -253,9 +253,6 @@ def test_terms_are_written_where_they_belong():
     }  # fmt: skip
     narrow = written({'hysteresis': 1e-9}, state=none)['friction']['maxwell_slip']
     assert (narrow['limits'], narrow['stiffness']) == ([0.5, 1.0], [0.0, 1.0])
-    joints = {'a': written({'hysteresis': 1e-3}), 'b': written({'friction': 'F_T1'})}
-    complete_hysteresis(joints)
-    assert joints['b']['friction']['maxwell_slip'] == {**slip, 'stiffness': [1.0 / first, 0.0]}
 
 
 def test_a_payload_is_written_as_not_attached():

@@ -181,8 +181,6 @@ def _friction(
             remarks.append(f'joints.{name}.friction: none described, taken for none')
         document = {'parameters': {'F_C0': 0.0}} if part is None else dict(part)
         if slip is not None and 'maxwell_slip' not in document:
-            if part is not None:
-                remarks.append(f'joints.{name}.friction.maxwell_slip: none described, slips at once')
             document['maxwell_slip'] = {**slip, 'presliding': AT_ONCE}
         documents.append(document)
     maps = None

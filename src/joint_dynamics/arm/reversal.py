@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from joint_dynamics.arm.arm import Arm
-from joint_dynamics.joint import FrictionModel, MaxwellSlip
+from joint_dynamics.arm.reading import AT_ONCE
+from joint_dynamics.joint import FrictionModel, MaxwellSlip, PeriodicMap
 
 #: Angle [rad] within which friction turns over that is described without hysteresis: the narrowest that identification
 #: tries, so one that its data could not tell from none.
@@ -17,13 +18,30 @@ def with_reversal(arm: Arm) -> tuple[Arm, list[str]]:
 
     Whether identification chose any may hang on a rounding, and estimator and feedforward have to mean the same
     friction. The sign of the speed will not do: what a resting joint's spring gives way by makes it jump by twice the
-    friction. So friction described without hysteresis turns over within `REVERSAL`, by one operator [M6 eq 12-18]. An
-    arm whose friction is not described at all stays as it is.
+    friction. So friction of joints described without hysteresis turns over within `REVERSAL` [M6 eq 12-18]. Joints
+    whose friction is not described at all stay as they are.
     """
     friction = arm.friction
-    if friction is None or friction.maxwell_slip is not None:
+    if friction is None:
         return arm, []
-    slip = MaxwellSlip(arm.n, REVERSAL, operators=1)
+    slip = friction.maxwell_slip or MaxwellSlip(arm.n, AT_ONCE, operators=1)
+    lengths = [slip.presliding.for_joint(j) for j in range(arm.n)]
+    without = [j for j, table in enumerate(slip.presliding.tables) if table.max() <= AT_ONCE]
+    named = [arm.joint_names[j] for j in without if arm.friction_described[j]]
+    if not named:
+        return arm, []
+    for j in without:
+        lengths[j] = PeriodicMap.constant(REVERSAL)
+    slip = MaxwellSlip(
+        arm.n,
+        PeriodicMap.stack(lengths),
+        limits=slip.limits,
+        stiffness=slip.stiffness,
+        kinematic_error=slip.kinematic_error,
+    )
     turning = FrictionModel(friction.parameters, slip, joints=arm.n, quadrants=friction.quadrants)
-    remark = f'no hysteresis in the dynamics description: friction as described, turning over within {REVERSAL:g} rad'
+    who = '' if len(named) == arm.n else f' of {", ".join(named)}'
+    remark = (
+        f'no hysteresis{who} in the dynamics description: friction as described, turning over within {REVERSAL:g} rad'
+    )
     return replace(arm, friction=turning), [remark]

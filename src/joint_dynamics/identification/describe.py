@@ -28,9 +28,15 @@ FRICTION_NAMES = {'Fc': 'F_C0', 'Fv': 'F_V1', 'off': 'offset'}
 
 
 def describe(result: Findings) -> DynamicsDescription:
-    """Return the description: standard set near the URDF's, base set with deviations, linear friction, terms.
+    """Return the description: robot, bodies and joints as `predicting` has them, and where they come from."""
+    return DynamicsDescription(predicting(result).document | {'provenance': _provenance(result)})
 
-    provenance.
+
+def predicting(result: Findings) -> DynamicsDescription:
+    """Return what of the description torques depend on: standard set near the URDF's, base set with deviations.
+
+    Linear friction and further terms, each in the joint it was chosen for. Of the fields of the result it takes neither
+    training nor validation, whose torques are predicted from it.
     """
     model = result.problem.model
     standard = StandardParameters(result.standard_parameters, model.n)
@@ -40,7 +46,6 @@ def describe(result: Findings) -> DynamicsDescription:
     names = list(model.joint_names)
     for term in result.problem.terms:
         add_term(joints[term.joint], term, values, deviation, result.problem.state, names.index(term.joint))
-    complete_hysteresis(joints)
     for name, checked in result.extras.get('validity', {}).items():
         joints[name]['validity'] = dict(checked)
     for name, transmission in result.extras.get('transmissions', {}).items():
@@ -83,22 +88,25 @@ def describe(result: Findings) -> DynamicsDescription:
             'inertial': inertial,
             'joints': joints,
             'mounting': mounting_rotation(model.mounting).tolist(),
-            'provenance': {
-                'software': f'joint_dynamics {__version__}',
-                'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
-                'method': result.settings.method,
-                'recordings': [fit.name for fit in result.training],
-                'residual_percent': _finite(overall_residual(result.training)[1]),
-                'moving_residual_percent': _finite(overall_residual(result.training, moving=True)[1]),
-                'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
-                'condition_number': _finite(result.solution.condition_number),
-                'believable': not result.reasons,
-                'coverage': _coverage(result),
-                **_resting(result),
-                'filters': {name: _finite(value) for name, value in vars(result.plan).items()},
-            },
         }
     )
+
+
+def _provenance(result: Findings) -> dict[str, Any]:
+    return {
+        'software': f'joint_dynamics {__version__}',
+        'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
+        'method': result.settings.method,
+        'recordings': [fit.name for fit in result.training],
+        'residual_percent': _finite(overall_residual(result.training)[1]),
+        'moving_residual_percent': _finite(overall_residual(result.training, moving=True)[1]),
+        'validation': {fit.name: _finite(fit.residual_percent()[1]) for fit in result.validation},
+        'condition_number': _finite(result.solution.condition_number),
+        'believable': not result.reasons,
+        'coverage': _coverage(result),
+        **_resting(result),
+        'filters': {name: _finite(value) for name, value in vars(result.plan).items()},
+    }
 
 
 def _coverage(result: Findings) -> dict[str, Any] | None:
@@ -139,18 +147,6 @@ def payload_part(found: dict[str, Any]) -> dict[str, Any]:
         'inertia': [found[name]['value'] for name in inertia],
         'std': [found[name]['std'] for name in (*mass, *first, *inertia)],
     }
-
-
-def complete_hysteresis(joints: dict[str, dict[str, Any]]) -> None:
-    """Every joint needs operators where one has them: those without hysteresis slip at once."""
-    widths = [
-        joint['friction']['maxwell_slip']['presliding']
-        for joint in joints.values()
-        if 'maxwell_slip' in joint['friction']
-    ]
-    for joint in joints.values():
-        if widths and 'maxwell_slip' not in joint['friction']:
-            add_hysteresis(joint, widths[0], 0.0)
 
 
 def _finite(value: float | None) -> float | None:

@@ -12,7 +12,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from joint_dynamics.arm import Arm
 from joint_dynamics.errors import JointDynamicsError
+from joint_dynamics.identification.describe import predicting
 from joint_dynamics.identification.drive_gains.conversion import as_body, to_torques
 from joint_dynamics.identification.drive_gains.estimate import poorly_determined_gains
 from joint_dynamics.identification.drive_gains.payload import identify_payload
@@ -23,7 +25,6 @@ from joint_dynamics.identification.preparation.observations import Observation, 
 from joint_dynamics.identification.regression.methods import Progress, solve_by_method
 from joint_dynamics.identification.regression.presliding import Encoder
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import fits
 from joint_dynamics.identification.regression.resting_entry import presliding_notes, resting_entry
 from joint_dynamics.identification.regression.rotor import RotorSide
 from joint_dynamics.identification.reliability.checks import check_recordings, with_faults
@@ -32,12 +33,9 @@ from joint_dynamics.identification.reliability.verdict import without_duplicates
 from joint_dynamics.identification.result import IdentificationResult
 from joint_dynamics.identification.selection.validity import validity
 from joint_dynamics.identification.transmissions import identify_transmissions
+from joint_dynamics.identification.validate import validation_fit
 from joint_dynamics.recording import Recording, with_short_names
 from joint_dynamics.robot import RobotModel
-
-ROTOR_NOTE = (
-    'residuals are those of the transmission torque: rotor inertia and friction were taken off the motor torque before'
-)
 
 
 def identify(
@@ -86,12 +84,15 @@ def identify(
     gains = None if settings.method == 'tls' else settings.drive_gains
 
     def observed(group: Sequence[Recording]) -> list[Observation]:
-        found = [observe(recording, plan, gains) for recording in group]
-        return found if rotor is None else [rotor.compensate(observation) for observation in found]
+        return [observe(recording, plan, gains) for recording in group]
+
+    def loading(observations: Sequence[Observation]) -> list[Observation]:
+        return list(observations) if rotor is None else [rotor.compensate(part) for part in observations]
 
     rest_speed = 0.0 if settings.method == 'ols' else settings.rest_speed
     try:
-        problem = Problem(model, observed(data.training), settings.terms, rest_speed=rest_speed)
+        measured_training = observed(data.training)
+        problem = Problem(model, loading(measured_training), settings.terms, rest_speed=rest_speed)
 
         # 3 Its solution, with the terms of friction that the data ask for
         solved = solve_by_method(problem, settings, say)
@@ -103,11 +104,10 @@ def identify(
     scatter, gain_uncertainty = solved.covariance, converted.uncertainty(model, solved)
     covariance = scatter if gain_uncertainty is None else scatter + gain_uncertainty.spread
 
-    # 5 What it predicts, moving and at rest, and within which range
-    training = fits(problem, solution.chi, settings.moving_speed)
+    # 5 What it says of joints at rest, and within which range it holds
     say('validating')
-    unseen = problem.on(observed(data.validation)) if data.validation else None
-    validated = [] if unseen is None else fits(unseen, solution.chi, settings.moving_speed)
+    measured_validation = observed(data.validation)
+    unseen = problem.on(loading(measured_validation)) if data.validation else None
     extras['validity'] = validity(problem, solution.chi, solved.standard)
     if problem.rest_speed > 0:
         encoder = Encoder.of(model, [*measured, *data.validation], data.training, settings.encoder_step)
@@ -115,7 +115,7 @@ def identify(
         notes += presliding_notes(extras['resting'])
 
     # 6 The payload
-    payload_runs = observed(data.payload_runs)
+    payload_runs = loading(observed(data.payload_runs))
     if payload_runs and 'payload' not in extras:
         say('payload')
         carried = identify_payload(
@@ -123,42 +123,48 @@ def identify(
         )
         extras['payload'] = as_body(carried, notes).summary()
 
-    # 7 Whether it holds
-    say('checking whether the result holds')
-    judged = check_recordings(problem, solution, measured, training, validated, unseen, settings, covariance)
-    different = payload_differences(problem, solution.chi, payload_runs)
-    weak_gains = poorly_determined_gains(extras.get('drive_gains', {}))
-
-    extras |= solved.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary
-    notes += [*judged.notes, *data.notes, *([] if rotor is None else [*rotor.remarks, ROTOR_NOTE])]
-    reasons = without_duplicates([*judged.reasons, *different, *weak_gains])
+    # 7 What its description predicts, with the transmissions where both their sides were recorded
     result = IdentificationResult(
         problem=problem,
         settings=settings,
         plan=plan,
         solution=solution,
         covariance=covariance,
-        training=training,
-        validation=validated,
-        reasons=reasons,
-        seconds=time.perf_counter() - started,
-        notes=notes,
-        extras=extras,
+        training=(),
+        validation=(),
+        reasons=(),
+        seconds=0.0,
+        extras=extras | solved.extras,
         standard=solved.standard,
         rotor=rotor,
     )
-    # 8 The transmissions, where both their sides were recorded
     transmissions, unknown = identify_transmissions(
         model, measured, result.standard_parameters, settings.drive_gain_deviation
     )
     if transmissions:
-        extras['transmissions'] = transmissions
-    notes += unknown
+        result.extras['transmissions'] = transmissions
+    arm = Arm.from_description(None, predicting(result))
+    training, validated = (
+        [validation_fit(arm, part, settings.moving_speed) for part in group]
+        for group in (measured_training, measured_validation)
+    )
+
+    # 8 Whether it holds
+    say('checking whether the result holds')
+    judged = check_recordings(problem, solution, measured, training, validated, unseen, settings, covariance)
+    different = payload_differences(problem, solution.chi, payload_runs)
+    weak_gains = poorly_determined_gains(extras.get('drive_gains', {}))
+
+    notes += [*judged.notes, *data.notes, *([] if rotor is None else rotor.remarks), *unknown]
+    reasons = without_duplicates([*judged.reasons, *different, *weak_gains])
 
     # Recordings by their short names; summary and description hold the paths
     called = [run.name for group in (measured, data.training, data.validation, data.payload_runs) for run in group]
     return replace(
         result,
+        training=training,
+        validation=validated,
+        extras=result.extras | {'diagnostics': diagnose(problem, solution, training)} | judged.summary,
         reasons=[replace(reason, text=with_short_names(reason.text, called)) for reason in reasons],
         notes=[with_short_names(note, called) for note in notes],
         seconds=time.perf_counter() - started,

@@ -66,5 +66,5 @@ def transmissions_of(
 def _with_gain(result: TestResult, share: float) -> dict[str, Any]:
     """Return the document of one joint, the deviation of its stiffness with that of the drive gain."""
     stiffness = result.document['stiffness']
-    deviation = float(np.hypot(stiffness['standard_deviations'][0], share * stiffness['coefficients'][0]))
-    return {**result.document, 'stiffness': {**stiffness, 'standard_deviations': [deviation]}}
+    deviations = np.hypot(stiffness['standard_deviations'], share * np.array(stiffness['coefficients'])).tolist()
+    return {**result.document, 'stiffness': {**stiffness, 'standard_deviations': deviations}}

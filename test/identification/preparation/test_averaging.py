@@ -85,6 +85,21 @@ def test_ramps_before_and_after_stay(true_robot):
     assert [fit.name for fit in result.training][:2] == ['run 1 (before)', 'run 1 (mean of 4 periods)']
 
 
+def test_no_window_is_spoken_of_that_nobody_gave(true_robot):
+    """Periods up to the very last sample: where they end is no window of the user's."""
+    run = repeated(true_robot, 2)
+    for samples in (run.samples, run.samples + 1):
+        whole = replace(
+            run,
+            time=np.arange(samples) / 200.0,
+            q=np.concatenate([run.q, run.q])[:samples],
+            tau=np.concatenate([run.tau, run.tau])[:samples],
+        )
+        (mean,) = with_mean_periods([whole], None, 5.0, 0.5)
+        assert 'mean of 4 periods' in mean.name
+        assert not any('window' in note for note in mean.notes)
+
+
 def test_pieces_are_told_from_recordings_of_their_own(true_robot):
     """By name and order, also where recordings have the same name."""
     (mean,) = with_mean_periods([repeated(true_robot, 3)], None, 5.0, 0.5)

@@ -17,7 +17,7 @@ from joint_dynamics.identification.regression.iirls import FrictionOptions, iirl
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import fits
+from joint_dynamics.identification.regression.residuals import predict
 from joint_dynamics.identification.validate import validate_description
 
 COULOMB = np.array([9.0, 9.0, 7.0, 2.0, 2.0, 2.0])
@@ -73,10 +73,9 @@ def estimate(problem, first):
 
 
 def rmse(problem, chi, recordings, plan):
+    unseen = problem.on([observe(recording, plan) for recording in recordings])
     return np.sqrt(
-        np.mean(
-            [fit.rmse**2 for fit in fits(problem.on([observe(recording, plan) for recording in recordings]), chi, 0.02)]
-        )
+        np.mean(np.concatenate([(block.tau - predict(block, chi)).ravel() for block in unseen.blocks()]) ** 2)
     )
 
 

@@ -247,11 +247,14 @@ def test_a_light_payload_is_named_where_it_is_most_of_a_wrist_s_torque(ur_table,
 
 
 def test_a_payload_of_the_validation_is_named_where_it_is_a_tenth_of_the_torque(model_and_robot):
-    """9.5 % left over where training left 1.2 %: a payload explains nearly all of it, other friction does not."""
+    """8 % left over where training left 1 %: a payload explains nearly all of it, other friction does not.
+
+    The validation's motion is within the training's: beyond, the described friction is that at the limit of its range.
+    """
     model, robot = model_and_robot
-    one, two = (robot.record(seed, 10.0, rate=50.0, frequency=0.2) for seed in (1, 2))
+    one, two = (robot.record(seed, 10.0, rate=50.0, frequency=0.2) for seed in (2, 1))
     carried = replace(two, tau=two.tau + payload_torque(model, two, 0.5))
-    _, _, dq, _ = robot.motion(np.random.default_rng(2), 10.0, 50.0, frequency=0.2)
+    _, _, dq, _ = robot.motion(np.random.default_rng(1), 10.0, 50.0, frequency=0.2)
     cold = replace(two, tau=two.tau + 1.5 * np.sign(dq))
     for other, codes in ((two, []), (carried, ['payload_mixed']), (cold, [])):
         result = identify(model, [one], [other], settings=PLAIN)

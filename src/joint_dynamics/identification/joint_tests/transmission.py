@@ -14,7 +14,8 @@ minute peak to peak, of the positioning accuracy of 0.5 to 2 arc minutes that a 
 [Harmonic Drive, CSF and CSG series, table 40]. So is the play, by an assumption: 𝓑 = 5e-4 rad, 1.7 arc minutes either
 way; of a joint that is never unloaded the data tell nothing of it.
 c₁, c₃ ≥ 0: a spring that hardens; its polynomial τ_E(φ) of the description is the least-squares inverse of s over the
-range of the data. b_i ≥ 0; the loads τ_i are those of `joint.lost_motion`.
+range of the data. A c₃ within two deviations of zero is left out, and the rest fitted anew: of a cubic part the data
+tell nothing then. b_i ≥ 0; the loads τ_i are those of `joint.lost_motion`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from joint_dynamics.signals.filtering import zero_phase_lowpass
 ROWS = 10
 # How often the width of the play is found anew, and the narrowest that is looked for, in plausible amplitudes.
 ROUNDS, NARROWEST = 3, 0.3
-# Columns before the kinematic error: c₁, c₃, b_i.
+# Columns of the spring, c₁ and c₃, where the data tell of both; b_i and the kinematic error follow.
 SPRING = 2
 
 
@@ -83,29 +84,34 @@ def identify_transmission(
     basis = FourierSeries.basis(theta, settings.harmonics)
     narrowest = NARROWEST * settings.amplitude
     width = 2.0 * settings.amplitude
-    for _ in range(ROUNDS):
-        place = np.concatenate([_filtered_place(data, width, settings) for data in recordings])
-        W = np.column_stack([u, -(u**3), place[:, None] * left, basis])
-        solution, covariance, residual = _solve(W, phi, settings)
-        play = slice(SPRING, SPRING + len(LOADS))
-        backlash = float(solution[play].sum())
-        if abs(backlash - width) < 0.02 * width:
+    for spring in (SPRING, 1):
+        for _ in range(ROUNDS):
+            place = np.concatenate([_filtered_place(data, width, settings) for data in recordings])
+            W = np.column_stack([u, *([-(u**3)] if spring == SPRING else []), place[:, None] * left, basis])
+            solution, covariance, residual = _solve(W, phi, spring, settings)
+            play = slice(spring, spring + len(LOADS))
+            backlash = float(solution[play].sum())
+            if abs(backlash - width) < 0.02 * width:
+                break
+            width = max(backlash, narrowest)
+        if solution[spring - 1] > 2.0 * np.sqrt(covariance[spring - 1, spring - 1]):
             break
-        width = max(backlash, narrowest)
     backlash_deviation = float(np.sqrt(covariance[play, play].sum()))
-    c1, c3 = solution[:SPRING]
+    c1 = solution[0]
     result = TestResult('transmission', recordings[0].joint)
     if c1 <= 2.0 * np.sqrt(covariance[0, 0]):
         result.reasons.append(
             f'the deformation does not follow the load ({c1 / largest:.2g} rad/(N·m)): is the sign of theta or q right?'
         )
         return result
-    stiffness, deviation, reach = _invert(c1, c3, np.sqrt(covariance[0, 0]), largest)
+    alpha, reach = _invert(solution[:spring], largest)
+    deviations = _deviations(solution[:spring], covariance[:spring, :spring], largest)
+    stiffness = TorsionalStiffness(alpha)
     H = settings.harmonics
     mean, waves = solution[play.stop], solution[play.stop + 1 :]
     error = FourierSeries(mean, waves[:H], waves[H:])
-    result.parameters['alpha_1'] = Value(stiffness.coefficients[0], deviation, 'N·m/rad')
-    result.parameters['alpha_2'] = Value(stiffness.coefficients[1], None, 'N·m/rad^3')
+    for p, unit in zip(range(spring), ('N·m/rad', 'N·m/rad^3'), strict=False):
+        result.parameters[f'alpha_{p + 1}'] = Value(float(alpha[p]), deviations[p], unit)
     result.parameters['kinematic_error_rms'] = Value(float(np.std(error(theta))), None, 'rad')
     result.parameters['backlash'] = Value(backlash, backlash_deviation, 'rad')
     result.quality.update(
@@ -122,7 +128,7 @@ def identify_transmission(
         'stiffness': (
             stiffness.to_dict()
             | {
-                'standard_deviations': [deviation],
+                'standard_deviations': deviations,
                 'range': [-reach, reach],
                 'method': 'from motion, with kinematic error and backlash',
             }
@@ -159,7 +165,9 @@ def _kept(data: JointData, settings: TransmissionSettings) -> tuple[float, IntAr
     return cutoff, rows[np.abs(data.omega[rows]) > settings.min_speed]
 
 
-def _solve(W: FloatArray, phi: FloatArray, settings: TransmissionSettings) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _solve(
+    W: FloatArray, phi: FloatArray, spring: int, settings: TransmissionSettings
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Least squares with the harmonics held towards zero; (solution, its covariance, residual).
 
     The residual is correlated over many samples: the weight of the prior counts independent samples only, of which
@@ -170,7 +178,7 @@ def _solve(W: FloatArray, phi: FloatArray, settings: TransmissionSettings) -> tu
     H = settings.harmonics
     free = W.shape[1] - 2 * H
     plausible = np.concatenate([np.full(free, np.inf), np.tile(settings.amplitude / np.arange(1, H + 1), 2)])
-    plausible[SPRING : SPRING + len(LOADS)] = settings.play / np.sqrt(len(LOADS))
+    plausible[spring : spring + len(LOADS)] = settings.play / np.sqrt(len(LOADS))
     lower = np.concatenate([np.zeros(free - 1), np.full(1 + 2 * H, -np.inf)])
     noise, repeated = settings.amplitude, 1.0
     for _ in range(3):
@@ -184,21 +192,30 @@ def _solve(W: FloatArray, phi: FloatArray, settings: TransmissionSettings) -> tu
     return solution, covariance, residual
 
 
-def _invert(c1: float, c3: float, deviation: float, largest: float) -> tuple[TorsionalStiffness, float, float]:
-    """τ_E(φ) = α₁ φ + α₂ φ³, α ≥ 0, nearest to the inverse of s over the loads that were there.
+def _invert(compliance: FloatArray, largest: float) -> tuple[FloatArray, float]:
+    """Return α ≥ 0 of τ_E(φ) = α₁ φ (+ α₂ φ³), nearest to the inverse of s over the loads that were there.
 
-    Deviation of α₁ and the range of φ.
+    And the range of φ. compliance: c₁ and, where there is one, c₃.
     """
     from scipy.optimize import lsq_linear
 
+    c1, c3 = compliance[0], compliance[-1] if len(compliance) == SPRING else 0.0
     # s rises up to u = √(c₁ / 3 c₃); beyond it the cubic is no spring.
-    top = 1.0 if c3 == 0.0 else min(1.0, np.sqrt(c1 / (3.0 * c3)))
+    top = 1.0 if c3 <= 0.0 else min(1.0, np.sqrt(c1 / (3.0 * c3)))
     u = np.linspace(0.0, top, 101)
     phi = c1 * u - c3 * u**3
-    basis = TorsionalStiffness.basis(phi, 2)
+    basis = TorsionalStiffness.basis(phi, len(compliance))
     scale = basis.max(axis=0)
-    alpha = lsq_linear(basis / scale, u * largest, bounds=(0.0, np.inf)).x / scale
-    return TorsionalStiffness(alpha), float(alpha[0] * deviation / c1), float(phi[-1])
+    return lsq_linear(basis / scale, u * largest, bounds=(0.0, np.inf)).x / scale, float(phi[-1])
+
+
+def _deviations(compliance: FloatArray, covariance: FloatArray, largest: float) -> list[float]:
+    """Return those of α by the changes that one deviation of each compliance makes."""
+    alpha = _invert(compliance, largest)[0]
+    steps = np.diag(np.sqrt(np.diag(covariance)))
+    changes = [(_invert(compliance - step, largest)[0] - alpha) / step.sum() for step in steps]
+    J = np.column_stack(changes)
+    return [float(value) for value in np.sqrt(np.diag(J @ covariance @ J.T))]
 
 
 def _plots(

@@ -76,8 +76,9 @@ def wholes(names: Sequence[str]) -> list[int]:
 
 
 def _pieces(recording: Recording, repetition: Repetition, cutoff: float, shortest: float) -> list[Recording]:
-    # a sample more than the periods: a window leaves out its end
-    periodic = recording.window(repetition.start, repetition.end + recording.period)
+    # a sample more than the periods where there is one: a window leaves out its end
+    last = min(repetition.end, float(recording.time[-1]))
+    periodic = recording.window(repetition.start, last + recording.period)
     difference = _difference(periodic, repetition, cutoff)
     if difference is not None:
         note = f'the motion repeats every {repetition.period:.6g} s, but {difference}: not averaged over periods'

@@ -171,32 +171,6 @@ def _parts(samples: int) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK, samples))
 
 
-def fits(problem: Problem, chi: FloatArray, moving_speed: float) -> list[Fit]:
-    """Return one Fit per observation of the problem."""
-    series: list[list[tuple[FloatArray, ...]]] = [[] for _ in problem.observations]
-    for block in problem.blocks():
-        series[block.observation].append((block.tau.T, predict(block, chi).T, block.dq.T))
-    found = []
-    for observation, blocks in zip(problem.observations, series, strict=True):
-        full = FullRate(observation.time, observation.tau, full_rate_torque(problem, observation, chi), observation.dq)
-        tau, predicted, dq = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
-        found.append(
-            Fit(
-                observation.name,
-                problem.model.joint_names,
-                observation.time[observation.kept],
-                tau,
-                predicted,
-                dq,
-                moving_speed,
-                relative(full.tau - full.predicted, full.tau),
-                full,
-                band_of(observation),
-            )
-        )
-    return found
-
-
 def band_of(observation: Observation) -> float | None:
     """Return the band of an observation's kept samples [Hz], None where they are not filtered."""
     return None if observation.decimator is None else float(observation.decimator.cutoff)
