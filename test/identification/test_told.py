@@ -281,7 +281,7 @@ def test_transmissions_are_those_that_the_data_tell_and_the_rest_is_said(monkeyp
         asked.append((joint, data, limit))
         if joint == names[2]:
             raise NotReliableError('transmission: hardly loaded')
-        document = {'stiffness': {'coefficients': [2e4, 1e8], 'standard_deviations': [300.0]}, 'backlash': joint}
+        document = {'stiffness': {'coefficients': [2e4, 1e8], 'standard_deviations': [300.0, 4e6]}, 'backlash': joint}
         reasons = ['one', 'two'] if joint == names[3] else []
         return SimpleNamespace(document=document, reasons=reasons)
 
@@ -303,7 +303,9 @@ def test_transmissions_are_those_that_the_data_tell_and_the_rest_is_said(monkeyp
     for name, document in found.items():
         of_gain = 0.0 if share is None else 0.05 if not isinstance(share, dict) or name == names[1] else 0.0
         assert document['backlash'] == name and document['stiffness']['coefficients'] == [2e4, 1e8]
-        assert document['stiffness']['standard_deviations'] == [pytest.approx(math.hypot(300.0, of_gain * 2e4))]
+        assert document['stiffness']['standard_deviations'] == pytest.approx(
+            [math.hypot(300.0, of_gain * 2e4), math.hypot(4e6, of_gain * 1e8)]
+        )
     assert transmissions.identify_transmissions(ur, [*recordings, SimpleNamespace(theta=None)], parameters) == ({}, [])
 
 
