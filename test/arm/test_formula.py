@@ -82,14 +82,17 @@ BAD = [
     'yield q',
     'await q',
     'nan',
+    '1if q',
+    '1if q else 2',
+    '2or q',
 ]
 
 
 @pytest.mark.parametrize('text', BAD, ids=lambda text: text[:12].encode('unicode_escape').decode())
-def test_what_is_no_formula_is_one_clear_error(text):
+def test_what_is_no_formula_is_one_clear_error(text, recwarn):
     with pytest.raises(JointDynamicsError, match=r'^terms.a.function: expected') as caught:
         terms_from_config({'a': [{'function': text}]})
-    assert '\n' not in str(caught.value)
+    assert '\n' not in str(caught.value) and not list(recwarn)
 
 
 ALLOWED = 'q, dq, pi, numbers, + - * / ** and sin, cos, tan, sqrt, exp, log, abs, sign, tanh, arctan of one argument'

@@ -8,6 +8,7 @@ All numbers are floats, so that a tower of powers overflows at once instead of c
 from __future__ import annotations
 
 import ast
+import warnings
 
 import numpy as np
 
@@ -58,7 +59,9 @@ class Formula:
                 f'{where}: expected a formula of at most {MAX_LENGTH} characters, found {len(text)}'
             )
         try:
-            tree = ast.parse(text.strip(), mode='eval')
+            with warnings.catch_warnings():
+                warnings.simplefilter('error')  # what Python itself takes with a doubt, such as '1if q', is no formula
+                tree = ast.parse(text.strip(), mode='eval')
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise JointDynamicsError(f'{where}: expected a formula in q and dq, found {text!r}') from None
         if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
