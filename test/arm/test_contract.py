@@ -230,7 +230,7 @@ RULES = {
     'joints.damping.value': ('transmission', put('damping', 'value', value=900.0)),
     'joints.stiffness.coefficients': ('transmission', put('stiffness', 'coefficients', value=[3e3, 1e9])),
     'joints.stiffness.standard_deviations': ('words', put('stiffness', 'standard_deviations', value=[1.0, 1.0])),
-    'joints.stiffness.range': ('words', put('stiffness', 'range', value=[0.0, 1.0])),
+    'joints.stiffness.range': ('transmission', put('stiffness', 'range', value=[-1e-5, 1e-5])),
     'joints.stiffness.method': ('words', put('stiffness', 'method', value='x')),
     'joints.kinematic_error': (
         'transmission',

@@ -72,9 +72,35 @@ def test_what_is_not_monotone_has_no_inverse():
 
 
 def test_documents_and_stacking():
-    parts = [TorsionalStiffness([1e4, 2e9]), TorsionalStiffness([3e4])]
+    parts = [TorsionalStiffness([1e4, 2e9], 3e-3), TorsionalStiffness([3e4])]
     stacked = TorsionalStiffness.stack([TorsionalStiffness.from_dict(part.to_dict()) for part in parts])
     assert np.array_equal(stacked.coefficients, [[1e4, 2e9], [3e4, 0]])
+    assert np.array_equal(stacked.reach, [3e-3, np.inf])
+    assert TorsionalStiffness.from_dict({'coefficients': [1e4], 'range': [-1e-3, 2e-3]}).reach == 2e-3
+
+
+@pytest.mark.parametrize('alpha', [[2e4, 3e9], [2e4, -3e9], [2e4, 1e9, 1e14], [1e4, -3e8, 9e12]])
+def test_beyond_its_reach_it_is_the_tangent(alpha):
+    """Same torque and stiffness within; beyond, τ(r) + k(r) (|φ| − r), and the inverse of both."""
+    r = 1.2e-3
+    whole, ends = TorsionalStiffness(alpha), TorsionalStiffness(alpha, r)
+    phi = np.linspace(-r, r, 41)
+    assert np.array_equal(ends.torque(phi), whole.torque(phi))
+    assert np.array_equal(ends.stiffness(phi), whole.stiffness(phi))
+    beyond = np.array([1.01 * r, 2 * r, 30 * r])
+    line = whole.torque(r) + whole.stiffness(r) * (beyond - r)
+    for sign in (1.0, -1.0):
+        np.testing.assert_allclose(ends.torque(sign * beyond), sign * line, rtol=1e-14)
+        np.testing.assert_allclose(ends.bounded_deformation(sign * line), sign * beyond, rtol=1e-12)
+    assert np.all(ends.stiffness(beyond) == whole.stiffness(r)) and not ends.curvature(beyond).any()
+    assert ends.largest[0] == np.inf
+
+
+def test_one_that_bends_over_within_its_reach_is_the_polynomial():
+    phi_max, tau_max = TorsionalStiffness([2e4, -3e9]).largest
+    bends = TorsionalStiffness([2e4, -3e9], 1.5 * phi_max[0])
+    assert bends.largest == (phi_max, tau_max)
+    assert bends.bounded_deformation(2 * tau_max) == pytest.approx(phi_max)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +125,7 @@ def test_documents_and_stacking():
                 r' found \[\[1.0\], \[0.0\]\]$'
             ),
         ),
+        (lambda: TorsionalStiffness([1.0], np.nan), r'^TorsionalStiffness: expected a reach > 0 rad, found nan$'),
         (lambda: TorsionalStiffness.from_dict({}), '^stiffness: expected the field coefficients, found none$'),
     ],
 )

@@ -145,4 +145,4 @@ def _of_all_joints(stiffness: TorsionalStiffness, n: int) -> TorsionalStiffness:
     coefficients = np.atleast_2d(stiffness.coefficients)
     if len(coefficients) not in (1, n):
         raise JointDynamicsError(f'arm: expected stiffness of {n} joints, found {len(coefficients)}')
-    return TorsionalStiffness(np.broadcast_to(coefficients, (n, coefficients.shape[1])))
+    return TorsionalStiffness(np.broadcast_to(coefficients, (n, coefficients.shape[1])), stiffness.reach)

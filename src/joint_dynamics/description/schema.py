@@ -74,6 +74,8 @@ def periodic_map(value: Any, path: str) -> None:
 def _stiffness(value: Any, path: str) -> None:
     if not value['coefficients']:
         fail(f'{path}.coefficients', 'at least one coefficient', value['coefficients'])
+    if not any(value.get('range', [1.0])):
+        fail(f'{path}.range', 'a range of deformation', value['range'])
 
 
 class _Interval(ListOf):
@@ -105,7 +107,7 @@ FRICTION = record(
 )
 STIFFNESS = record(
     {'coefficients': list_of(number)},
-    {'standard_deviations': list_of(number), 'range': anything_plain, 'method': text},
+    {'standard_deviations': list_of(number), 'range': _Interval(), 'method': text},
     _stiffness,
 )
 LINK = record(dict.fromkeys(INERTIAL, number))

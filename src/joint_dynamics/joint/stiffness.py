@@ -5,7 +5,8 @@
 with the deformation φ = θ − q − θ̃(θ) in rad (motor minus link, after the kinematic error) and τ_E in N·m on the joint
 side. With α_p ≥ 0 it has an inverse everywhere. A measured joint may have α_2 < 0: one that softens, or one whose curve
 bends over within the noise. It has an inverse as long as its torques stay below τ_max = τ_E(φ_max), k(φ_max) = 0, and
-is useful as long as the stiffness does not come near zero.
+is useful as long as the stiffness does not come near zero. Beyond the deformations that it was measured with (`reach`) a
+polynomial tells nothing: the stiffness stays what it is there.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ class TorsionalStiffness:
     ----------
     coefficients
         (P,) for one joint, or (n, P); α_p in N·m/rad^{2p−1}.
+    reach
+        |φ| [rad] up to which the polynomial holds, () or (n,); infinite if it holds everywhere.
 
     Raises
     ------
     JointDynamicsError
-        For other shapes and numbers that are not finite.
+        For other shapes, coefficients that are not finite, and a reach that is not above 0.
     """
 
-    def __init__(self, coefficients: ArrayLike) -> None:
+    def __init__(self, coefficients: ArrayLike, reach: ArrayLike = np.inf) -> None:
         self.coefficients: FloatArray = np.atleast_1d(np.array(coefficients, dtype=float))
         if self.coefficients.ndim > 2 or self.coefficients.size == 0 or not np.all(np.isfinite(self.coefficients)):
             raise JointDynamicsError(
@@ -47,6 +50,9 @@ class TorsionalStiffness:
                 f'{self.coefficients.shape}'
             )
         self._joints = len(self.coefficients) if self.coefficients.ndim == 2 else None
+        self.reach: FloatArray = np.broadcast_to(np.array(reach, dtype=float), self.coefficients.shape[:-1]).copy()
+        if not (self.reach > 0.0).all():
+            raise JointDynamicsError(f'TorsionalStiffness: expected a reach > 0 rad, found {self.reach.tolist()}')
         self._records, tables = blank(self._joints or 1), Tables()
         self.write_constants(self._records, tables)
         self._tables = tables.array()
@@ -65,6 +71,8 @@ class TorsionalStiffness:
         joints['order'] = self.order
         joints['elastic'] = [tables.add(row) for row in rows]
         joints['phi_max'] = [_largest_deformation(row) for row in rows]
+        # One that bends over within its reach has no tangent to go on with.
+        joints['elastic_range'] = np.where(joints['phi_max'] > self.reach, self.reach, np.inf)
 
     @property
     def order(self) -> int:
@@ -74,7 +82,7 @@ class TorsionalStiffness:
     @property
     def largest(self) -> tuple[FloatArray, FloatArray]:
         """φ_max (n,) rad and τ_max (n,) N·m, infinite where the stiffness never vanishes."""
-        phi = self._records['phi_max'].copy()
+        phi = np.where(np.isfinite(self._records['elastic_range']), np.inf, self._records['phi_max'])
         bent = np.isfinite(phi)
         torque = mapped(elastic_torques, (self._records, self._tables), len(phi), np.where(bent, phi, 0.0))
         return phi, np.where(bent, torque, np.inf)
@@ -123,20 +131,23 @@ class TorsionalStiffness:
         return self._of(deformations, torque)
 
     def to_dict(self, joint: int = 0) -> dict[str, Any]:
-        """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}."""
-        return {'coefficients': np.atleast_2d(self.coefficients)[joint].tolist()}
+        """Plain document of one joint: `{coefficients: [α_1, …]}`, N·m/rad^{2p−1}, and `range`, rad, if it ends."""
+        reach = float(np.atleast_1d(self.reach)[joint])
+        return {'coefficients': np.atleast_2d(self.coefficients)[joint].tolist()} | (
+            {'range': [-reach, reach]} if np.isfinite(reach) else {}
+        )
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TorsionalStiffness:
         """Build one joint's stiffness from its document (fields as in docs/reference/joint_models.md).
 
-        Raises JointDynamicsError without coefficients.
+        The larger end of `range` counts on both sides. Raises JointDynamicsError without coefficients.
         """
         if 'coefficients' not in document:
             raise JointDynamicsError(
                 f'stiffness: expected the field coefficients, found {", ".join(map(str, document)) or "none"}'
             )
-        return cls(document['coefficients'])
+        return cls(document['coefficients'], np.max(np.abs(document.get('range', np.inf))))
 
     @classmethod
     def stack(cls, stiffnesses: Sequence[TorsionalStiffness]) -> TorsionalStiffness:
@@ -145,7 +156,10 @@ class TorsionalStiffness:
         stiffnesses: one per joint.
         """
         order = max(stiffness.order for stiffness in stiffnesses)
-        return cls([np.pad(stiffness.coefficients.ravel(), (0, order - stiffness.order)) for stiffness in stiffnesses])
+        return cls(
+            [np.pad(stiffness.coefficients.ravel(), (0, order - stiffness.order)) for stiffness in stiffnesses],
+            np.ravel([stiffness.reach for stiffness in stiffnesses]),
+        )
 
 
 def _largest_deformation(coefficients: FloatArray) -> float:
@@ -165,7 +179,7 @@ def check_range(stiffness: TorsionalStiffness, joint_names: Sequence[str], worki
     """
     _, tau_max = stiffness.largest
     for joint, name in enumerate(joint_names):
-        single = TorsionalStiffness(stiffness.coefficients[joint])
+        single = TorsionalStiffness(stiffness.coefficients[joint], stiffness.reach[joint])
         row = single.coefficients
         if np.all(row >= 0) and np.any(row > 0):
             continue

@@ -106,7 +106,7 @@ def identify_transmission(
         return result
     alpha, reach = _invert(solution[:spring], largest)
     deviations = _deviations(solution[:spring], covariance[:spring, :spring], largest)
-    stiffness = TorsionalStiffness(alpha)
+    stiffness = TorsionalStiffness(alpha, reach)
     H = settings.harmonics
     mean, waves = solution[play.stop], solution[play.stop + 1 :]
     error = FourierSeries(mean, waves[:H], waves[H:])
@@ -129,7 +129,6 @@ def identify_transmission(
             stiffness.to_dict()
             | {
                 'standard_deviations': deviations,
-                'range': [-reach, reach],
                 'method': 'from motion, with kinematic error and backlash',
             }
         ),
