@@ -10,7 +10,7 @@ import numpy as np
 from joint_dynamics.identification import IdentificationSettings, identify
 from joint_dynamics.identification.physical.semidefinite import physical, pseudo_inertias
 from joint_dynamics.identification.preparation.observations import observe
-from joint_dynamics.identification.regression.residuals import fits, overall_residual
+from joint_dynamics.identification.regression.residuals import overall_residual, predict
 from joint_dynamics.recording import Recording
 from joint_dynamics.robot import RobotModel
 
@@ -33,6 +33,14 @@ def percent(found):
     return overall_residual(found)[1] if found else float('nan')
 
 
+def regression_percent(problem, chi):
+    left, whole = 0.0, 0.0
+    for block in problem.blocks():
+        left += np.sum((block.tau - predict(block, chi)) ** 2)
+        whole += np.sum(block.tau**2)
+    return 100 * np.sqrt(left / whole)
+
+
 def main(methods=('wls', 'irls', 'i-irls')):
     data = Path(os.environ.get('JOINT_DYNAMICS_DATA') or Path(__file__).parents[2] / 'shared' / 'data')
     if not data.is_dir():
@@ -48,9 +56,9 @@ def main(methods=('wls', 'irls', 'i-irls')):
             started = time.perf_counter()
             estimate = physical(result.problem, result.solution)
             seconds = time.perf_counter() - started
-            bound = percent(fits(result.problem, estimate.solution.chi, 0.02))
+            bound = regression_percent(result.problem, estimate.solution.chi)
             unseen = [observe(recording.select(model.joint_names), result.plan) for recording in validation]
-            unseen = percent(fits(result.problem.on(unseen), estimate.solution.chi, 0.02)) if unseen else float('nan')
+            unseen = regression_percent(result.problem.on(unseen), estimate.solution.chi) if unseen else float('nan')
             smallest = np.linalg.eigvalsh(pseudo_inertias(estimate.standard, model.n)).min()
             free = percent(result.training)
             print(

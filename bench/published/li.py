@@ -14,7 +14,7 @@ from joint_dynamics.identification.regression.iirls import FrictionOptions, iirl
 from joint_dynamics.identification.regression.irls import irls
 from joint_dynamics.identification.regression.least_squares import ols, triangulate, wls
 from joint_dynamics.identification.regression.problem import Problem
-from joint_dynamics.identification.regression.residuals import fits
+from joint_dynamics.identification.regression.residuals import predict
 from joint_dynamics.robot import RobotModel
 from published.figure import Figure, helpers
 
@@ -71,7 +71,7 @@ def measure(seed: int) -> dict[str, float]:
 
     def rmse(on: Problem, chi: np.ndarray, recordings: list) -> float:
         on = on.on([observe(recording, plan) for recording in recordings])
-        return float(np.sqrt(np.mean([fit.rmse**2 for fit in fits(on, chi, 0.02)])))
+        return float(np.sqrt(np.mean(np.hstack([block.tau - predict(block, chi) for block in on.blocks()]) ** 2)))
 
     def below(on: Problem, chi: np.ndarray, recordings: list) -> float:
         return 100 * (1 - rmse(found.problem, found.solution.chi, recordings) / rmse(on, chi, recordings))

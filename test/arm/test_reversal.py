@@ -57,7 +57,8 @@ def test_only_joints_without_hysteresis_turn_over_within_it(make_arm):
     found, (remark,) = with_reversal(arm)
     assert f'of {", ".join(arm.joint_names[j] for j in (1, 3, 4))} in' in remark
     slip = found.friction.maxwell_slip
-    assert slip.presliding.constant_value.tolist() == [1e-3, REVERSAL, 3e-3, REVERSAL, REVERSAL, 5e-4]
+    widths = [table.tolist() for table in slip.presliding.tables]
+    assert widths == [[1e-3], [REVERSAL], [3e-3], [REVERSAL], [REVERSAL], [5e-4]]
     np.testing.assert_array_equal(slip.limits, arm.friction.maxwell_slip.limits)
     np.testing.assert_array_equal(slip.stiffness, arm.friction.maxwell_slip.stiffness)
     assert with_reversal(found) == (found, [])

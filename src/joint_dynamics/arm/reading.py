@@ -40,7 +40,6 @@ DOCUMENTATION = frozenset(
         'joints.friction.range',
         'joints.friction.method',
         'joints.stiffness.standard_deviations',
-        'joints.stiffness.range',
         'joints.stiffness.method',
         'joints.terms.std',
     }

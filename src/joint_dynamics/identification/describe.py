@@ -227,11 +227,13 @@ def add_term(
 def add_hysteresis(joint: dict[str, Any], width: float, share: float) -> None:
     """Two operators: one that slips `AT_ONCE`, and one, with its share of Coulomb friction, after `width`.
 
-    That is a length of the friction, no backlash.
+    That is a length of the friction, no backlash. With a width of `AT_ONCE` both would be one: what the larger share
+    does, all does, without operators where that turns with the sign of the speed.
     """
     first = AT_ONCE / width
     if first >= 1.0:
-        # both the same; operators have to slip one after the other
+        if share < 0.5:
+            return
         first, share = 0.5, 1.0
     joint['friction']['maxwell_slip'] = {
         'limits': [first, 1.0],

@@ -5,8 +5,8 @@
 with the deformation φ = θ − q − θ̃(θ) in rad (motor minus link, after the kinematic error) and τ_E in N·m on the joint
 side. With α_p ≥ 0 it has an inverse everywhere. A measured joint may have α_2 < 0: one that softens, or one whose curve
 bends over within the noise. It has an inverse as long as its torques stay below τ_max = τ_E(φ_max), k(φ_max) = 0, and
-is useful as long as the stiffness does not come near zero. Beyond the deformations that it was measured with (`reach`) a
-polynomial tells nothing: the stiffness stays what it is there.
+is useful as long as the stiffness does not come near zero. Beyond the deformations that it was measured with (`reach`)
+a polynomial tells nothing: the stiffness stays what it is there.
 """
 
 from __future__ import annotations

@@ -99,7 +99,9 @@ class Known:
             arm.friction,
             None if arm.kinematic_error is None else arm.kinematic_error.for_joint(0),
             backlash,
-            None if arm.stiffness is None else TorsionalStiffness(arm.stiffness.coefficients[0], arm.stiffness.reach[0]),
+            None
+            if arm.stiffness is None
+            else TorsionalStiffness(arm.stiffness.coefficients[0], arm.stiffness.reach[0]),
             float(arm.rotor_inertia[0]) if 'rotor_inertia' in part else None,
             tuple(remarks),
         )

@@ -127,10 +127,7 @@ def identify_transmission(
     result.document = {
         'stiffness': (
             stiffness.to_dict()
-            | {
-                'standard_deviations': deviations,
-                'method': 'from motion, with kinematic error and backlash',
-            }
+            | {'standard_deviations': deviations, 'method': 'from motion, with kinematic error and backlash'}
         ),
         'kinematic_error': error.to_dict(),
     }
