@@ -101,13 +101,12 @@ def write(model: RobotModel, found: Plan, folder: Path) -> None:
     from joint_dynamics.excitation import to_csv, to_joint_trajectory
     from joint_dynamics.report.excitation import excitation_report
 
-    samples = found.trajectory.sample(found.settings.rate)
     write_report(
         folder,
         found.summary(),
         excitation_report(model, found),
-        trajectory_csv=to_csv(samples),
-        trajectory_yaml=to_joint_trajectory(found.trajectory, samples),
+        trajectory_csv=to_csv(found.trajectory.sample(found.settings.rate)),
+        trajectory_yaml=to_joint_trajectory(found.trajectory, found.trajectory.points(found.settings.rate)),
     )
 
 

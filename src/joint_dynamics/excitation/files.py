@@ -30,6 +30,10 @@ SHORTEST = 1e-6
 LARGEST = 1e6
 
 
+#: Of a number in a file: the cubic between two points T apart multiplies what is lost by 12 / T².
+DECIMALS = 15
+
+
 def to_csv(samples: MotionSamples) -> str:
     """Return CSV with columns time [s], q<k> [rad], dq<k> [rad/s], ddq<k> [rad/s²].
 
@@ -44,7 +48,7 @@ def to_csv(samples: MotionSamples) -> str:
 def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
     """Return a `trajectory_msgs/JointTrajectory` in YAML, as `ros2 topic pub` takes it.
 
-    Its stamp is zero: start on arrival.
+    Its stamp is zero: start on arrival. samples: the motion's `points`.
     """
     # the library quotes what YAML would read as something else than text: on, 1e3, a name with a comma
     names = yaml.safe_dump(
@@ -53,22 +57,18 @@ def to_joint_trajectory(trajectory: Trajectory, samples: MotionSamples) -> str:
     lines = ['header:', '  stamp: {sec: 0, nanosec: 0}', "  frame_id: ''", f'joint_names: {names}', 'points:']
 
     def row(values: Any) -> str:
-        return '[' + ', '.join(f'{value:.10g}' if value else '0.0' for value in map(_decimal, values)) + ']'
+        return '[' + ', '.join(np.format_float_positional(value, DECIMALS, trim='0') for value in values) + ']'
 
     for time, q, dq, ddq in zip(samples.time, samples.q, samples.dq, samples.ddq, strict=True):
         sec, nanosec = seconds_and_nanoseconds(time)
         lines += [
             f'- positions: {row(q)}',
             f'  velocities: {row(dq)}',
-            f'  accelerations: {row(ddq)}',
+            f'  accelerations: {row(() if trajectory.jumps else ddq)}',
             '  effort: []',
             f'  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}',
         ]
     return '\n'.join(lines) + '\n'
-
-
-def _decimal(value: float) -> float:
-    return round(float(value), 12)
 
 
 def seconds_and_nanoseconds(time: float) -> tuple[int, int]:
@@ -177,9 +177,11 @@ def _from_points(document: Mapping[str, Any]) -> SampledTrajectory:
                     f'a time_from_start.{part} of {point["time_from_start"][part]!r}, which is no whole number'
                 )
     time = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec'] for point in points]
-    q, dq, ddq = (
-        _within([point[key] for point in points], key) for key in ('positions', 'velocities', 'accelerations')
-    )
+    keys = ('positions', 'velocities', 'accelerations')
+    values = [
+        _within([point[key] for point in points], key)
+        for key in (keys if any(point.get('accelerations') for point in points) else keys[:2])
+    ]
     if not 0 <= time[-1] - time[0] <= MAX_DURATION:
         raise ValueError(f'a motion of {time[-1] - time[0]:g} s')
-    return SampledTrajectory(_joint_names(document), time, q, dq, ddq)
+    return SampledTrajectory(_joint_names(document), time, *values)
