@@ -118,9 +118,8 @@ class Plan:
             )
         if self.result is not None and not self.result.reproducible:
             found.append(
-                f'the time budget of {self.result.settings.time_budget:g} s ended the search after'
-                f' {self.result.finished} of {self.result.settings.starts} starts; the same seed may give another'
-                ' motion'
+                f'the search was ended ({self.result.ended}) after {self.result.finished} of'
+                f' {self.result.settings.starts} starts; the same seed may give another motion'
             )
         return found
 

@@ -199,14 +199,12 @@ class ExcitationProblem:
         return float(np.exp(self._own(assessment.information, EXACT)[0]))
 
     def merit(self, assessment: Assessment) -> float:
-        """Return what motions are chosen by, smaller is better.
+        """Return what motions are chosen by, smaller is better: the log of `value`, or −log det / b itself.
 
-        The log of `value` with the information's share, or −log det / b.
+        The value alone, which is what is shown: the best motion so far never becomes one with a worse figure.
         """
         value = self.value(assessment)
-        if self.settings.criterion == 'log_det':
-            return value
-        return float(np.log(value)) - self.settings.information_weight * assessment.log_det / assessment.base_parameters
+        return value if self.settings.criterion == 'log_det' else float(np.log(value))
 
     def lost_between(self, x: FloatArray) -> tuple[dict[str, float], dict[str, float]]:
         """Return per kind of limit what the smallest slack loses between the samples.
